@@ -1,0 +1,32 @@
+/* bridge.h: from schemes to networks. The only room that knows both vocabularies. */
+#ifndef TROTTER_BRIDGE_H
+#define TROTTER_BRIDGE_H
+
+#include "nn/nn.h"
+#include "ode/ode.h"
+
+enum { MATCH_PARAMETERS, MATCH_NONE };
+enum { MASKS_STAGE, MASKS_STEP }; /* a fresh dropout mask per evaluation, or one per slot and layer */
+
+typedef struct {
+    size_t layers, width, inner; /* inner: M of the one-set block */
+    int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
+    int masks;
+} BridgeOptions;
+
+/* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,
+ * operator and parameter set. A block of f attention and g feed-forward sets with MATCH_PARAMETERS
+ * gets inner width (M - 2 d (f - 1)) / g, so that its matrices hold as many numbers as those of one
+ * of each: 4 d^2 f + 2 d m g = 4 d^2 + 2 d M; words keep full sublayers. ERR_INPUT where that is not
+ * a whole positive number. Layers without enough history run table_start. Equal argument rows share
+ * a register; a dense scheme's update reads all older slopes with weights of their own. */
+int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
+
+/* Inner width of each feed-forward set as above. */
+int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner);
+
+/* The network's sublayers (dropout off, one sequence of n tokens) of one layer as a particle system
+ * in double precision: set s of F is layers.<layer>.attn.<s>. Borrows m until system_free. */
+int bridge_system(Model *m, int layer, size_t n, System **out);
+
+#endif

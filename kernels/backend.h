@@ -1,0 +1,157 @@
+/* backend.h: what runs on the hardware. Precision and device are one choice, a backend: a const
+ * table of functions. nn/ knows no other way to touch a number of a model.
+ *
+ * Buffers live where the backend computes and hold its element type (float for *-f32, double for
+ * cpu-f64); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
+ * are row-major. Shapes are checked when a plan or model is built; kernels assume them. Unless a
+ * line says otherwise, outputs do not overlap inputs. In backward functions dx is the adjoint of x
+ * and *accumulates* (+=); a NULL adjoint is not wanted and is skipped.
+ *
+ * Sizes: N = rows (tokens) of a batch, D width, M inner width, V vocabulary, H heads, E = D / H.
+ * Tokens of a batch are packed: S sequences one after another, sequence s has the rows
+ * start[s] .. start[s+1]-1 (start (S+1), host memory, start[S] = N). No padding exists.
+ *
+ * Dropout with rate p keeps an element where a random word >= p * 2^32 and divides it by 1 - p. The
+ * word is a pure function of (seed, stream, element index), so the mask of a forward pass is drawn
+ * again, not stored, by its backward pass, and is the same on every backend.
+ */
+#ifndef TROTTER_BACKEND_H
+#define TROTTER_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    double rate;     /* p in [0, 1); 0: no dropout, nothing is drawn */
+    uint64_t seed;   /* of the run */
+    uint64_t stream; /* of the step and the place in the network */
+} Dropout;
+
+enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
+
+enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
+
+/* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one
+ * number per row (stride 1). dx (N, D) and dfactor, like their primals, accumulate in lin_back. */
+typedef struct {
+    double c;
+    const void *x;
+    void *dx;
+    int factors;
+    struct {
+        const void *p;
+        void *dp;
+        size_t stride;
+    } factor[LIN_FACTORS];
+} LinTerm;
+
+/* Causal multi-head attention of packed sequences. Row i of sequence attends to rows j <= i:
+ *     a_ij = softmax_j( q_i . (k_j + r_{clip(j-i)}) / sqrt(E) ),   out_i = sum_j drop(a_ij) v_j
+ * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4.
+ * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
+typedef struct {
+    size_t S;                /* sequences */
+    const size_t *start;     /* (S+1) host */
+    size_t longest;          /* Tmax >= every length */
+    size_t D, H;             /* width, heads; H divides D */
+    const void *qkv;         /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
+    const void *relative;    /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
+    size_t clip;             /* 0 with NULL */
+    Dropout drop;            /* of the weights a_ij */
+} Attention;
+
+typedef struct Backend Backend;
+struct Backend {
+    const char *name;   /* cpu-f32 */
+    const char *kernel; /* instruction set or device the kernels were compiled for */
+    size_t size;        /* bytes of an element: 4 or 8 */
+
+    /* Memory: zeroed; NULL with error_set when short. */
+    void *(*alloc)(size_t n);
+    void (*release)(void *p); /* NULL allowed */
+    /* Host doubles to and from the element type; exact for what the type can hold. */
+    void (*put)(void *x, const double *host, size_t n);
+    void (*get)(double *host, const void *x, size_t n);
+    void (*fill)(void *x, double value, size_t n);
+    void (*copy)(void *y, const void *x, size_t n);
+
+    /* C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n); ta, tb: 1 = transposed.
+     * lda, ldb, ldc: row strides as stored. beta = 0 never reads C. */
+    void (*gemm)(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                 size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc);
+
+    /* y = (x - mean) rstd w + b by rows, biased variance, eps 1e-5 (Ba, Kiros, Hinton 2016, eq. 4).
+     * x, y (N, D); w, b (D); stats (N, 2) out: mean, rstd. */
+    void (*norm)(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
+                 void *stats);
+    /* dy (N, D) in; dx (N, D), dw (D), db (D) accumulate. */
+    void (*norm_back)(size_t N, size_t D, const void *x, const void *w, const void *stats,
+                      const void *dy, void *dx, void *dw, void *db);
+
+    /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
+    void (*attention)(const Attention *a, void *out, void *lse);
+    /* out, lse as forward left them; dout (N, D) in; dqkv (N, 3D) is *written*; drelative as
+     * `relative` accumulates (NULL with it). */
+    void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
+                           void *dqkv, void *drelative);
+
+    /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
+    void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
+    /* dy (N, D) becomes the adjoint before dropout, in place; db (D) accumulates its column sums. */
+    void (*bias_drop_back)(size_t N, size_t D, void *dy, void *db, Dropout drop);
+    /* u (N, M) += b in place, then y (N, M) = dropout(act(u)); act: ACT_RELU or ACT_GELU. */
+    void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
+    /* u as forward left it; dy (N, M) becomes du in place; db (M) accumulates. */
+    void (*bias_act_back)(size_t N, size_t M, const void *u, int act, Dropout drop, void *dy,
+                          void *db);
+
+    /* r (N, D) = sum of terms in one pass; r overlaps no term. n >= 0 terms (0: r = 0). */
+    void (*lin)(size_t N, size_t D, size_t n, const LinTerm *term, void *r);
+    /* dr (N, D) in: every term's dx and dfactor accumulate. dx of two terms may be the same. */
+    void (*lin_back)(size_t N, size_t D, size_t n, const LinTerm *term, const void *dr);
+
+    /* g (N) = act(sum_i w_i . x_i + b): x_i (N, D), i < n; w (n, D); b (1); act sigmoid or tanh. */
+    void (*gate)(size_t N, size_t D, size_t n, const void *const *x, const void *w, const void *b,
+                 int act, void *g);
+    /* g as forward left it, dg (N) in; dx_i (n pointers), dw, db accumulate. */
+    void (*gate_back)(size_t N, size_t D, size_t n, const void *const *x, const void *w, int act,
+                      const void *g, const void *dg, void *const *dx, void *dw, void *db);
+
+    /* h (N, D) = dropout(scale E[token] + P[position]); token, position (N) host, token < V;
+     * E (V, D); P (longest, D) or NULL. */
+    void (*embed)(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
+                  double scale, const void *P, Dropout drop, void *h);
+    /* dE (V, D) accumulates, in a fixed order of rows; dh (N, D) in. */
+    void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
+                       Dropout drop, const void *dh, void *dE);
+
+    /* nll (N) host doubles out: -log softmax(z)_target. If grad != 0, z becomes
+     * grad * (softmax(z) - onehot(target)) in place. z (N, V), target (N) host. */
+    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double grad,
+                          double *nll);
+
+    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root.
+     * p, m, v (n) in/out; g (n) in, scaled by gscale; step counts from 1. */
+    void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double rate, double beta1,
+                 double beta2, double eps, double gscale, uint64_t step);
+    /* Sum of squares, accumulated in double, in a fixed order for a given number of threads. */
+    double (*sum_squares)(size_t n, const void *x);
+};
+
+static inline void *backend_at(const Backend *b, const void *p, size_t i)
+{
+    return (char *)p + i * b->size;
+}
+
+/* The backend of a name: "cpu-f32", "cpu-f64". kernel: NULL for the best this processor runs, or
+ * "x86-64-v2", "-v3", "-v4". ERR_INPUT, with words, where it is not to be had here. A GPU backend
+ * plugs in as one more row of the list in backend.c. */
+int backend_find(const char *name, const char *kernel, const Backend **out);
+
+/* Names, for help texts: entry i or NULL past the end. */
+const char *backend_name(size_t i);
+
+/* Threads of the CPU kernels (0: leave as it is); returns the number in force. */
+int backend_threads(int n);
+
+#endif

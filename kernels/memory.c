@@ -1,0 +1,65 @@
+/* memory.c: aligned, zeroed, counted allocations; the counters are atomic, nothing else is shared. */
+#include "kernels/memory.h"
+#include "kernels/error.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_size_t live, calls, fail_at;
+
+void *memory_new(size_t n, size_t size)
+{
+    size_t call = atomic_fetch_add(&calls, 1) + 1;
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - 64) {
+        error_set(ERR_MEMORY, "out of memory: %zu objects of %zu bytes", n, size);
+        return NULL;
+    }
+    void *p = call == atomic_load(&fail_at) ? NULL : aligned_alloc(64, (bytes / 64 + 1) * 64);
+    if (!p) {
+        error_set(ERR_MEMORY, "out of memory: %zu bytes", bytes);
+        return NULL;
+    }
+    atomic_fetch_add(&live, 1);
+    return memset(p, 0, bytes);
+}
+
+void *memory_grow(void *p, size_t old, size_t n, size_t size)
+{
+    void *q = memory_new(n, size);
+    if (!q) return NULL;
+    if (p) memcpy(q, p, old * size);
+    memory_free(p);
+    return q;
+}
+
+char *memory_string(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = memory_new(n, 1);
+    return copy ? memcpy(copy, s, n) : NULL;
+}
+
+void *memory_free(void *p)
+{
+    if (p) atomic_fetch_sub(&live, 1);
+    free(p);
+    return NULL;
+}
+
+void memory_fail_at(size_t k)
+{
+    atomic_store(&fail_at, k ? atomic_load(&calls) + k : 0);
+}
+
+size_t memory_live(void)
+{
+    return atomic_load(&live);
+}
+
+size_t memory_calls(void)
+{
+    return atomic_load(&calls);
+}

@@ -1,0 +1,222 @@
+/* nn.h: language models. Knows no ODE vocabulary: a model is a plan (plan.h) and a configuration.
+ *
+ * Reading order: plan.h (what a network is), model.c (parameters, forward, backward), corpus.c
+ * (text), store.c (safetensors), train.c (the loop).
+ */
+#ifndef TROTTER_NN_H
+#define TROTTER_NN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/backend.h"
+#include "nn/plan.h"
+
+/* ---- corpus.c: text to token ids -------------------------------------------------------------- */
+
+enum { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
+enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
+
+/* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
+ * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
+typedef struct {
+    size_t size;  /* V */
+    char **word;  /* (V), by id */
+    void *index;  /* word -> id */
+    int32_t eos;  /* id of <eos>: every line ends in it */
+    int32_t unk;  /* id of <unk>, or -1 where the vocabulary has none */
+} Vocab;
+
+typedef struct {
+    char *file;       /* where it came from, for messages */
+    size_t tokens;    /* <eos> included */
+    int32_t *id;      /* (tokens) */
+    size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
+} Text;
+
+typedef struct {
+    char *name;
+    Vocab vocab;
+    Text text[SPLITS];
+    double entropy_rate; /* nats a token where it is known (markov), else NaN */
+} Corpus;
+
+/* Opens `name`: a directory with train/valid/test text (names *train*.txt|*.tokens|train etc., PTB's
+ * ptb.*.txt too), or a built-in name: "kjv" (King James text, vocabulary 10,000 cut by count), or
+ * "markov[:V]" (a first-order Markov source with <eos> as one of its V states, sparse random
+ * transitions, drawn from `seed`; its entropy rate is exact). Words are separated by blanks or tabs;
+ * every line ends in <eos>. vocab_limit 0: no cut (10,000 for kjv). A token of valid or test that the
+ * training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file,
+ * line and word. A NUL byte, an empty or missing file: ERR_INPUT. Caller: corpus_free. */
+int corpus_open(const char *name, size_t vocab_limit, uint64_t seed, Corpus *c);
+void corpus_free(Corpus *c);
+const char *corpus_builtin(size_t i); /* names, NULL past the end */
+
+/* Vocabulary of a file with a token a line; text of a file (or of memory) under a vocabulary. */
+int vocab_read(const char *file, Vocab *v);
+int vocab_write(const Vocab *v, const char *file);
+int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
+void vocab_free(Vocab *v);
+int text_read(const char *file, const Vocab *v, Text *t);
+void text_free(Text *t);
+
+/* Perplexity of the text under the training text's add-one unigram counts: what a model that learned
+ * only the frequencies of words reaches. */
+double corpus_unigram(const Corpus *c, int split);
+
+/* A batch: packed sequences (kernels/backend.h). Arrays are owned by the batch. */
+typedef struct {
+    size_t N, S, longest;
+    int32_t *input, *target, *position; /* (N) */
+    size_t *start;                      /* (S+1) */
+} Batch;
+
+/* Batches of a text, in an order that is a function of (seed, epoch) alone; epoch < 0: evaluation,
+ * in order, every token predicted exactly once.
+ *   stream, training: the text, begun with one <eos>, in rows of equal length cut in blocks of T
+ *     tokens; the row offset is drawn each epoch; batch_tokens / T rows a batch.
+ *   stream, evaluation: one row, blocks of T tokens, the last one short.
+ *   sentence: each line alone, starting from <eos>; blank lines skipped; longer ones cut at T;
+ *     sentences of like length batched up to batch_tokens, order of batches drawn each epoch. */
+typedef struct Batches Batches;
+int batches_new(const Text *t, const Vocab *v, int context, size_t batch_tokens, size_t T,
+                uint64_t seed, Batches **out);
+void batches_epoch(Batches *b, long epoch);       /* sets the order */
+size_t batches_count(const Batches *b);           /* batches in this epoch */
+int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
+void batches_free(Batches *b);
+
+/* ---- model.c: parameters, forward, backward ---------------------------------------------------- */
+
+enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
+
+typedef struct {
+    size_t vocab, width, heads;
+    int positions;    /* bits of POSITIONS_*; 0: none */
+    size_t clip;      /* of relative positions: 8 */
+    int untied;       /* output.weight of its own */
+    int act;          /* ACT_RELU, ACT_GELU */
+    double dropout;   /* on embedding, sublayer outputs, attention weights, activations */
+    size_t max_tokens; /* most rows N of a batch */
+    size_t max_length; /* longest sequence */
+    uint64_t seed;
+} ModelConfig;
+
+/* One named tensor: a window of the flat parameter buffer. */
+typedef struct {
+    char name[96];
+    size_t rows, cols; /* cols = 0: a vector of `rows` */
+    size_t offset, size;
+} Param;
+
+typedef struct Model Model;
+
+/* Builds a model of a checked plan and initialises it: embedding N(0, 1/d), linear layers (packed
+ * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
+ * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
+ * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
+ * memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */
+int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+              Model **out);
+void model_free(Model *m);
+
+const ModelConfig *model_config(const Model *m);
+const Plan *model_plan(const Model *m);
+const Backend *model_backend(const Model *m);
+size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
+size_t model_size(const Model *m);                       /* count of numbers */
+size_t model_bytes(const Model *m);                      /* memory of all buffers, counted */
+
+/* Flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
+void *model_data(Model *m);
+void *model_grad(Model *m);
+void *model_moment(Model *m, int which); /* 0: m, 1: v */
+
+/* Forward on a batch, loss over its N targets. nll (N) host out, or NULL. mean: their mean. step
+ * numbers the dropout masks; train 0 switches dropout off. */
+int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
+/* Forward with gradients: model_grad is zeroed and filled with d mean / d parameter. */
+int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
+/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip. */
+typedef struct {
+    double rate, beta1, beta2, eps, clip;
+} AdamConfig;
+int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
+/* Logits (N, V) of a batch, dropout off, into host doubles. */
+int model_logits(Model *m, const Batch *b, double *logits);
+/* A sublayer slot by itself, dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
+ * between r0 and output. For the bridge and for tests. */
+int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
+int model_run_plan(Model *m, size_t N, const double *x, double *y);
+
+/* ---- store.c: safetensors ---------------------------------------------------------------------- */
+
+typedef struct {
+    char *key, *value;
+} StoreText;
+
+/* Writes a model's parameters (f32) with metadata, atomically: a temporary file beside it, synced,
+ * then renamed; an old file stays intact on any failure (ERR_SYSTEM). */
+int store_save(const Model *m, const char *file, const StoreText *meta, size_t count);
+/* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. */
+int store_meta(const char *file, const char *key, char **value);
+/* Loads every parameter of m by name; a missing, extra or misshapen tensor, a truncated or altered
+ * header: ERR_INPUT with words, m untouched. */
+int store_load(Model *m, const char *file);
+/* Parameters, moments and numbers of a run, in the element type, with a checksum: exact resume. */
+int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count);
+int store_load_state(Model *m, const char *file);
+/* Writes bytes to a file the same atomic way. */
+int store_write(const char *file, const void *bytes, size_t count);
+
+/* ---- train.c: the loop -------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t step, steps; /* of all */
+    long epoch, epochs;   /* from 1 */
+    size_t tokens;        /* trained so far */
+    double train_loss;    /* mean since the last log line, nats */
+    double valid_ppl;     /* 0 except at an epoch's end */
+    double rate, grad_norm, tokens_per_s, seconds_left;
+    int best;             /* this epoch is the best so far */
+} TrainReport;
+
+typedef struct {
+    int context;
+    size_t batch_tokens, sequence;
+    double rate;     /* peak */
+    uint64_t warmup; /* steps; then rate * sqrt(warmup / step). 0: constant rate */
+    AdamConfig adam; /* its rate is set by the schedule */
+    long epochs;
+    uint64_t max_steps; /* 0: no limit */
+    uint64_t seed;
+    const char *out;       /* run directory, or NULL: nothing is written */
+    const StoreText *meta; /* metadata of model.safetensors */
+    size_t meta_count;
+    int resume;            /* continue from out/state.safetensors */
+    double log_seconds;    /* progress at most this often */
+    /* Called for progress and at each epoch's end (valid_ppl > 0 then). */
+    void (*report)(void *arg, const TrainReport *r);
+    void *arg;
+    const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
+} TrainConfig;
+
+typedef struct {
+    long best_epoch;
+    double valid_ppl, test_ppl; /* test: read once, with the best epoch's weights */
+    double tokens_per_s;        /* training only, without evaluation */
+    size_t peak_bytes;          /* of the process */
+    uint64_t steps;
+} TrainResult;
+
+/* Trains m on c. Writes out/log.csv, out/model.safetensors at each new best validation perplexity,
+ * out/state.safetensors at each epoch's end and when stopped, out/vocab.txt. A non-finite loss or
+ * gradient: ERR_NUMERIC with step and epoch, the last good weights kept. */
+int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
+
+/* Mean nll and count over a text, every token predicted once. */
+int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
+               size_t sequence, double *mean, size_t *tokens);
+
+#endif

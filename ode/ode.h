@@ -1,0 +1,231 @@
+/* ode.h: integrators and particle systems. Knows no network. Reading order: table.h (what a scheme
+ * is), then the groups below in the order of the data's way:
+ *
+ *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
+ *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
+ *   theory.c   exact order, error terms      stability.c  root condition, limits
+ *   system.c   particle systems              step.c     one stepper for every table
+ *   reference.c  reference solutions         measure.c  measured order
+ *
+ * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
+ * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t).
+ */
+#ifndef TROTTER_ODE_H
+#define TROTTER_ODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ode/table.h"
+
+/* ---- scheme.c: the language of schemes --------------------------------------------------------- */
+
+/* Parses every scheme of a text; `file` is for messages "file:line:column: expected ...". Appends to
+ * *list (count, grown with memory_grow; tables owned by it). The text need not be terminated; NUL
+ * bytes are an error. ERR_INPUT leaves the list as it was. */
+int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+
+/* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
+
+typedef struct {
+    size_t count;
+    Table **scheme; /* built-in texts, then files in the order given */
+} Zoo;
+
+int zoo_open(Zoo *z);                         /* the built-in schemes */
+int zoo_read(Zoo *z, const char *file);       /* adds a scheme file; a name twice: ERR_INPUT */
+void zoo_close(Zoo *z);
+
+/* Looks a name up: NAME, NAME:SOLVER, NAME-layer (H replaced by L), word:sf..[:SOLVER],
+ * sandwich:N-K, looped:N, repeat:N. A splitting without suffix takes `solver` ("exact": its flows
+ * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
+int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
+
+/* Every name of "A,B,..." or "all" in order; caller frees both levels. */
+int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+
+/* ---- tree.c: two-coloured rooted trees ---------------------------------------------------------- */
+
+enum { TREE_MAX = 8 }; /* highest order */
+
+typedef struct {
+    int colour; /* of the root, OP_F or OP_G */
+    int order;  /* vertices */
+    int children;
+    int child[TREE_MAX]; /* tree indices, rising */
+    unsigned long gamma, sigma; /* density, symmetry */
+} Tree;
+
+/* A way to split a tree into a subtree that holds its root and the trees cut off. */
+typedef struct {
+    int kept; /* tree, or -1: nothing kept, the whole tree is cut off */
+    int cuts;
+    int cut[TREE_MAX];
+    long count; /* number of ways */
+} Cut;
+
+/* All trees of order 1 .. max, sorted by order; their numbers are 2, 4, 14, 52, 214, 916. */
+typedef struct {
+    int max;
+    size_t count;
+    Tree *tree;
+    size_t first[TREE_MAX + 2]; /* first[p]: index of the first tree of order p */
+    size_t *cuts;               /* (count) */
+    Cut **cut;                  /* (count) lists */
+} Forest;
+
+int forest_new(int max, Forest **out); /* max > TREE_MAX: ERR_INPUT */
+void forest_free(Forest *f);
+
+/* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G). */
+int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
+
+/* ---- series.c: B-series ------------------------------------------------------------------------- */
+
+/* Map: empty tree and every tree of a forest -> rational; the map y + sum h^|t| a(t)/sigma(t) F(t).
+ * The exact flow of F + G has a(t) = 1/gamma(t). Hairer, Lubich, Wanner 2006, chapter III. */
+typedef struct {
+    const Forest *forest; /* borrowed */
+    mpq_t empty;
+    mpq_t *a; /* (forest->count) */
+} Series;
+
+int series_new(const Forest *f, Series **out); /* zero */
+void series_free(Series *s);
+/* Exact flow of weight[0] F + weight[1] G over time theta h. */
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[2]);
+/* c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c != a, b. */
+void series_compose(Series *c, const Series *a, const Series *b);
+/* Series of the step of a frozen table, on exact history; flows by composition. */
+int series_step(const Forest *f, const Table *t, Series **out);
+
+/* ---- theory.c: exact order ---------------------------------------------------------------------- */
+
+typedef struct {
+    int order;       /* largest p with every tree up to p met; 0: not consistent */
+    int searched;    /* trees were compared up to this order */
+    int consistent;  /* order >= 1 */
+    int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
+    double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
+    double bound;
+    double error_norm2; /* sum (defect/sigma)^2 of order p+1; one colour where all stages are H */
+    int zero_stable;
+    int weakly_stable;  /* zero-stable with more than one root on the unit circle */
+} Theory;
+
+/* Exact order up to forest->max - 1 and the rest, of a frozen table. */
+int theory_find(const Forest *f, const Table *t, Theory *out);
+
+/* defect (forest->count) initialised mpq out: (numerical - exact)(t) / sigma(t), the number before
+ * h^|t| and the elementary differential; empty out: that of h^0 y. ERR_ACCURACY with words where a
+ * row's state weights do not sum to 1. */
+int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
+
+/* ---- stability.c -------------------------------------------------------------------------------- */
+
+/* Root condition of the update's state weights; roots on the unit circle counted. */
+int stability_roots(const Table *t, int *zero_stable, int *on_circle);
+
+/* Largest |amplification factor| for y' = (zF + zG) y, h zF = f, h zG = g (complex as re, im). */
+int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus);
+
+/* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
+ * lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >= 0, may be inf. */
+int stability_limits(const Table *t, double *real, double *imag);
+
+/* ---- system.c: particle systems ----------------------------------------------------------------- */
+
+/* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
+ * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. */
+typedef struct System System;
+struct System {
+    const char *name, *title, *source;
+    size_t n, d;
+    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
+    void (*flow[2])(const System *s, int set, double t, double h, double *y);
+    /* Exact solution from the initial state at time t; NULL: none in closed form. */
+    void (*solution)(const System *s, double t, double *y);
+    double *initial; /* (n, d) */
+    double t_end;    /* default */
+    double h0;       /* default coarsest step of an order study */
+    int linear;      /* order may be higher than on a general system */
+    double *param;   /* the system's own numbers */
+};
+
+/* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
+ * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
+int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
+void system_free(System *s);
+const char *system_name(size_t i);  /* NULL past the end */
+const char *system_title(size_t i);
+const char *system_default(void);   /* nonlinear, non-commuting, without a flattering invariant */
+
+/* ---- step.c: one stepper for every table -------------------------------------------------------- */
+
+enum { START_GIVEN, START_NETWORK };
+
+typedef struct Stepper Stepper;
+
+/* Steps a frozen table (borrowed) on a system (borrowed). No allocation after this. */
+int stepper_new(const Table *t, const System *s, Stepper **out);
+void stepper_free(Stepper *st);
+/* Begins at (t, y) with step h. START_GIVEN: history comes from `past`, states y(t - j h) for
+ * j = 1 .. stepper_history (n d doubles each, nearest first); past slopes are evaluated on them as
+ * the scheme would. START_NETWORK: steps without enough history take table_start. */
+int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past);
+/* How many past states START_GIVEN needs. */
+int stepper_history(const Stepper *st);
+/* One step; ERR_NUMERIC when the state is no longer finite. */
+int stepper_step(Stepper *st);
+const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
+/* Evaluations of F and G so far (flows count one each). */
+size_t stepper_evals(const Stepper *st);
+
+/* ---- reference.c -------------------------------------------------------------------------------- */
+
+/* y at times t[0] .. t[count-1] (any order, before or after 0), from the initial state at time 0, by
+ * GSL's rk8pd (Prince, Dormand 1981) at tight tolerance, and again by Gragg's extrapolated midpoint
+ * rule (Gragg 1965; Bulirsch, Stoer 1966) in long double sums; y (count, n d) out, *agreement the
+ * RMS difference of the two. A system with a closed solution gives that, checked against rk8pd. */
+int reference_solve(const System *s, const double *t, size_t count, double *y, double *agreement);
+
+/* One sub-flow of a system without a closed one, by the same integrator. */
+int reference_flow(const System *s, int op, int set, double t, double h, double *y);
+
+/* ---- measure.c: measured order ------------------------------------------------------------------ */
+
+enum { VERDICT_AGREE, VERDICT_HIGHER, VERDICT_DISAGREE, VERDICT_DIVERGES, VERDICT_FLOOR };
+const char *verdict_name(int verdict);
+
+typedef struct {
+    double h;
+    size_t steps, evals;
+    double error; /* RMS over coordinates at t-end; inf: not finite */
+    double seconds;
+    int used; /* in the window of the fit */
+} OrderPoint;
+
+typedef struct {
+    int expected;
+    size_t points;
+    OrderPoint *point; /* (points), coarsest first; owned */
+    double slope, low, high; /* least squares over the window, 95 % interval; NaN without one */
+    double constant;         /* error ~ constant * h^expected at the finest steps used */
+    double floor;            /* below this errors are rounding, or the reference's own */
+    int closed_flows;        /* 0: some sub-flow came from the reference integrator */
+    int verdict;
+} OrderStudy;
+
+typedef struct {
+    double t_end, h0; /* 0: the system's default */
+    int halvings;     /* points - 1; at least 4 */
+} OrderOptions;
+
+/* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
+ * reference; verdict against the exact order `expected`. Caller: order_free. */
+int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
+                  int zero_stable, OrderStudy *out);
+void order_free(OrderStudy *o);
+
+#endif

@@ -1,0 +1,144 @@
+/* table.h: the table, the one structure that everything about a scheme is read off.
+ *
+ * A scheme advances y' = F(y, t) + G(y, t) by h. Its table is an explicit, partitioned, general
+ * linear method (Butcher 2006, "General linear methods", with one colour per operator):
+ *
+ *     Y_p = sum_j u_pj y[-j] + sum_e a_pe k_e + sum_e,j a_pej k_e[-j]     points
+ *     k_e = h f_e(Y_point(e), t + c h),   f_e = F or G                    evaluations
+ *     y'  = sum_j v_j y[-j]  + sum_e b_e k_e  + sum_e,j b_ej k_e[-j]      update
+ *
+ * y[-j] is the state and k_e[-j] the evaluation of j steps ago. A stage of the text is one or two
+ * evaluations: F and G are themselves; H = F + G are two at one point; L(x) = F(x) + G(x + F(x)) are
+ * two at two points. Coefficients are exact rationals; roots and broken powers are rationals to
+ * TABLE_BITS bits and clear `exact`. A coefficient may carry learned symbols as factors.
+ *
+ * A splitting by sub-flows is a list of flows and no evaluations; table_expand (zoo.c) turns it
+ * into the points and evaluations above once a sub-flow solver is chosen.
+ */
+#ifndef TROTTER_TABLE_H
+#define TROTTER_TABLE_H
+
+#include <gmp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { OP_F, OP_G, OP_H, OP_L, OPS }; /* colours are OP_F and OP_G */
+enum { TABLE_STATE = -1 };            /* Term.eval of a state y[-j] */
+enum { TABLE_SYMBOLS = 4, TABLE_NAME = 64, TABLE_BITS = 320 };
+enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
+
+/* c * (learned symbols) * (state or evaluation, `past` steps ago). */
+typedef struct {
+    int eval; /* index of an evaluation, or TABLE_STATE */
+    int past; /* j of [-j], 0: now */
+    mpq_t c;
+    int symbols;
+    int symbol[TABLE_SYMBOLS]; /* rising */
+} Term;
+
+/* A linear combination; terms sorted by (state before evaluations, eval, past, symbols), no two
+ * alike, none zero: a term not written is absent. */
+typedef struct {
+    size_t terms;
+    Term *term;
+} Row;
+
+typedef struct {
+    Row row;
+    mpq_t c[2];  /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
+    int timed;   /* written by @ */
+} Point;
+
+typedef struct {
+    int op;    /* OP_F or OP_G */
+    int set;   /* parameter set, from 1 */
+    int point; /* where */
+    int stage; /* stage of the text it belongs to, from 0 */
+} Eval;
+
+/* A stage as written: k(i+1) = OP set (row). */
+typedef struct {
+    int op, set; /* op: OP_F .. OP_L */
+    int eval;    /* its first evaluation; H and L have a second, eval + 1 */
+} Stage;
+
+typedef struct {
+    int op; /* OP_F or OP_G */
+    int set;
+    mpq_t c; /* fraction of h */
+} Flow;
+
+/* learn a = start, or gate g = sigmoid(...) / tanh(...), one number a token. */
+typedef struct {
+    char name[TABLE_NAME];
+    int kind;      /* SYMBOL_* */
+    mpq_t start;   /* value in theory and on particle systems: 1/2 for sigmoid, 0 for tanh */
+    size_t inputs; /* of a gate */
+    Row *input;    /* what it reads */
+} Symbol;
+
+typedef struct {
+    char name[TABLE_NAME];
+    char *title, *source, *note, *start; /* rest of the line; "" if absent */
+    int exact;   /* 0: some coefficient is a decimal, a root or a broken power */
+    int dense;   /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
+    int word;    /* 1: a word: its field is wF F + wG G, compared with that */
+    size_t stages, points, evals, flows, symbols;
+    Stage *stage;
+    Point *point;
+    Eval *eval;
+    Flow *flow;
+    Symbol *symbol;
+    Row update;
+    mpq_t weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
+    int past_y, past_k; /* deepest j */
+} Table;
+
+/* ---- table.c ---- */
+
+Table *table_new(const char *name); /* NULL: out of memory */
+void table_free(Table *t);
+Table *table_copy(const Table *t);
+
+/* Adds c * (first n symbols of s) * source to a row, merging like terms; 0 or ERR_MEMORY. */
+int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *symbol);
+void row_free(Row *r);
+int row_equal(const Row *a, const Row *b);
+
+/* Value of a term's coefficient with its symbols at their starting values. */
+void table_value(const Table *t, const Term *term, mpq_t out);
+
+/* A copy whose symbols are replaced by their starting values: what theory and stepping read. */
+Table *table_freeze(const Table *t);
+
+/* The table of a step that has only `history` past steps behind it (design: start of a multistep
+ * scheme in a network). If history >= max(past_y, past_k) a plain copy. Otherwise update y' = y + K,
+ * K the update's slopes with past ones replaced by the current and F's and G's weights each
+ * normalised to total 1; in the arguments a missing y[-j] becomes y, a missing past slope the
+ * current one, left out if not yet computed. Works with symbols kept. NULL: out of memory. */
+Table *table_start(const Table *t, int history);
+
+/* Stage table of a splitting: every flow c OP of set s becomes the stages of `solver` (a one-step
+ * table over H alone, without history) with OP in place of H and coefficients times c, one after
+ * another. ERR_INPUT if the solver is none. Name: "<t>:<solver>". */
+int table_expand(const Table *t, const Table *solver, Table **out);
+
+/* Evaluations of an operator a step (flows count one each). */
+size_t table_evals(const Table *t, int op);
+
+/* Number of parameter sets of an operator, the largest set used. */
+int table_sets(const Table *t, int op);
+
+/* Total weight of the update on slopes of (op, set), past ones included, at starting values. */
+void table_weight(const Table *t, int op, int set, mpq_t out);
+
+/* Equality of everything but texts: what printing and parsing again must keep. */
+int table_equal(const Table *a, const Table *b);
+
+/* The scheme as a text that parses back to the same table. */
+int table_print(const Table *t, FILE *f);
+
+/* Nearest double of a rational (mpq_get_d cuts off). */
+double table_double(const mpq_t q);
+
+#endif
