@@ -1,0 +1,124 @@
+# Trotter: numerical-analysis testbed and neural engine. `make` prints this help.
+#
+#   make build              build/trotter, optimised
+#   make check              build, run every test, print "N passed, N failed, N skipped"
+#   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
+#   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
+#   make lint               formatting (clang-format) and layering (which room includes which)
+#   make format             rewrite the sources in the committed format
+#   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
+#   make deps               install the Debian packages (as root or through sudo)
+#   make clean              remove build/ and out/
+#
+# One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
+# FLAVOUR, JOBS, CMOCKA_FILTER (a test-name pattern). Precision and instruction set are run-time choices, not flavours.
+
+PREFIX  ?= /usr/local
+FLAVOUR ?= release
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+B       := build/$(FLAVOUR)
+
+PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libgmp-dev \
+           librandom123-dev libcmocka-dev libjansson-dev libinih-dev gnuplot-nox fonts-dejavu-core \
+           clang-format
+
+WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+CFLAGS_release  = -O2 -g
+CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+                  -fno-omit-frame-pointer
+CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
+LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
+# The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
+OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
+LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
+          -lopenblas -lgmp -ljansson -linih -lm
+comma  := ,
+
+# ---- sources: every .c of a room belongs to it ---------------------------------------------------
+ROOMS  = kernels ode nn bridge
+LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
+LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
+APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
+TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+
+# One source of the CPU kernels, for two precisions and three instruction sets.
+ISA    = v2 v3 v4
+CPUOBJ = $(if $(wildcard kernels/cpu.c),$(foreach i,$(ISA),$(B)/kernels/cpu_f32_$(i).o $(B)/kernels/cpu_f64_$(i).o))
+ISA_v2 = -march=x86-64-v2
+ISA_v3 = -march=x86-64-v3
+ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
+OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,)
+
+.PHONY: help build check check-sanitize demo lint format install deps clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+help:
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
+
+build: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter
+
+build/trotter: $(B)/trotter
+	@cp $< $@.new && mv $@.new $@
+
+$(B)/trotter: $(APPOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/libtrotter.a: $(LIBOBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+define CPU_RULE
+$(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(2)) -DPRECISION_$(1) -DKERNEL=$(2) -c -o $$@ $$<
+endef
+$(foreach i,$(ISA),$(eval $(call CPU_RULE,f32,$(i)))$(eval $(call CPU_RULE,f64,$(i))))
+
+# Texts that are embedded (by .incbin) rebuild the object that holds them.
+$(B)/ode/zoo.o: $(wildcard ode/*.scheme)
+$(B)/nn/builtin.o: $(wildcard nn/kjv/*)
+
+# ---- tests ---------------------------------------------------------------------------------------
+$(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c))) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+tests: $(TESTS)
+.PHONY: tests
+
+check: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
+	@sh tests/run.sh $(B) $(TESTS)
+
+check-sanitize: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
+	@$(MAKE) --no-print-directory FLAVOUR=sanitize run-tests
+
+run-tests:
+	@sh tests/run.sh $(B) $(TESTS)
+.PHONY: run-tests
+
+lint:
+	@sh tests/lint.sh
+
+format:
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+
+# ---- set-up --------------------------------------------------------------------------------------
+deps:
+	@sh studies/deps.sh $(PACKAGES)
+
+install: build
+	install -D -m 755 build/trotter $(DESTDIR)$(PREFIX)/bin/trotter
+
+clean:
+	rm -rf build out
+
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs the Debian packages given as arguments, those that are missing; silent when none is.
+missing=
+for p in "$@"; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" = 0 ]; then
+    root=
+elif command -v sudo >/dev/null 2>&1; then
+    root=sudo
+else
+    echo "trotter: these packages are missing and neither root nor sudo is there to install them:" >&2
+    echo "trotter:   apt-get install$missing" >&2
+    exit 2
+fi
+command -v apt-get >/dev/null 2>&1 || {
+    echo "trotter: not a Debian system; install the equivalents of:$missing" >&2
+    exit 2
+}
+echo "installing:$missing" >&2
+log=$(mktemp)
+if $root apt-get update -qq >"$log" 2>&1 &&
+   DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1; then
+    rm -f "$log"
+else
+    tail -5 "$log" >&2
+    echo "trotter: installing$missing failed; the whole log is in $log" >&2
+    exit 1
+fi
