@@ -22,7 +22,7 @@
  * History comes from the reference solution at negative times: no starting error, whole interval.
  * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope).
  */
-#include "ode/ode.h"
+#include "ode/system.h"
 
 #include <float.h>
 #include <gsl/gsl_cdf.h>
@@ -54,49 +54,13 @@ const char *verdict_name(int verdict)
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
 
-/* ---- the field a table solves -------------------------------------------------------------------- */
-
-/* weight[0] F + weight[1] G of a system: what a word is compared with. `system` comes first, so that
- * its functions find the rest behind it. */
-typedef struct {
-    System system;
-    const System *base;
-    double weight[2];
-} Weighted;
-
-static void weighted(const System *s, int op, int set, double t, const double *y, double *dy)
-{
-    const Weighted *w = (const Weighted *)s;
-    w->base->field[op](w->base, set, t, y, dy);
-    for (size_t i = 0; i < s->n * s->d; i++) dy[i] *= w->weight[op];
-}
-
-static void weighted_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_F, set, t, y, dy);
-}
-
-static void weighted_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_G, set, t, y, dy);
-}
-
-static Weighted weigh(const System *s, const Table *t)
-{
-    Weighted w = {.system = *s, .base = s};
-    for (int op = 0; op < 2; op++) w.weight[op] = table_double(t->weight[op]);
-    if (w.weight[0] != 1 || w.weight[1] != 1) w.system.solution = NULL;
-    w.system.field[OP_F] = weighted_F;
-    w.system.field[OP_G] = weighted_G;
-    return w;
-}
-
 /* ---- one run ------------------------------------------------------------------------------------- */
 
 typedef struct {
     Table *table; /* frozen */
     const System *system;
-    Weighted solved; /* the field of the reference */
+    Weighted word;        /* its field, where its weights are not 1, 1 */
+    const System *solved; /* the field of the reference */
     Stepper *stepper;
     size_t N, capacity;
     double t_end, agreement, norm;
@@ -125,7 +89,7 @@ static int begin(Runs *r, double h)
     double agreement;
     for (size_t j = 0; j < history; j++) r->times[j] = -(double)(j + 1) * h;
     if (history) {
-        TRY(reference_solve(&r->solved.system, r->times, history, r->past, &agreement));
+        TRY(reference_solve(r->solved, r->times, history, r->past, &agreement));
         r->agreement = fmax(r->agreement, agreement);
     }
     return stepper_begin(r->stepper, 0, h, r->system->initial, START_GIVEN, r->past);
@@ -157,16 +121,18 @@ static void runs_close(Runs *r)
 
 static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
 {
-    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end, .solved = weigh(s, t)};
+    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end};
     r->table = table_freeze(t);
     if (!r->table) return ERR_MEMORY;
+    r->word = system_weigh(s, t);
+    r->solved = r->word.weight[0] == 1 && r->word.weight[1] == 1 ? s : &r->word.system;
     TRY(stepper_new(r->table, s, &r->stepper));
     size_t history = (size_t)stepper_history(r->stepper);
     r->exact = memory_new(r->N, sizeof(double));
     r->past = memory_new(history, r->N * sizeof(double));
     r->times = memory_new(history, sizeof(double));
     if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
-    TRY(reference_solve(&r->solved.system, &t_end, 1, r->exact, &r->agreement));
+    TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
     r->norm = rms(r->N, r->exact, NULL);
     return 0;
 }
@@ -340,10 +306,14 @@ static int judge(const Runs *r, const OrderStudy *o, const Fit *f, int zero_stab
     return f->slope > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
+/* Whether every sub-flow is the system's own closed one: step.c, sub_flow. */
 static int flows_closed(const Table *t, const System *s)
 {
-    for (size_t i = 0; i < t->flows; i++)
-        if (!s->flow[t->flow[i].op]) return 0;
+    Weighted w = system_weigh(s, t);
+    for (size_t i = 0; i < t->flows; i++) {
+        int op = t->flow[i].op;
+        if (!s->flow[op] || (s->timed && w.weight[op] != 1)) return 0;
+    }
     return 1;
 }
 
