@@ -155,6 +155,7 @@ struct System {
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
+    int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
     void *context;   /* of a system made elsewhere (bridge/field.c); NULL here */
 };
