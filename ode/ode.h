@@ -157,7 +157,7 @@ struct System {
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
-    void *context;   /* of a system made elsewhere (bridge/field.c); NULL here */
+    void *context;   /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
