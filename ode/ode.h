@@ -217,8 +217,9 @@ typedef struct {
     int expected;
     size_t points;
     OrderPoint *point; /* (points), coarsest first; owned */
-    double slope, low, high; /* least squares over the window, 95 % interval; NaN without one */
-    double constant;         /* error ~ constant * h^expected at the finest steps used */
+    double slope, low, high; /* least squares over the window, 95 % interval widened by what bias and
+                                floor may add (measure.c); NaN without one */
+    double constant;         /* error ~ constant * h^expected as h -> 0, from the window */
     double floor;            /* below this errors are rounding, or the reference's own */
     int closed_flows;        /* 0: some sub-flow came from the reference integrator */
     int verdict;
