@@ -157,7 +157,8 @@ struct System {
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
-    void *context;   /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
+    void *
+        context; /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
@@ -216,11 +217,13 @@ typedef struct {
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point;       /* (points), coarsest first; owned */
-    double slope, low, high; /* least squares over the window, 95 % interval; NaN without one */
-    double constant;         /* error ~ constant * h^expected at the finest steps used */
-    double floor;            /* below this errors are rounding, or the reference's own */
-    int closed_flows;        /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point; /* (points), coarsest first; owned */
+    double slope, low,
+        high;         /* least squares over the window, 95 % interval widened by what bias and
+                                floor may add (measure.c); NaN without one */
+    double constant;  /* error ~ constant * h^expected as h -> 0, from the window */
+    double floor;     /* below this errors are rounding, or the reference's own */
+    int closed_flows; /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
