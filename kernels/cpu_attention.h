@@ -26,7 +26,7 @@
 
 #include "kernels/cpu_drop.h"
 
-enum { BLOCK = 64, BAND = 2 * BLOCK, RELATIVE_MAX = 8192 };
+enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, RELATIVE_MAX = 8192 };
 
 static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real alpha, const real *A,
                             size_t lda, const real *B, size_t ldb, real beta, real *C, size_t ldc)
@@ -98,26 +98,46 @@ static void scores(const Head *p, const Tile *t, real *S)
             S[i * BLOCK + j] += B[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo];
 }
 
-static void keep_row(const Head *p, const Tile *t, size_t i, size_t n, real *keep)
+/* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. From n to
+ * the strip's end a score is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
+ * dropout factor is 0. */
+#define UNSEEN (EXP_LOW * REAL(1e30))
+
+static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *keep)
 {
+    size_t n = seen(t, i), end = (n + STRIP - 1) / STRIP * STRIP;
     uint64_t row = p->first + t->i0 + i;
-    keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, n, keep);
+    keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, end, keep);
+    for (size_t j = n; j < end; j++) S[j] = UNSEEN, keep[j] = 0;
+    return end;
 }
 
-/* Row i of scores S becomes dropped exp(S - max), zero beyond n; *max and *sum (of the undropped) are
- * carried on. Returns what earlier sums have to be multiplied by. */
-static real softmax_row(size_t n, const real *keep, real *S, real *max, real *sum)
+static real strip_max(size_t end, const real *S, real top)
 {
-    real top = *max, add = 0;
-#pragma omp simd reduction(max : top)
-    for (size_t j = 0; j < n; j++) top = S[j] > top ? S[j] : top;
-#pragma omp simd reduction(+ : add)
-    for (size_t j = 0; j < n; j++) {
-        real e = fast_exp(S[j] - top);
-        add += e;
-        S[j] = e * keep[j];
-    }
-    for (size_t j = n; j < BLOCK; j++) S[j] = 0;
+    real lane[STRIP];
+    for (int l = 0; l < STRIP; l++) lane[l] = top;
+    for (size_t j = 0; j < end; j += STRIP)
+#pragma omp simd
+        for (int l = 0; l < STRIP; l++)
+            lane[l] = S[j + (size_t)l] > lane[l] ? S[j + (size_t)l] : lane[l];
+    for (int l = 0; l < STRIP; l++) top = lane[l] > top ? lane[l] : top;
+    return top;
+}
+
+/* Row of scores S becomes dropped exp(S - max), zero beyond; *max and *sum (of the undropped) are
+ * carried on. Returns what earlier sums have to be multiplied by. */
+static real softmax_row(size_t end, const real *keep, real *S, real *max, real *sum)
+{
+    real top = strip_max(end, S, *max), lane[STRIP] = {0}, add = 0;
+    for (size_t j = 0; j < end; j += STRIP)
+#pragma omp simd
+        for (int l = 0; l < STRIP; l++) {
+            real e = fast_exp(S[j + (size_t)l] - top);
+            lane[l] += e;
+            S[j + (size_t)l] = e * keep[j + (size_t)l];
+        }
+    for (int l = 0; l < STRIP; l++) add += lane[l];
+    for (size_t j = end; j < BLOCK; j++) S[j] = 0;
     real shrink = fast_exp(*max - top);
     *sum = *sum * shrink + add;
     *max = top;
@@ -135,14 +155,13 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
 {
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
-    for (size_t i = 0; i < m; i++) max[i] = EXP_LOW * REAL(1e30);
+    for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
     for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         scores(p, &t, S);
         for (size_t i = 0; i < m; i++) {
-            size_t n = seen(&t, i);
-            keep_row(p, &t, i, n, keep);
-            real shrink = softmax_row(n, keep, S + i * BLOCK, max + i, sum + i);
+            size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
+            real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
             if (j0) scale_row(p->E, shrink, out + i * D);
         }
         gemm_one(0, 0, m, p->E, t.n, 1, S, BLOCK, p->v + j0 * p->ld, p->ld, j0 > 0, out, D);
@@ -176,17 +195,18 @@ static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const rea
                       real *G)
 {
     for (size_t i = 0; i < t->m; i++) {
-        size_t n = seen(t, i);
         real keep[BLOCK], *s = P + i * BLOCK, *g = G + i * BLOCK;
         real lse = b->lse[(t->i0 + i) * p->a->H], d = delta[i];
-        keep_row(p, t, i, n, keep);
+        size_t end = open_row(p, t, i, s, keep);
+        for (size_t j = 0; j < end; j += STRIP)
 #pragma omp simd
-        for (size_t j = 0; j < n; j++) {
-            real e = fast_exp(s[j] - lse);
-            s[j] = e * keep[j];
-            g[j] = e * (keep[j] * g[j] - d);
-        }
-        for (size_t j = n; j < BLOCK; j++) s[j] = g[j] = 0;
+            for (size_t l = j; l < j + STRIP; l++) {
+                real e = fast_exp(s[l] - lse);
+                s[l] = e * keep[l];
+                g[l] = e * (keep[l] * g[l] - d);
+            }
+        for (size_t j = end; j < BLOCK; j++) s[j] = 0;
+        for (size_t j = seen(t, i); j < BLOCK; j++) g[j] = 0;
     }
 }
 

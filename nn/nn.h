@@ -171,7 +171,7 @@ typedef struct {
  * (nn/store.h). SIGXFSZ is to be ignored by the program, or a file size limit ends it. */
 int store_save(const Model *m, const char *file, const StoreText *meta, size_t count);
 /* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. Reads
- * the header only, so the checksum is left to store_load. */
+ * the header only, and checks the checksum's half for it. */
 int store_meta(const char *file, const char *key, char **value);
 /* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
  * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */

@@ -34,14 +34,16 @@ static uint64_t hash_text(const char *key, const char *value)
     return hash_bytes(h, value, strlen(value) + 1);
 }
 
-void store_checksum(const json_t *meta, const char *data, size_t bytes, char digits[STORE_DIGITS])
+void store_checksum(const json_t *meta, const char *data, size_t bytes,
+                    char digits[STORE_DIGITS + 1])
 {
-    uint64_t sum = hash_bytes(HASH_START, data, bytes);
+    uint64_t sum = 0;
     const char *key;
     json_t *value;
     json_object_foreach ((json_t *)meta, key, value)
         if (strcmp(key, STORE_CHECKSUM) != 0) sum += hash_text(key, json_string_value(value));
-    snprintf(digits, STORE_DIGITS, "%016" PRIx64, sum);
+    snprintf(digits, STORE_DIGITS + 1, "%016" PRIx64 "%016" PRIx64,
+             hash_bytes(HASH_START, data, bytes), sum);
 }
 
 int store_no_memory(void)

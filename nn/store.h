@@ -6,9 +6,10 @@
  * with offsets in the data, which the tensors fill without a gap; "__metadata__" maps strings to
  * strings. Source: github.com/huggingface/safetensors, README, section "Format".
  *
- * Files of ours have a metadata value "checksum": 16 hexadecimal digits of
- *     hash(data) + sum over all other metadata of hash(key NUL value NUL)    mod 2^64,
- * hash = FNV-1a (hash.h). The sum does not depend on the order of the metadata, which tools change.
+ * Files of ours have a metadata value "checksum": 32 hexadecimal digits, the first 16 of hash(data),
+ * the last 16 of the sum mod 2^64, over all other metadata, of hash(key NUL value NUL); hash = FNV-1a
+ * (hash.h). A sum does not depend on the order of the metadata, which tools change, and whoever reads
+ * the header alone can check that.
  * Names, shapes and places are not in it: the reader knows what they must be. */
 #ifndef TROTTER_STORE_H
 #define TROTTER_STORE_H
@@ -21,7 +22,7 @@
 #define STORE_CHECKSUM "checksum"
 
 enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
-enum { STORE_DIGITS = 17 };                           /* of a checksum, with the NUL */
+enum { STORE_DIGITS = 32 };                           /* of a checksum */
 
 typedef struct {
     const char *name;
@@ -38,8 +39,9 @@ static inline size_t tensor_numbers(const Tensor *t)
 
 int store_element(const char *dtype); /* bytes of "F32", "F64"; 0: another */
 const char *store_dtype(int element); /* the reverse; NULL: none */
-/* digits out: the checksum above; meta, a map of strings, may hold a checksum, which is not read. */
-void store_checksum(const json_t *meta, const char *data, size_t bytes, char digits[STORE_DIGITS]);
+/* digits out: the checksum above, NUL behind; meta, a map of strings, may hold one, not read. */
+void store_checksum(const json_t *meta, const char *data, size_t bytes,
+                    char digits[STORE_DIGITS + 1]);
 int store_no_memory(void); /* ERR_MEMORY where jansson has none */
 
 /* ---- store_out.c ---- */

@@ -41,8 +41,7 @@ static int bad_text(const char *key, const char *text)
     int utf8 = sound || !any;
     json_decref(sound);
     json_decref(any);
-    return utf8 ? store_no_memory()
-                : error_set(ERR_INPUT, "metadata '%s' is not UTF-8 text", key);
+    return utf8 ? store_no_memory() : error_set(ERR_INPUT, "metadata '%s' is not UTF-8 text", key);
 }
 
 static int add_text(json_t *meta, const char *key, const char *value)
@@ -63,7 +62,7 @@ static int add_metadata(json_t *meta, const StoreText *text, size_t texts, const
             return error_set(ERR_MISUSE, "metadata '%s' is the store's own", STORE_CHECKSUM);
         TRY(add_text(meta, text[i].key, text[i].value));
     }
-    char digits[STORE_DIGITS];
+    char digits[STORE_DIGITS + 1];
     store_checksum(meta, data, bytes, digits);
     return add_text(meta, STORE_CHECKSUM, digits);
 }
