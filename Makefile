@@ -49,7 +49,9 @@ CPUOBJ = $(if $(wildcard kernels/cpu.c),$(foreach i,$(ISA),$(B)/kernels/cpu_f32_
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
-OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,)
+# Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
+# a*b + c may round once.
+OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
 .PHONY: help build check check-sanitize demo lint format install deps clean
 .DELETE_ON_ERROR:
