@@ -113,8 +113,13 @@ typedef struct {
     int weakly_stable;  /* zero-stable with more than one root on the unit circle */
 } Theory;
 
-/* Exact order up to forest->max - 1 and the rest, of a frozen table. */
+/* Exact order up to forest->max and the rest, of a frozen table; error_norm2 is NaN where the order
+ * reaches forest->max or nothing expands. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
+
+/* The same with forests as large as needed, of order `most` at most (<= TREE_MAX); freezes a copy of
+ * t itself. order = most means "at least". */
+int theory_search(const Table *t, int most, Theory *out);
 
 /* defect (forest->count) initialised mpq out: (numerical - exact)(t) / sigma(t), the number before
  * h^|t| and the elementary differential; empty out: that of h^0 y. ERR_ACCURACY with words where a

@@ -10,7 +10,7 @@
 static const char letters[] = "FGHL";
 
 /* Does q > 0 have a finite decimal expansion? */
-static int is_decimal(const mpq_t q)
+static int is_decimal(mpq_srcptr q)
 {
     mpz_t d;
     mpz_init_set(d, mpq_denref(q));
@@ -22,7 +22,7 @@ static int is_decimal(const mpq_t q)
 }
 
 /* q >= 0 with a decimal point: digits 10^D q are whole for some D. */
-static void print_decimal(const mpq_t q, FILE *f)
+static void print_decimal(mpq_srcptr q, FILE *f)
 {
     mpz_t ten, n, whole, rest;
     mpz_inits(n, whole, rest, NULL);
@@ -39,7 +39,7 @@ static void print_decimal(const mpq_t q, FILE *f)
 
 /* Magnitude of a coefficient: p/q, or a decimal where the table is inexact and q allows it, which
  * is how parsing it again learns that the table is inexact. */
-static void print_number(const Table *t, const mpq_t c, FILE *f)
+static void print_number(const Table *t, mpq_srcptr c, FILE *f)
 {
     mpq_t q;
     mpq_init(q);

@@ -155,7 +155,7 @@ static int statement_stage(Parser *p, size_t number)
     mpq_init(at);
     code = expression_parse(p, &row);
     if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
-    if (code == 0) code = cursor_expect(c, ")");
+    if (code == 0 && !cursor_take(c, ")")) code = cursor_error(c, "expected an operator, '@' or ')'");
     if (code == 0) code = cursor_end(c, "an operator or the end of the line");
     if (code == 0) code = check_row(p, &row, "a stage's argument");
     if (code == 0) code = add_stage(p->table, p->table->stages, &row, at, timed);
