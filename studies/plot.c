@@ -54,7 +54,7 @@ static const char look[] =
     "set datafile separator ','\n"
     "set border 3 lc rgb '#555555'\n"
     "set tics nomirror out textcolor rgb '#333333'\n"
-    "set grid lc rgb '#e4e4e4' lw 1 dt 1\n"
+    "set grid lc rgb '#dddddd' lw 1 dt 1\n"
     "set key outside right top vertical Left reverse samplen 3 spacing 1.15 noenhanced\n"
     "set title noenhanced\n"
     "set xlabel noenhanced\n"
@@ -132,12 +132,15 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
         plot_item(p, "%s using %d:%d title %s noenhanced %s", file, x, y, name, style);
 }
 
-void plot_guide(Plot *p, double c, int power, const char *title)
+void plot_guide(Plot *p, double c, int power, double x, const char *words)
 {
-    char name[256];
-    plot_quote(title, name, sizeof name);
-    plot_item(p, "%.6g * x**%d with lines title %s noenhanced lc rgb '#999999' lw 1.5 dt '.'", c,
-              power, name);
+    char text[256];
+    plot_quote(words, text, sizeof text);
+    plot_item(p, "%.6g * x**%d with lines notitle lc rgb '#999999' lw 1.5 dt '.'", c, power);
+    plot_setting(p,
+                 "set label %s at %.6g, %.6g left offset 0.5,0.5 noenhanced font ',11' "
+                 "textcolor rgb '#777777'",
+                 text, x, c * pow(x, power));
 }
 
 void plot_level(Plot *p, double y, const char *title)

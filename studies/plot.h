@@ -27,8 +27,8 @@ int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
  * `value` (key 0: all rows). */
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title);
-/* The curve c x^power, a guide to read slopes by. */
-void plot_guide(Plot *p, double c, int power, const char *title);
+/* The curve c x^power, a guide to read slopes by, with its words at x. */
+void plot_guide(Plot *p, double c, int power, double x, const char *words);
 /* A level line across the plot. */
 void plot_level(Plot *p, double y, const char *title);
 
