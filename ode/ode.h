@@ -156,6 +156,7 @@ struct System {
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
     double *param;   /* the system's own numbers */
+    void *context;   /* of a system made elsewhere (bridge/field.c); NULL here */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:

@@ -289,7 +289,7 @@ static int bisect(Amplifier *a, double complex axis, double low, double high, do
         if (e > slack) high = middle;
         else low = middle;
     }
-    *limit = low;
+    *limit = low < 1e-9 ? 0 : low; /* |R| - 1 ~ x, cut off by the slack */
     return 0;
 }
 
