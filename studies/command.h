@@ -13,8 +13,8 @@ typedef struct {
     const char *purpose; /* one line */
     const char *about;   /* a paragraph or two for --help */
     const OptionGroup *const *groups;
-    int saves; /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
-    int (*run)(const Options *o); /* a code of error.h; its words are in error_text */
+    int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
+    int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
 extern const Command command_schemes, command_expand, command_order, command_data, command_train,

@@ -53,7 +53,7 @@ static int is_zero(const Table *t, const mpq_t c, double bound)
     return mpq_sgn(c) == 0 || (!t->exact && fabs(table_double(c)) <= bound);
 }
 
-static int add_terms(Report *r, const Forest *f, const Table *t, const mpq_t *defect, double bound)
+static int add_terms(Report *r, const Forest *f, const Table *t, mpq_t *defect, double bound)
 {
     char term[TERM_BYTES];
     for (size_t i = 0; i < f->count; i++) {
@@ -126,7 +126,7 @@ static int show(const Options *o, const Selection *s)
     return code;
 }
 
-static int run(const Options *o)
+static int run(Options *o)
 {
     Selection s;
     TRY(select_open(o, "exact", &s));

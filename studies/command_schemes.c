@@ -1,5 +1,4 @@
 /* command_schemes.c: every scheme with what its table says of it: sizes, order, stability. */
-#include <math.h>
 #include <string.h>
 
 #include "studies/command.h"
@@ -29,14 +28,14 @@ static const char *const columns[] = {
     "consistent", "order",  "zero_stable", "real_limit", "imag_limit", "error_norm2",
 };
 
-static int add_row(Report *r, const Forest *forest, const Table *scheme)
+static int add_row(Report *r, int degree, const Table *scheme)
 {
     Theory theory;
     double real, imag;
+    TRY(theory_search(scheme, degree, &theory));
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
-    int code = theory_find(forest, t, &theory);
-    if (code == 0) code = stability_limits(t, &real, &imag);
+    int code = stability_limits(t, &real, &imag);
     table_free(t);
     TRY(code);
     report_text(r, scheme->name);
@@ -51,18 +50,14 @@ static int add_row(Report *r, const Forest *forest, const Table *scheme)
     report_flag(r, theory.zero_stable);
     report_real(r, real, 7);
     report_real(r, imag, 7);
-    report_real(r, theory.order < theory.searched ? theory.error_norm2 : NAN, 6);
+    report_real(r, theory.error_norm2, 6);
     return 0;
 }
 
 static int fill(Report *r, const Selection *s, size_t degree)
 {
-    Forest *forest = NULL;
-    TRY(forest_new((int)degree, &forest));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < s->count; i++) code = add_row(r, forest, s->scheme[i]);
-    forest_free(forest);
-    return code;
+    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i]));
+    return 0;
 }
 
 static int save(const Report *r, const char *dir)
@@ -99,7 +94,7 @@ static int show(const Options *o, const Selection *s)
     return code;
 }
 
-static int run(const Options *o)
+static int run(Options *o)
 {
     Selection s;
     TRY(select_open(o, "exact", &s));

@@ -134,6 +134,7 @@ static int run_named(int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
+    signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;
     if (argc < 2 || strcmp(argv[1], "--help") == 0)
         print_overview();
