@@ -194,6 +194,16 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     return value_set(v, rank, text);
 }
 
+int options_given(Options *o, const Options *from)
+{
+    for (const Value *v = from->value; v < from->value + from->count; v++) {
+        if (v->rank != OPTION_ARGUMENT || !value_find(o, v->option->name)) continue;
+        for (size_t i = 0; i < v->count; i++)
+            TRY(options_set(o, OPTION_ARGUMENT, "", v->option->name, v->item[i]));
+    }
+    return 0;
+}
+
 /* ---- the command line ---------------------------------------------------------------------------- */
 
 /* getopt_long's '?': unknown, ambiguous, or a value where none is taken. */
@@ -354,7 +364,7 @@ static void print_option(FILE *f, const Option *p)
     int n = fprintf(f, "%s", head);
     if (n >= HELP_COLUMN - 1) n = fprintf(f, "\n") - 1;
     fprintf(f, "%*s", HELP_COLUMN - n, "");
-    if (p->initial)
+    if (p->initial && p->type != OPTION_FLAG)
         snprintf(words, sizeof words, "%s (default %s)", p->help, p->initial);
     else
         snprintf(words, sizeof words, "%s%s", p->help,

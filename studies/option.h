@@ -42,6 +42,9 @@ int options_read(Options *o, const char *file);
 /* One value from elsewhere; `where` begins the message. NULL name of an option: ERR_INPUT. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 
+/* Sets what `from` was given on the command line and o knows too, with the same rank. */
+int options_given(Options *o, const Options *from);
+
 /* Every recorded option that has a value, one line `name = value` each. */
 int options_write(const Options *o, FILE *f);
 /* The same as a list: i-th recorded option with a value; 0 past the end. A list counts each item. */
