@@ -11,10 +11,11 @@
  * A slope depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond
  * any order measured here.
  *
- * Words: a table whose field is a F + b G moves F's clock by a h and G's by b h a step, so its nodes
- * are divided by a and b. Sub-flows of words with weights other than 1 presume an autonomous field.
+ * Time and words: each operator has a clock of its own. A table whose field is a F + b G evaluates F
+ * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
+ * a timed sub-flow with weight other than 1 is that of a F over its share of h, by reference_flow.
  */
-#include "ode/ode.h"
+#include "ode/system.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,6 +48,7 @@ typedef struct {
 struct Stepper {
     const Table *table;
     const System *system;
+    Weighted word; /* the system with the table's weights */
     size_t N;
     int depth;        /* steps a full program looks back: max(past_y, past_k) */
     int stage_y;      /* deepest y[-j] of a stage argument */
@@ -92,7 +94,7 @@ static void program_free(Program *p)
     sum_free(&p->update);
 }
 
-/* A word's clocks run at its weights; a node written by @ is in steps already. */
+/* A word's nodes are in units of its weights; one written by @ is in steps already. */
 static double node(const Table *t, const Point *p, int op)
 {
     double weight = table_double(t->weight[op]);
@@ -166,6 +168,7 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     if (!st) return ERR_MEMORY;
     st->table = t;
     st->system = s;
+    st->word = system_weigh(s, t);
     st->N = s->n * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
@@ -301,19 +304,27 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-/* Sub-flows one after another; each operator has a clock of its own. */
+/* y over the fraction h of an operator, which is h / weight of its clock. */
+static int sub_flow(const Stepper *st, int op, int set, double t, double h, double *y)
+{
+    const System *s = st->system;
+    double weight = st->word.weight[op];
+    if (s->timed && weight != 1) return reference_flow(&st->word.system, op, set, t, h / weight, y);
+    if (!s->flow[op]) return reference_flow(s, op, set, t, h, y);
+    s->flow[op](s, set, t, h, y);
+    return 0;
+}
+
+/* Sub-flows one after another, each by its operator's clock. */
 static int flow_step(Stepper *st, double t, double *y)
 {
     double clock[2] = {0, 0};
     memcpy(y, state(st, 0), st->N * sizeof *y);
     for (size_t i = 0; i < st->table->flows; i++) {
         const Flow *f = &st->table->flow[i];
-        double now = t + clock[f->op] * st->h, h = st->fraction[i] * st->h;
-        if (st->system->flow[f->op])
-            st->system->flow[f->op](st->system, f->set, now, h, y);
-        else
-            TRY(reference_flow(st->system, f->op, f->set, now, h, y));
-        clock[f->op] += st->fraction[i];
+        double h = st->fraction[i] * st->h;
+        TRY(sub_flow(st, f->op, f->set, t + clock[f->op], h, y));
+        clock[f->op] += h / st->word.weight[f->op];
     }
     st->evals += st->table->flows;
     return 0;

@@ -103,3 +103,33 @@ const char *system_default(void)
 {
     return kinds[0]->base.name;
 }
+
+/* ---- the field of a word -------------------------------------------------------------------------- */
+
+static void weighted(const System *s, int op, int set, double t, const double *y, double *dy)
+{
+    const Weighted *w = (const Weighted *)s;
+    w->base->field[op](w->base, set, t, y, dy);
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] *= w->weight[op];
+}
+
+static void weighted_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    weighted(s, OP_F, set, t, y, dy);
+}
+
+static void weighted_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    weighted(s, OP_G, set, t, y, dy);
+}
+
+Weighted system_weigh(const System *s, const Table *t)
+{
+    Weighted w = {.system = *s, .base = s};
+    for (int op = 0; op < 2; op++) w.weight[op] = table_double(t->weight[op]);
+    w.system.field[OP_F] = weighted_F;
+    w.system.field[OP_G] = weighted_G;
+    w.system.flow[OP_F] = w.system.flow[OP_G] = NULL;
+    w.system.solution = NULL;
+    return w;
+}

@@ -172,6 +172,7 @@ const SystemKind system_forced = {
     .base = {.name = "forced",
              .title = "both parts depend on time: tests the time nodes",
              .source = "own",
+             .timed = 1,
              .n = 8,
              .d = 4,
              .t_end = 1,
