@@ -103,12 +103,13 @@ static void gate_sums(size_t N, size_t D, const real *x, int act, const real *g,
                       real *dw, real *db)
 {
     int panels = panels_of(N);
-    for (size_t c = 0; c < D; c += TILE) {
-        size_t n = least(TILE, D - c);
+    for (size_t c = 0; c < D; c += SUMS) {
+        size_t n = least(SUMS, D - c);
 #pragma omp parallel for ordered schedule(static, 1)
         for (int t = 0; t < panels; t++) {
             Range rows = range_of(N, t, panels);
-            real sum[TILE] = {0};
+            real sum[SUMS];
+            memset(sum, 0, n * sizeof *sum);
             double bias = 0;
             for (size_t r = rows.lo; r < rows.hi; r++) {
                 real dz = gate_dz(act, g, dg, r);

@@ -101,8 +101,9 @@ static inline size_t least(size_t a, size_t b)
 
 /* Sums over rows: rows are cut into one panel per thread, a panel is summed in order on the stack of
  * its thread, and the panels are added in order (`omp ordered`). So a sum is a function of the data
- * and the number of threads, and needs no memory. Columns go TILE at a time. */
-enum { TILE = 512 };
+ * and the number of threads, and needs no memory. Columns go SUMS at a time, and what is
+ * drawn or kept for a row TILE at a time. */
+enum { TILE = 256, SUMS = 4096 };
 
 static inline int panels_of(size_t rows)
 {

@@ -47,7 +47,7 @@ static void norm_row_back(size_t D, const real *x, const real *w, const real sta
     for (size_t i = 0; i < D; i++) dx[i] += rstd * (dy[i] * w[i] - s - (x[i] - mean) * sx);
 }
 
-/* dw, db (TILE) += the sums of rows `rows` and columns c .. c + n - 1. */
+/* dw, db (n) += the sums of rows `rows` and columns c .. c + n - 1. */
 static void norm_sums(Range rows, size_t D, size_t c, size_t n, const real *x, const real *stats,
                       const real *dy, real *restrict dw, real *restrict db)
 {
@@ -73,11 +73,13 @@ static void cpu_norm_back(size_t N, size_t D, const void *x_, const void *w, con
     }
     if (!dw && !db) return;
     int panels = panels_of(N);
-    for (size_t c = 0; c < D; c += TILE) {
-        size_t n = least(TILE, D - c);
+    for (size_t c = 0; c < D; c += SUMS) {
+        size_t n = least(SUMS, D - c);
 #pragma omp parallel for ordered schedule(static, 1)
         for (int t = 0; t < panels; t++) {
-            real sw[TILE] = {0}, sb[TILE] = {0};
+            real sw[SUMS], sb[SUMS];
+            memset(sw, 0, n * sizeof *sw);
+            memset(sb, 0, n * sizeof *sb);
             norm_sums(range_of(N, t, panels), D, c, n, x, stats, dy, sw, sb);
 #pragma omp ordered
             {

@@ -141,10 +141,12 @@ static const Trial small_trials[] = {
     {.S = 1, .length = {3}, .D = 6, .H = 2, .V = 5},
     {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
 };
-/* Beyond a block of attention, a tile of columns, 32 bits of the dropout index. */
+/* Beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the
+ * dropout index. */
 static const Trial large_trials[] = {
     {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
     {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
+    {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
 };
 static const double rates[] = {0, 0.1, 0.5};
 
