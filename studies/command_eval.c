@@ -49,19 +49,19 @@ static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float 
 }
 
 /* Format: NEP 1, version 1.0: magic, length of the header, a Python literal padded to 64 bytes. */
-static int write_npy(const char *file, const float *x, size_t rows, size_t columns_)
+static int write_npy(const char *file, const float *x, size_t rows, size_t V)
 {
     char head[128], literal[118];
-    int n =
-        snprintf(literal, sizeof literal,
-                 "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, columns_);
+    int n = snprintf(literal, sizeof literal,
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, V);
+    memset(head, ' ', sizeof head);
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
-    snprintf(head + 10, sizeof head - 10, "%s%*s", literal, 117 - n, "");
+    memcpy(head + 10, literal, (size_t)n);
     head[127] = '\n';
     Output o;
     TRY(output_open(&o));
     fwrite(head, 1, sizeof head, o.f);
-    fwrite(x, sizeof *x, rows * columns_, o.f);
+    fwrite(x, sizeof *x, rows * V, o.f);
     return output_close(&o, file);
 }
 

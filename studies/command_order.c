@@ -48,7 +48,7 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
     } else {
         TRY(report_write(options_flag(o, "summary") ? u->summary : u->points, REPORT_CSV, stdout));
     }
-    if (options_text(o, "out")) TRY(convergence_save(u, s, options_text(o, "out"), 1));
+    if (options_text(o, "out")) TRY(convergence_save(u, s, options_text(o, "out")));
     size_t disagree = convergence_disagree(u);
     if (disagree)
         return error_set(ERR_CHECK, "%zu of %zu schemes disagree with their exact order on %s",

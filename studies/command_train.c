@@ -85,14 +85,11 @@ static void on_report(void *arg, const TrainReport *t)
 
 static int write_config(const Run *r)
 {
-    char path[OUTPUT_PATH];
-    Output o;
+    char path[OUTPUT_PATH], *text;
     TRY(output_path(path, r->dir, "config.ini"));
-    TRY(output_open(&o));
-    fprintf(o.f, "# trotter train --config FILE runs this again\n");
-    int code = options_write(r->options, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
+    TRY(network_config_text(r->options, &text));
+    int code = store_write(path, text, strlen(text));
+    memory_free(text);
     return code;
 }
 

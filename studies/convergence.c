@@ -153,12 +153,11 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     return plot_finish(p);
 }
 
-int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir, int all)
+int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
     TRY(draw_work(u, s, dir));
-    if (!all) return 0;
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
     TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
     return draw_errors(u, s, dir);

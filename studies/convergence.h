@@ -34,7 +34,7 @@ void convergence_free(ConvergenceStudy *u);
 /* Schemes whose verdict is `disagree`. */
 size_t convergence_disagree(const ConvergenceStudy *u);
 
-/* DIR/order.csv, DIR/work.gp and its images; with `all` summary.csv, summary.md, order.gp too. */
-int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir, int all);
+/* DIR/order.csv, summary.csv, summary.md, and the plots order and work. */
+int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 
 #endif

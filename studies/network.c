@@ -1,7 +1,6 @@
 /* network.c: options -> model, model -> metadata, metadata -> options -> model. */
 #include "studies/network.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/command.h"
@@ -178,15 +177,13 @@ static int put_size(Metadata *d, const char *key, size_t value)
 
 int network_scheme_text(const Table *t, char **text)
 {
-    char *stream = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&stream, &bytes);
-    if (!f) return error_set(ERR_MEMORY, "out of memory");
-    int code = table_print(t, f);
-    if (fclose(f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    *text = code == 0 ? memory_string(stream) : NULL;
-    free(stream);
-    return code == 0 && !*text ? ERR_MEMORY : code;
+    Output f;
+    TRY(output_open(&f));
+    int code = table_print(t, f.f);
+    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
+    output_drop(&f);
+    return code;
 }
 
 static int put_scheme(Metadata *d, const Table *t)
@@ -241,6 +238,18 @@ void network_metadata_free(Metadata *d)
     }
     memory_free(d->item);
     *d = (Metadata){0};
+}
+
+int network_config_text(const Options *o, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    fprintf(f.f, "# trotter train --config FILE does this run again\n");
+    int code = options_write(o, f.f);
+    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
+    output_drop(&f);
+    return code;
 }
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ void network_metadata_free(Metadata *d);
 /* The text of a table; caller frees *text (memory_free). */
 int network_scheme_text(const Table *t, char **text);
 
+/* What config.ini holds; caller frees *text (memory_free). */
+int network_config_text(const Options *o, char **text);
+
 typedef struct {
     Options *options; /* of the saved run, those given now on top */
     Table *table;

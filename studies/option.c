@@ -427,7 +427,7 @@ const char *options_item(const Options *o, const char *name, size_t i)
     return i < v->count ? v->item[i] : NULL;
 }
 
-int options_rank(const Options *o, const char *name)
+int options_known(const Options *o, const char *name)
 {
-    return value_get(o, name)->rank;
+    return value_find(o, name) != NULL;
 }

@@ -60,6 +60,6 @@ double options_real(const Options *o, const char *name);
 int options_flag(const Options *o, const char *name);
 int options_choice(const Options *o, const char *name);
 const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */
-int options_rank(const Options *o, const char *name);
+int options_known(const Options *o, const char *name);                  /* 1: in the table */
 
 #endif
