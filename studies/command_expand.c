@@ -72,7 +72,7 @@ static int expand_frozen(Report *r, const Forest *f, const Table *t, mpq_t *defe
     if (code != 0 && code != ERR_ACCURACY) return code;
     if (!is_zero(t, empty, theory.bound)) TRY(add_term(r, t, 0, "y", empty));
     if (code == ERR_ACCURACY) {
-        command_warn("%s: %s", t->name, error_text());
+        command_warn("%s", error_text());
         return 0;
     }
     return add_terms(r, f, t, defect, theory.bound);

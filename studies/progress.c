@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static int line_left; /* a line without its end stands on the terminal */
-static double last = -INFINITY;
+static double last = -1; /* time of the last line */
 
 double progress_now(void)
 {
@@ -39,6 +39,7 @@ void progress_clear(void)
 void progress_show(const char *format, ...)
 {
     int terminal = isatty(STDERR_FILENO);
+    if (last < 0) last = progress_now(); /* what is done in no time needs no words */
     if (progress_now() - last < (terminal ? 0.2 : 10.0)) return;
     last = progress_now();
     progress_clear();
