@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/hash.h"
 
 enum { ROWS_PER_EPOCH = 20, LINE = 512 };
 
@@ -124,18 +126,42 @@ static int scan_progress(const char *line, Progress *p)
                   &p->sum_nll, &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch) == 12;
 }
 
+static int hash_plan(const Plan *p, uint64_t *hash)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (f) plan_print(p, f);
+    int failed = !f || fclose(f) != 0;
+    *hash = hash_bytes(HASH_START, text, failed ? 0 : bytes);
+    free(text);
+    return failed ? error_set(ERR_MEMORY, "out of memory: a plan's text") : 0;
+}
+
+static uint64_t hash_corpus(const Corpus *c)
+{
+    uint64_t h = HASH_START;
+    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++)
+        h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
+    return h;
+}
+
 /* All that decides a run but its length. */
-static void print_recipe(Run *r)
+static int print_recipe(Run *r)
 {
     const TrainConfig *t = r->t;
     const ModelConfig *c = model_config(r->m);
+    uint64_t plan;
+    TRY(hash_plan(model_plan(r->m), &plan));
     snprintf(r->recipe, LINE,
              "context %d, batch tokens %zu, sequence %zu, rate %.17g, warm-up %" PRIu64
              ", beta %.17g %.17g, eps %.17g, clip %.17g, seed %" PRIu64 " %" PRIu64
-             ", dropout %.17g, activation %d, heads %zu, positions %d, vocabulary %zu, tokens %zu",
+             ", dropout %.17g, activation %d, heads %zu, positions %d, network %016" PRIx64
+             ", corpus %016" PRIx64,
              t->context, t->batch_tokens, t->sequence, t->rate, t->warmup, t->adam.beta1,
              t->adam.beta2, t->adam.eps, t->adam.clip, t->seed, c->seed, c->dropout, c->act,
-             c->heads, c->positions, c->vocab, r->c->text[SPLIT_TRAIN].tokens);
+             c->heads, c->positions, plan, hash_corpus(r->c));
+    return 0;
 }
 
 static int save_state(Run *r)
@@ -435,7 +461,7 @@ static int open_run(Run *r)
     const TrainConfig *t = r->t;
     const Vocab *v = &r->c->vocab;
     TRY(check_config(r));
-    print_recipe(r);
+    TRY(print_recipe(r));
     TRY(batches_new(&r->c->text[SPLIT_TRAIN], v, t->context, t->batch_tokens, t->sequence, t->seed,
                     &r->train));
     TRY(batches_new(&r->c->text[SPLIT_VALID], v, t->context, t->batch_tokens, t->sequence, t->seed,

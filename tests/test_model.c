@@ -356,28 +356,37 @@ static void sublayers_make_the_plan(void **state)
     }
 }
 
-/* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. */
+/* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. A sublayer of
+ * zero weights gives what a difference of 0 must. */
+static void compare_draws(const char *name, int kind, const char *weight, const char *bias)
+{
+    Batch b = tiny_batch();
+    double same[N], fresh[N], off[N], bare[N];
+    Model *m = shaken(name, tiny_config(), tiny_identity(kind, 0), 1);
+    assert_int_equal(model_forward(m, &b, 1, 7, same, NULL), 0);
+    assert_int_equal(model_forward(m, &b, 0, 7, off, NULL), 0);
+    assert_memory_not_equal(same, off, sizeof off);
+    set_tensor(m, weight, 0);
+    set_tensor(m, bias, 0);
+    assert_int_equal(model_forward(m, &b, 1, 7, bare, NULL), 0);
+    assert_memory_equal(same, bare, sizeof same);
+    model_free(m);
+    m = shaken(name, tiny_config(), tiny_identity(kind, 1), 1);
+    assert_int_equal(model_forward(m, &b, 1, 7, fresh, NULL), 0);
+    assert_memory_not_equal(fresh, bare, sizeof same);
+    assert_int_equal(model_forward(m, &b, 0, 7, fresh, NULL), 0);
+    assert_memory_equal(fresh, off, sizeof off); /* dropout off: draws do not matter */
+    model_free(m);
+}
+
 static void equal_draws_share_their_masks(void **state)
 {
     (void)state;
-    Batch b = tiny_batch();
     for (size_t i = 0; backend_name(i); i++) {
-        double same[N], fresh[N], off[N], bare[N];
-        Model *m = shaken(backend_name(i), tiny_config(), tiny_identity(0), 1);
-        assert_int_equal(model_forward(m, &b, 1, 7, same, NULL), 0);
-        assert_int_equal(model_forward(m, &b, 0, 7, off, NULL), 0);
-        set_tensor(m, "layers.0.ffn.1.down.weight", 0);
-        set_tensor(m, "layers.0.ffn.1.down.bias", 0);
-        assert_int_equal(model_forward(m, &b, 1, 7, bare, NULL), 0);
-        model_free(m);
-        m = shaken(backend_name(i), tiny_config(), tiny_identity(1), 1);
-        assert_int_equal(model_forward(m, &b, 1, 7, fresh, NULL), 0);
-        assert_memory_equal(same, bare, sizeof same);
-        assert_memory_not_equal(fresh, bare, sizeof same);
-        assert_int_equal(model_forward(m, &b, 0, 7, fresh, NULL), 0);
-        assert_memory_equal(fresh, off, sizeof off); /* dropout off: draws do not matter */
-        assert_memory_not_equal(same, off, sizeof off);
-        model_free(m);
+        compare_draws(backend_name(i), SLOT_ATTENTION, "layers.0.attn.1.out.weight",
+                      "layers.0.attn.1.out.bias");
+        compare_draws(backend_name(i), SLOT_FEEDFORWARD, "layers.0.ffn.1.down.weight",
+                      "layers.0.ffn.1.down.bias");
     }
 }
 

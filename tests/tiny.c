@@ -42,11 +42,11 @@ static int skip(Plan *p, int slot, int y, int draw)
     return LIN(p, term(1, y), term(1, k));
 }
 
-Plan *tiny_identity(int draw)
+Plan *tiny_identity(int kind, int draw)
 {
     Plan *p = plan_new(1);
-    int g = ffn(p, 0, 1);
-    int k1 = plan_eval(p, g, 0, 0), k2 = plan_eval(p, g, 0, draw);
+    int slot = kind == SLOT_ATTENTION ? attn(p, 0, 1) : ffn(p, 0, 1);
+    int k1 = plan_eval(p, slot, 0, 0), k2 = plan_eval(p, slot, 0, draw);
     p->output = LIN(p, term(1, k1), term(-1, k2), term(1, 0));
     return p;
 }

@@ -15,9 +15,10 @@ typedef struct {
 /* Plans that every test loops over; NULL name at the end. */
 extern const TinyPlan tiny_plans[];
 
-Plan *tiny_identity(
-    int draw);             /* r0 + k1 - k2, both of one slot at r0; k2's draw is `draw`, k1's 0 */
-Plan *tiny_residual(void); /* r0 + F(r0), then + G */
+/* r0 + k1 - k2, both of one slot of `kind` at r0; k1's draw is 0, k2's `draw`. */
+Plan *tiny_identity(int kind, int draw);
+/* r0 + F(r0), then + G of that. */
+Plan *tiny_residual(void);
 
 /* Sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
