@@ -3,9 +3,10 @@
  * Global errors e at t-end for steps h0, h0/2, ..., then a straight line through (log h, log e). What
  * could fool it, and what is done about it:
  *
- *   rounding        Every point has a floor: the reference's own disagreement plus the random walk
- *                   of rounding. Points within MARGIN of it are cut, and what is left of the floor
- *                   in the others enters the tolerance through the weights of the fit.
+ *   rounding        Every point has a floor: the reference's own disagreement, the random walk of
+ *                   rounding, and its drift where errors rise at the finest points. Points within
+ *                   `margin` times it are cut, and what is left of it in the others enters the
+ *                   tolerance through the weights of the fit.
  *   coarse steps    e = C h^p (1 + b h + c h^2 ...), so log e = log C + p log h + b h + O(h^2): the
  *                   fit has h as third regressor from 5 points on. Of all windows that end at the
  *                   finest usable point, the one with the least tolerance is taken.
@@ -64,6 +65,7 @@ typedef struct {
     Stepper *stepper;
     size_t N, capacity;
     double t_end, agreement, norm;
+    double drift;  /* rounding a step that repeats itself */
     double *exact; /* (N) at t_end */
     double *past;  /* (history, N) */
     double *times; /* (history) */
@@ -141,7 +143,22 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
  * step and their growth along the solution (measured: 0.3 to 0.8, rk4 and ab5, 2^16 steps). */
 static double floor_of(const Runs *r, const OrderPoint *p)
 {
-    return r->agreement + 2 * DBL_EPSILON * sqrt((double)p->steps) * r->norm;
+    double steps = (double)p->steps;
+    return r->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
+}
+
+/* Rounding that is the same at every step adds up. It is seen at the finest points: errors below
+ * 1e-9 |y| that rise with the number of steps, and by no more than twice as fast. */
+static double drift_of(const Runs *r, const OrderStudy *o)
+{
+    double drift = 0;
+    for (size_t i = o->points - 1; i > 0; i--) {
+        const OrderPoint *p = &o->point[i], *q = p - 1;
+        double ratio = p->error / q->error * (double)q->steps / (double)p->steps;
+        if (!(p->error > q->error && ratio < 2 && p->error < 1e-9 * r->norm)) break;
+        drift = fmax(drift, p->error / (double)p->steps);
+    }
+    return drift;
 }
 
 /* ---- the fit ------------------------------------------------------------------------------------- */
@@ -230,9 +247,10 @@ static void usable_range(const Runs *r, const OrderStudy *o, size_t *first, size
 }
 
 /* The window with the least tolerance; count 0 where fewer than WINDOW points are usable. */
-static Fit fit_best(const Runs *r, const OrderStudy *o)
+static Fit fit_best(Runs *r, const OrderStudy *o)
 {
     size_t first, end;
+    r->drift = drift_of(r, o);
     Fit best = {.slope = NAN, .interval = NAN, .tolerance = INFINITY};
     usable_range(r, o, &first, &end);
     for (; first + WINDOW <= end; first++) {
