@@ -6,7 +6,10 @@
 #include "ode/ode.h"
 
 enum { MATCH_PARAMETERS, MATCH_NONE };
-enum { MASKS_STAGE, MASKS_STEP }; /* a fresh dropout mask per evaluation, or one per slot and layer */
+enum {
+    MASKS_STAGE,
+    MASKS_STEP
+}; /* a fresh dropout mask per evaluation, or one per slot and layer */
 
 typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */

@@ -36,9 +36,10 @@ static size_t count_sets(const Table *t, int op)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->evals; i++) {
-        size_t j = 0;
+        size_t j = 0; /* the first evaluation of this operator and set is counted */
+        if (t->eval[i].op != op) continue;
         while (t->eval[j].op != op || t->eval[j].set != t->eval[i].set) j++;
-        n += t->eval[i].op == op && j == i;
+        n += j == i;
     }
     return n;
 }
@@ -53,10 +54,11 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
         *inner = (o->inner - lost) / g;
         return 0;
     }
-    return error_set(ERR_INPUT,
-                     "%s: equal parameters need inner width (M - 2 d (f-1))/g whole and positive, but M = %zu, "
-                     "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
-                     t->name, o->inner, o->width, f, g);
+    return error_set(
+        ERR_INPUT,
+        "%s: equal parameters need inner width (M - 2 d (f-1))/g whole and positive, but M = %zu, "
+        "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
+        t->name, o->inner, o->width, f, g);
 }
 
 static int find_slot(Compiler *c, const Eval *e)
@@ -66,7 +68,9 @@ static int find_slot(Compiler *c, const Eval *e)
         const PlanSlot *s = &c->plan->slot[i];
         if (s->kind == kind && s->layer == c->layer && s->set == e->set) return (int)i;
     }
-    return plan_slot(c->plan, (PlanSlot){.kind = kind, .layer = c->layer, .set = e->set,
+    return plan_slot(c->plan, (PlanSlot){.kind = kind,
+                                         .layer = c->layer,
+                                         .set = e->set,
                                          .inner = e->op == OP_F ? 0 : c->inner});
 }
 
@@ -81,7 +85,8 @@ static int find_symbol(Compiler *c, int index)
     if (c->symbol[index] >= 0) return c->symbol[index];
     if (s->kind == SYMBOL_LEARN) {
         size_t size = c->table->dense ? (size_t)c->layer + 1 : 1;
-        return c->symbol[index] = plan_scalar(c->plan, c->layer, s->name, size, table_double(s->start));
+        return c->symbol[index] =
+                   plan_scalar(c->plan, c->layer, s->name, size, table_double(s->start));
     }
     int *x = memory_new(s->inputs, sizeof(int));
     if (!x) return ERR_MEMORY;
@@ -95,18 +100,21 @@ static int find_symbol(Compiler *c, int index)
 
 static int source_register(const Compiler *c, const Term *s, int layer)
 {
-    return s->eval == TABLE_STATE ? c->y[layer] : c->k[(size_t)layer * c->table->evals + (size_t)s->eval];
+    return s->eval == TABLE_STATE ? c->y[layer]
+                                  : c->k[(size_t)layer * c->table->evals + (size_t)s->eval];
 }
 
 /* A term of a row, its source read in layer `from`; `element` of its learned vectors. */
 static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
 {
-    *out = (PlanTerm){.c = table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
+    *out = (PlanTerm){
+        .c = table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
     for (int i = 0; i < s->symbols; i++) {
         int gate = c->table->symbol[s->symbol[i]].kind != SYMBOL_LEARN;
         int index = find_symbol(c, s->symbol[i]);
         if (index < 0) return index;
-        out->factor[i] = (PlanFactor){.kind = gate ? FACTOR_GATE : FACTOR_SCALAR, .index = index,
+        out->factor[i] = (PlanFactor){.kind = gate ? FACTOR_GATE : FACTOR_SCALAR,
+                                      .index = index,
                                       .element = gate ? 0 : element};
     }
     return 0;
@@ -160,7 +168,11 @@ static int write_row(Compiler *c, const Row *r)
     size_t fewest = r->terms;
     for (size_t i = 0; i < c->known; i++) {
         Row difference = {0};
-        if (subtract(r, &c->list[i].row, &difference) != 0) return ERR_MEMORY;
+        if (subtract(r, &c->list[i].row, &difference) != 0) {
+            row_free(&difference);
+            row_free(&best);
+            return ERR_MEMORY;
+        }
         if (difference.terms + 1 < fewest) {
             fewest = difference.terms + 1;
             base = c->list[i].reg;
@@ -211,7 +223,8 @@ static int dense_update(Compiler *c)
     int code = 0;
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < r->terms && code == 0; i++)
-        for (int l = r->term[i].eval == TABLE_STATE ? c->layer : 0; l <= c->layer && code == 0; l++) {
+        for (int l = r->term[i].eval == TABLE_STATE ? c->layer : 0; l <= c->layer && code == 0;
+             l++) {
             int from = r->term[i].eval == TABLE_STATE ? 0 : l;
             code = plan_term(c, &r->term[i], from, (size_t)l, &term[n++]);
         }
@@ -267,8 +280,8 @@ static int compile(Compiler *c, const Table *t)
 static int check_options(const Table *t, const BridgeOptions *o)
 {
     if (t->flows)
-        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...", t->name,
-                         t->name, t->name);
+        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
+                         t->name, t->name, t->name);
     if (o->layers < 1 || o->layers > 10000)
         return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", o->layers);
     return 0;
@@ -289,7 +302,9 @@ int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
     memory_free(c.y);
     memory_free(c.k);
     memory_free(c.symbol);
-    if (code == 0) *out = c.plan;
-    else plan_free(c.plan);
+    if (code == 0)
+        *out = c.plan;
+    else
+        plan_free(c.plan);
     return code;
 }

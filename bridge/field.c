@@ -15,7 +15,8 @@ typedef struct {
 static int find_slot(const Plan *p, int kind, int layer, int set)
 {
     for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].layer == layer && p->slot[i].set == set) return (int)i;
+        if (p->slot[i].kind == kind && p->slot[i].layer == layer && p->slot[i].set == set)
+            return (int)i;
     return -1;
 }
 
@@ -47,9 +48,11 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
     const ModelConfig *c = model_config(m);
     *out = NULL;
     if (layer < 0 || (size_t)layer >= model_plan(m)->layers)
-        return error_set(ERR_INPUT, "expected a layer below %zu; %d is asked for", model_plan(m)->layers, layer);
+        return error_set(ERR_INPUT, "expected a layer below %zu; %d is asked for",
+                         model_plan(m)->layers, layer);
     if (n < 1 || n > c->max_length)
-        return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", c->max_length, n);
+        return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", c->max_length,
+                         n);
     System *s = memory_new(1, sizeof(System));
     Network *net = memory_new(1, sizeof(Network));
     if (!s || !net) {
@@ -58,8 +61,15 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
         return ERR_MEMORY;
     }
     *net = (Network){.model = m, .layer = layer};
-    *s = (System){.name = "network", .title = "a trained layer", .source = "bridge/field.c", .n = n,
-                  .d = c->width, .field = {attention, feedforward}, .t_end = 1, .h0 = 1, .context = net};
+    *s = (System){.name = "network",
+                  .title = "a trained layer",
+                  .source = "bridge/field.c",
+                  .n = n,
+                  .d = c->width,
+                  .field = {attention, feedforward},
+                  .t_end = 1,
+                  .h0 = 1,
+                  .context = net};
     *out = s;
     return 0;
 }

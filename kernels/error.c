@@ -22,7 +22,8 @@ int error_set(int code, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?'; /* one line, whatever the input held */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; /* one line, whatever the input held */
     return code;
 }
 

@@ -26,7 +26,8 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t index)
 
 uint64_t random_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t n)
 {
-    return (uint64_t)((unsigned __int128)word64(seed, stream, index) * n >> 64);
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)word64(seed, stream, index) * n >> 64);
 }
 
 void random_permutation(uint64_t seed, uint64_t stream, size_t n, uint32_t *order)

@@ -106,8 +106,10 @@ static int is_scalar(const Row *r)
 
 static void number_of(const Row *r, mpq_t out)
 {
-    if (r->terms) mpq_set(out, r->term[0].c);
-    else mpq_set_ui(out, 0, 1);
+    if (r->terms)
+        mpq_set(out, r->term[0].c);
+    else
+        mpq_set_ui(out, 0, 1);
 }
 
 static int check_size(const Cursor *c, const mpq_t q)
@@ -124,10 +126,14 @@ static int parse_number(Parser *p, Row *out)
     char digit[DIGITS_MAX + 1];
     int n = 0, point = -1;
     long exponent = 0, sign = 1;
-    for (; c->at < c->end && (isdigit((unsigned char)*c->at) || (*c->at == '.' && point < 0)); c->at++) {
-        if (*c->at == '.') point = n;
-        else if (n == DIGITS_MAX) return cursor_error(c, "expected at most %d digits", DIGITS_MAX);
-        else digit[n++] = *c->at;
+    for (; c->at < c->end && (isdigit((unsigned char)*c->at) || (*c->at == '.' && point < 0));
+         c->at++) {
+        if (*c->at == '.')
+            point = n;
+        else if (n == DIGITS_MAX)
+            return cursor_error(c, "expected at most %d digits", DIGITS_MAX);
+        else
+            digit[n++] = *c->at;
     }
     digit[n] = 0;
     if (n == 0) return cursor_error(c, "expected a number");
@@ -149,8 +155,10 @@ static int parse_number(Parser *p, Row *out)
     mpz_init(ten);
     mpz_set_str(mpq_numref(q), digit, 10);
     mpz_ui_pow_ui(ten, 10, (unsigned long)(exponent < 0 ? -exponent : exponent));
-    if (exponent < 0) mpz_set(mpq_denref(q), ten);
-    else mpz_mul(mpq_numref(q), mpq_numref(q), ten);
+    if (exponent < 0)
+        mpz_set(mpq_denref(q), ten);
+    else
+        mpz_mul(mpq_numref(q), mpq_numref(q), ten);
     mpq_canonicalize(q);
     int code = row_one(out, q);
     mpq_clear(q);
@@ -187,10 +195,12 @@ static int power(Parser *p, mpq_t x, const mpq_t e)
     if (mpq_sgn(x) == 0 && mpq_sgn(e) <= 0)
         return cursor_error(c, "expected a base other than zero for a power %s zero",
                             mpq_sgn(e) < 0 ? "below" : "of");
-    if (d > 1 && mpq_sgn(x) < 0) return cursor_error(c, "expected a base of at least zero for a root");
+    if (d > 1 && mpq_sgn(x) < 0)
+        return cursor_error(c, "expected a base of at least zero for a root");
     if (d > 1 && mpq_sgn(x) > 0) root(x, d, &p->table->exact);
     if (mpq_sgn(e) < 0) mpq_inv(x, x);
-    if ((mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2)) * n > 4 * SIZE_MAX_BITS)
+    if ((mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2)) * n >
+        4 * SIZE_MAX_BITS)
         return cursor_error(c, "expected a coefficient of fewer digits");
     mpz_pow_ui(mpq_numref(x), mpq_numref(x), n);
     mpz_pow_ui(mpq_denref(x), mpq_denref(x), n);
@@ -230,8 +240,12 @@ static int merge_symbols(const Term *a, const Term *b, int *out)
 
 static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
 {
-    if (!is_scalar(a)) return is_scalar(b) ? multiply(p, b, a, out)
-        : cursor_error(&p->cursor, "expected a coefficient: a product of two states or slopes is not linear");
+    if (!is_scalar(a))
+        return is_scalar(b)
+                   ? multiply(p, b, a, out)
+                   : cursor_error(
+                         &p->cursor,
+                         "expected a coefficient: a product of two states or slopes is not linear");
     mpq_t c;
     int code = 0;
     mpq_init(c);
@@ -242,8 +256,9 @@ static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
             int n = merge_symbols(s, t, symbol);
             mpq_mul(c, s->c, t->c);
             if (n < 0)
-                code = cursor_error(&p->cursor, "expected at most %d learned factors in a coefficient",
-                                    TABLE_SYMBOLS);
+                code =
+                    cursor_error(&p->cursor, "expected at most %d learned factors in a coefficient",
+                                 TABLE_SYMBOLS);
             else if ((code = check_size(&p->cursor, c)) == 0)
                 code = row_add(out, t->eval, t->past, c, n, symbol);
         }
@@ -259,8 +274,10 @@ static int add_scaled(Row *a, Row *b, long factor)
     mpq_init(c);
     for (size_t i = 0; code == 0 && i < b->terms; i++) {
         const Term *t = &b->term[i];
-        if (factor < 0) mpq_neg(c, t->c);
-        else mpq_set(c, t->c);
+        if (factor < 0)
+            mpq_neg(c, t->c);
+        else
+            mpq_set(c, t->c);
         code = row_add(a, t->eval, t->past, c, t->symbols, t->symbol);
     }
     mpq_clear(c);
@@ -280,7 +297,8 @@ static int parse_past(Parser *p, const char *all, int *past)
     *past = 0;
     if (!cursor_take(c, "[")) return 0;
     if (cursor_take(c, all)) {
-        if (!p->in_update) return cursor_error(c, "expected [-j]: [%s] belongs to the update y' = ...", all);
+        if (!p->in_update)
+            return cursor_error(c, "expected [-j]: [%s] belongs to the update y' = ...", all);
         *past = EXPR_ALL;
         return cursor_expect(c, "]");
     }
@@ -313,7 +331,8 @@ static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
     if (n >= 1 && n <= (past > 0 ? p->declared : p->table->stages))
         return stage_row(p->table, n - 1, past, out);
     p->cursor.at = at;
-    return cursor_error(&p->cursor, "expected a stage that is set before it is used; %s is not", word);
+    return cursor_error(&p->cursor, "expected a stage that is set before it is used; %s is not",
+                        word);
 }
 
 static int parse_state(Parser *p, Row *out)
@@ -351,7 +370,8 @@ static int parse_name(Parser *p, const char *word, const char *at, Row *out)
         return code;
     }
     p->cursor.at = at;
-    return cursor_error(&p->cursor, "expected a name that is set before it is used; '%s' is not", word);
+    return cursor_error(&p->cursor, "expected a name that is set before it is used; '%s' is not",
+                        word);
 }
 
 static int parse_group(Parser *p, Row *out)
@@ -408,7 +428,8 @@ static int parse_factor(Parser *p, Row *out)
 static int symbol_power(Parser *p, Row *x, const mpq_t e)
 {
     if (mpz_cmp_ui(mpq_denref(e), 1) != 0 || mpq_sgn(e) <= 0 || mpq_cmp_ui(e, TABLE_SYMBOLS, 1) > 0)
-        return cursor_error(&p->cursor, "expected a whole power of 1 to %d of a learned coefficient",
+        return cursor_error(&p->cursor,
+                            "expected a whole power of 1 to %d of a learned coefficient",
                             TABLE_SYMBOLS);
     mpq_t one;
     Row result = {0};
@@ -458,7 +479,8 @@ static int parse_power(Parser *p, Row *out)
 static int divide(Parser *p, Row *a, const Row *b)
 {
     mpq_t q;
-    if (!is_number(b)) return cursor_error(&p->cursor, "expected a number without learned names as divisor");
+    if (!is_number(b))
+        return cursor_error(&p->cursor, "expected a number without learned names as divisor");
     if (b->terms == 0) return cursor_error(&p->cursor, "expected a divisor other than zero");
     mpq_init(q);
     number_of(b, q);

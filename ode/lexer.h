@@ -9,8 +9,8 @@
 
 typedef struct {
     const char *file;
-    size_t line;         /* from 1 */
-    const char *begin;   /* of the line; `end` is its end, comment cut off */
+    size_t line;       /* from 1 */
+    const char *begin; /* of the line; `end` is its end, comment cut off */
     const char *at, *end;
 } Cursor;
 
@@ -22,12 +22,12 @@ typedef struct {
 
 typedef struct {
     Cursor cursor;
-    Table *table;     /* being built */
+    Table *table; /* being built */
     size_t bindings;
     Binding *binding;
-    size_t declared;  /* stages of the whole scheme: their ops and evaluations are known at once */
-    int depth;        /* of parentheses */
-    int in_update;    /* y[first] and k[all] are allowed */
+    size_t declared; /* stages of the whole scheme: their ops and evaluations are known at once */
+    int depth;       /* of parentheses */
+    int in_update;   /* y[first] and k[all] are allowed */
 } Parser;
 
 enum { EXPR_ONE = -2, EXPR_ALL = -1 }; /* Term.eval of a pure number; Term.past of first / all */

@@ -32,8 +32,8 @@ typedef struct {
     Table **scheme; /* built-in texts, then files in the order given */
 } Zoo;
 
-int zoo_open(Zoo *z);                         /* the built-in schemes */
-int zoo_read(Zoo *z, const char *file);       /* adds a scheme file; a name twice: ERR_INPUT */
+int zoo_open(Zoo *z);                   /* the built-in schemes */
+int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
 /* Looks a name up: NAME, NAME:SOLVER, NAME-layer (H replaced by L), word:sf..[:SOLVER],
@@ -52,7 +52,7 @@ typedef struct {
     int colour; /* of the root, OP_F or OP_G */
     int order;  /* vertices */
     int children;
-    int child[TREE_MAX]; /* tree indices, rising */
+    int child[TREE_MAX];        /* tree indices, rising */
     unsigned long gamma, sigma; /* density, symmetry */
 } Tree;
 
@@ -110,7 +110,7 @@ typedef struct {
     double bound;
     double error_norm2; /* sum (defect/sigma)^2 of order p+1; one colour where all stages are H */
     int zero_stable;
-    int weakly_stable;  /* zero-stable with more than one root on the unit circle */
+    int weakly_stable; /* zero-stable with more than one root on the unit circle */
 } Theory;
 
 /* Exact order up to forest->max and the rest, of a frozen table; error_norm2 is NaN where the order
@@ -157,16 +157,17 @@ struct System {
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
-    void *context;   /* of a system made elsewhere (bridge/field.c); NULL here */
+    void *
+        context; /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
-const char *system_name(size_t i);  /* NULL past the end */
+const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
-const char *system_default(void);   /* nonlinear, non-commuting, without a flattering invariant */
+const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */
 
@@ -217,11 +218,12 @@ typedef struct {
     int expected;
     size_t points;
     OrderPoint *point; /* (points), coarsest first; owned */
-    double slope, low, high; /* least squares over the window, 95 % interval widened by what bias and
+    double slope, low,
+        high;         /* least squares over the window, 95 % interval widened by what bias and
                                 floor may add (measure.c); NaN without one */
-    double constant;         /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;            /* below this errors are rounding, or the reference's own */
-    int closed_flows;        /* 0: some sub-flow came from the reference integrator */
+    double constant;  /* error ~ constant * h^expected as h -> 0, from the window */
+    double floor;     /* below this errors are rounding, or the reference's own */
+    int closed_flows; /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 

@@ -32,8 +32,10 @@ static void print_decimal(mpq_srcptr q, FILE *f)
     mpz_mul(n, mpq_numref(q), ten);
     mpz_divexact(n, n, mpq_denref(q));
     mpz_fdiv_qr(whole, rest, n, ten);
-    if (digits == 0) gmp_fprintf(f, "%Zd.0", whole);
-    else gmp_fprintf(f, "%Zd.%0*Zd", whole, digits, rest);
+    if (digits == 0)
+        gmp_fprintf(f, "%Zd.0", whole);
+    else
+        gmp_fprintf(f, "%Zd.%0*Zd", whole, digits, rest);
     mpz_clears(ten, n, whole, rest, NULL);
 }
 
@@ -44,29 +46,37 @@ static void print_number(const Table *t, mpq_srcptr c, FILE *f)
     mpq_t q;
     mpq_init(q);
     mpq_abs(q, c);
-    if (!t->exact && is_decimal(q)) print_decimal(q, f);
-    else gmp_fprintf(f, "%Qd", q);
+    if (!t->exact && is_decimal(q))
+        print_decimal(q, f);
+    else
+        gmp_fprintf(f, "%Qd", q);
     mpq_clear(q);
 }
 
 static void print_past(const Table *t, const Term *s, int update, FILE *f)
 {
-    if (s->past) fprintf(f, "[-%d]", s->past);
-    else if (t->dense && update) fprintf(f, s->eval == TABLE_STATE ? "[first]" : "[all]");
+    if (s->past)
+        fprintf(f, "[-%d]", s->past);
+    else if (t->dense && update)
+        fprintf(f, s->eval == TABLE_STATE ? "[first]" : "[all]");
 }
 
 static void print_term(const Table *t, const Term *s, int update, int first, FILE *f)
 {
     int one = mpq_cmp_ui(s->c, 1, 1) == 0 || mpq_cmp_si(s->c, -1, 1) == 0;
     int plain = one && t->exact;
-    if (mpq_sgn(s->c) < 0) fprintf(f, first ? "-" : " - ");
-    else fprintf(f, first ? "" : " + ");
+    if (mpq_sgn(s->c) < 0)
+        fprintf(f, first ? "-" : " - ");
+    else
+        fprintf(f, first ? "" : " + ");
     if (!plain) print_number(t, s->c, f);
     for (int i = 0; i < s->symbols; i++)
         fprintf(f, "%s%s", plain && i == 0 ? "" : "*", t->symbol[s->symbol[i]].name);
     if (!plain || s->symbols) fputc('*', f);
-    if (s->eval == TABLE_STATE) fputc('y', f);
-    else fprintf(f, "k%d", t->eval[s->eval].stage + 1);
+    if (s->eval == TABLE_STATE)
+        fputc('y', f);
+    else
+        fprintf(f, "k%d", t->eval[s->eval].stage + 1);
     print_past(t, s, update, f);
 }
 
@@ -183,7 +193,9 @@ int table_print(const Table *t, FILE *f)
             gmp_fprintf(f, "%Qd %c%s", t->weight[op], letters[op], op == 0 ? " " : "\n");
         }
     }
-    if (t->flows) print_flows(t, f);
-    else print_stages(t, f);
+    if (t->flows)
+        print_flows(t, f);
+    else
+        print_stages(t, f);
     return ferror(f) ? error_set(ERR_SYSTEM, "writing a scheme failed") : 0;
 }

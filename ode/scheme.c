@@ -16,7 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64, LINE_MAX_BYTES = 65536 };
+enum {
+    PLAIN_NAME = 32,
+    STAGES_MAX = 256,
+    FLOWS_MAX = 1024,
+    SYMBOLS_MAX = 64,
+    LINE_MAX_BYTES = 65536
+};
 
 static void *push(void *list, size_t *count, size_t size)
 {
@@ -36,7 +42,8 @@ static int parse_operator(Parser *p, int most, int *op, int *set)
     long s = 1;
     cursor_blanks(c);
     if (c->at == c->end || !(found = strchr(letters, *c->at)) || found - letters > most)
-        return cursor_error(c, "expected an operator: %s", most == OP_G ? "F or G" : "F, G, H or L");
+        return cursor_error(c, "expected an operator: %s",
+                            most == OP_G ? "F or G" : "F, G, H or L");
     *op = (int)(found - letters);
     c->at++;
     if (c->at < c->end && isdigit((unsigned char)*c->at)) TRY(cursor_integer(c, 999, &s));
@@ -63,28 +70,16 @@ static int add_point(Table *t, const Row *row, const mpq_t at, int timed)
     if (!grown) return ERR_MEMORY;
     t->point = grown;
     Point *q = &grown[t->points - 1];
-    mpq_t c, one;
-    mpq_inits(q->c[0], q->c[1], NULL);
-    q->timed = timed;
     int code = 0;
-    mpq_inits(c, one, NULL);
-    for (size_t i = 0; i < row->terms && code == 0; i++) { /* the rule of time: design section 2 */
+    q->timed = timed;
+    for (int op = 0; op < 2; op++) {
+        mpq_init(q->c[op]);
+        if (timed) mpq_set(q->c[op], at);
+    }
+    for (size_t i = 0; i < row->terms && code == 0; i++) {
         const Term *s = &row->term[i];
         code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
-        table_value(t, s, c);
-        if (s->eval == TABLE_STATE) {
-            mpq_set_si(one, -s->past, 1);
-            mpq_mul(c, c, one);
-            mpq_add(q->c[OP_F], q->c[OP_F], c);
-            mpq_add(q->c[OP_G], q->c[OP_G], c);
-        } else {
-            mpq_ptr node = q->c[t->eval[s->eval].op];
-            mpq_add(node, node, c);
-        }
     }
-    if (timed)
-        for (int op = 0; op < 2; op++) mpq_set(q->c[op], at);
-    mpq_clears(c, one, NULL);
     return code;
 }
 
@@ -136,7 +131,8 @@ static int check_row(Parser *p, const Row *r, const char *what)
 {
     for (size_t i = 0; i < r->terms; i++)
         if (r->term[i].eval == EXPR_ONE)
-            return cursor_error(&p->cursor, "expected states and slopes in %s; a number stands alone", what);
+            return cursor_error(&p->cursor,
+                                "expected states and slopes in %s; a number stands alone", what);
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
@@ -155,7 +151,8 @@ static int statement_stage(Parser *p, size_t number)
     mpq_init(at);
     code = expression_parse(p, &row);
     if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
-    if (code == 0 && !cursor_take(c, ")")) code = cursor_error(c, "expected an operator, '@' or ')'");
+    if (code == 0 && !cursor_take(c, ")"))
+        code = cursor_error(c, "expected an operator, '@' or ')'");
     if (code == 0) code = cursor_end(c, "an operator or the end of the line");
     if (code == 0) code = check_row(p, &row, "a stage's argument");
     if (code == 0) code = add_stage(p->table, p->table->stages, &row, at, timed);
@@ -175,9 +172,10 @@ static int fold_dense(Parser *p, Row *r)
     for (size_t i = 0; i < r->terms && code == 0; i++) {
         const Term *s = &r->term[i];
         int whole = s->eval != TABLE_STATE || (mpq_cmp_ui(s->c, 1, 1) == 0 && s->symbols == 0);
-        code = s->past == EXPR_ALL && whole
-                   ? row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol)
-                   : cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
+        code =
+            s->past == EXPR_ALL && whole
+                ? row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol)
+                : cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
     }
     if (code == 0 && out.term[0].eval != TABLE_STATE)
         code = cursor_error(&p->cursor, "expected y[first] beside kN[all]");
@@ -206,10 +204,11 @@ static int statement_flow(Parser *p)
     int op, set;
     mpq_t c;
     cursor_blanks(&p->cursor);
-    if (t->flows == FLOWS_MAX) return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
+    if (t->flows == FLOWS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
     mpq_init(c);
     mpq_set_ui(c, 1, 1);
-    int bare = p->cursor.at < p->cursor.end && (*p->cursor.at == 'F' || *p->cursor.at == 'G');
+    int bare = p->cursor.at < p->cursor.end && strchr("FGHL", *p->cursor.at) != NULL;
     int code = bare ? 0 : expression_coefficient(p, c);
     if (code == 0) code = parse_operator(p, OP_G, &op, &set);
     if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
@@ -232,7 +231,8 @@ static int statement_field(Parser *p)
         int found, set;
         TRY(expression_coefficient(p, p->table->weight[op]));
         TRY(parse_operator(p, OP_G, &found, &set));
-        if (found != op) return cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G");
+        if (found != op)
+            return cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G");
     }
     p->table->word = 1;
     return cursor_end(&p->cursor, "the end of the line");
@@ -277,7 +277,8 @@ static int statement_let(Parser *p)
     if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
     for (size_t i = 0; code == 0 && i < value.terms; i++)
         if (value.term[i].eval != EXPR_ONE)
-            code = cursor_error(&p->cursor, "expected a coefficient; states and slopes have none in 'let'");
+            code = cursor_error(&p->cursor,
+                                "expected a coefficient; states and slopes have none in 'let'");
     if (code == 0) return bind(p, name, &value);
     row_free(&value);
     return code;
@@ -334,7 +335,9 @@ static int statement_gate(Parser *p)
     Symbol *s;
     Cursor *c = &p->cursor;
     TRY(new_name(p, name));
-    int kind = cursor_take(c, "sigmoid") ? SYMBOL_SIGMOID : cursor_take(c, "tanh") ? SYMBOL_TANH : 0;
+    int kind = cursor_take(c, "sigmoid") ? SYMBOL_SIGMOID
+               : cursor_take(c, "tanh")  ? SYMBOL_TANH
+                                         : 0;
     if (!kind) return cursor_error(c, "expected sigmoid(...) or tanh(...)");
     TRY(cursor_expect(c, "("));
     TRY(add_symbol(p, name, kind, &s));
@@ -364,8 +367,11 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", statement_let},   {"learn", statement_learn}, {"gate", statement_gate},
-                  {"flow", statement_flow}, {"field", statement_field}};
+} statements[] = {{"let", statement_let},
+                  {"learn", statement_learn},
+                  {"gate", statement_gate},
+                  {"flow", statement_flow},
+                  {"field", statement_field}};
 
 static int statement(Parser *p)
 {
@@ -386,8 +392,9 @@ static int statement(Parser *p)
             if (strcmp(word, statements[i].word) == 0) return statements[i].run(p);
     }
     c->at = at;
-    return cursor_error(c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, "
-                           "k1 = ..., or y' = ...");
+    return cursor_error(
+        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, "
+           "k1 = ..., or y' = ...");
 }
 
 /* The next line that holds a statement; 0 at the end. Texts keep their '#'. */
@@ -406,7 +413,8 @@ static int next_line(Cursor *c, const char *stop)
         int text = 0;
         for (int i = 0; i < 3; i++) {
             size_t n = strlen(texts[i]);
-            text |= (size_t)(whole - c->at) > n && memcmp(c->at, texts[i], n) == 0 && c->at[n] == ' ';
+            text |=
+                (size_t)(whole - c->at) > n && memcmp(c->at, texts[i], n) == 0 && c->at[n] == ' ';
         }
         const char *hash = text ? NULL : memchr(c->at, '#', (size_t)(whole - c->at));
         const char *cut = hash ? hash : whole;
@@ -432,13 +440,15 @@ static int scheme_name(Cursor *c, char *name)
 {
     cursor_blanks(c);
     size_t n = 0;
-    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || strchr("-_.+", c->at[n]))) n++;
+    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || strchr("-_.+", c->at[n])))
+        n++;
     if (n == 0 || n >= TABLE_NAME / 2)
         return cursor_error(c, "expected a scheme's name: 1 to %d letters, digits, - _ . +",
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (strcmp(name, "all") == 0) return cursor_error(c, "expected another name: 'all' means every scheme");
+    if (strcmp(name, "all") == 0)
+        return cursor_error(c, "expected another name: 'all' means every scheme");
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");
 }
@@ -498,8 +508,10 @@ static int finish(Parser *p)
     if (!t->flows && !t->update.terms)
         return cursor_error(c, "expected y' = ... or flow lines in scheme '%s'", t->name);
     if (t->flows && t->symbols)
-        return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows", t->name);
+        return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
+                            t->name);
     if (!t->exact) round_table(t);
+    table_times(t);
     find_depth(t, &t->update);
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
     for (size_t i = 0; i < t->symbols; i++)
@@ -538,9 +550,11 @@ static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
         }
         if (p->cursor.end - p->cursor.begin > LINE_MAX_BYTES)
             code = cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
-        else code = statement(p);
+        else
+            code = statement(p);
     }
-    if (code == 0) *out = p->table;
+    if (code == 0)
+        *out = p->table;
     else {
         table_free(p->table);
     }
@@ -553,7 +567,8 @@ static int check_bytes(const char *file, const char *text, size_t bytes)
     size_t line = 1;
     for (size_t i = 0; i < bytes; i++) {
         if (text[i] == 0)
-            return error_set(ERR_INPUT, "%s:%zu: expected text; a NUL byte stands there", file, line);
+            return error_set(ERR_INPUT, "%s:%zu: expected text; a NUL byte stands there", file,
+                             line);
         line += text[i] == '\n';
     }
     return 0;
@@ -565,18 +580,22 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
     size_t before = *count;
     int code = check_bytes(file, text, bytes);
     int more = code == 0 && next_line(&p.cursor, text + bytes);
-    if (code == 0 && !more) code = error_set(ERR_INPUT, "%s: expected 'scheme NAME'; the text is empty", file);
+    if (code == 0 && !more)
+        code = error_set(ERR_INPUT, "%s: expected 'scheme NAME'; the text is empty", file);
     while (code == 0 && more) {
         Table *t = NULL;
         size_t line = p.cursor.line;
         code = parse_scheme(&p, text + bytes, &t, &more);
         for (size_t i = 0; code == 0 && i < *count; i++)
             if (strcmp((*list)[i]->name, t->name) == 0)
-                code = error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
-                                 file, line, t->name);
+                code =
+                    error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
+                              file, line, t->name);
         Table **grown = code == 0 ? push(*list, count, sizeof(Table *)) : NULL;
-        if (grown) (*list = grown)[*count - 1] = t;
-        else if (code == 0) code = ERR_MEMORY;
+        if (grown)
+            (*list = grown)[*count - 1] = t;
+        else if (code == 0)
+            code = ERR_MEMORY;
         if (code != 0) table_free(t);
     }
     while (code != 0 && *count > before) table_free((*list)[--*count]);

@@ -64,8 +64,8 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[2])
 }
 
 /* out = sum over cuts of t of b(kept) prod a(cut), b(empty) given. */
-static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b,
-                         const mpq_t b_empty, mpq_t out)
+static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
+                         mpq_t out)
 {
     mpq_t product, count;
     mpq_inits(product, count, NULL);
@@ -111,8 +111,10 @@ static int flows_series(const Forest *f, const Table *t, Series **out)
     mpq_clears(weight[0], weight[1], zero, NULL);
     series_free(flow);
     series_free(next);
-    if (code != 0) series_free(all);
-    else *out = all;
+    if (code != 0)
+        series_free(all);
+    else
+        *out = all;
     return code;
 }
 
@@ -161,7 +163,8 @@ static int exact_pasts(Work *w)
 static int work_new(Work *w, const Forest *f, const Table *t)
 {
     *w = (Work){.forest = f, .table = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
-    if (!(w->K = memory_new(t->evals, sizeof *w->K)) || !(w->Y = memory_new(t->points, sizeof *w->Y)) ||
+    if (!(w->K = memory_new(t->evals, sizeof *w->K)) ||
+        !(w->Y = memory_new(t->points, sizeof *w->Y)) ||
         !(w->S = memory_new(t->evals, sizeof *w->S)) ||
         !(w->E = memory_new((size_t)w->depth + 1, sizeof *w->E)))
         return ERR_MEMORY;
@@ -234,7 +237,8 @@ static int check_points(const Table *t)
     if (p == t->points) return 0;
     size_t e = 0;
     while (t->eval[e].point != (int)p) e++;
-    return error_set(ERR_ACCURACY, "%s: the state weights of stage k%d do not sum to 1: no expansion about y",
+    return error_set(ERR_ACCURACY,
+                     "%s: the state weights of stage k%d do not sum to 1: no expansion about y",
                      t->name, t->eval[e].stage + 1);
 }
 

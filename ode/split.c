@@ -15,12 +15,14 @@
 static int is_solver(const Table *s)
 {
     int ok = s->stages > 0 && s->flows == 0 && s->symbols == 0 && s->past_y == 0 && s->past_k == 0;
-    for (size_t i = 0; i < s->stages; i++) ok = ok && s->stage[i].op == OP_H && s->stage[i].set == 1;
+    for (size_t i = 0; i < s->stages; i++)
+        ok = ok && s->stage[i].op == OP_H && s->stage[i].set == 1;
     return ok;
 }
 
 /* out = (state weight of r) Y + sum over the solver's slopes of c a k, k being evaluation base + stage. */
-static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_t c, int base, Row *out)
+static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_t c, int base,
+                     Row *out)
 {
     mpq_t q;
     int code = 0;
@@ -41,17 +43,6 @@ static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_
     return code;
 }
 
-/* Time node of an operator: the row's total weight on its slopes. */
-static void node(const Table *t, Point *p)
-{
-    for (size_t i = 0; i < p->row.terms; i++) {
-        const Term *s = &p->row.term[i];
-        if (s->eval == TABLE_STATE) continue;
-        mpq_ptr c = p->c[t->eval[s->eval].op];
-        mpq_add(c, c, s->c);
-    }
-}
-
 static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
 {
     int base = (int)t->evals;
@@ -59,12 +50,11 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
         Point *p = &t->point[t->points];
         mpq_inits(p->c[0], p->c[1], NULL);
         t->points++;
-        TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y, flow->c,
-                      base, &p->row));
-        node(t, p);
+        TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y,
+                      flow->c, base, &p->row));
         t->stage[t->stages] = (Stage){.op = flow->op, .set = flow->set, .eval = (int)t->evals};
-        t->eval[t->evals] = (Eval){.op = flow->op, .set = flow->set, .point = (int)t->points - 1,
-                                   .stage = (int)t->stages};
+        t->eval[t->evals] = (Eval){
+            .op = flow->op, .set = flow->set, .point = (int)t->points - 1, .stage = (int)t->stages};
         t->stages++;
         t->evals++;
     }
@@ -92,8 +82,10 @@ static int expand_into(Table *t, const Table *from, const Table *solver)
     t->word = from->word;
     for (int op = 0; op < 2; op++) mpq_set(t->weight[op], from->weight[op]);
     for (size_t i = 0; !t->exact && i < t->points; i++)
-        for (size_t k = 0; k < t->point[i].row.terms; k++) expression_round(t->point[i].row.term[k].c);
+        for (size_t k = 0; k < t->point[i].row.terms; k++)
+            expression_round(t->point[i].row.term[k].c);
     for (size_t k = 0; !t->exact && k < t->update.terms; k++) expression_round(t->update.term[k].c);
+    table_times(t);
     return code;
 }
 
@@ -112,11 +104,12 @@ int table_expand(const Table *from, const Table *solver, Table **out)
 {
     char name[2 * TABLE_NAME + 2];
     if (!is_solver(solver))
-        return error_set(ERR_INPUT, "expected a one-step scheme over H as sub-flow solver; '%s' is none",
+        return error_set(ERR_INPUT,
+                         "expected a one-step scheme over H as sub-flow solver; '%s' is none",
                          solver->name);
     if (from->flows * solver->stages > 4096)
-        return error_set(ERR_INPUT, "expected at most 4096 stages; '%s' with '%s' has %zu", from->name,
-                         solver->name, from->flows * solver->stages);
+        return error_set(ERR_INPUT, "expected at most 4096 stages; '%s' with '%s' has %zu",
+                         from->name, solver->name, from->flows * solver->stages);
     snprintf(name, sizeof name, "%s:%s", from->name, solver->name);
     if (!(*out = table_new(name))) return ERR_MEMORY;
     int code = expand_into(*out, from, solver);

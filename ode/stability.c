@@ -99,7 +99,8 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     if (!w) return error_set(ERR_MEMORY, "out of memory");
     int status = gsl_poly_complex_solve(c, (size_t)p->degree + 1, w, z);
     gsl_poly_complex_workspace_free(w);
-    if (status != GSL_SUCCESS) return error_set(ERR_NUMERIC, "the roots of a multistep scheme were not found");
+    if (status != GSL_SUCCESS)
+        return error_set(ERR_NUMERIC, "the roots of a multistep scheme were not found");
     for (int i = 0; i < p->degree; i++) {
         double r = hypot(z[2 * i], z[2 * i + 1]);
         *largest = fmax(*largest, r);
@@ -170,7 +171,8 @@ static int amplifier_new(Amplifier *a, const Table *t)
     size_t n = (size_t)t->past_y + 1 + (size_t)t->past_k * t->evals;
     *a = (Amplifier){.t = t, .size = n};
     gsl_set_error_handler_off();
-    if (n > 1000) return error_set(ERR_INPUT, "%s: expected less history for a stability limit", t->name);
+    if (n > 1000)
+        return error_set(ERR_INPUT, "%s: expected less history for a stability limit", t->name);
     a->x = memory_new(n, sizeof *a->x);
     a->k = memory_new(t->evals, sizeof *a->k);
     a->real = gsl_matrix_alloc(2 * n, 2 * n);
@@ -187,8 +189,9 @@ static double complex row_value(const Amplifier *a, const Row *r)
     size_t slopes = (size_t)a->t->past_y + 1;
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        double complex v = s->eval == TABLE_STATE ? a->x[s->past]
-                           : s->past == 0         ? a->k[s->eval]
+        double complex v =
+            s->eval == TABLE_STATE ? a->x[s->past]
+            : s->past == 0         ? a->k[s->eval]
                            : a->x[slopes + (size_t)(s->past - 1) * a->t->evals + (size_t)s->eval];
         sum += mpq_get_d(s->c) * v;
     }
@@ -235,7 +238,8 @@ static int amplifier_run(Amplifier *a, const double complex z[2], double *modulu
         return 0;
     }
     if (gsl_eigen_nonsymm(a->real, a->value, a->eigen) != GSL_SUCCESS)
-        return error_set(ERR_NUMERIC, "%s: the amplification matrix's eigenvalues were not found", a->t->name);
+        return error_set(ERR_NUMERIC, "%s: the amplification matrix's eigenvalues were not found",
+                         a->t->name);
     *modulus = 0;
     for (size_t i = 0; i < 2 * a->size; i++)
         *modulus = fmax(*modulus, gsl_complex_abs(gsl_vector_complex_get(a->value, i)));
@@ -262,8 +266,10 @@ int stability_modulus(const Table *t, const double f[2], const double g[2], doub
 static int excess(Amplifier *a, double complex axis, double x, double *out)
 {
     double complex z[2] = {x * axis / 2, x * axis / 2};
-    if (a->t->flows) *out = flows_modulus(a->t, z);
-    else TRY(amplifier_run(a, z, out));
+    if (a->t->flows)
+        *out = flows_modulus(a->t, z);
+    else
+        TRY(amplifier_run(a, z, out));
     *out -= 1;
     return 0;
 }
@@ -286,8 +292,10 @@ static int bisect(Amplifier *a, double complex axis, double low, double high, do
     for (int i = 0; i < 60; i++) {
         double e, middle = (low + high) / 2;
         TRY(excess(a, axis, middle, &e));
-        if (e > slack) high = middle;
-        else low = middle;
+        if (e > slack)
+            high = middle;
+        else
+            low = middle;
     }
     *limit = low < 1e-9 ? 0 : low; /* |R| - 1 ~ x, cut off by the slack */
     return 0;

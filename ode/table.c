@@ -32,7 +32,8 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
     size_t i = 0;
     int order = 1;
     if (mpq_sgn(c) == 0) return 0;
-    while (i < r->terms && (order = term_compare(&r->term[i], eval, past, symbols, symbol)) < 0) i++;
+    while (i < r->terms && (order = term_compare(&r->term[i], eval, past, symbols, symbol)) < 0)
+        i++;
     if (i < r->terms && order == 0) {
         mpq_add(r->term[i].c, r->term[i].c, c);
         if (mpq_sgn(r->term[i].c) == 0) row_delete(r, i);
@@ -129,8 +130,8 @@ void table_free(Table *t)
     }
     row_free(&t->update);
     for (int i = 0; i < 2; i++) mpq_clear(t->weight[i]);
-    void *owned[] = {t->title, t->source, t->note, t->start, t->stage, t->point,
-                     t->eval,  t->flow,   t->symbol};
+    void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
+                     t->point, t->eval,   t->flow, t->symbol};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(t);
 }
@@ -222,6 +223,32 @@ void table_value(const Table *t, const Term *term, mpq_t out)
 {
     mpq_set(out, term->c);
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
+}
+
+static void point_times(const Table *t, Point *p)
+{
+    mpq_t w, past;
+    mpq_inits(w, past, NULL);
+    for (int op = 0; op < 2; op++) mpq_set_ui(p->c[op], 0, 1);
+    for (size_t i = 0; i < p->row.terms; i++) {
+        const Term *s = &p->row.term[i];
+        table_value(t, s, w);
+        if (s->eval != TABLE_STATE) {
+            mpq_ptr c = p->c[t->eval[s->eval].op];
+            mpq_add(c, c, w);
+            continue;
+        }
+        mpq_set_si(past, -s->past, 1);
+        mpq_mul(w, w, past);
+        for (int op = 0; op < 2; op++) mpq_add(p->c[op], p->c[op], w);
+    }
+    mpq_clears(w, past, NULL);
+}
+
+void table_times(Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (!t->point[i].timed) point_times(t, &t->point[i]);
 }
 
 static int row_freeze(const Table *t, Row *r)
@@ -403,8 +430,8 @@ int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
-        a->dense != b->dense || a->word != b->word ||
-        !mpq_equal(a->weight[0], b->weight[0]) || !mpq_equal(a->weight[1], b->weight[1]))
+        a->dense != b->dense || a->word != b->word || !mpq_equal(a->weight[0], b->weight[0]) ||
+        !mpq_equal(a->weight[1], b->weight[1]))
         return 0;
     for (size_t i = 0; i < a->stages; i++)
         if (memcmp(&a->stage[i], &b->stage[i], sizeof(Stage)) != 0) return 0;

@@ -45,8 +45,8 @@ typedef struct {
 
 typedef struct {
     Row row;
-    mpq_t c[2];  /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
-    int timed;   /* written by @ */
+    mpq_t c[2]; /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
+    int timed;  /* written by @ */
 } Point;
 
 typedef struct {
@@ -80,9 +80,9 @@ typedef struct {
 typedef struct {
     char name[TABLE_NAME];
     char *title, *source, *note, *start; /* rest of the line; "" if absent */
-    int exact;   /* 0: some coefficient is a decimal, a root or a broken power */
-    int dense;   /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
-    int word;    /* 1: `field` is written (words): sublayers of full size, weights as below */
+    int exact; /* 0: some coefficient is a decimal, a root or a broken power */
+    int dense; /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
+    int word;  /* 1: `field` is written (words): sublayers of full size, weights as below */
     size_t stages, points, evals, flows, symbols;
     Stage *stage;
     Point *point;
@@ -90,7 +90,8 @@ typedef struct {
     Flow *flow;
     Symbol *symbol;
     Row update;
-    mpq_t weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
+    mpq_t
+        weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
     int past_y, past_k; /* deepest j */
 } Table;
 
@@ -107,6 +108,10 @@ int row_equal(const Row *a, const Row *b);
 
 /* Value of a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
+
+/* Time nodes of the points that no '@' set, by the rule of design: F's node is the row's total weight on
+ * F slopes, G's that on G slopes, a state y[-j] counts -j; symbols at their starting values. */
+void table_times(Table *t);
 
 /* A copy whose symbols are replaced by their starting values: what theory and stepping read. */
 Table *table_freeze(const Table *t);

@@ -123,7 +123,7 @@ int theory_search(const Table *t, int most, Theory *out)
         Forest *f;
         code = forest_new(max, &f);
         if (code == 0) code = theory_find(f, frozen, out);
-        if (code == 0) forest_free(f);
+        forest_free(f);
         if (code == 0 && (out->order < max || max >= most)) break;
     }
     table_free(frozen);

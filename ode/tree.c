@@ -195,15 +195,18 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     const Tree *t = &f->tree[tree];
     char child[TREE_MAX][NAME_MAX_BYTES], name[NAME_MAX_BYTES];
     size_t n = 0;
-    for (int i = 0; i < t->children; i++) tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);
+    for (int i = 0; i < t->children; i++)
+        tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);
     qsort(child, (size_t)t->children, sizeof child[0], compare_names);
     name[n++] = "FG"[t->colour];
     for (int i = 0; i < t->children; i++) name[n++] = '\'';
     name[n] = 0;
     for (int i = 0; i < t->children; i++)
         n += (size_t)snprintf(name + n, sizeof name - n, "%s%s%s",
-                              t->children == 1 ? "" : i == 0 ? "(" : ",", child[i],
-                              t->children > 1 && i == t->children - 1 ? ")" : "");
+                              t->children == 1 ? ""
+                              : i == 0         ? "("
+                                               : ",",
+                              child[i], t->children > 1 && i == t->children - 1 ? ")" : "");
     if (n >= bytes) return error_set(ERR_MISUSE, "tree_name: %zu bytes are too few", bytes);
     memcpy(out, name, n + 1);
     return 0;

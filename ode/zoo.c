@@ -37,9 +37,12 @@ int zoo_read(Zoo *z, const char *file)
     size_t bytes = fread(text, 1, TEXT_MAX + 1, f);
     int bad = ferror(f), code;
     fclose(f);
-    if (bad) code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
-    else if (bytes > TEXT_MAX) code = error_set(ERR_INPUT, "%s: expected a scheme file of at most 1 MiB", file);
-    else code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
+    if (bad)
+        code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
+    else if (bytes > TEXT_MAX)
+        code = error_set(ERR_INPUT, "%s: expected a scheme file of at most 1 MiB", file);
+    else
+        code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
     memory_free(text);
     return code;
 }
@@ -70,11 +73,14 @@ static int write_word(const char *letters, FILE *f)
     int count[2] = {0, 0};
     size_t n = strlen(letters);
     if (n == 0 || n > LETTERS_MAX || strspn(letters, "sf") != n)
-        return error_set(ERR_INPUT, "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
+        return error_set(ERR_INPUT,
+                         "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
                          LETTERS_MAX);
     for (size_t i = 0; i < n; i++) count[letters[i] == 'f']++;
-    fprintf(f, "scheme word\ntitle The word %s\nsource Sandwich Transformer (Press, Smith, Levy 2020)\n",
-            letters);
+    fprintf(
+        f,
+        "scheme word\ntitle The word %s\nsource Sandwich Transformer (Press, Smith, Levy 2020)\n",
+        letters);
     fprintf(f, "field %d F %d G\n", count[0], count[1]);
     int set[2] = {0, 0};
     for (size_t i = 0; i < n; i++) {
@@ -88,9 +94,10 @@ static int write_sandwich(const char *rest, FILE *f)
 {
     int n, k, used = 0;
     char word[LETTERS_MAX + 1], *w = word;
-    if (sscanf(rest, "%d-%d%n", &n, &k, &used) != 2 || rest[used] || n < 1 || 2 * n > LETTERS_MAX || k < 0 ||
-        k > n)
-        return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N", LETTERS_MAX / 2);
+    if (sscanf(rest, "%d-%d%n", &n, &k, &used) != 2 || rest[used] || n < 1 || 2 * n > LETTERS_MAX ||
+        k < 0 || k > n)
+        return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
+                         LETTERS_MAX / 2);
     for (int i = 0; i < k; i++) *w++ = 's';
     for (int i = k; i < n; i++) *w++ = 's', *w++ = 'f';
     for (int i = 0; i < k; i++) *w++ = 'f';
@@ -101,7 +108,8 @@ static int write_sandwich(const char *rest, FILE *f)
 static int loop_count(const char *rest, const char *kind, int *n)
 {
     int used = 0;
-    if (sscanf(rest, "%d%n", n, &used) == 1 && rest[used] == 0 && *n >= 1 && *n <= LOOPS_MAX) return 0;
+    if (sscanf(rest, "%d%n", n, &used) == 1 && rest[used] == 0 && *n >= 1 && *n <= LOOPS_MAX)
+        return 0;
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 
@@ -110,8 +118,10 @@ static int write_looped(const char *rest, FILE *f)
 {
     int n;
     TRY(loop_count(rest, "looped", &n));
-    fprintf(f, "scheme looped\ntitle  The Transformer layer looped %d times with step 1/%d\n", n, n);
-    fprintf(f, "source control of equal evaluations: Lie-Trotter with Euler, %d steps of h/%d\n", n, n);
+    fprintf(f, "scheme looped\ntitle  The Transformer layer looped %d times with step 1/%d\n", n,
+            n);
+    fprintf(f, "source control of equal evaluations: Lie-Trotter with Euler, %d steps of h/%d\n", n,
+            n);
     for (int i = 0; i < 2 * n; i++) {
         fprintf(f, "k%d = %c(y", i + 1, "FG"[i % 2]);
         for (int j = 0; j < i; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
@@ -130,8 +140,10 @@ static int write_repeat(const char *rest, FILE *f)
     fprintf(f, "scheme repeat\ntitle  The Transformer layer %d times, one set of weights\n", n);
     fprintf(f, "source weight sharing: Dehghani et al. 2019; Lan et al. 2020\n");
     for (int i = 0; i <= n; i++) {
-        if (i < n) fprintf(f, "k%d = L(y", i + 1);
-        else fprintf(f, "y' = y");
+        if (i < n)
+            fprintf(f, "k%d = L(y", i + 1);
+        else
+            fprintf(f, "y' = y");
         for (int j = 0; j < i; j++) fprintf(f, " + k%d", j + 1);
         fprintf(f, i < n ? ")\n" : "\n");
     }
@@ -141,7 +153,9 @@ static int write_repeat(const char *rest, FILE *f)
 static const struct {
     const char *prefix;
     int (*write)(const char *rest, FILE *f);
-} makers[] = {{"word:", write_word}, {"sandwich:", write_sandwich}, {"looped:", write_looped},
+} makers[] = {{"word:", write_word},
+              {"sandwich:", write_sandwich},
+              {"looped:", write_looped},
               {"repeat:", write_repeat}};
 
 /* ---- over L ------------------------------------------------------------------------------------------ */
@@ -165,9 +179,12 @@ static int write_layer(const Table *t, FILE *f)
     for (char *at = text, *end; code == 0 && *at; at = end) {
         end = strchr(at, '\n') + 1;
         char *op = at[0] == 'k' && isdigit((unsigned char)at[1]) ? strstr(at, "= H") : NULL;
-        if (strncmp(at, "title", 5) == 0) fprintf(f, "%.*s, over L\n", (int)(end - at - 1), at);
-        else if (op && op < end) fprintf(f, "%.*sL%.*s", (int)(op + 2 - at), at, (int)(end - op - 3), op + 3);
-        else fprintf(f, "%.*s", (int)(end - at), at);
+        if (strncmp(at, "title", 5) == 0)
+            fprintf(f, "%.*s, over L\n", (int)(end - at - 1), at);
+        else if (op && op < end)
+            fprintf(f, "%.*sL%.*s", (int)(op + 2 - at), at, (int)(end - op - 3), op + 3);
+        else
+            fprintf(f, "%.*s", (int)(end - at), at);
     }
     free(text);
     return code;
@@ -226,7 +243,10 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
         snprintf(base, sizeof base, "%.*s", (int)(n - 6), name);
         const Table *t = stored(z, base);
         if (t && is_over_H(t)) return write_layer(t, f);
-        if (t) return error_set(ERR_INPUT, "'%s': only a scheme over H has a form over L; '%s' is none", name, base);
+        if (t)
+            return error_set(ERR_INPUT,
+                             "'%s': only a scheme over H has a form over L; '%s' is none", name,
+                             base);
     }
     return unknown(z, name);
 }
@@ -282,9 +302,12 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
     TRY(find_base(z, base, out));
     int code = 0;
     if (suffix && (*out)->flows == 0)
-        code = error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver", name);
-    else if ((*out)->flows) code = solve_flows(z, suffix ? suffix + 1 : solver, out);
-    if (code == 0) snprintf((*out)->name, TABLE_NAME, "%s", name);
+        code = error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
+                         name);
+    else if ((*out)->flows)
+        code = solve_flows(z, suffix ? suffix + 1 : solver, out);
+    if (code == 0)
+        snprintf((*out)->name, TABLE_NAME, "%s", name);
     else {
         table_free(*out);
         *out = NULL;
@@ -294,7 +317,8 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
 
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
-static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list, size_t *count)
+static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list,
+                     size_t *count)
 {
     Table *t;
     TRY(zoo_find(z, name, solver, &t));
@@ -310,7 +334,8 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
 static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *count)
 {
     char name[TABLE_NAME];
-    for (size_t i = 0; i < z->count; i++) TRY(add_found(z, z->scheme[i]->name, solver, list, count));
+    for (size_t i = 0; i < z->count; i++)
+        TRY(add_found(z, z->scheme[i]->name, solver, list, count));
     for (size_t i = 0; i < z->count; i++) {
         if (!is_over_H(z->scheme[i])) continue;
         snprintf(name, sizeof name, "%.*s-layer", TABLE_NAME - 8, z->scheme[i]->name);
@@ -328,7 +353,8 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
     for (const char *at = names; code == 0; at++) {
         size_t n = strcspn(at, ",");
         if (n == 0 || n >= TABLE_NAME)
-            code = error_set(ERR_INPUT, "expected scheme names separated by commas, or 'all': '%.60s'", names);
+            code = error_set(ERR_INPUT,
+                             "expected scheme names separated by commas, or 'all': '%.60s'", names);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             code = strcmp(name, "all") == 0 ? add_all(z, solver, out, count)

@@ -1,0 +1,95 @@
+/* backend.c: the list of backends, and the choice of one by name and by what the processor runs. */
+#include "kernels/backend.h"
+#include "kernels/error.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4;
+
+/* The built-in takes nothing but a literal. */
+static int runs_v2(void)
+{
+    return __builtin_cpu_supports("x86-64-v2");
+}
+static int runs_v3(void)
+{
+    return __builtin_cpu_supports("x86-64-v3");
+}
+static int runs_v4(void)
+{
+    return __builtin_cpu_supports("x86-64-v4");
+}
+
+/* Of one name, the best kernel first. */
+static const struct {
+    const Backend *backend;
+    int (*runs)(void);
+} list[] = {
+    {&cpu_f32_v4, runs_v4}, {&cpu_f32_v3, runs_v3}, {&cpu_f32_v2, runs_v2},
+    {&cpu_f64_v4, runs_v4}, {&cpu_f64_v3, runs_v3}, {&cpu_f64_v2, runs_v2},
+};
+enum { LIST = sizeof list / sizeof *list };
+
+/* "x86-64-v3", or its end "v3" or "-v3". */
+static int kernel_is(const char *kernel, const char *asked)
+{
+    size_t n = strlen(kernel), m = strlen(asked);
+    return strcmp(kernel, asked) == 0 || (m >= 2 && m <= 3 && strcmp(kernel + n - m, asked) == 0);
+}
+
+static int name_known(const char *name)
+{
+    for (size_t i = 0; i < LIST; i++)
+        if (strcmp(list[i].backend->name, name) == 0) return 1;
+    return 0;
+}
+
+static int name_error(const char *name)
+{
+    if (strncmp(name, "cuda-", 5) == 0)
+        return error_set(ERR_INPUT, "%s: this build has no CUDA backend", name);
+    return error_set(ERR_INPUT, "%s: no such backend (there are cpu-f32, cpu-f64)", name);
+}
+
+static int kernel_error(const char *name, const char *kernel, int known)
+{
+    if (known) return error_set(ERR_INPUT, "%s: this processor does not run %s", name, kernel);
+    return error_set(ERR_INPUT, "%s: no such kernel %s (there are x86-64-v2, -v3, -v4)", name,
+                     kernel);
+}
+
+int backend_find(const char *name, const char *kernel, const Backend **out)
+{
+    if (!kernel) kernel = getenv("TROTTER_KERNEL");
+    if (kernel && !*kernel) kernel = NULL;
+    if (!name_known(name)) return name_error(name);
+    int known = 0;
+    for (size_t i = 0; i < LIST; i++) {
+        const Backend *b = list[i].backend;
+        if (strcmp(b->name, name) != 0 || (kernel && !kernel_is(b->kernel, kernel))) continue;
+        known = 1;
+        if (!list[i].runs()) continue;
+        *out = b;
+        return 0;
+    }
+    return kernel_error(name, kernel ? kernel : "x86-64-v2", known);
+}
+
+const char *backend_name(size_t i)
+{
+    const char *last = "";
+    for (size_t k = 0; k < LIST; k++) {
+        const char *name = list[k].backend->name;
+        if (strcmp(name, last) != 0 && i-- == 0) return name;
+        last = name;
+    }
+    return NULL;
+}
+
+int backend_threads(int n)
+{
+    if (n > 0) omp_set_num_threads(n);
+    return omp_get_max_threads();
+}

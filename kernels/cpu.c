@@ -1,0 +1,148 @@
+/* cpu.c: the backend of the processor. The Makefile compiles this file for two precisions and three
+ * instruction sets; each object exports one table, cpu_f32_v2 ... cpu_f64_v4, and backend.c chooses.
+ *
+ * Rows, heads or panels of a matrix are dealt to OpenMP threads in a fixed way and every sum has a
+ * fixed order, so a result is a function of the input and the number of threads. No kernel allocates:
+ * what a thread needs for itself is a tile on its stack.
+ *
+ * In reading order: cpu_math.h (type, exponential, sums), cpu_drop.h (Philox, dropout, activations),
+ * cpu_norm.h, cpu_linear.h (combinations, gates), cpu_attention.h, cpu_loss.h (embedding,
+ * cross-entropy), and here memory, matrix products, Adam.
+ */
+#include "kernels/cpu_attention.h"
+#include "kernels/cpu_drop.h"
+#include "kernels/cpu_linear.h"
+#include "kernels/cpu_loss.h"
+#include "kernels/cpu_math.h"
+#include "kernels/cpu_norm.h"
+#include "kernels/memory.h"
+
+static void *cpu_alloc(size_t n)
+{
+    return memory_new(n, sizeof(real));
+}
+
+static void cpu_release(void *p)
+{
+    memory_free(p);
+}
+
+static void cpu_put(void *x, const double *host, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ((real *)x)[i] = (real)host[i];
+}
+
+static void cpu_get(double *host, const void *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) host[i] = (double)((const real *)x)[i];
+}
+
+static void cpu_fill(void *x, double value, size_t n)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) ((real *)x)[i] = (real)value;
+}
+
+static void cpu_copy(void *y, const void *x, size_t n)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
+}
+
+/* C is cut into one panel of rows a thread, or of columns where rows are few; each panel is one call
+ * of the library, which runs single-threaded inside a parallel region. */
+static void cpu_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A_,
+                     size_t lda, const void *B_, size_t ldb, double beta, void *C_, size_t ldc)
+{
+    const real *A = A_, *B = B_;
+    real *C = C_;
+    int panels = m * n * k < 32768 ? 1 : omp_get_max_threads();
+    size_t threads = (size_t)panels, wide = m < 32 * threads && m < n;
+#pragma omp parallel for schedule(static, 1)
+    for (int t = 0; t < panels; t++) {
+        Range r = range_of(wide ? n : m, t, panels);
+        size_t i = wide ? 0 : r.lo, j = wide ? r.lo : 0, size = r.hi - r.lo;
+        if (m && n && size)
+            gemm_one(ta, tb, wide ? m : size, wide ? size : n, k, (real)alpha,
+                     A + (ta ? i : i * lda), lda, B + (tb ? j * ldb : j), ldb, (real)beta,
+                     C + i * ldc + j, ldc);
+    }
+}
+
+/* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
+static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double rate,
+                     double beta1, double beta2, double eps, double gscale, uint64_t step)
+{
+    real *restrict p = p_, *restrict m = m_, *restrict v = v_;
+    const real *restrict g = g_;
+    real b1 = (real)beta1, b2 = (real)beta2, a1 = (real)(1 - beta1), a2 = (real)(1 - beta2);
+    real move = (real)(rate / (1 - pow(beta1, (double)step)));
+    real unbias = (real)(1 / (1 - pow(beta2, (double)step)));
+    real e = (real)eps, s = (real)gscale;
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        real gi = s * g[i];
+        m[i] = b1 * m[i] + a1 * gi;
+        v[i] = b2 * v[i] + a2 * gi * gi;
+        p[i] -= move * m[i] / (SQRT(v[i] * unbias) + e);
+    }
+}
+
+static double cpu_sum_squares(size_t n, const void *x_)
+{
+    const real *x = x_;
+    int panels = panels_of(n);
+    double total = 0;
+#pragma omp parallel for ordered schedule(static, 1)
+    for (int t = 0; t < panels; t++) {
+        Range r = range_of(n, t, panels);
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t i = r.lo; i < r.hi; i++) sum += (double)x[i] * (double)x[i];
+#pragma omp ordered
+        total += sum;
+    }
+    return total;
+}
+
+#define JOIN_(a, b, c) a##_##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#ifdef PRECISION_f32
+#define PRECISION f32
+#else
+#define PRECISION f64
+#endif
+#define TABLE JOIN(cpu, PRECISION, KERNEL)
+
+extern const Backend TABLE;
+const Backend TABLE = {
+    .name = "cpu-" TEXT(PRECISION),
+    .kernel = "x86-64-" TEXT(KERNEL),
+    .size = sizeof(real),
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .put = cpu_put,
+    .get = cpu_get,
+    .fill = cpu_fill,
+    .copy = cpu_copy,
+    .gemm = cpu_gemm,
+    .norm = cpu_norm,
+    .norm_back = cpu_norm_back,
+    .attention = cpu_attention,
+    .attention_back = cpu_attention_back,
+    .bias_drop = cpu_bias_drop,
+    .bias_drop_back = cpu_bias_drop_back,
+    .bias_act = cpu_bias_act,
+    .bias_act_back = cpu_bias_act_back,
+    .lin = cpu_lin,
+    .lin_back = cpu_lin_back,
+    .gate = cpu_gate,
+    .gate_back = cpu_gate_back,
+    .embed = cpu_embed,
+    .embed_back = cpu_embed_back,
+    .cross_entropy = cpu_cross_entropy,
+    .adam = cpu_adam,
+    .sum_squares = cpu_sum_squares,
+};

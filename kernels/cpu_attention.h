@@ -1,0 +1,284 @@
+/* cpu_attention.h: causal attention of packed sequences without a (T, T) matrix in memory. Part of
+ * cpu.c.
+ *
+ * A work item is one head of one sequence. Its scores are made BLOCK x BLOCK at a time on the stack
+ * of its thread; the softmax over a row is carried from tile to tile with a running maximum and
+ * denominator (Milakov, Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3;
+ * Dao et al. 2022, FlashAttention, algorithm 1). The tiles of products are matrix products on the
+ * strided windows of the packed (N, 3D) matrix.
+ *
+ * Backward. With S_ij the scaled scores, P_ij = exp(S_ij - lse_i), m_ij the dropout factor (0 or
+ * 1/(1-p)), A = m P and out_i = sum_j A_ij v_j:
+ *     dv_j  = sum_i A_ij dout_i
+ *     g_ij  = dout_i . v_j,  dP_ij = m_ij g_ij
+ *     dS_ij = P_ij (dP_ij - sum_k P_ik dP_ik)
+ * and sum_k P_ik m_ik g_ik = dout_i . sum_k A_ik v_k = dout_i . out_i =: delta_i, so one inner
+ * product with the *dropped* output replaces the sum over the row. Last, with S = scale q.(k + r):
+ *     dq_i = scale sum_j dS_ij (k_j + r_ij), dk_j = scale sum_i dS_ij q_i,
+ *     dr_c = scale sum over (i, j) at distance c of dS_ij q_i.
+ *
+ * The relative term of a tile meets at most 2 BLOCK - 1 distances: B = scale q r^T is one product
+ * with the rows lo .. hi of `relative`, and is spread over the tile by distance; backward gathers dS
+ * by distance into W (same shape as B), and dq += scale W r, dr += scale W^T q.
+ */
+#ifndef TROTTER_CPU_ATTENTION_H
+#define TROTTER_CPU_ATTENTION_H
+
+#include "kernels/cpu_drop.h"
+
+enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, RELATIVE_MAX = 8192 };
+
+static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real alpha, const real *A,
+                            size_t lda, const real *B, size_t ldb, real beta, real *C, size_t ldc)
+{
+    GEMM(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m,
+         (int)n, (int)k, alpha, A, (int)lda, B, (int)ldb, beta, C, (int)ldc);
+}
+
+/* One head of one sequence: q, k, v have T rows of E numbers, ld apart. */
+typedef struct {
+    const Attention *a;
+    size_t first, T, E, ld, head;
+    const real *q, *k, *v;
+    real scale;
+} Head;
+
+static Head head_of(const Attention *a, size_t item)
+{
+    size_t s = item / a->H, h = item % a->H, E = a->D / a->H, first = a->start[s];
+    const real *q = (const real *)a->qkv + first * 3 * a->D + h * E;
+    return (Head){.a = a,
+                  .first = first,
+                  .T = a->start[s + 1] - first,
+                  .E = E,
+                  .ld = 3 * a->D,
+                  .head = h,
+                  .q = q,
+                  .k = q + a->D,
+                  .v = q + 2 * a->D,
+                  .scale = (real)(1 / sqrt((double)E))};
+}
+
+/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1, j0 <= i0. */
+typedef struct {
+    size_t i0, m, j0, n;
+    size_t lo, bands; /* rows lo .. lo+bands-1 of `relative` are met */
+} Tile;
+
+static inline size_t relative_row(const Attention *a, size_t i, size_t j)
+{
+    return a->clip - least(i - j, a->clip);
+}
+
+static Tile tile_of(const Head *p, size_t i0, size_t j0)
+{
+    Tile t = {.i0 = i0, .m = least(BLOCK, p->T - i0), .j0 = j0, .n = least(BLOCK, p->T - j0)};
+    t.lo = relative_row(p->a, i0 + t.m - 1, j0);
+    t.bands = relative_row(p->a, i0, least(i0, j0 + t.n - 1)) - t.lo + 1;
+    return t;
+}
+
+/* Columns of the tile that row i may see. */
+static inline size_t seen(const Tile *t, size_t i)
+{
+    return least(t->n, t->i0 + i + 1 - t->j0);
+}
+
+/* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
+static void scores(const Head *p, const Tile *t, real *S)
+{
+    const real *q = p->q + t->i0 * p->ld;
+    gemm_one(0, 1, t->m, t->n, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, 0, S, BLOCK);
+    if (!p->a->relative) return;
+    real B[BLOCK * BAND];
+    const real *relative = (const real *)p->a->relative + t->lo * p->E;
+    gemm_one(0, 1, t->m, t->bands, p->E, p->scale, q, p->ld, relative, p->E, 0, B, BAND);
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = 0, n = seen(t, i); j < n; j++)
+            S[i * BLOCK + j] += B[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo];
+}
+
+/* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. From n to
+ * the strip's end a score is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
+ * dropout factor is 0. */
+#define UNSEEN (EXP_LOW * REAL(1e30))
+
+static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *keep)
+{
+    size_t n = seen(t, i), end = (n + STRIP - 1) / STRIP * STRIP;
+    uint64_t row = p->first + t->i0 + i;
+    keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, end, keep);
+    for (size_t j = n; j < end; j++) S[j] = UNSEEN, keep[j] = 0;
+    return end;
+}
+
+static real strip_max(size_t end, const real *S, real top)
+{
+    real lane[STRIP];
+    for (int l = 0; l < STRIP; l++) lane[l] = top;
+    for (size_t j = 0; j < end; j += STRIP)
+#pragma omp simd
+        for (int l = 0; l < STRIP; l++)
+            lane[l] = S[j + (size_t)l] > lane[l] ? S[j + (size_t)l] : lane[l];
+    for (int l = 0; l < STRIP; l++) top = lane[l] > top ? lane[l] : top;
+    return top;
+}
+
+/* Row of scores S becomes dropped exp(S - max), zero beyond; *max and *sum (of the undropped) are
+ * carried on. Returns what earlier sums have to be multiplied by. */
+static real softmax_row(size_t end, const real *keep, real *S, real *max, real *sum)
+{
+    real top = strip_max(end, S, *max), lane[STRIP] = {0}, add = 0;
+    for (size_t j = 0; j < end; j += STRIP)
+#pragma omp simd
+        for (int l = 0; l < STRIP; l++) {
+            real e = fast_exp(S[j + (size_t)l] - top);
+            lane[l] += e;
+            S[j + (size_t)l] = e * keep[j + (size_t)l];
+        }
+    for (int l = 0; l < STRIP; l++) add += lane[l];
+    for (size_t j = end; j < BLOCK; j++) S[j] = 0;
+    real shrink = fast_exp(*max - top);
+    *sum = *sum * shrink + add;
+    *max = top;
+    return shrink;
+}
+
+static void scale_row(size_t n, real c, real *x)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) x[i] *= c;
+}
+
+/* Rows i0 .. of a head: out (row stride D) and lse (row stride H) at the first of these rows. */
+static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
+{
+    size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
+    real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
+    for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
+    for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
+        Tile t = tile_of(p, i0, j0);
+        scores(p, &t, S);
+        for (size_t i = 0; i < m; i++) {
+            size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
+            real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
+            if (j0) scale_row(p->E, shrink, out + i * D);
+        }
+        gemm_one(0, 0, m, p->E, t.n, 1, S, BLOCK, p->v + j0 * p->ld, p->ld, j0 > 0, out, D);
+    }
+    for (size_t i = 0; i < m; i++) {
+        scale_row(p->E, 1 / sum[i], out + i * D);
+        lse[i * H] = max[i] + (real)log((double)sum[i]);
+    }
+}
+
+static void cpu_attention(const Attention *a, void *out, void *lse)
+{
+    size_t items = a->S * a->H;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t item = 0; item < items; item++) {
+        Head p = head_of(a, item);
+        for (size_t i0 = 0; i0 < p.T; i0 += BLOCK)
+            attend_rows(&p, i0, (real *)out + (p.first + i0) * a->D + p.head * p.E,
+                        (real *)lse + (p.first + i0) * a->H + p.head);
+    }
+}
+
+/* What backward knows of a head: windows of dout, of dq, dk, dv, and where dr accumulates. */
+typedef struct {
+    const real *out, *lse, *dout;
+    real *dq, *dk, *dv, *drelative;
+} HeadBack;
+
+/* P (scores in) becomes A = m P, G (g in) becomes dS; both zero where a row may not see. */
+static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const real *delta, real *P,
+                      real *G)
+{
+    for (size_t i = 0; i < t->m; i++) {
+        real keep[BLOCK], *s = P + i * BLOCK, *g = G + i * BLOCK;
+        real lse = b->lse[(t->i0 + i) * p->a->H], d = delta[i];
+        size_t end = open_row(p, t, i, s, keep);
+        for (size_t j = 0; j < end; j += STRIP)
+#pragma omp simd
+            for (size_t l = j; l < j + STRIP; l++) {
+                real e = fast_exp(s[l] - lse);
+                s[l] = e * keep[l];
+                g[l] = e * (keep[l] * g[l] - d);
+            }
+        for (size_t j = end; j < BLOCK; j++) s[j] = 0;
+        for (size_t j = seen(t, i); j < BLOCK; j++) g[j] = 0;
+    }
+}
+
+/* The relative term's share in dq and dr of one tile, from dS. */
+static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const real *dS)
+{
+    real W[BLOCK * BAND] = {0};
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = 0, n = seen(t, i); j < n; j++)
+            W[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo] += dS[i * BLOCK + j];
+    const real *relative = (const real *)p->a->relative + t->lo * p->E;
+    gemm_one(0, 0, t->m, p->E, t->bands, p->scale, W, BAND, relative, p->E, 1,
+             b->dq + t->i0 * p->ld, p->ld);
+    if (b->drelative)
+        gemm_one(1, 0, t->bands, p->E, t->m, p->scale, W, BAND, p->q + t->i0 * p->ld, p->ld, 1,
+                 b->drelative + t->lo * p->E, p->E);
+}
+
+/* Rows i0 .. of a head. dq of these rows is first written by tile j0 = 0, dk and dv of a tile of
+ * columns by its first tile of rows, i0 = j0: nothing needs to be zeroed. */
+static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
+{
+    size_t D = p->a->D, m = least(BLOCK, p->T - i0), ld = p->ld, E = p->E;
+    const real *dout = b->dout + i0 * D, *q = p->q + i0 * ld;
+    real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK];
+    for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
+    for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
+        Tile t = tile_of(p, i0, j0);
+        real first = i0 > j0;
+        scores(p, &t, P);
+        gemm_one(0, 1, m, t.n, E, 1, dout, D, p->v + j0 * ld, ld, 0, G, BLOCK);
+        tile_back(p, &t, b, delta, P, G);
+        gemm_one(1, 0, t.n, E, m, 1, P, BLOCK, dout, D, first, b->dv + j0 * ld, ld);
+        gemm_one(1, 0, t.n, E, m, p->scale, G, BLOCK, q, ld, first, b->dk + j0 * ld, ld);
+        gemm_one(0, 0, m, E, t.n, p->scale, G, BLOCK, p->k + j0 * ld, ld, j0 > 0, b->dq + i0 * ld,
+                 ld);
+        if (p->a->relative) relative_back(p, &t, b, G);
+    }
+}
+
+static void head_back(const Attention *a, size_t item, const real *out, const real *lse,
+                      const real *dout, real *dqkv, real *drelative)
+{
+    Head p = head_of(a, item);
+    size_t at = p.first * a->D + p.head * p.E;
+    real *dq = dqkv + p.first * p.ld + p.head * p.E;
+    HeadBack b = {.out = out + at,
+                  .lse = lse + p.first * a->H + p.head,
+                  .dout = dout + at,
+                  .dq = dq,
+                  .dk = dq + a->D,
+                  .dv = dq + 2 * a->D,
+                  .drelative = drelative};
+    for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
+}
+
+/* Threads take every `panels`-th item; each sums dr of its items on its stack, and the sums are added
+ * in order. A table of relative positions too large for that is summed by one thread. */
+static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
+                               const void *dout, void *dqkv, void *drelative)
+{
+    size_t items = a->S * a->H, E = a->D / a->H, size = drelative ? (a->clip + 1) * E : 0;
+    size_t panels = size > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
+#pragma omp parallel for ordered schedule(static, 1)
+    for (size_t t = 0; t < panels; t++) {
+        real sum[RELATIVE_MAX], *dr = panels == 1 ? drelative : size ? sum : NULL;
+        if (dr == sum) memset(sum, 0, size * sizeof *sum);
+        for (size_t item = t; item < items; item += panels)
+            head_back(a, item, out, lse, dout, dqkv, dr);
+#pragma omp ordered
+        if (dr == sum) add_scaled(size, 1, sum, drelative);
+    }
+}
+
+#endif

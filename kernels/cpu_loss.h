@@ -1,0 +1,105 @@
+/* cpu_loss.h: the two ends of a language model, embedding and cross-entropy. Part of cpu.c. */
+#ifndef TROTTER_CPU_LOSS_H
+#define TROTTER_CPU_LOSS_H
+
+#include "kernels/cpu_drop.h"
+
+static void embed_row(size_t D, const real *E, real scale, const real *P, const Dropout *drop,
+                      uint64_t index, real *h)
+{
+    for (size_t c = 0; c < D; c += TILE) {
+        real keep[TILE];
+        size_t n = least(TILE, D - c);
+        keep_fill(drop, index + c, n, keep);
+        for (size_t i = 0; i < n; i++) h[c + i] = scale * E[c + i];
+        if (P) add_scaled(n, 1, P + c, h + c);
+        for (size_t i = 0; i < n; i++) h[c + i] *= keep[i];
+    }
+}
+
+static void cpu_embed(size_t N, size_t D, const int32_t *token, const int32_t *position,
+                      const void *E, double scale, const void *P, Dropout drop, void *h)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++)
+        embed_row(D, (const real *)E + (size_t)token[r] * D, (real)scale,
+                  P ? (const real *)P + (size_t)position[r] * D : NULL, &drop, r * D,
+                  (real *)h + r * D);
+}
+
+/* Thread t owns the tokens that are t modulo the number of threads, and adds its rows in the order
+ * of the batch: no two threads meet, and the sums do not depend on how many there are. */
+static void cpu_embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale,
+                           Dropout drop, const void *dh_, void *dE)
+{
+    const real *dh = dh_;
+    size_t threads = least((size_t)omp_get_max_threads(), V);
+#pragma omp parallel for schedule(static, 1)
+    for (size_t t = 0; t < threads; t++)
+        for (size_t r = 0; r < N; r++) {
+            if ((size_t)token[r] % threads != t) continue;
+            for (size_t c = 0; c < D; c += TILE) {
+                real keep[TILE], *d = (real *)dE + (size_t)token[r] * D + c;
+                size_t n = least(TILE, D - c);
+                keep_fill(&drop, r * D + c, n, keep);
+                for (size_t i = 0; i < n; i++) d[i] += (real)scale * keep[i] * dh[r * D + c + i];
+            }
+        }
+}
+
+static real row_max(size_t n, const real *z)
+{
+    real top = z[0];
+#pragma omp simd reduction(max : top)
+    for (size_t i = 0; i < n; i++) top = z[i] > top ? z[i] : top;
+    return top;
+}
+
+/* Sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double, so that the error
+ * does not grow with the vocabulary. */
+static double exp_sum(size_t n, const real *z, real top, real *e)
+{
+    double sum = 0;
+    for (size_t c = 0; c < n; c += TILE) {
+        size_t end = least(n, c + TILE);
+        real s = 0;
+        if (e) {
+#pragma omp simd reduction(+ : s)
+            for (size_t i = c; i < end; i++) {
+                e[i] = fast_exp(z[i] - top);
+                s += e[i];
+            }
+        } else {
+#pragma omp simd reduction(+ : s)
+            for (size_t i = c; i < end; i++) s += fast_exp(z[i] - top);
+        }
+        sum += (double)s;
+    }
+    return sum;
+}
+
+/* nll = log sum exp(z) - z_target; z becomes grad (softmax - onehot). Three passes over a row that
+ * stays in the cache. */
+static double cross_entropy_row(size_t V, real *z, size_t target, double grad)
+{
+    real top = row_max(V, z);
+    double at = (double)z[target] - (double)top;
+    double sum = exp_sum(V, z, top, grad != 0 ? z : NULL);
+    if (grad != 0) {
+        real c = (real)(grad / sum);
+#pragma omp simd
+        for (size_t i = 0; i < V; i++) z[i] *= c;
+        z[target] -= (real)grad;
+    }
+    return log(sum) - at;
+}
+
+static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double grad,
+                              double *nll)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++)
+        nll[r] = cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
+}
+
+#endif

@@ -1,0 +1,406 @@
+/* kernel_ops.h: every kernel with a backward pass as one row of a table: a plain reference of the
+ * forward pass in double, and how a backend is asked for forward and backward. Used by test_kernels.c.
+ *
+ * The reference knows nothing of how a backend works: it is the formula of kernels/backend.h in loops
+ * of doubles, dropout by random_words one element at a time. Gradients have no reference formula at
+ * all: they are differences of the reference's forward pass (test_kernels.c).
+ */
+#ifndef TROTTER_TESTS_KERNEL_OPS_H
+#define TROTTER_TESTS_KERNEL_OPS_H
+
+#include "kernels/backend.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INPUTS = 6, SEQUENCES = 4 };
+
+/* Sizes of one trial. */
+typedef struct {
+    size_t S, length[SEQUENCES];
+    size_t D, H, V, longest;
+    size_t start[SEQUENCES + 1], N;
+    Dropout drop;
+    int32_t *token, *position, *target; /* (N) */
+} Trial;
+
+typedef struct {
+    const char *name;
+    int act;
+    unsigned written, fixed; /* bits: din written, not accumulated; input without an adjoint */
+    int uniform;             /* dout must be one number */
+    /* Numbers in input i (0: there is none), in the output, and in what forward keeps. */
+    size_t (*inputs)(const Trial *t, int i);
+    size_t (*output)(const Trial *t);
+    size_t (*kept)(const Trial *t);
+    /* Roundings that can meet in one number of the output. */
+    size_t (*count)(const Trial *t);
+    void (*ref)(const Trial *t, int act, const double *const *in, double *out);
+    void (*run)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept);
+    void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
+                 const void *dout, void *const *din);
+} Op;
+
+static double ref_keep(const Dropout *d, uint64_t i)
+{
+    uint32_t w[4];
+    if (d->rate <= 0) return 1;
+    random_words(d->seed, d->stream, i / 4, w);
+    return (double)w[i % 4] >= d->rate * 4294967296.0 ? 1 / (1 - d->rate) : 0;
+}
+
+static size_t size_ND(const Trial *t)
+{
+    return t->N * t->D;
+}
+static size_t size_N(const Trial *t)
+{
+    return t->N;
+}
+static size_t size_none(const Trial *t)
+{
+    (void)t;
+    return 0;
+}
+static size_t size_2N(const Trial *t)
+{
+    return 2 * t->N;
+}
+static size_t size_NH(const Trial *t)
+{
+    return t->N * t->H;
+}
+static size_t size_NV(const Trial *t)
+{
+    return t->N * t->V;
+}
+
+/* ---- layer norm: x, w, b ------------------------------------------------------------------------ */
+
+static size_t norm_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->D, t->D}[i];
+}
+static size_t norm_count(const Trial *t)
+{
+    return 2 * t->D + 16;
+}
+static void norm_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    (void)act;
+    size_t D = t->D;
+    for (size_t r = 0; r < t->N; r++) {
+        const double *x = in[0] + r * D;
+        double mean = 0, var = 0;
+        for (size_t i = 0; i < D; i++) mean += x[i] / (double)D;
+        for (size_t i = 0; i < D; i++) var += (x[i] - mean) * (x[i] - mean) / (double)D;
+        for (size_t i = 0; i < D; i++)
+            out[r * D + i] = (x[i] - mean) / sqrt(var + 1e-5) * in[1][i] + in[2][i];
+    }
+}
+static void norm_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    (void)act;
+    b->norm(t->N, t->D, in[0], in[1], in[2], out, kept);
+}
+static void norm_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept, const void *dout, void *const *din)
+{
+    (void)act, (void)out;
+    b->norm_back(t->N, t->D, in[0], in[1], kept, dout, din[0], din[1], din[2]);
+}
+
+/* ---- attention: qkv, relative (act = clip; 0: none) -------------------------------------------- */
+
+static size_t attention_inputs(const Trial *t, int i)
+{
+    return i == 0 ? 3 * t->N * t->D : 0;
+}
+enum { CLIP = 3 };
+static size_t relative_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
+}
+static size_t attention_count(const Trial *t)
+{
+    size_t longest = 0;
+    for (size_t s = 0; s < t->S; s++) longest = longest < t->length[s] ? t->length[s] : longest;
+    return 2 * (t->D / t->H + longest + 16);
+}
+static double attention_score(const Trial *t, size_t clip, const double *const *in, size_t h,
+                              size_t i, size_t j)
+{
+    size_t E = t->D / t->H, far = i - j < clip ? i - j : clip;
+    double s = 0;
+    for (size_t e = 0; e < E; e++) {
+        double k = in[0][j * 3 * t->D + t->D + h * E + e];
+        if (clip) k += in[1][(clip - far) * E + e];
+        s += in[0][i * 3 * t->D + h * E + e] * k;
+    }
+    return s / sqrt((double)E);
+}
+static void attention_row(const Trial *t, size_t clip, const double *const *in, size_t h, size_t i0,
+                          size_t i, double *out)
+{
+    size_t E = t->D / t->H;
+    double sum = 0;
+    for (size_t j = i0; j <= i; j++) sum += exp(attention_score(t, clip, in, h, i, j));
+    for (size_t e = 0; e < E; e++) out[i * t->D + h * E + e] = 0;
+    for (size_t j = i0; j <= i; j++) {
+        double a = exp(attention_score(t, clip, in, h, i, j)) / sum;
+        a *= ref_keep(&t->drop, (i * t->H + h) * t->longest + (j - i0));
+        for (size_t e = 0; e < E; e++)
+            out[i * t->D + h * E + e] += a * in[0][j * 3 * t->D + 2 * t->D + h * E + e];
+    }
+}
+static void attention_ref(const Trial *t, int clip, const double *const *in, double *out)
+{
+    for (size_t s = 0; s < t->S; s++)
+        for (size_t i = t->start[s]; i < t->start[s + 1]; i++)
+            for (size_t h = 0; h < t->H; h++)
+                attention_row(t, (size_t)clip, in, h, t->start[s], i, out);
+}
+static Attention attention_of(const Trial *t, int clip, void *const *in)
+{
+    return (Attention){.S = t->S,
+                       .start = t->start,
+                       .longest = t->longest,
+                       .D = t->D,
+                       .H = t->H,
+                       .qkv = in[0],
+                       .relative = clip ? in[1] : NULL,
+                       .clip = (size_t)clip,
+                       .drop = t->drop};
+}
+static void attention_run(const Backend *b, const Trial *t, int clip, void *const *in, void *out,
+                          void *kept)
+{
+    Attention a = attention_of(t, clip, in);
+    b->attention(&a, out, kept);
+}
+static void attention_dback(const Backend *b, const Trial *t, int clip, void *const *in, void *out,
+                            void *kept, const void *dout, void *const *din)
+{
+    Attention a = attention_of(t, clip, in);
+    b->attention_back(&a, out, kept, dout, din[0], clip ? din[1] : NULL);
+}
+
+/* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
+
+static size_t bias_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->D}[i];
+}
+static size_t bias_count(const Trial *t)
+{
+    (void)t;
+    return 32;
+}
+enum { ACT_NONE = -1 };
+static double ref_act(int act, double u)
+{
+    if (act == ACT_RELU) return u > 0 ? u : 0;
+    if (act == ACT_GELU) return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
+    return u;
+}
+static void bias_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    for (size_t i = 0; i < t->N * t->D; i++)
+        out[i] = ref_act(act, in[0][i] + in[1][i % t->D]) * ref_keep(&t->drop, i);
+}
+static void bias_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    if (act == ACT_NONE) {
+        b->copy(out, in[0], t->N * t->D);
+        b->bias_drop(t->N, t->D, out, in[1], t->drop);
+        return;
+    }
+    b->copy(kept, in[0], t->N * t->D);
+    b->bias_act(t->N, t->D, kept, in[1], act, t->drop, out);
+}
+static void bias_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept, const void *dout, void *const *din)
+{
+    (void)in, (void)out;
+    b->copy(din[0], dout, t->N * t->D);
+    if (act == ACT_NONE)
+        b->bias_drop_back(t->N, t->D, din[0], din[1], t->drop);
+    else
+        b->bias_act_back(t->N, t->D, kept, act, t->drop, din[0], din[1]);
+}
+
+/* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */
+/* r = 1/2 x0 - 5/4 s0 x1 + 2 s1 g x2 + 3/4 s0 g s0 x0 - g x1: scalars and a gate, one factor twice in
+ * a term, one register in two terms. */
+
+static size_t lin_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->N * t->D, t->N * t->D, 2, t->N}[i];
+}
+static void lin_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    (void)act;
+    const double *s = in[3];
+    for (size_t i = 0; i < t->N * t->D; i++) {
+        double g = in[4][i / t->D];
+        out[i] = 0.5 * in[0][i] - 1.25 * s[0] * in[1][i] + 2 * s[1] * g * in[2][i] +
+                 0.75 * s[0] * g * s[0] * in[0][i] - g * in[1][i];
+    }
+}
+static void lin_terms(const Backend *b, void *const *in, void *const *d, LinTerm t[5])
+{
+    void *no[INPUTS] = {0};
+    if (!d) d = no;
+    void *s1 = backend_at(b, in[3], 1), *ds1 = d[3] ? backend_at(b, d[3], 1) : NULL;
+    t[0] = (LinTerm){0.5, in[0], d[0], 0, {{0}}};
+    t[1] = (LinTerm){-1.25, in[1], d[1], 1, {{in[3], d[3], 0}}};
+    t[2] = (LinTerm){2, in[2], d[2], 2, {{s1, ds1, 0}, {in[4], d[4], 1}}};
+    t[3] = (LinTerm){0.75, in[0], d[0], 3, {{in[3], d[3], 0}, {in[4], d[4], 1}, {in[3], d[3], 0}}};
+    t[4] = (LinTerm){-1, in[1], d[1], 1, {{in[4], d[4], 1}}};
+}
+static void lin_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                    void *kept)
+{
+    (void)act, (void)kept;
+    LinTerm term[5];
+    lin_terms(b, in, NULL, term);
+    b->lin(t->N, t->D, 5, term, out);
+}
+static void lin_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                      void *kept, const void *dout, void *const *din)
+{
+    (void)act, (void)kept, (void)out;
+    LinTerm term[5];
+    lin_terms(b, in, din, term);
+    b->lin_back(t->N, t->D, 5, term, dout);
+}
+
+/* ---- gate: x0, x1, w (2, D), b (1) -------------------------------------------------------------- */
+
+static size_t gate_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->N * t->D, 2 * t->D, 1}[i];
+}
+static void gate_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    for (size_t r = 0; r < t->N; r++) {
+        double z = in[3][0];
+        for (size_t i = 0; i < t->D; i++)
+            z += in[2][i] * in[0][r * t->D + i] + in[2][t->D + i] * in[1][r * t->D + i];
+        out[r] = act == ACT_TANH ? tanh(z) : 1 / (1 + exp(-z));
+    }
+}
+static void gate_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    (void)kept;
+    b->gate(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], in[3], act, out);
+}
+static void gate_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept, const void *dout, void *const *din)
+{
+    (void)kept;
+    b->gate_back(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], act, out, dout, din,
+                 din[2], din[3]);
+}
+
+/* ---- embedding: E (V, D), P (V, D) -------------------------------------------------------------- */
+
+#define EMBED_SCALE 1.375
+static size_t embed_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->V * t->D, t->V * t->D}[i];
+}
+static void embed_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    (void)act;
+    for (size_t i = 0; i < t->N * t->D; i++) {
+        size_t r = i / t->D, c = i % t->D;
+        out[i] = (EMBED_SCALE * in[0][(size_t)t->token[r] * t->D + c] +
+                  in[1][(size_t)t->position[r] * t->D + c]) *
+                 ref_keep(&t->drop, i);
+    }
+}
+static void embed_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                      void *kept)
+{
+    (void)act, (void)kept;
+    b->embed(t->N, t->D, t->token, t->position, in[0], EMBED_SCALE, in[1], t->drop, out);
+}
+static void embed_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                        void *kept, const void *dout, void *const *din)
+{
+    (void)act, (void)kept, (void)in, (void)out;
+    if (din[0]) b->embed_back(t->N, t->D, t->V, t->token, EMBED_SCALE, t->drop, dout, din[0]);
+}
+
+/* ---- cross-entropy: z (N, V); the output is nll ------------------------------------------------- */
+
+static size_t loss_inputs(const Trial *t, int i)
+{
+    return i == 0 ? t->N * t->V : 0;
+}
+static size_t loss_count(const Trial *t)
+{
+    return t->V + 16;
+}
+static void loss_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    (void)act;
+    for (size_t r = 0; r < t->N; r++) {
+        double sum = 0;
+        for (size_t i = 0; i < t->V; i++) sum += exp(in[0][r * t->V + i]);
+        out[r] = log(sum) - in[0][r * t->V + (size_t)t->target[r]];
+    }
+}
+static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, double grad,
+                      void *out)
+{
+    double nll[1024];
+    b->copy(work, z, t->N * t->V);
+    b->cross_entropy(t->N, t->V, work, t->target, grad, nll);
+    if (out) b->put(out, nll, t->N);
+}
+static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    (void)act;
+    loss_call(b, t, in[0], kept, 0, out);
+}
+static void loss_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept, const void *dout, void *const *din)
+{
+    (void)act, (void)out, (void)kept;
+    double grad;
+    b->get(&grad, dout, 1);
+    loss_call(b, t, in[0], din[0], grad, NULL);
+}
+
+static const Op op_table[] = {
+    {"norm", 0, 0, 0, 0, norm_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run, norm_dback},
+    {"attention", 0, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count, attention_ref,
+     attention_run, attention_dback},
+    {"attention, relative", CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH, attention_count,
+     attention_ref, attention_run, attention_dback},
+    {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, bias_count, bias_ref,
+     bias_run, bias_dback},
+    {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
+     bias_run, bias_dback},
+    {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
+     bias_run, bias_dback},
+    {"lin", 0, 0, 0, 0, lin_inputs, size_ND, size_none, bias_count, lin_ref, lin_run, lin_dback},
+    {"gate, sigmoid", ACT_SIGMOID, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
+     gate_run, gate_dback},
+    {"gate, tanh", ACT_TANH, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
+     gate_run, gate_dback},
+    {"embed", 0, 0, 2, 0, embed_inputs, size_ND, size_none, bias_count, embed_ref, embed_run,
+     embed_dback},
+    {"cross_entropy", 0, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run,
+     loss_dback},
+};
+enum { OPS = sizeof op_table / sizeof *op_table };
+
+#endif

@@ -1,0 +1,820 @@
+/* test_kernels.c: every kernel of every backend and instruction set against plain references.
+ *
+ * The table of kernel_ops.h gives each kernel's formula in doubles. Here are the checks that hold for
+ * all of them, over sizes that do not fit vectors or tiles, dropout rates and thread counts:
+ *   forward    equals the reference, writes all of its NaN-poisoned output, changes no input and no
+ *              guard number around any buffer, allocates nothing, and gives the same bits twice;
+ *   backward   equals differences of the reference, number by number, added to what was there;
+ *   adjoint    <dy, J v> = <J^T dy, v> along random v, for sizes too large for the former.
+ *
+ * Tolerances. A result made by n roundings of numbers up to M is off by at most n eps M to first
+ * order; op->count gives n for the forward pass, and a gradient adds sums over the N rows. The factor 4
+ * covers the inputs of an exponential (|score| < 8 amplifies their rounding) and products of sums.
+ * Differences of sixth order in h = 2^-8 have a truncation error h^6 f''''''' / 140 < 1e-12 here
+ * and a rounding error of at most 1.84 n eps A / h, A = sum |dy_i y_i|.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/kernel_ops.h"
+
+static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+static const Backend *backends[8];
+static size_t backend_count;
+
+/* Every backend by every kernel that the processor runs; the others are named, not passed over. */
+static int find_backends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; backend_name(i); i++)
+        for (size_t k = 0; k < 3; k++)
+            if (backend_find(backend_name(i), kernels[k], backends + backend_count) == 0)
+                backend_count++;
+            else
+                printf("# skipped: %s\n", error_text());
+    return backend_count == 0;
+}
+
+static double eps_of(const Backend *b)
+{
+    return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* ---- buffers with guards around them ------------------------------------------------------------- */
+
+enum { GUARD = 16 };
+static const double GUARD_VALUE = -77.25;
+
+static void *buffer_new(const Backend *b, size_t n, const double *host)
+{
+    char *base = b->alloc(n + 2 * GUARD);
+    assert_non_null(base);
+    b->fill(base, GUARD_VALUE, n + 2 * GUARD);
+    void *p = backend_at(b, base, GUARD);
+    if (host)
+        b->put(p, host, n);
+    else
+        b->fill(p, NAN, n);
+    return p;
+}
+
+static int guards_intact(const Backend *b, const void *p, size_t n)
+{
+    double guard[2 * GUARD];
+    const char *base = (const char *)p - GUARD * b->size;
+    b->get(guard, base, GUARD);
+    b->get(guard + GUARD, backend_at(b, p, n), GUARD);
+    for (size_t i = 0; i < 2 * GUARD; i++)
+        if (guard[i] != GUARD_VALUE) return 0;
+    return 1;
+}
+
+static void buffer_free(const Backend *b, void *p, size_t n)
+{
+    if (!p) return;
+    assert_true(guards_intact(b, p, n));
+    b->release((char *)p - GUARD * b->size);
+}
+
+static double *host_new(size_t n)
+{
+    double *x = memory_new(n, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* A number in (-1.5, 1.5) that float holds exactly. */
+static double sample(uint64_t stream, uint64_t i)
+{
+    return (double)(float)(3 * random_uniform(1234, stream, i) - 1.5);
+}
+
+static double *host_random(size_t n, uint64_t stream)
+{
+    double *x = host_new(n);
+    for (size_t i = 0; i < n; i++) x[i] = sample(stream, i);
+    return x;
+}
+
+/* ---- comparison ----------------------------------------------------------------------------------- */
+
+static double largest(const double *x, size_t n)
+{
+    double m = 0;
+    for (size_t i = 0; i < n; i++) m = fmax(m, fabs(x[i]));
+    return m;
+}
+
+/* max |x - ref| <= tol, false for a NaN. */
+static int near(const double *x, const double *ref, size_t n, double tol)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(x[i] - ref[i]) <= tol)) return 0;
+    return 1;
+}
+
+static int same(const double *x, const double *y, size_t n)
+{
+    return memcmp(x, y, n * sizeof *x) == 0;
+}
+
+#define CHECK(condition, op, b, t, what)                                                \
+    do {                                                                                \
+        if (!(condition))                                                               \
+            fail_msg("%s, %s %s: %s (N %zu, D %zu, dropout %g)", (op)->name, (b)->name, \
+                     (b)->kernel, what, (t)->N, (t)->D, (t)->drop.rate);                \
+    } while (0)
+
+/* ---- trials ---------------------------------------------------------------------------------------- */
+
+static const Trial small_trials[] = {
+    {.S = 1, .length = {1}, .D = 1, .H = 1, .V = 2},
+    {.S = 1, .length = {3}, .D = 6, .H = 2, .V = 5},
+    {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
+};
+/* Beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the
+ * dropout index. */
+static const Trial large_trials[] = {
+    {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
+    {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
+    {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
+};
+static const double rates[] = {0, 0.1, 0.5};
+
+static Trial trial_of(const Trial *plain, double rate)
+{
+    Trial t = *plain;
+    size_t longest = 0;
+    for (size_t s = 0; s < t.S; s++) {
+        t.start[s + 1] = t.start[s] + t.length[s];
+        longest = longest < t.length[s] ? t.length[s] : longest;
+    }
+    t.N = t.start[t.S];
+    if (!t.longest) t.longest = longest;
+    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u};
+    t.token = memory_new(3 * t.N, sizeof *t.token);
+    assert_non_null(t.token);
+    t.position = t.token + t.N, t.target = t.position + t.N;
+    for (size_t r = 0; r < 3 * t.N; r++) t.token[r] = (int32_t)random_below(9, 9, r, t.V);
+    t.target[0] = (int32_t)t.V - 1;
+    return t;
+}
+
+static void trial_free(Trial *t)
+{
+    memory_free(t->token);
+}
+
+/* ---- reference: values and gradients --------------------------------------------------------------- */
+
+typedef struct {
+    const Op *op;
+    const Trial *t;
+    size_t size[INPUTS], out;
+    double *in[INPUTS], *grad[INPUTS], *y, *dy;
+    double fd_error; /* of a difference quotient */
+} Reference;
+
+static double objective(const Reference *r, double *work)
+{
+    r->op->ref(r->t, r->op->act, (const double *const *)r->in, work);
+    double sum = 0;
+    for (size_t i = 0; i < r->out; i++) sum += r->dy[i] * work[i];
+    return sum;
+}
+
+static const double step = 1.0 / 256;
+
+/* d/ds of the objective at in + s v: (45 d1 - 9 d2 + d3) / 60 h, d_k = f(k h) - f(-k h). */
+static double difference(Reference *r, double *const v[INPUTS], double *work)
+{
+    static const double weight[] = {-1, 9, -45, 0, 45, -9, 1};
+    double sum = 0, *keep[INPUTS];
+    memcpy(keep, r->in, sizeof keep);
+    for (int k = -3; k <= 3; k++) {
+        if (k == 0) continue;
+        for (int a = 0; a < INPUTS; a++) {
+            r->in[a] = host_new(r->size[a]);
+            for (size_t i = 0; i < r->size[a]; i++)
+                r->in[a][i] = keep[a][i] + k * step * (v[a] ? v[a][i] : 0);
+        }
+        sum += weight[k + 3] * objective(r, work);
+        for (int a = 0; a < INPUTS; a++) memory_free(r->in[a]);
+        memcpy(r->in, keep, sizeof keep);
+    }
+    return sum / (60 * step);
+}
+
+static void reference_gradient(Reference *r)
+{
+    double *work = host_new(r->out);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!r->size[a]) continue;
+        r->grad[a] = host_new(r->size[a]);
+        double *v[INPUTS] = {0};
+        v[a] = host_new(r->size[a]);
+        for (size_t i = 0; i < r->size[a]; i++) {
+            v[a][i] = 1;
+            r->grad[a][i] = difference(r, v, work);
+            v[a][i] = 0;
+        }
+        memory_free(v[a]);
+    }
+    memory_free(work);
+}
+
+static Reference reference_new(const Op *op, const Trial *t)
+{
+    Reference r = {.op = op, .t = t, .out = op->output(t)};
+    for (int a = 0; a < INPUTS; a++) {
+        r.size[a] = op->inputs(t, a);
+        r.in[a] = host_random(r.size[a], (uint64_t)a);
+    }
+    if (op->act == ACT_RELU && op->ref == bias_ref) /* keep off the kink */
+        for (size_t i = 0; i < r.size[0]; i++)
+            if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
+                r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
+    r.y = host_new(r.out);
+    r.dy = host_random(r.out, 100);
+    if (op->uniform)
+        for (size_t i = 0; i < r.out; i++) r.dy[i] = -0.625;
+    op->ref(t, op->act, (const double *const *)r.in, r.y);
+    double A = 0;
+    for (size_t i = 0; i < r.out; i++) A += fabs(r.y[i] * r.dy[i]);
+    r.fd_error = 1e-12 + 1.84 * (double)op->count(t) * DBL_EPSILON * A / step;
+    return r;
+}
+
+static void reference_free(Reference *r)
+{
+    for (int a = 0; a < INPUTS; a++) {
+        memory_free(r->in[a]);
+        memory_free(r->grad[a]);
+    }
+    memory_free(r->y);
+    memory_free(r->dy);
+}
+
+/* ---- one backend on one reference ------------------------------------------------------------------- */
+
+typedef struct {
+    const Backend *b;
+    const Reference *r;
+    void *in[INPUTS], *din[INPUTS], *out, *kept, *dy;
+    double *base[INPUTS]; /* what was in din */
+} Run;
+
+static Run run_new(const Backend *b, const Reference *r)
+{
+    Run u = {.b = b, .r = r};
+    for (int a = 0; a < INPUTS; a++) {
+        u.in[a] = buffer_new(b, r->size[a], r->in[a]);
+        if (r->op->fixed >> a & 1 || !r->size[a]) continue;
+        u.base[a] = r->op->written >> a & 1 ? NULL : host_random(r->size[a], 200 + (uint64_t)a);
+        u.din[a] = buffer_new(b, r->size[a], u.base[a]);
+    }
+    u.out = buffer_new(b, r->out, NULL);
+    u.kept = buffer_new(b, r->op->kept(r->t), NULL);
+    u.dy = buffer_new(b, r->out, r->dy);
+    return u;
+}
+
+static void run_free(Run *u)
+{
+    for (int a = 0; a < INPUTS; a++) {
+        double *x = host_new(u->r->size[a]);
+        u->b->get(x, u->in[a], u->r->size[a]);
+        CHECK(same(x, u->r->in[a], u->r->size[a]), u->r->op, u->b, u->r->t, "an input was changed");
+        memory_free(x);
+        buffer_free(u->b, u->in[a], u->r->size[a]);
+        buffer_free(u->b, u->din[a], u->r->size[a]);
+        memory_free(u->base[a]);
+    }
+    buffer_free(u->b, u->out, u->r->out);
+    buffer_free(u->b, u->kept, u->r->op->kept(u->r->t));
+    buffer_free(u->b, u->dy, u->r->out);
+}
+
+static double *fetch(const Backend *b, const void *p, size_t n)
+{
+    double *x = host_new(n);
+    b->get(x, p, n);
+    return x;
+}
+
+static void run_forward(Run *u)
+{
+    const Op *op = u->r->op;
+    size_t calls = memory_calls();
+    op->run(u->b, u->r->t, op->act, u->in, u->out, u->kept);
+    assert_int_equal(memory_calls(), calls);
+}
+
+static void run_backward(Run *u, void *const *din)
+{
+    const Op *op = u->r->op;
+    size_t calls = memory_calls();
+    op->back(u->b, u->r->t, op->act, u->in, u->out, u->kept, u->dy, din);
+    assert_int_equal(memory_calls(), calls);
+}
+
+static void check_forward(Run *u)
+{
+    const Op *op = u->r->op;
+    size_t n = u->r->out;
+    run_forward(u);
+    double *x = fetch(u->b, u->out, n);
+    double tol = 4 * (double)op->count(u->r->t) * eps_of(u->b) * (1 + largest(u->r->y, n));
+    CHECK(near(x, u->r->y, n, tol), op, u->b, u->r->t, "differs from the reference");
+    double kept = x[n / 2];
+    x[n / 2] += 3 * tol;
+    CHECK(!near(x, u->r->y, n, tol), op, u->b, u->r->t, "a spoiled number went unseen");
+    x[n / 2] = NAN;
+    CHECK(!near(x, u->r->y, n, tol), op, u->b, u->r->t, "a NaN went unseen");
+    x[n / 2] = kept;
+    u->b->fill(u->out, NAN, n);
+    run_forward(u);
+    double *again = fetch(u->b, u->out, n);
+    CHECK(same(x, again, n), op, u->b, u->r->t, "a second run gave other bits");
+    memory_free(x);
+    memory_free(again);
+}
+
+/* The gradient of input a that a backward pass left, without what was there. */
+static double *gradient_of(const Run *u, int a)
+{
+    double *x = fetch(u->b, u->din[a], u->r->size[a]);
+    for (size_t i = 0; u->base[a] && i < u->r->size[a]; i++) x[i] -= u->base[a][i];
+    return x;
+}
+
+static double gradient_count(const Run *u)
+{
+    return 4 * (double)(u->r->op->count(u->r->t) + u->r->t->N + u->r->t->D);
+}
+
+static void check_gradient(Run *u)
+{
+    const Reference *r = u->r;
+    run_backward(u, u->din);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!u->din[a]) continue;
+        double *x = gradient_of(u, a);
+        double tol = gradient_count(u) * eps_of(u->b) * (2 + largest(r->grad[a], r->size[a]));
+        CHECK(near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+              "a gradient differs from differences of the reference");
+        x[r->size[a] - 1] += 3 * (tol + r->fd_error);
+        CHECK(!near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+              "a spoiled gradient went unseen");
+        memory_free(x);
+    }
+}
+
+/* Puts din back to what it was before a backward pass. */
+static void run_reset(Run *u)
+{
+    for (int a = 0; a < INPUTS; a++)
+        if (u->din[a] && u->base[a])
+            u->b->put(u->din[a], u->base[a], u->r->size[a]);
+        else if (u->din[a])
+            u->b->fill(u->din[a], NAN, u->r->size[a]);
+}
+
+/* A second backward pass, and passes that leave one adjoint out, give the same bits. */
+static void check_optional(Run *u)
+{
+    double *first[INPUTS] = {0};
+    for (int a = 0; a < INPUTS; a++)
+        if (u->din[a]) first[a] = fetch(u->b, u->din[a], u->r->size[a]);
+    for (int without = -1; without < INPUTS; without++) {
+        if (without >= 0 && !u->base[without]) continue;
+        void *din[INPUTS];
+        memcpy(din, u->din, sizeof din);
+        if (without >= 0) din[without] = NULL;
+        run_reset(u);
+        run_backward(u, din);
+        for (int a = 0; a < INPUTS; a++) {
+            if (!din[a]) continue;
+            double *x = fetch(u->b, din[a], u->r->size[a]);
+            CHECK(same(x, first[a], u->r->size[a]), u->r->op, u->b, u->r->t,
+                  "a backward pass without one adjoint gave other bits");
+            memory_free(x);
+        }
+    }
+    for (int a = 0; a < INPUTS; a++) memory_free(first[a]);
+}
+
+static void check_small(const Op *op, const Trial *t)
+{
+    Reference r = reference_new(op, t);
+    reference_gradient(&r);
+    for (size_t i = 0; i < backend_count; i++) {
+        Run u = run_new(backends[i], &r);
+        check_forward(&u);
+        check_gradient(&u);
+        check_optional(&u);
+        run_free(&u);
+    }
+    reference_free(&r);
+}
+
+static void small_sizes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof small_trials / sizeof *small_trials; i++)
+        for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+            Trial t = trial_of(small_trials + i, rates[k]);
+            for (size_t o = 0; o < OPS; o++) check_small(op_table + o, &t);
+            trial_free(&t);
+        }
+}
+
+/* <J^T dy, v> of a backend against expected; v small enough that no inner product moves by more than
+ * about the step. */
+static void check_adjoint(Run *u, double *const v[INPUTS], double expected)
+{
+    double sum = 0, size = 0;
+    run_backward(u, u->din);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!u->din[a]) continue;
+        double *x = gradient_of(u, a);
+        for (size_t i = 0; i < u->r->size[a]; i++) {
+            sum += x[i] * v[a][i];
+            size += (2 + fabs(x[i])) * fabs(v[a][i]);
+        }
+        memory_free(x);
+    }
+    double tol = gradient_count(u) * eps_of(u->b) * size + u->r->fd_error;
+    CHECK(fabs(sum - expected) <= tol, u->r->op, u->b, u->r->t, "<J^T dy, v> is not <dy, J v>");
+    CHECK(!(fabs(sum + 3 * tol - expected) <= tol), u->r->op, u->b, u->r->t, "spoiled sum unseen");
+}
+
+static void check_large(const Op *op, const Trial *t)
+{
+    Reference r = reference_new(op, t);
+    double *v[INPUTS], *work = host_new(r.out);
+    for (int a = 0; a < INPUTS; a++) {
+        v[a] = host_random(r.size[a], 300 + (uint64_t)a);
+        double scale = op->fixed >> a & 1 ? 0 : 1 / sqrt((double)t->D);
+        for (size_t i = 0; i < r.size[a]; i++) v[a][i] *= scale;
+    }
+    double expected = difference(&r, v, work);
+    for (size_t i = 0; i < backend_count; i++) {
+        Run u = run_new(backends[i], &r);
+        check_forward(&u);
+        check_adjoint(&u, v, expected);
+        check_optional(&u);
+        run_free(&u);
+    }
+    for (int a = 0; a < INPUTS; a++) memory_free(v[a]);
+    memory_free(work);
+    reference_free(&r);
+}
+
+static void large_sizes(void **state)
+{
+    (void)state;
+    int before = backend_threads(0);
+    for (size_t i = 0; i < sizeof large_trials / sizeof *large_trials; i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            backend_threads(threads);
+            Trial t = trial_of(large_trials + i, threads == 1 ? 0 : 0.1);
+            for (size_t o = 0; o < OPS; o++) check_large(op_table + o, &t);
+            trial_free(&t);
+        }
+    backend_threads(before);
+}
+
+/* ---- matrix products ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    int ta, tb;
+    size_t m, n, k;
+    double alpha, beta;
+} Product;
+
+static double product_at(const Product *p, const double *A, size_t lda, const double *B, size_t ldb,
+                         size_t i, size_t j)
+{
+    double sum = 0;
+    for (size_t l = 0; l < p->k; l++)
+        sum +=
+            (p->ta ? A[l * lda + i] : A[i * lda + l]) * (p->tb ? B[j * ldb + l] : B[l * ldb + j]);
+    return p->alpha * sum;
+}
+
+static void check_product(const Backend *b, const Product *p)
+{
+    size_t lda = (p->ta ? p->m : p->k) + 3, ldb = (p->tb ? p->k : p->n) + 1, ldc = p->n + 2;
+    size_t a = (p->ta ? p->k : p->m) * lda, bn = (p->tb ? p->n : p->k) * ldb, c = p->m * ldc;
+    double *A = host_random(a, 1), *B = host_random(bn, 2), *C = host_random(c, 3);
+    if (p->beta == 0)
+        for (size_t i = 0; i < c; i++) C[i] = i % ldc < p->n ? NAN : C[i];
+    void *dA = buffer_new(b, a, A), *dB = buffer_new(b, bn, B), *dC = buffer_new(b, c, C);
+    b->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, dA, lda, dB, ldb, p->beta, dC, ldc);
+    double *x = fetch(b, dC, c);
+    /* k products of numbers below 1.5, two scalings, one sum */
+    double tol = ((double)p->k + 3) * eps_of(b) * (2.25 * fabs(p->alpha) * (double)p->k + 2);
+    for (size_t i = 0; i < c; i++) {
+        double ref = C[i];
+        if (i % ldc < p->n)
+            ref = product_at(p, A, lda, B, ldb, i / ldc, i % ldc) +
+                  (p->beta != 0 ? p->beta * C[i] : 0);
+        if (!(fabs(x[i] - ref) <= tol))
+            fail_msg("%s %s: C(%zu,%zu) of %zu x %zu x %zu, %d%d", b->name, b->kernel, i / ldc,
+                     i % ldc, p->m, p->n, p->k, p->ta, p->tb);
+    }
+    buffer_free(b, dA, a);
+    buffer_free(b, dB, bn);
+    buffer_free(b, dC, c);
+    for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, C, x}[i]);
+}
+
+/* Square, one row, one column, rows or columns enough for panels; all transpositions. */
+static void matrix_products(void **state)
+{
+    (void)state;
+    static const size_t sizes[][3] = {{1, 1, 1},   {3, 7, 5},     {1, 300, 150}, {300, 1, 150},
+                                      {4, 4, 900}, {130, 67, 33}, {20, 517, 41}};
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int flags = 0; flags < 8; flags++) {
+                Product p = {flags & 1,   flags >> 1 & 1, sizes[s][0],         sizes[s][1],
+                             sizes[s][2], 0.75,           flags & 4 ? -0.5 : 0};
+                check_product(backends[i], &p);
+                p.beta = flags & 4 ? 1 : 0;
+                check_product(backends[i], &p);
+            }
+}
+
+/* ---- the rest of the table ---------------------------------------------------------------------------- */
+
+static void no_terms_is_zero(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *r = buffer_new(b, 21, NULL);
+        b->lin(3, 7, 0, NULL, r);
+        double *x = fetch(b, r, 21);
+        for (size_t k = 0; k < 21; k++) assert_true(x[k] == 0);
+        memory_free(x);
+        buffer_free(b, r, 21);
+    }
+}
+
+/* put and get are exact for what float holds, copy and fill reach every element and no other. */
+static void moving_numbers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t n = 0; n < 100; n += 33) {
+            const Backend *b = backends[i];
+            double *host = host_random(n, 5);
+            void *x = buffer_new(b, n, host), *y = buffer_new(b, n, NULL);
+            b->copy(y, x, n);
+            double *back = fetch(b, y, n);
+            assert_true(same(back, host, n));
+            b->fill(y, -3.5, n);
+            b->get(back, y, n);
+            for (size_t k = 0; k < n; k++) assert_true(back[k] == -3.5);
+            memory_free(host);
+            memory_free(back);
+            buffer_free(b, x, n);
+            buffer_free(b, y, n);
+        }
+}
+
+/* Three steps of Adam as Kingma and Ba write it; each step is some 12 roundings of numbers below 2. */
+static void adam_steps(void **state)
+{
+    (void)state;
+    enum { n = 77 };
+    const double rate = 0.125, b1 = 0.9, b2 = 0.98, eps = 1e-8, scale = 0.75;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *p = host_random(n, 1), *g = host_random(n, 2), m[n] = {0}, v[n] = {0};
+        void *dp = buffer_new(b, n, p), *dg = buffer_new(b, n, g);
+        void *dm = buffer_new(b, n, m), *dv = buffer_new(b, n, v);
+        for (int t = 1; t <= 3; t++) {
+            b->adam(n, dp, dg, dm, dv, rate, b1, b2, eps, scale, (uint64_t)t);
+            for (size_t k = 0; k < n; k++) {
+                m[k] = b1 * m[k] + (1 - b1) * scale * g[k];
+                v[k] = b2 * v[k] + (1 - b2) * scale * g[k] * scale * g[k];
+                p[k] -= rate * (m[k] / (1 - pow(b1, t))) / (sqrt(v[k] / (1 - pow(b2, t))) + eps);
+            }
+        }
+        double *x = fetch(b, dp, n);
+        assert_true(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        x[3] += 3 * 3 * 12 * 2 * eps_of(b);
+        assert_false(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        void *buffers[] = {dp, dg, dm, dv};
+        for (int k = 0; k < 4; k++) buffer_free(b, buffers[k], n);
+        for (int k = 0; k < 3; k++) memory_free((double *[]){p, g, x}[k]);
+    }
+}
+
+static void sums_of_squares(void **state)
+{
+    (void)state;
+    int before = backend_threads(0);
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t n = 0; n < 5000; n = 3 * n + 1)
+            for (int threads = 1; threads <= 3; threads++) {
+                double *x = host_random(n, 6), ref = 0;
+                void *d = buffer_new(backends[i], n, x);
+                for (size_t k = 0; k < n; k++) ref += x[k] * x[k];
+                backend_threads(threads);
+                double sum = backends[i]->sum_squares(n, d);
+                assert_true(fabs(sum - ref) <= (double)(n + 1) * DBL_EPSILON * (1 + ref));
+                assert_true(sum == backends[i]->sum_squares(n, d));
+                memory_free(x);
+                buffer_free(backends[i], d, n);
+            }
+    backend_threads(before);
+}
+
+/* The masks of a rate next to 1, and of every element index modulo 4 and modulo the lanes. */
+static void masks(void **state)
+{
+    (void)state;
+    const double edge[] = {0x1p-40, 0.25, 0.999, 1 - 0x1p-53};
+    enum { N = 5, D = 131 };
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t k = 0; k < 4; k++) {
+            Dropout d = {edge[k], 77, 5};
+            const Backend *b = backends[i];
+            void *x = buffer_new(b, N * D, NULL), *zero = b->alloc(D);
+            b->fill(x, 1, N * D);
+            b->bias_drop(N, D, x, zero, d);
+            double *y = fetch(b, x, N * D);
+            for (size_t e = 0; e < N * D; e++) {
+                double keep = ref_keep(&d, e);
+                assert_true(fabs(y[e] - keep) <= eps_of(b) * keep);
+            }
+            memory_free(y);
+            b->release(zero);
+            buffer_free(b, x, N * D);
+        }
+}
+
+/* Logits far apart, and a NaN, which must reach the loss. */
+static void loss_extremes(void **state)
+{
+    (void)state;
+    const int32_t target[] = {0, 2};
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *z = buffer_new(b, 6, (double[]){1e4, -1e4, 0, 3e4, 0, -3e4});
+        double nll[2];
+        b->cross_entropy(2, 3, z, target, 1, nll);
+        assert_true(nll[0] >= 0 && nll[0] <= 1e-12);
+        assert_true(fabs(nll[1] - 6e4) <= 6e4 * eps_of(b));
+        b->put(z, (double[]){1, NAN, 2, 1, 2, 3}, 6);
+        b->cross_entropy(2, 3, z, target, 1, nll);
+        assert_true(isnan(nll[0]) && !isnan(nll[1]));
+        buffer_free(b, z, 6);
+    }
+}
+
+/* Attention of scores far apart: the running maximum has to carry over blocks. One key in each block
+ * of 64 outweighs all before it, so that row i attends to the last such key. */
+static void attention_extremes(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    const size_t start[] = {0, N};
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *qkv = host_new(3 * N);
+        for (size_t r = 0; r < N; r++) {
+            qkv[3 * r] = 1;
+            qkv[3 * r + 1] = r % 64 == 5 ? 1000 * (double)(r / 64 + 1) : -500;
+            qkv[3 * r + 2] = (double)r;
+        }
+        void *d = buffer_new(b, 3 * N, qkv), *out = buffer_new(b, N, NULL);
+        void *lse = buffer_new(b, N, NULL);
+        b->attention(&(Attention){.S = 1, .start = start, .longest = N, .D = 1, .H = 1, .qkv = d},
+                     out, lse);
+        double *y = fetch(b, out, N), *l = fetch(b, lse, N);
+        for (size_t r = 5; r < N; r++) {
+            size_t last = r - (r - 5) % 64;
+            assert_true(fabs(y[r] - (double)last) <= 4 * eps_of(b) * (double)N);
+            assert_true(fabs(l[r] - qkv[3 * last + 1]) <= 4 * eps_of(b) * 5000);
+        }
+        for (int k = 0; k < 3; k++) memory_free((double *[]){qkv, y, l}[k]);
+        buffer_free(b, d, 3 * N);
+        buffer_free(b, out, N);
+        buffer_free(b, lse, N);
+    }
+}
+
+/* A relative table too large for a thread's stack takes another way to the same sums. */
+static void large_relative_table(void **state)
+{
+    (void)state;
+    enum { CLIP_LARGE = 4200, D = 2, N = 150 };
+    Trial t = trial_of(&(Trial){.S = 1, .length = {N}, .D = D, .H = 1, .V = 2}, 0);
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *sum[2];
+        for (int k = 0; k < 2; k++) { /* distances stay below both clips: equal gradients */
+            size_t clip = k ? CLIP_LARGE : N, rows = 2 * clip + 1;
+            double *qkv = host_random(3 * N * D, 1), *dy = host_random(N * D, 2);
+            double *relative = host_new(rows * D);
+            for (size_t r = 0; r <= clip; r++)
+                for (size_t e = 0; e < D; e++) relative[(clip - r) * D + e] = sample(3, r * D + e);
+            void *in = buffer_new(b, 3 * N * D, qkv), *out = buffer_new(b, N * D, NULL);
+            void *lse = buffer_new(b, N, NULL), *dout = buffer_new(b, N * D, dy);
+            void *rel = buffer_new(b, rows * D, relative), *din = buffer_new(b, 3 * N * D, NULL);
+            void *drel = b->alloc(rows * D);
+            Attention a = attention_of(&t, 0, (void *[]){in});
+            a.relative = rel, a.clip = clip;
+            b->attention(&a, out, lse);
+            b->attention_back(&a, out, lse, dout, din, drel);
+            sum[k] = host_new((N + 1) * D);
+            b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
+            b->release(drel);
+            for (int f = 0; f < 3; f++) memory_free((double *[]){qkv, dy, relative}[f]);
+            buffer_free(b, in, 3 * N * D);
+            buffer_free(b, din, 3 * N * D);
+            buffer_free(b, out, N * D);
+            buffer_free(b, dout, N * D);
+            buffer_free(b, lse, N);
+            buffer_free(b, rel, rows * D);
+        }
+        assert_true(largest(sum[0], (N + 1) * D) > 0.01);
+        assert_true(near(sum[0], sum[1], (N + 1) * D, 4 * N * eps_of(b) * 10));
+        memory_free(sum[0]);
+        memory_free(sum[1]);
+    }
+    trial_free(&t);
+}
+
+/* ---- the choice of a backend ---------------------------------------------------------------------------- */
+
+static void choosing(void **state)
+{
+    (void)state;
+    const Backend *b = NULL;
+    unsetenv("TROTTER_KERNEL");
+    assert_string_equal(backend_name(0), "cpu-f32");
+    assert_string_equal(backend_name(1), "cpu-f64");
+    assert_null(backend_name(2));
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    assert_int_equal(b->size, 4);
+    const Backend *best = b;
+    setenv("TROTTER_KERNEL", "x86-64-v2", 1);
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    assert_string_equal(b->kernel, "x86-64-v2");
+    assert_int_equal(backend_find("cpu-f32", best->kernel, &b), 0); /* said aloud beats it */
+    assert_ptr_equal(b, best);
+    assert_int_equal(backend_find("cpu-f64", "-v2", &b), 0);
+    assert_int_equal(b->size, 8);
+    setenv("TROTTER_KERNEL", "sse9", 1);
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "sse9"));
+    unsetenv("TROTTER_KERNEL");
+    assert_int_equal(backend_find("cuda-f32", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "CUDA"));
+    assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "tpu"));
+    for (size_t k = 0; k < 3; k++)
+        if (backend_find("cpu-f32", kernels[k], &b) != 0)
+            assert_non_null(strstr(error_text(), kernels[k]));
+}
+
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    assert_int_equal(memory_live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choosing),
+        cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products),
+        cmocka_unit_test(small_sizes),
+        cmocka_unit_test(large_sizes),
+        cmocka_unit_test(no_terms_is_zero),
+        cmocka_unit_test(adam_steps),
+        cmocka_unit_test(sums_of_squares),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(loss_extremes),
+        cmocka_unit_test(attention_extremes),
+        cmocka_unit_test(large_relative_table),
+        cmocka_unit_test(nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, find_backends, NULL);
+}
