@@ -1,32 +1,20 @@
 /* measure.c: the order a scheme shows on a system.
  *
- * Global errors e at t-end for steps h0, h0/2, ..., then a straight line through (log h, log e). What
- * could fool it, and what is done about it:
- *
- *   rounding        Every point has a floor: the reference's own disagreement, the random walk of
- *                   rounding, and its drift where errors rise at the finest points. Points within
- *                   `margin` times it are cut, and what is left of it in the others enters the
- *                   tolerance through the weights of the fit.
- *   coarse steps    e = C h^p (1 + b h + c h^2 ...), so log e = log C + p log h + b h + O(h^2): the
- *                   fit has h as third regressor from 5 points on. Of all windows that end at the
- *                   finest usable point, the one with the least tolerance is taken.
- *   bias left over  It is O(h^2) (without the third regressor O(h)), so leaving the coarsest point
- *                   out, with ratio r of the two coarsest steps, divides it by r^2 (r): it is
- *                   estimated by r^2 / (r^2 - 1) times the change that makes, plus the difference
- *                   to the slope between the two finest points, the least biased pair.
- *
- * tolerance = 95 % t-interval of the fit + bias + floor. Orders are whole numbers, so a slope agrees
- * within the tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
+ * Global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the
+ * power of h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees
+ * within its tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
  * neighbour). Where the tolerance stays above 1/8, points are added: further halvings, or, where the
  * floor is in the way, steps between the coarse ones.
  *
+ * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
+ * random walk of rounding, and its drift, where errors rise at the finest points.
+ *
  * History comes from the reference solution at negative times: no starting error, whole interval.
- * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope).
  */
+#include "ode/fit.h"
 #include "ode/system.h"
 
 #include <float.h>
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -34,10 +22,9 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { WINDOW = 4 };        /* fewest points of a fit */
 enum { EXTRA = 8 };         /* most points added */
 enum { HALVINGS_MAX = 24 }; /* of the options */
-static const double margin = 32;
+_Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
 static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
 
@@ -63,7 +50,7 @@ typedef struct {
     Weighted word;        /* its field, where its weights are not 1, 1 */
     const System *solved; /* the field of the reference */
     Stepper *stepper;
-    size_t N, capacity;
+    size_t N;
     double t_end, agreement, norm;
     double drift;  /* rounding a step that repeats itself */
     double *exact; /* (N) at t_end */
@@ -161,105 +148,6 @@ static double drift_of(const Runs *r, const OrderStudy *o)
     return drift;
 }
 
-/* ---- the fit ------------------------------------------------------------------------------------- */
-
-typedef struct {
-    size_t first, count;
-    double slope, interval, tolerance;
-} Fit;
-
-/* x (n) minus its projection on u (n); returns the new x . x. */
-static double project(size_t n, double *x, const double *u)
-{
-    double xu = 0, uu = 0, xx = 0;
-    for (size_t i = 0; i < n; i++) xu += x[i] * u[i], uu += u[i] * u[i];
-    for (size_t i = 0; i < n; i++) x[i] -= xu / uu * u[i], xx += x[i] * x[i];
-    return xx;
-}
-
-enum { POINTS_MAX = HALVINGS_MAX + 1 + EXTRA };
-
-/* Least squares of y = log e on 1, log h and, if `curved`, h. By Frisch and Waugh 1933 the slope is
- * that of y on what is left of log h after the others: weight_i = x_i / x.x, slope = weight . y. */
-static double regress(size_t n, const OrderPoint *p, int curved, double *weight, double *residual)
-{
-    double one[POINTS_MAX] = {0}, h[POINTS_MAX], xx, slope = 0;
-    for (size_t i = 0; i < n; i++) {
-        one[i] = 1;
-        h[i] = p[i].h;
-        weight[i] = log(p[i].h);
-        residual[i] = log(p[i].error);
-    }
-    project(n, h, one);
-    project(n, residual, one);
-    xx = project(n, weight, one);
-    if (curved) {
-        project(n, residual, h);
-        xx = project(n, weight, h);
-    }
-    for (size_t i = 0; i < n; i++) weight[i] /= xx;
-    for (size_t i = 0; i < n; i++) slope += weight[i] * residual[i];
-    for (size_t i = 0; i < n; i++) residual[i] -= slope * weight[i] * xx;
-    return slope;
-}
-
-/* Half the 95 % interval of a slope: t_{df} sqrt(residual^2 / df) |weight|. */
-static double t_interval(size_t n, size_t df, const double *weight, const double *residual)
-{
-    double rr = 0, ww = 0;
-    for (size_t i = 0; i < n; i++) rr += residual[i] * residual[i], ww += weight[i] * weight[i];
-    return gsl_cdf_tdist_Pinv(0.975, (double)df) * sqrt(rr / (double)df * ww);
-}
-
-/* Slope between two points: of all, the pair of finest ones has the least bias. */
-static double finest_slope(const OrderPoint *p)
-{
-    return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
-}
-
-static Fit fit_window(const Runs *r, const OrderPoint *p, size_t first, size_t count)
-{
-    double weight[POINTS_MAX], residual[POINTS_MAX];
-    int curved = count > WINDOW;
-    Fit f = {.first = first, .count = count};
-    p += first;
-    double shorter = regress(count - 1, p + 1, curved, weight, residual);
-    f.slope = regress(count, p, curved, weight, residual);
-    f.interval = t_interval(count, count - 2 - (size_t)curved, weight, residual);
-    double ratio = pow(p[0].h / p[1].h, 1 + curved);
-    f.tolerance = f.interval + fabs(f.slope - shorter) * ratio / (ratio - 1);
-    f.tolerance += fabs(f.slope - finest_slope(p + count - 2));
-    for (size_t i = 0; i < count; i++)
-        f.tolerance += fabs(weight[i]) * floor_of(r, &p[i]) / p[i].error;
-    return f;
-}
-
-static int usable(const Runs *r, const OrderPoint *p)
-{
-    return isfinite(p->error) && p->error > margin * floor_of(r, p);
-}
-
-/* The last run of usable points without a gap: *first .. *end - 1. */
-static void usable_range(const Runs *r, const OrderStudy *o, size_t *first, size_t *end)
-{
-    for (*end = o->points; *end > 0 && !usable(r, &o->point[*end - 1]); --*end) continue;
-    for (*first = *end; *first > 0 && usable(r, &o->point[*first - 1]); --*first) continue;
-}
-
-/* The window with the least tolerance; count 0 where fewer than WINDOW points are usable. */
-static Fit fit_best(Runs *r, const OrderStudy *o)
-{
-    size_t first, end;
-    r->drift = drift_of(r, o);
-    Fit best = {.slope = NAN, .interval = NAN, .tolerance = INFINITY};
-    usable_range(r, o, &first, &end);
-    for (; first + WINDOW <= end; first++) {
-        Fit f = fit_window(r, o->point, first, end - first);
-        if (f.tolerance < best.tolerance) best = f;
-    }
-    return best;
-}
-
 /* ---- the study ----------------------------------------------------------------------------------- */
 
 /* Adds a run of `steps` steps at index `at`. */
@@ -278,12 +166,20 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
+/* The points as fit.c wants them, p (points) out; sets the drift first. */
+static void fit_points(Runs *r, const OrderStudy *o, FitPoint *p)
+{
+    r->drift = drift_of(r, o);
+    for (size_t i = 0; i < o->points; i++)
+        p[i] = (FitPoint){o->point[i].h, o->point[i].error, floor_of(r, &o->point[i])};
+}
+
 /* One more point where it helps most; *added = 0 where none does. */
-static int refine(Runs *r, OrderStudy *o, int *added)
+static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
 {
     const OrderPoint *last = &o->point[o->points - 1];
     size_t first, end;
-    usable_range(r, o, &first, &end);
+    fit_range(p, o->points, &first, &end);
     *added = 1;
     if (end == o->points || !isfinite(last->error)) {
         if (affordable(o, last)) return add_point(r, o, o->points, 2 * last->steps);
@@ -298,37 +194,16 @@ static int refine(Runs *r, OrderStudy *o, int *added)
     return 0;
 }
 
-/* error = constant h^expected (1 + b h + ...): least squares of log error - expected log h on 1 and h
- * over the window, at h = 0. */
-static double constant_of(const OrderStudy *o, const Fit *f)
-{
-    double z[POINTS_MAX], h[POINTS_MAX], n = (double)f->count, hz = 0, hh = 0, mean_h = 0, mean = 0;
-    if (f->count == 0) return NAN;
-    for (size_t i = 0; i < f->count; i++) {
-        const OrderPoint *p = &o->point[f->first + i];
-        h[i] = p->h;
-        z[i] = log(p->error) - o->expected * log(p->h);
-        mean_h += h[i] / n;
-        mean += z[i] / n;
-    }
-    for (size_t i = 0; i < f->count; i++) {
-        hz += (h[i] - mean_h) * (z[i] - mean);
-        hh += (h[i] - mean_h) * (h[i] - mean_h);
-    }
-    return exp(mean - hz / hh * mean_h);
-}
-
 /* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
-static int grows(const Runs *r, const OrderStudy *o)
+static int grows(const FitPoint *last)
 {
-    const OrderPoint *p = &o->point[o->points - 1];
-    return !isfinite(p->error) || (usable(r, p) && p->error >= 2 * p[-1].error);
+    return !isfinite(last->error) || (fit_usable(last) && last->error >= 2 * last[-1].error);
 }
 
-static int judge(const Runs *r, const OrderStudy *o, const Fit *f, int zero_stable)
+static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
-    if (!zero_stable || grows(r, o)) return VERDICT_DIVERGES;
+    if (!zero_stable || grows(&p[o->points - 1])) return VERDICT_DIVERGES;
     if (f->count == 0) return VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
     return f->slope > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
@@ -345,21 +220,31 @@ static int flows_closed(const Table *t, const System *s)
     return 1;
 }
 
+/* Adds points until the slope is settled; p (FIT_MAX) and *f out. */
+static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
+{
+    for (int i = 0, added = 1;; i++) {
+        fit_points(r, o, p);
+        *f = fit_order(p, o->points);
+        if (f->tolerance <= settled || i == EXTRA) return 0;
+        TRY(refine(r, o, p, &added));
+        if (!added) return 0;
+    }
+}
+
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
 {
+    FitPoint p[FIT_MAX];
+    Fit f;
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
-    Fit f = fit_best(r, o);
-    for (int i = 0, added = 1; i < EXTRA && added && !(f.tolerance <= settled); i++) {
-        TRY(refine(r, o, &added));
-        f = fit_best(r, o);
-    }
+    TRY(settle(r, o, p, &f));
     for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    o->constant = constant_of(o, &f);
-    o->floor = floor_of(r, &o->point[o->points - 1]);
-    o->verdict = judge(r, o, &f, zero_stable);
+    o->constant = fit_constant(p, &f, o->expected);
+    o->floor = p[o->points - 1].floor;
+    o->verdict = judge(o, p, &f, zero_stable);
     return 0;
 }
 
