@@ -29,7 +29,7 @@ static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
 
 /* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
-enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 10 };
+enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 
 static const char *const names[] = {
     [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
@@ -84,19 +84,26 @@ static int begin(Runs *r, double h)
     return stepper_begin(r->stepper, 0, h, r->system->initial, START_GIVEN, r->past);
 }
 
-/* Runs p->steps steps; a state that is no longer finite is an outcome, error = inf. */
+static int all_steps(Runs *r, size_t steps)
+{
+    for (size_t k = 0; k < steps; k++) TRY(stepper_step(r->stepper));
+    return 0;
+}
+
+/* Runs p->steps steps. A state, or a history, that is not finite is an outcome: error = inf. */
 static int run(Runs *r, OrderPoint *p)
 {
-    int code = 0;
     p->h = r->t_end / (double)p->steps;
-    TRY(begin(r, p->h));
+    p->error = INFINITY;
+    int code = begin(r, p->h);
     double start = now();
-    for (size_t k = 0; k < p->steps && code == 0; k++) code = stepper_step(r->stepper);
+    if (code == 0) code = all_steps(r, p->steps);
     p->seconds = now() - start;
     p->evals = stepper_evals(r->stepper);
-    p->error = code == 0 ? rms(r->N, stepper_state(r->stepper), r->exact) : INFINITY;
-    if (!isfinite(p->error)) p->error = INFINITY;
-    return code == ERR_NUMERIC ? 0 : code;
+    if (code != 0) return code == ERR_NUMERIC ? 0 : code;
+    double error = rms(r->N, stepper_state(r->stepper), r->exact);
+    if (isfinite(error)) p->error = error;
+    return 0;
 }
 
 static void runs_close(Runs *r)
@@ -174,24 +181,36 @@ static void fit_points(Runs *r, const OrderStudy *o, FitPoint *p)
         p[i] = (FitPoint){o->point[i].h, o->point[i].error, floor_of(r, &o->point[i])};
 }
 
-/* One more point where it helps most; *added = 0 where none does. */
+/* The widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap ends in
+ * steps a < b, between which (a + b) / 2 lies. */
+static int widest_gap(const OrderStudy *o, size_t first, size_t end)
+{
+    int widest = -1;
+    double best = 1.3;
+    for (size_t i = first; i < end && i + 1 < o->points; i++) {
+        double a = (double)o->point[i].steps, b = (double)o->point[i + 1].steps;
+        if (b - a < 2 || b / a < best) continue;
+        best = b / a;
+        widest = (int)i;
+    }
+    return widest;
+}
+
+/* One more point where it helps most: beyond the finest, or, where that is rounding, in the widest
+ * gap. *added = 0 where none does. */
 static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
 {
     const OrderPoint *last = &o->point[o->points - 1];
     size_t first, end;
     fit_range(p, o->points, &first, &end);
-    *added = 1;
     if (end == o->points || !isfinite(last->error)) {
-        if (affordable(o, last)) return add_point(r, o, o->points, 2 * last->steps);
-        *added = 0;
-        return 0;
+        *added = affordable(o, last);
+        return *added ? add_point(r, o, o->points, 2 * last->steps) : 0;
     }
-    for (size_t i = first; i + 1 < o->points && i < end; i++) {
-        size_t a = o->point[i].steps, b = o->point[i + 1].steps, middle = (a + b) / 2;
-        if (a < middle && 5 * b > 8 * a) return add_point(r, o, i + 1, middle);
-    }
-    *added = 0;
-    return 0;
+    int i = widest_gap(o, first, end);
+    *added = i >= 0;
+    if (i < 0) return 0;
+    return add_point(r, o, (size_t)i + 1, (o->point[i].steps + o->point[i + 1].steps) / 2);
 }
 
 /* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
@@ -200,13 +219,15 @@ static int grows(const FitPoint *last)
     return !isfinite(last->error) || (fit_usable(last) && last->error >= 2 * last[-1].error);
 }
 
+/* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
+ * agreed with: `disagree` asks for smaller steps. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
     if (!zero_stable || grows(&p[o->points - 1])) return VERDICT_DIVERGES;
-    if (f->count == 0) return VERDICT_FLOOR;
+    if (f->count == 0) return fit_usable(&p[o->points - 1]) ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
-    return f->slope > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
+    return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
 /* Whether every sub-flow is the system's own closed one: step.c, sub_flow. */
