@@ -126,6 +126,33 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
+int theory_is_zero(const Table *t, const mpq_t defect);
+
+/* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
+
+enum { LIE_MAX = 10 }; /* highest degree */
+
+typedef struct {
+    int degree;
+    char name[4 * LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < G, bracketed in the standard way */
+    mpq_t c;
+} Bracket;
+
+typedef struct {
+    size_t count;
+    Bracket *bracket; /* non-zero ones, by degree, then lexicographic */
+} Brackets;
+
+/* log(step)/h - (wF F + wG G) of a table of flows up to brackets of `degree` letters (h^(degree-1)); a
+ * symmetric scheme has no even degrees. Not flows, or a degree out of 1 .. LIE_MAX: ERR_INPUT. */
+int bracket_error(const Table *t, int degree, Brackets *out);
+void bracket_free(Brackets *b);
+
+/* The coefficient of [F,G]: the signed area between a word's lattice path and its chord, half of
+ * (pairs F before G - pairs G before F), weighted. */
+int bracket_area(const Table *t, mpq_t area);
+
 /* ---- stability.c -------------------------------------------------------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
