@@ -168,7 +168,8 @@ int stability_limits(const Table *t, double *real, double *imag);
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
 /* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
- * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. */
+ * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
+ * param: a system serves one thread at a time. */
 typedef struct System System;
 struct System {
     const char *name, *title, *source;
