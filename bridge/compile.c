@@ -36,9 +36,10 @@ static size_t count_sets(const Table *t, int op)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->evals; i++) {
-        size_t j = 0;
+        size_t j = 0; /* the first evaluation of this operator and set is counted */
+        if (t->eval[i].op != op) continue;
         while (t->eval[j].op != op || t->eval[j].set != t->eval[i].set) j++;
-        n += t->eval[i].op == op && j == i;
+        n += j == i;
     }
     return n;
 }
@@ -167,7 +168,11 @@ static int write_row(Compiler *c, const Row *r)
     size_t fewest = r->terms;
     for (size_t i = 0; i < c->known; i++) {
         Row difference = {0};
-        if (subtract(r, &c->list[i].row, &difference) != 0) return ERR_MEMORY;
+        if (subtract(r, &c->list[i].row, &difference) != 0) {
+            row_free(&difference);
+            row_free(&best);
+            return ERR_MEMORY;
+        }
         if (difference.terms + 1 < fewest) {
             fewest = difference.terms + 1;
             base = c->list[i].reg;

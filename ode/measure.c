@@ -280,14 +280,24 @@ static int refine(Runs *r, OrderStudy *o, int *added)
     return 0;
 }
 
-/* error = constant h^expected (1 + O(h)) at the two finest steps used, extrapolated to h = 0. */
+/* error = constant h^expected (1 + b h + ...): least squares of log error - expected log h on 1 and h
+ * over the window, at h = 0. */
 static double constant_of(const OrderStudy *o, const Fit *f)
 {
+    double z[POINTS_MAX], h[POINTS_MAX], n = (double)f->count, hz = 0, hh = 0, mean_h = 0, mean = 0;
     if (f->count == 0) return NAN;
-    const OrderPoint *p = &o->point[f->first + f->count - 1], *q = p - 1;
-    double a = p->error / pow(p->h, o->expected), b = q->error / pow(q->h, o->expected);
-    double limit = (a * q->h - b * p->h) / (q->h - p->h);
-    return limit > a / 2 && limit < 2 * a ? limit : a;
+    for (size_t i = 0; i < f->count; i++) {
+        const OrderPoint *p = &o->point[f->first + i];
+        h[i] = p->h;
+        z[i] = log(p->error) - o->expected * log(p->h);
+        mean_h += h[i] / n;
+        mean += z[i] / n;
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        hz += (h[i] - mean_h) * (z[i] - mean);
+        hh += (h[i] - mean_h) * (h[i] - mean_h);
+    }
+    return exp(mean - hz / hh * mean_h);
 }
 
 /* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */

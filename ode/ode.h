@@ -126,6 +126,33 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
+int theory_is_zero(const Table *t, const mpq_t defect);
+
+/* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
+
+enum { LIE_MAX = 10 }; /* highest degree */
+
+typedef struct {
+    int degree;
+    char name[4 * LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < G, bracketed in the standard way */
+    mpq_t c;
+} Bracket;
+
+typedef struct {
+    size_t count;
+    Bracket *bracket; /* non-zero ones, by degree, then lexicographic */
+} Brackets;
+
+/* log(step)/h - (wF F + wG G) of a table of flows up to brackets of `degree` letters (h^(degree-1)); a
+ * symmetric scheme has no even degrees. Not flows, or a degree out of 1 .. LIE_MAX: ERR_INPUT. */
+int bracket_error(const Table *t, int degree, Brackets *out);
+void bracket_free(Brackets *b);
+
+/* The coefficient of [F,G]: the signed area between a word's lattice path and its chord, half of
+ * (pairs F before G - pairs G before F), weighted. */
+int bracket_area(const Table *t, mpq_t area);
+
 /* ---- stability.c -------------------------------------------------------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
@@ -157,7 +184,8 @@ struct System {
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
-    void *context;   /* of a system made elsewhere (bridge/field.c); NULL here */
+    void *
+        context; /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
@@ -216,11 +244,13 @@ typedef struct {
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point;       /* (points), coarsest first; owned */
-    double slope, low, high; /* least squares over the window, 95 % interval; NaN without one */
-    double constant;         /* error ~ constant * h^expected at the finest steps used */
-    double floor;            /* below this errors are rounding, or the reference's own */
-    int closed_flows;        /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point; /* (points), coarsest first; owned */
+    double slope, low,
+        high;         /* least squares over the window, 95 % interval widened by what bias and
+                                floor may add (measure.c); NaN without one */
+    double constant;  /* error ~ constant * h^expected as h -> 0, from the window */
+    double floor;     /* below this errors are rounding, or the reference's own */
+    int closed_flows; /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 

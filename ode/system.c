@@ -86,6 +86,7 @@ void system_free(System *s)
     if (!s) return;
     memory_free(s->initial);
     memory_free(s->param);
+    memory_free(s->context);
     memory_free(s);
 }
 

@@ -35,14 +35,16 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
     return 0;
 }
 
+int theory_is_zero(const Table *t, const mpq_t defect)
+{
+    return mpq_sgn(defect) == 0 || (!t->exact && fabs(mpq_get_d(defect)) <= inexact_bound);
+}
+
 /* Is the defect zero? Keeps the largest residual that an inexact table is forgiven. */
 static int is_met(const Table *t, const mpq_t defect, Theory *out)
 {
-    if (mpq_sgn(defect) == 0) return 1;
-    if (t->exact) return 0;
-    double r = fabs(mpq_get_d(defect));
-    if (!(r <= inexact_bound)) return 0;
-    out->residual = fmax(out->residual, r);
+    if (!theory_is_zero(t, defect)) return 0;
+    out->residual = fmax(out->residual, fabs(mpq_get_d(defect)));
     return 1;
 }
 
