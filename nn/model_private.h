@@ -1,6 +1,6 @@
-/* model_private.h: what model.c (building) and pass.c (running) share.
+/* model_private.h: what model.c (building), layout.c (memory) and pass.c (running) share.
  *
- * Everything a pass touches is laid out here once, by model_new:
+ * Everything a pass touches is laid out once, by model_new:
  *
  *   data, grad, moment   one number per parameter, every tensor a window (Param)
  *   state, adjoint       registers of the plan and their adjoints, (max N, D) each
@@ -86,5 +86,11 @@ struct Model {
     const void **gate_x;
     void **gate_dx;
 };
+
+/* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
+ * of both freed, also where only some were had. */
+int layout_lists(Model *m);
+int layout_buffers(Model *m);
+void layout_free(Model *m);
 
 #endif

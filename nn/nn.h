@@ -1,7 +1,7 @@
 /* nn.h: language models. Knows no ODE vocabulary: a model is a plan (plan.h) and a configuration.
  *
- * Reading order: plan.h (what a network is), model.c (parameters, forward, backward), corpus.c
- * (text), store.c (safetensors), train.c (the loop).
+ * Reading order: plan.h (what a network is), model.c (parameters, memory), pass.c (forward,
+ * backward), corpus.c (text), store.c (safetensors), train.c (the loop).
  */
 #ifndef TROTTER_NN_H
 #define TROTTER_NN_H
@@ -97,7 +97,7 @@ size_t batches_count(const Batches *b);            /* batches in this epoch */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
-/* ---- model.c: parameters, forward, backward ---------------------------------------------------- */
+/* ---- model.c, pass.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 
@@ -224,9 +224,12 @@ typedef struct {
     uint64_t steps;
 } TrainResult;
 
-/* Trains m on c. Writes out/log.csv, out/model.safetensors at each new best validation perplexity,
- * out/state.safetensors at each epoch's end and when stopped, out/vocab.txt. A non-finite loss or
- * gradient: ERR_NUMERIC with step and epoch, the last good weights kept. */
+/* Trains m on c; m ends with the best epoch's weights. Writes out/log.csv, out/model.safetensors at
+ * each new best validation perplexity, out/state.safetensors at each epoch's end and when stopped,
+ * out/vocab.txt. A non-finite loss or gradient: ERR_NUMERIC with step and epoch, the last good model
+ * file kept. Resuming needs the options, network and corpus of the run before (ERR_INPUT), but for
+ * epochs and max_steps; with the same number of threads the result is that of an uninterrupted run,
+ * bit for bit. A file that cannot be written ends the run with its error, the old one intact. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
 
 /* Mean nll and count over a text, every token predicted once. */
