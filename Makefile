@@ -20,7 +20,7 @@ CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libgmp-dev \
-           librandom123-dev libcmocka-dev libjansson-dev libinih-dev gnuplot-nox fonts-dejavu-core \
+           librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
@@ -33,7 +33,7 @@ LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas -lgmp -ljansson -linih -lm
+          -lopenblas -lgmp -ljansson -linih -lnettle -lm
 comma  := ,
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------

@@ -6,7 +6,10 @@
 #include "ode/ode.h"
 
 enum { MATCH_PARAMETERS, MATCH_NONE };
-enum { MASKS_STAGE, MASKS_STEP }; /* a fresh dropout mask per evaluation, or one per slot and layer */
+enum {
+    MASKS_STAGE,
+    MASKS_STEP
+}; /* a fresh dropout mask per evaluation, or one per slot and layer */
 
 typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
@@ -28,5 +31,9 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner);
 /* The network's sublayers (dropout off, one sequence of n tokens) of one layer as a particle system
  * in double precision: set s of F is layers.<layer>.attn.<s>. Borrows m until system_free. */
 int bridge_system(Model *m, int layer, size_t n, System **out);
+/* Moves such a system to another layer: depth-time is piecewise constant in the weights. */
+void bridge_layer(System *s, int layer);
+/* 0, or the code of a sublayer evaluation that failed since bridge_system (its values were NaN). */
+int bridge_system_failed(const System *s);
 
 #endif

@@ -15,15 +15,15 @@ extern "C" {
 #endif
 
 /* X(name, value, exit status of a command that ends with it, text) */
-#define ERROR_LIST(X)                                                                              \
-    X(ERR_NONE, 0, 0, "done")                                                                      \
-    X(ERR_INPUT, -1, 2, "something given is unusable")                                             \
-    X(ERR_MEMORY, -2, 1, "out of memory")                                                          \
-    X(ERR_SYSTEM, -3, 1, "a file or system call failed")                                           \
-    X(ERR_MISUSE, -4, 1, "a function was called outside its contract")                             \
-    X(ERR_NUMERIC, 1, 1, "a value is not finite")                                                  \
-    X(ERR_ACCURACY, 2, 1, "the wanted accuracy was not reached")                                   \
-    X(ERR_CHECK, 3, 1, "a check was not met")                                                      \
+#define ERROR_LIST(X)                                                  \
+    X(ERR_NONE, 0, 0, "done")                                          \
+    X(ERR_INPUT, -1, 2, "something given is unusable")                 \
+    X(ERR_MEMORY, -2, 1, "out of memory")                              \
+    X(ERR_SYSTEM, -3, 1, "a file or system call failed")               \
+    X(ERR_MISUSE, -4, 1, "a function was called outside its contract") \
+    X(ERR_NUMERIC, 1, 1, "a value is not finite")                      \
+    X(ERR_ACCURACY, 2, 1, "the wanted accuracy was not reached")       \
+    X(ERR_CHECK, 3, 1, "a check was not met")                          \
     X(ERR_INTERRUPTED, 4, 130, "interrupted")
 
 enum {
@@ -42,10 +42,10 @@ const char *error_text(void);
 const char *error_name(int code);
 int error_status(int code);
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        int try_code_ = (call);                                                                    \
-        if (try_code_ != 0) return try_code_;                                                      \
+#define TRY(call)                             \
+    do {                                      \
+        int try_code_ = (call);               \
+        if (try_code_ != 0) return try_code_; \
     } while (0)
 
 #ifdef __cplusplus

@@ -15,8 +15,8 @@
 static inline void random_words(uint64_t seed, uint64_t stream, uint64_t index, uint32_t out[4])
 {
     philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
-    philox4x32_ctr_t counter = {{(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)stream,
-                                 (uint32_t)(stream >> 32)}};
+    philox4x32_ctr_t counter = {
+        {(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)}};
     philox4x32_ctr_t r = philox4x32_R(10, counter, key);
     for (int i = 0; i < 4; i++) out[i] = r.v[i];
 }

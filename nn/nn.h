@@ -21,17 +21,17 @@ enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
 /* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
  * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
 typedef struct {
-    size_t size;  /* V */
-    char **word;  /* (V), by id */
-    void *index;  /* word -> id */
-    int32_t eos;  /* id of <eos>: every line ends in it */
-    int32_t unk;  /* id of <unk>, or -1 where the vocabulary has none */
+    size_t size; /* V */
+    char **word; /* (V), by id */
+    void *index; /* word -> id */
+    int32_t eos; /* id of <eos>: every line ends in it */
+    int32_t unk; /* id of <unk>, or -1 where the vocabulary has none */
 } Vocab;
 
 typedef struct {
-    char *file;       /* where it came from, for messages */
-    size_t tokens;    /* <eos> included */
-    int32_t *id;      /* (tokens) */
+    char *file;                   /* where it came from, for messages */
+    size_t tokens;                /* <eos> included */
+    int32_t *id;                  /* (tokens) */
     size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
 } Text;
 
@@ -42,18 +42,23 @@ typedef struct {
     double entropy_rate; /* nats a token where it is known (markov), else NaN */
 } Corpus;
 
-/* Opens `name`: a directory with train/valid/test text (names *train*.txt|*.tokens|train etc., PTB's
- * ptb.*.txt too), or a built-in name: "kjv" (King James text, vocabulary 10,000 cut by count), or
- * "markov[:V]" (a first-order Markov source with <eos> as one of its V states, sparse random
- * transitions, drawn from `seed`; its entropy rate is exact). Words are separated by blanks or tabs;
- * every line ends in <eos>. vocab_limit 0: no cut (10,000 for kjv). A token of valid or test that the
- * training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file,
- * line and word. A NUL byte, an empty or missing file: ERR_INPUT. Caller: corpus_free. */
+/* Opens `name`: a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens,
+ * NAME.tokens, NAME, *NAME*.txt, *NAME*.tokens, the first of these that finds all three; valid may be
+ * val or dev; two files for one '*' are an error), or a built-in name: "kjv" (King James text,
+ * vocabulary 10,000 cut by count), or "markov[:V]" (a first-order Markov source with <eos> as one of
+ * its V states, 256 by default, sparse random transitions, drawn from `seed`; its entropy rate is
+ * exact; ids are state numbers, <eos> 0, and there is no <unk>). Words are separated by blanks or
+ * tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end of the file.
+ * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A
+ * token of valid or test that the training text lacks becomes <unk>; where the vocabulary has no
+ * <unk> that is ERR_INPUT with file, line and word. A NUL byte, an empty or missing file: ERR_INPUT.
+ * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_open(const char *name, size_t vocab_limit, uint64_t seed, Corpus *c);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
-/* Vocabulary of a file with a token a line; text of a file (or of memory) under a vocabulary. */
+/* Vocabulary of a file with a token a line, in order of id (an empty line, two words on one, a word
+ * twice, no <eos>: ERR_INPUT); text of a file under a vocabulary. vocab_write: as store_write. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
@@ -62,7 +67,7 @@ int text_read(const char *file, const Vocab *v, Text *t);
 void text_free(Text *t);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned
- * only the frequencies of words reaches. */
+ * only the frequencies of words reaches. NaN: out of memory. */
 double corpus_unigram(const Corpus *c, int split);
 
 /* A batch: packed sequences (kernels/backend.h). Arrays are owned by the batch. */
@@ -74,16 +79,21 @@ typedef struct {
 
 /* Batches of a text, in an order that is a function of (seed, epoch) alone; epoch < 0: evaluation,
  * in order, every token predicted exactly once.
- *   stream, training: the text, begun with one <eos>, in rows of equal length cut in blocks of T
- *     tokens; the row offset is drawn each epoch; batch_tokens / T rows a batch.
- *   stream, evaluation: one row, blocks of T tokens, the last one short.
- *   sentence: each line alone, starting from <eos>; blank lines skipped; longer ones cut at T;
- *     sentences of like length batched up to batch_tokens, order of batches drawn each epoch. */
+ *   stream, training: the text, begun with one <eos>, cut in blocks of T tokens, the first cut drawn
+ *     in [0, T) each epoch (the first and last block may be short); as no state is carried from block
+ *     to block, the blocks are shuffled one by one; at most batch_tokens / T blocks a batch.
+ *   stream, evaluation: one row, blocks of T tokens, the last one short; batches as above, in order.
+ *   sentence: each line alone, starting from <eos>; blank lines skipped; longer ones cut at T, the
+ *     rest going on from the token before it; sentences of like length batched up to batch_tokens,
+ *     order of batches drawn each epoch.
+ * Every token (but a blank line's <eos> in sentence) is a target exactly once an epoch. Positions
+ * begin at 0 in every sequence. t is borrowed until batches_free; T > batch_tokens: ERR_INPUT.
+ * batches_new sets the evaluation order; batches_epoch allocates nothing. */
 typedef struct Batches Batches;
 int batches_new(const Text *t, const Vocab *v, int context, size_t batch_tokens, size_t T,
                 uint64_t seed, Batches **out);
-void batches_epoch(Batches *b, long epoch);       /* sets the order */
-size_t batches_count(const Batches *b);           /* batches in this epoch */
+void batches_epoch(Batches *b, long epoch);        /* sets the order */
+size_t batches_count(const Batches *b);            /* batches in this epoch */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
@@ -93,11 +103,11 @@ enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 
 typedef struct {
     size_t vocab, width, heads;
-    int positions;    /* bits of POSITIONS_*; 0: none */
-    size_t clip;      /* of relative positions: 8 */
-    int untied;       /* output.weight of its own */
-    int act;          /* ACT_RELU, ACT_GELU */
-    double dropout;   /* on embedding, sublayer outputs, attention weights, activations */
+    int positions;     /* bits of POSITIONS_*; 0: none */
+    size_t clip;       /* of relative positions: 8 */
+    int untied;        /* output.weight of its own */
+    int act;           /* ACT_RELU, ACT_GELU */
+    double dropout;    /* on embedding, sublayer outputs, attention weights, activations */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
@@ -157,14 +167,18 @@ typedef struct {
 } StoreText;
 
 /* Writes a model's parameters (f32) with metadata, atomically: a temporary file beside it, synced,
- * then renamed; an old file stays intact on any failure (ERR_SYSTEM). */
+ * then renamed; an old file stays intact on any failure (ERR_SYSTEM). Adds the metadata "checksum"
+ * (nn/store.h). SIGXFSZ is to be ignored by the program, or a file size limit ends it. */
 int store_save(const Model *m, const char *file, const StoreText *meta, size_t count);
-/* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. */
+/* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. Reads
+ * the header only, and checks the checksum's half for it. */
 int store_meta(const char *file, const char *key, char **value);
-/* Loads every parameter of m by name; a missing, extra or misshapen tensor, a truncated or altered
- * header: ERR_INPUT with words, m untouched. */
+/* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
+ * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */
 int store_load(Model *m, const char *file);
-/* Parameters, moments and numbers of a run, in the element type, with a checksum: exact resume. */
+/* Parameters, moments ("moment.0.NAME", "moment.1.NAME") and numbers of a run (metadata), in the
+ * element type, with a checksum that store_load_state demands: exact resume. A file of the other
+ * element type: ERR_INPUT; a model built without training: ERR_MISUSE. */
 int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count);
 int store_load_state(Model *m, const char *file);
 /* Writes bytes to a file the same atomic way. */
@@ -179,7 +193,7 @@ typedef struct {
     double train_loss;    /* mean since the last log line, nats */
     double valid_ppl;     /* 0 except at an epoch's end */
     double rate, grad_norm, tokens_per_s, seconds_left;
-    int best;             /* this epoch is the best so far */
+    int best; /* this epoch is the best so far */
 } TrainReport;
 
 typedef struct {
@@ -194,8 +208,8 @@ typedef struct {
     const char *out;       /* run directory, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
-    int resume;            /* continue from out/state.safetensors */
-    double log_seconds;    /* progress at most this often */
+    int resume;         /* continue from out/state.safetensors */
+    double log_seconds; /* progress at most this often */
     /* Called for progress and at each epoch's end (valid_ppl > 0 then). */
     void (*report)(void *arg, const TrainReport *r);
     void *arg;

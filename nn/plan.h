@@ -67,12 +67,12 @@ typedef struct {
 } PlanTerm;
 
 typedef struct {
-    int op;         /* PLAN_* */
-    int out;        /* register written; for GATE the gate's index, whose value it computes */
-    int x;          /* EVAL: register read */
-    int slot;       /* EVAL */
-    int draw;       /* EVAL: instructions of equal draw share their dropout masks in a step */
-    size_t terms;   /* LIN: terms; GATE: registers read, in term[i].x */
+    int op;       /* PLAN_* */
+    int out;      /* register written; for GATE the gate's index, whose value it computes */
+    int x;        /* EVAL: register read */
+    int slot;     /* EVAL */
+    int draw;     /* EVAL: instructions of equal draw share their dropout masks in a step */
+    size_t terms; /* LIN: terms; GATE: registers read, in term[i].x */
     PlanTerm *term;
 } PlanInstr;
 

@@ -32,8 +32,8 @@ typedef struct {
     Table **scheme; /* built-in texts, then files in the order given */
 } Zoo;
 
-int zoo_open(Zoo *z);                         /* the built-in schemes */
-int zoo_read(Zoo *z, const char *file);       /* adds a scheme file; a name twice: ERR_INPUT */
+int zoo_open(Zoo *z);                   /* the built-in schemes */
+int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
 /* Looks a name up: NAME, NAME:SOLVER, NAME-layer (H replaced by L), word:sf..[:SOLVER],
@@ -52,7 +52,7 @@ typedef struct {
     int colour; /* of the root, OP_F or OP_G */
     int order;  /* vertices */
     int children;
-    int child[TREE_MAX]; /* tree indices, rising */
+    int child[TREE_MAX];        /* tree indices, rising */
     unsigned long gamma, sigma; /* density, symmetry */
 } Tree;
 
@@ -110,16 +110,48 @@ typedef struct {
     double bound;
     double error_norm2; /* sum (defect/sigma)^2 of order p+1; one colour where all stages are H */
     int zero_stable;
-    int weakly_stable;  /* zero-stable with more than one root on the unit circle */
+    int weakly_stable; /* zero-stable with more than one root on the unit circle */
 } Theory;
 
-/* Exact order up to forest->max - 1 and the rest, of a frozen table. */
+/* Exact order up to forest->max and the rest, of a frozen table; error_norm2 is NaN where the order
+ * reaches forest->max or nothing expands. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
+
+/* The same with forests as large as needed, of order `most` at most (<= TREE_MAX); freezes a copy of
+ * t itself. order = most means "at least". */
+int theory_search(const Table *t, int most, Theory *out);
 
 /* defect (forest->count) initialised mpq out: (numerical - exact)(t) / sigma(t), the number before
  * h^|t| and the elementary differential; empty out: that of h^0 y. ERR_ACCURACY with words where a
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
+
+/* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
+int theory_is_zero(const Table *t, const mpq_t defect);
+
+/* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
+
+enum { LIE_MAX = 10 }; /* highest degree */
+
+typedef struct {
+    int degree;
+    char name[4 * LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < G, bracketed in the standard way */
+    mpq_t c;
+} Bracket;
+
+typedef struct {
+    size_t count;
+    Bracket *bracket; /* non-zero ones, by degree, then lexicographic */
+} Brackets;
+
+/* log(step)/h - (wF F + wG G) of a table of flows up to brackets of `degree` letters (h^(degree-1)); a
+ * symmetric scheme has no even degrees. Not flows, or a degree out of 1 .. LIE_MAX: ERR_INPUT. */
+int bracket_error(const Table *t, int degree, Brackets *out);
+void bracket_free(Brackets *b);
+
+/* The coefficient of [F,G]: the signed area between a word's lattice path and its chord, half of
+ * (pairs F before G - pairs G before F), weighted. */
+int bracket_area(const Table *t, mpq_t area);
 
 /* ---- stability.c -------------------------------------------------------------------------------- */
 
@@ -136,7 +168,8 @@ int stability_limits(const Table *t, double *real, double *imag);
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
 /* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
- * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. */
+ * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
+ * param: a system serves one thread at a time. */
 typedef struct System System;
 struct System {
     const char *name, *title, *source;
@@ -150,16 +183,18 @@ struct System {
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
+    int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
+    void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
-const char *system_name(size_t i);  /* NULL past the end */
+const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
-const char *system_default(void);   /* nonlinear, non-commuting, without a flattering invariant */
+const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */
 
@@ -210,10 +245,11 @@ typedef struct {
     int expected;
     size_t points;
     OrderPoint *point; /* (points), coarsest first; owned */
-    double slope, low, high; /* least squares over the window, 95 % interval; NaN without one */
-    double constant;         /* error ~ constant * h^expected at the finest steps used */
-    double floor;            /* below this errors are rounding, or the reference's own */
-    int closed_flows;        /* 0: some sub-flow came from the reference integrator */
+    double slope;      /* least squares over the window; NaN without one */
+    double low, high;  /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;   /* error ~ constant * h^expected as h -> 0, from the window */
+    double floor;      /* below this errors are rounding, or the reference's own */
+    int closed_flows;  /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 

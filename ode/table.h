@@ -9,10 +9,10 @@
  *
  * y[-j] is the state and k_e[-j] the evaluation of j steps ago. A stage of the text is one or two
  * evaluations: F and G are themselves; H = F + G are two at one point; L(x) = F(x) + G(x + F(x)) are
- * two at two points. Coefficients are exact rationals; roots and broken powers are rationals to
- * TABLE_BITS bits and clear `exact`. A coefficient may carry learned symbols as factors.
+ * two at two points. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and
+ * are kept to TABLE_DIGITS decimals. A coefficient may carry learned symbols as factors.
  *
- * A splitting by sub-flows is a list of flows and no evaluations; table_expand (zoo.c) turns it
+ * A splitting by sub-flows is a list of flows and no evaluations; table_expand (split.c) turns it
  * into the points and evaluations above once a sub-flow solver is chosen.
  */
 #ifndef TROTTER_TABLE_H
@@ -24,7 +24,7 @@
 
 enum { OP_F, OP_G, OP_H, OP_L, OPS }; /* colours are OP_F and OP_G */
 enum { TABLE_STATE = -1 };            /* Term.eval of a state y[-j] */
-enum { TABLE_SYMBOLS = 4, TABLE_NAME = 64, TABLE_BITS = 320 };
+enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
 
 /* c * (learned symbols) * (state or evaluation, `past` steps ago). */
@@ -45,8 +45,8 @@ typedef struct {
 
 typedef struct {
     Row row;
-    mpq_t c[2];  /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
-    int timed;   /* written by @ */
+    mpq_t c[2]; /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
+    int timed;  /* written by @ */
 } Point;
 
 typedef struct {
@@ -80,9 +80,9 @@ typedef struct {
 typedef struct {
     char name[TABLE_NAME];
     char *title, *source, *note, *start; /* rest of the line; "" if absent */
-    int exact;   /* 0: some coefficient is a decimal, a root or a broken power */
-    int dense;   /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
-    int word;    /* 1: a word: its field is wF F + wG G, compared with that */
+    int exact; /* 0: some coefficient is a decimal, a root or a broken power */
+    int dense; /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
+    int word;  /* 1: `field` is written (words): sublayers of full size, weights as below */
     size_t stages, points, evals, flows, symbols;
     Stage *stage;
     Point *point;
@@ -90,7 +90,8 @@ typedef struct {
     Flow *flow;
     Symbol *symbol;
     Row update;
-    mpq_t weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
+    mpq_t
+        weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
     int past_y, past_k; /* deepest j */
 } Table;
 
@@ -108,6 +109,10 @@ int row_equal(const Row *a, const Row *b);
 /* Value of a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
 
+/* Time nodes of the points that no '@' set, by the rule of design: F's node is the row's total weight on
+ * F slopes, G's that on G slopes, a state y[-j] counts -j; symbols at their starting values. */
+void table_times(Table *t);
+
 /* A copy whose symbols are replaced by their starting values: what theory and stepping read. */
 Table *table_freeze(const Table *t);
 
@@ -118,10 +123,14 @@ Table *table_freeze(const Table *t);
  * current one, left out if not yet computed. Works with symbols kept. NULL: out of memory. */
 Table *table_start(const Table *t, int history);
 
+/* ---- split.c ---- */
+
 /* Stage table of a splitting: every flow c OP of set s becomes the stages of `solver` (a one-step
  * table over H alone, without history) with OP in place of H and coefficients times c, one after
  * another. ERR_INPUT if the solver is none. Name: "<t>:<solver>". */
 int table_expand(const Table *t, const Table *solver, Table **out);
+
+/* ---- table.c ---- */
 
 /* Evaluations of an operator a step (flows count one each). */
 size_t table_evals(const Table *t, int op);
@@ -135,7 +144,9 @@ void table_weight(const Table *t, int op, int set, mpq_t out);
 /* Equality of everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);
 
-/* The scheme as a text that parses back to the same table. */
+/* ---- print.c ---- */
+
+/* The scheme as a text that parses back to the same table (not for tables of table_start). */
 int table_print(const Table *t, FILE *f);
 
 /* Nearest double of a rational (mpq_get_d cuts off). */

@@ -1,0 +1,310 @@
+/* compile.c: compiles layers of a scheme to a network plan.
+ *
+ * A row of the table becomes one LIN, an evaluation one EVAL; a row that is the bare state costs
+ * nothing. Rows of a layer are kept with their registers, so equal rows share one, and a row that
+ * differs from an earlier one by few terms is written as that one plus the difference: a chain of
+ * sublayers (a word, looped:N) costs two terms a link, not one more each. Symbols become scalars and
+ * gates of the plan when a row first needs them. */
+#include "bridge/bridge.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <limits.h>
+
+typedef struct {
+    Row row; /* of the table, symbols included */
+    int reg;
+} Known;
+
+typedef struct {
+    const Table *table; /* of the layer now compiled */
+    const BridgeOptions *options;
+    Plan *plan;
+    size_t inner;
+    int layer;
+    int *y;      /* (layers+1) register of the state entering a layer */
+    int *k;      /* (layers, evals) register of an evaluation */
+    int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
+    size_t known;
+    Known *list;
+    int draws;
+} Compiler;
+
+/* ---- sublayers -------------------------------------------------------------------------------------- */
+
+static size_t count_sets(const Table *t, int op)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->evals; i++) {
+        size_t j = 0; /* the first evaluation of this operator and set is counted */
+        if (t->eval[i].op != op) continue;
+        while (t->eval[j].op != op || t->eval[j].set != t->eval[i].set) j++;
+        n += j == i;
+    }
+    return n;
+}
+
+int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
+{
+    size_t f = count_sets(t, OP_F), g = count_sets(t, OP_G);
+    *inner = o->inner;
+    if (o->match == MATCH_NONE || t->word || g == 0) return 0;
+    size_t lost = f > 1 ? 2 * o->width * (f - 1) : 0;
+    if (lost < o->inner && (o->inner - lost) % g == 0) {
+        *inner = (o->inner - lost) / g;
+        return 0;
+    }
+    return error_set(
+        ERR_INPUT,
+        "%s: equal parameters need inner width (M - 2 d (f-1))/g whole and positive, but M = %zu, "
+        "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
+        t->name, o->inner, o->width, f, g);
+}
+
+static int find_slot(Compiler *c, const Eval *e)
+{
+    int kind = e->op == OP_F ? SLOT_ATTENTION : SLOT_FEEDFORWARD;
+    for (size_t i = 0; i < c->plan->slots; i++) {
+        const PlanSlot *s = &c->plan->slot[i];
+        if (s->kind == kind && s->layer == c->layer && s->set == e->set) return (int)i;
+    }
+    return plan_slot(c->plan, (PlanSlot){.kind = kind,
+                                         .layer = c->layer,
+                                         .set = e->set,
+                                         .inner = e->op == OP_F ? 0 : c->inner});
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------- */
+
+static int row_register(Compiler *c, const Row *r);
+
+/* Index of a symbol's scalar or gate in this layer; made at its first use. */
+static int find_symbol(Compiler *c, int index)
+{
+    const Symbol *s = &c->table->symbol[index];
+    if (c->symbol[index] >= 0) return c->symbol[index];
+    if (s->kind == SYMBOL_LEARN) {
+        size_t size = c->table->dense ? (size_t)c->layer + 1 : 1;
+        return c->symbol[index] =
+                   plan_scalar(c->plan, c->layer, s->name, size, table_double(s->start));
+    }
+    int *x = memory_new(s->inputs, sizeof(int));
+    if (!x) return ERR_MEMORY;
+    int reg = 0;
+    for (size_t i = 0; i < s->inputs && reg >= 0; i++) reg = x[i] = row_register(c, &s->input[i]);
+    int act = s->kind == SYMBOL_SIGMOID ? ACT_SIGMOID : ACT_TANH;
+    if (reg >= 0) reg = plan_gate(c->plan, c->layer, s->name, act, s->inputs, x);
+    memory_free(x);
+    return c->symbol[index] = reg;
+}
+
+static int source_register(const Compiler *c, const Term *s, int layer)
+{
+    return s->eval == TABLE_STATE ? c->y[layer]
+                                  : c->k[(size_t)layer * c->table->evals + (size_t)s->eval];
+}
+
+/* A term of a row, its source read in layer `from`; `element` of its learned vectors. */
+static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
+{
+    *out = (PlanTerm){
+        .c = table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
+    for (int i = 0; i < s->symbols; i++) {
+        int gate = c->table->symbol[s->symbol[i]].kind != SYMBOL_LEARN;
+        int index = find_symbol(c, s->symbol[i]);
+        if (index < 0) return index;
+        out->factor[i] = (PlanFactor){.kind = gate ? FACTOR_GATE : FACTOR_SCALAR,
+                                      .index = index,
+                                      .element = gate ? 0 : element};
+    }
+    return 0;
+}
+
+/* The present element of a learned vector: the last. */
+static size_t present(const Compiler *c)
+{
+    return c->table->dense ? (size_t)c->layer : 0;
+}
+
+/* `base` (if >= 0) plus the terms of r as one LIN. */
+static int write_lin(Compiler *c, int base, const Row *r)
+{
+    PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
+    size_t n = 0;
+    int code = 0;
+    if (!term) return ERR_MEMORY;
+    if (base >= 0) term[n++] = (PlanTerm){.c = 1, .x = base};
+    for (size_t i = 0; i < r->terms && code == 0; i++)
+        code = plan_term(c, &r->term[i], c->layer - r->term[i].past, present(c), &term[n++]);
+    int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
+    memory_free(term);
+    return reg;
+}
+
+/* difference = r - q. */
+static int subtract(const Row *r, const Row *q, Row *difference)
+{
+    mpq_t minus;
+    int code = 0;
+    mpq_init(minus);
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        code = row_add(difference, s->eval, s->past, s->c, s->symbols, s->symbol);
+    }
+    for (size_t i = 0; i < q->terms && code == 0; i++) {
+        const Term *s = &q->term[i];
+        mpq_neg(minus, s->c);
+        code = row_add(difference, s->eval, s->past, minus, s->symbols, s->symbol);
+    }
+    mpq_clear(minus);
+    return code;
+}
+
+/* r as a LIN, from the known row that leaves the fewest terms. */
+static int write_row(Compiler *c, const Row *r)
+{
+    Row best = {0};
+    int base = -1;
+    size_t fewest = r->terms;
+    for (size_t i = 0; i < c->known; i++) {
+        Row difference = {0};
+        if (subtract(r, &c->list[i].row, &difference) != 0) {
+            row_free(&difference);
+            row_free(&best);
+            return ERR_MEMORY;
+        }
+        if (difference.terms + 1 < fewest) {
+            fewest = difference.terms + 1;
+            base = c->list[i].reg;
+            row_free(&best);
+            best = difference;
+        } else {
+            row_free(&difference);
+        }
+    }
+    int reg = base >= 0 ? write_lin(c, base, &best) : write_lin(c, -1, r);
+    row_free(&best);
+    return reg;
+}
+
+static int remember(Compiler *c, const Row *r, int reg)
+{
+    Known *grown = memory_grow(c->list, c->known, c->known + 1, sizeof(Known));
+    if (!grown) return ERR_MEMORY;
+    c->list = grown;
+    Known *k = &grown[c->known++];
+    k->reg = reg;
+    return subtract(r, &(Row){0}, &k->row);
+}
+
+static int is_register(const Row *r)
+{
+    return r->terms == 1 && r->term[0].symbols == 0 && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+}
+
+/* Register that holds a row of this layer; a code < 0 on failure. */
+static int row_register(Compiler *c, const Row *r)
+{
+    if (is_register(r)) return source_register(c, &r->term[0], c->layer - r->term[0].past);
+    for (size_t i = 0; i < c->known; i++)
+        if (row_equal(&c->list[i].row, r)) return c->list[i].reg;
+    int reg = write_row(c, r);
+    if (reg < 0) return reg;
+    int code = remember(c, r, reg);
+    return code == 0 ? reg : code;
+}
+
+/* y[first] + sum over layers l so far of c w[l] k of layer l. */
+static int dense_update(Compiler *c)
+{
+    const Row *r = &c->table->update;
+    size_t n = 0, most = 1 + r->terms * ((size_t)c->layer + 1);
+    PlanTerm *term = memory_new(most, sizeof(PlanTerm));
+    int code = 0;
+    if (!term) return ERR_MEMORY;
+    for (size_t i = 0; i < r->terms && code == 0; i++)
+        for (int l = r->term[i].eval == TABLE_STATE ? c->layer : 0; l <= c->layer && code == 0;
+             l++) {
+            int from = r->term[i].eval == TABLE_STATE ? 0 : l;
+            code = plan_term(c, &r->term[i], from, (size_t)l, &term[n++]);
+        }
+    int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
+    memory_free(term);
+    return reg;
+}
+
+/* ---- layers --------------------------------------------------------------------------------------------- */
+
+static void forget(Compiler *c)
+{
+    for (size_t i = 0; i < c->known; i++) row_free(&c->list[i].row);
+    c->known = 0;
+    for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
+}
+
+static int compile_layer(Compiler *c)
+{
+    forget(c);
+    for (size_t e = 0; e < c->table->evals; e++) {
+        const Eval *eval = &c->table->eval[e];
+        int x = row_register(c, &c->table->point[eval->point].row);
+        if (x < 0) return x;
+        int slot = find_slot(c, eval);
+        if (slot < 0) return slot;
+        int draw = c->options->masks == MASKS_STEP ? slot : c->draws++;
+        int reg = plan_eval(c->plan, slot, x, draw);
+        if (reg < 0) return reg;
+        c->k[(size_t)c->layer * c->table->evals + e] = reg;
+    }
+    int reg = c->table->dense ? dense_update(c) : row_register(c, &c->table->update);
+    if (reg < 0) return reg;
+    c->y[c->layer + 1] = c->plan->output = reg;
+    return 0;
+}
+
+static int compile(Compiler *c, const Table *t)
+{
+    for (size_t l = 0; l < c->options->layers; l++) {
+        Table *step = table_start(t, (int)l);
+        if (!step) return ERR_MEMORY;
+        c->table = step;
+        c->layer = (int)l;
+        int code = compile_layer(c);
+        forget(c);
+        table_free(step);
+        if (code != 0) return code;
+    }
+    return 0;
+}
+
+static int check_options(const Table *t, const BridgeOptions *o)
+{
+    if (t->flows)
+        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
+                         t->name, t->name, t->name);
+    if (o->layers < 1 || o->layers > 10000)
+        return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", o->layers);
+    return 0;
+}
+
+int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
+{
+    Compiler c = {.options = o, .table = t};
+    *out = NULL;
+    TRY(check_options(t, o));
+    TRY(bridge_inner(t, o, &c.inner));
+    c.plan = plan_new(o->layers);
+    c.y = memory_new(o->layers + 1, sizeof(int));
+    c.k = memory_new(o->layers * t->evals, sizeof(int));
+    c.symbol = memory_new(t->symbols, sizeof(int));
+    int code = c.plan && c.y && c.k && c.symbol ? compile(&c, t) : ERR_MEMORY;
+    memory_free(c.list);
+    memory_free(c.y);
+    memory_free(c.k);
+    memory_free(c.symbol);
+    if (code == 0)
+        *out = c.plan;
+    else
+        plan_free(c.plan);
+    return code;
+}

@@ -1,0 +1,105 @@
+/* corpus.h: what the files behind corpus.c share; nn.h is what others read.
+ *
+ *   read.c   whole files, scanning for words     words.c   a hash table of words
+ *   vocab.c  words to ids and back               text.c    a text as ids
+ *   markov.c a source of known entropy           builtin.c texts inside the program
+ */
+#ifndef TROTTER_CORPUS_H
+#define TROTTER_CORPUS_H
+
+#include "nn/nn.h"
+
+#define WORD_EOS "<eos>"
+#define WORD_UNK "<unk>"
+
+/* ---- read.c ---- */
+
+/* The first `most` bytes of a file, or all (SIZE_MAX); *bytes is followed by a NUL of ours. A file
+ * that cannot be read: ERR_INPUT. Caller: memory_free. */
+int read_file(const char *file, size_t most, char **bytes, size_t *count);
+
+/* As read_file, for a text: an empty file or one with a NUL byte (line told) is ERR_INPUT. */
+int read_text(const char *file, char **bytes, size_t *count);
+
+/* A text word by word. Words are separated by blanks and tabs; a line ends at '\n', at "\r\n" (so a
+ * text reads the same from either kind of system) or at the text's end. A '\r' elsewhere belongs to
+ * its word. */
+typedef struct {
+    const char *at, *end; /* not read yet */
+    size_t lines;         /* ended so far: the current line's number less one */
+    int open;             /* the current line has begun */
+} Scan;
+
+Scan scan_begin(const char *bytes, size_t count);
+/* The next word, or *bytes = 0 for the end of a line; 0 when the text is over. */
+int scan_next(Scan *s, const char **word, size_t *bytes);
+
+/* ---- words.c ---- */
+
+typedef struct {
+    const char *text; /* borrowed, `bytes` long, no NUL behind it */
+    size_t bytes;
+    uint64_t count;
+} Word;
+
+/* Distinct words in order of their first appearance; all zero is an empty table. */
+typedef struct {
+    Word *word; /* (size) */
+    size_t size;
+    uint32_t *slot; /* (slots), open addressing: index + 1, or 0 */
+    size_t slots;   /* a power of two, >= 2 size */
+} Words;
+
+/* Adds `count` to a word's count; text is borrowed until words_free. */
+int words_add(Words *w, const char *text, size_t bytes, uint64_t count);
+int32_t words_find(const Words *w, const char *text, size_t bytes); /* -1: not there */
+void words_free(Words *w);
+
+/* ---- vocab.c ---- */
+
+/* Vocabulary of a training text, cut to `limit` words (0: not cut). */
+int vocab_build(const char *bytes, size_t count, size_t limit, Vocab *v);
+/* Vocabulary of n distinct words, by id; <eos> must be among them. */
+int vocab_make(const Word *list, size_t n, Vocab *v);
+
+/* ---- text.c ---- */
+
+/* The text at `bytes` under a vocabulary; `file` is for messages and kept as a copy. */
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
+
+/* ---- markov.c ---- */
+
+enum { MARKOV_DEGREE = 6 }; /* most successors of a state, <eos> included */
+
+typedef struct {
+    uint32_t to;
+    double p; /* 0: no edge */
+} MarkovEdge;
+
+typedef struct {
+    size_t V;         /* states; 0 is <eos> */
+    MarkovEdge *edge; /* (V, MARKOV_DEGREE) */
+    double *pi;       /* (V) stationary distribution */
+    double rate;      /* entropy rate -sum_i pi_i sum_j p_ij ln p_ij, nats a token */
+} Markov;
+
+/* A chain of V states, 2 <= V <= 2^20, a function of (V, seed) alone. */
+int markov_new(size_t V, uint64_t seed, Markov *m);
+void markov_free(Markov *m);
+/* "markov" or "markov:V" as a corpus. */
+int markov_corpus(const char *name, uint64_t seed, Corpus *c);
+
+/* ---- builtin.c ---- */
+
+typedef struct {
+    const char *file; /* its place in the sources */
+    const char *bytes;
+    size_t count;
+} BuiltinText;
+
+/* The King James text of a split. */
+BuiltinText builtin_kjv(int split);
+/* The legend that goes with it: whoever passes the program on passes this on. */
+BuiltinText builtin_kjv_legend(void);
+
+#endif

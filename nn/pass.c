@@ -1,0 +1,445 @@
+/* pass.c: forward and backward over a plan. Nothing is allocated here; every buffer was laid out by
+ * model.c. The adjoint of x is dx and accumulates, but for those of a sublayer's inside, which are
+ * written.
+ *
+ * Dropout. A mask's stream is step * 2^24 + place: place 0 is the embedding, 1 + 4 draw + kind an
+ * EVAL of that draw number, kind as below. Equal draws in a step share their masks. */
+#include "nn/model_private.h"
+
+#include <math.h>
+
+#include "kernels/error.h"
+
+_Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
+
+enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
+enum { PLACE_EMBED = 0, PLACE_BITS = 24 };
+
+/* The rows a pass works on, and how. */
+typedef struct {
+    size_t N, S, longest;
+    const size_t *start; /* (S+1) */
+    int train;           /* dropout on */
+    uint64_t step;
+} Pass;
+
+static const Dropout no_drop = {0};
+
+static Dropout drop(const Model *m, const Pass *p, uint64_t place)
+{
+    return (Dropout){.rate = p->train ? m->config.dropout : 0,
+                     .seed = m->config.seed,
+                     .stream = p->step << PLACE_BITS | place};
+}
+
+static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int kind)
+{
+    return drop(m, p, 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind);
+}
+
+/* Windows of the flat buffers. */
+static void *data(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->data, offset);
+}
+
+static void *grad(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->grad, offset);
+}
+
+/* ---- sublayers ---------------------------------------------------------------------------------- */
+
+static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    int relative = m->config.positions & POSITIONS_RELATIVE;
+    return (Attention){.S = p->S,
+                       .start = p->start,
+                       .longest = p->longest,
+                       .D = m->config.width,
+                       .H = m->config.heads,
+                       .qkv = w->in,
+                       .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
+                       .clip = relative ? m->config.clip : 0,
+                       .drop = drop_eval(m, p, in, DROP_WEIGHTS)};
+}
+
+/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward from dcore (N, O) in scratch[0]
+ * to the scratch that then holds din (N, I). */
+typedef struct {
+    void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
+    int (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
+    int drop; /* DROP_* of the sublayer's output */
+} Core;
+
+static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    Attention a = attention(m, p, in, w);
+    m->backend->bias_drop(p->N, 3 * a.D, w->in, data(m, m->slot[in->slot].in_b), no_drop);
+    m->backend->attention(&a, w->core, w->lse);
+}
+
+static int attention_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    Attention a = attention(m, p, in, w);
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->attention_back(&a, w->core, w->lse, m->scratch[0], m->scratch[1],
+                               a.relative ? grad(m, o->relative) : NULL);
+    m->backend->bias_drop_back(p->N, 3 * a.D, m->scratch[1], grad(m, o->in_b), no_drop);
+    return 1;
+}
+
+static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_act(p->N, o->I, w->in, data(m, o->in_b), m->config.act,
+                         drop_eval(m, p, in, DROP_ACTIVATION), w->core);
+}
+
+static int activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_act_back(p->N, o->I, w->in, m->config.act,
+                              drop_eval(m, p, in, DROP_ACTIVATION), m->scratch[0],
+                              grad(m, o->in_b));
+    return 0;
+}
+
+static const Core core[] = {
+    [SLOT_ATTENTION] = {attention_core, attention_core_back, DROP_ATTENTION},
+    [SLOT_FEEDFORWARD] = {activation_core, activation_core_back, DROP_FEEDFORWARD},
+};
+
+static const Core *core_of(const Model *m, const PlanInstr *in)
+{
+    return &core[m->plan->slot[in->slot].kind];
+}
+
+/* y (N, D) = sublayer(x (N, D)) of instruction i. */
+static void sublayer(const Model *m, const Pass *p, size_t i, const void *x, void *y)
+{
+    const Backend *b = m->backend;
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    const Work *w = &m->work[i];
+    const Core *c = core_of(m, in);
+    size_t N = p->N, D = m->config.width;
+    b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
+    c->forward(m, p, in, w);
+    b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, y, D);
+    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(m, p, in, c->drop));
+}
+
+/* dy (N, D) in, spoilt; dx (N, D) accumulates. */
+static void sublayer_back(const Model *m, const Pass *p, size_t i, const void *x, void *dy,
+                          void *dx)
+{
+    const Backend *b = m->backend;
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    const Work *w = &m->work[i];
+    const Core *c = core_of(m, in);
+    size_t N = p->N, D = m->config.width;
+    b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(m, p, in, c->drop));
+    b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
+    b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, m->scratch[0], o->O);
+    int at = c->back(m, p, in, w);
+    const void *din = m->scratch[at];
+    void *dnormed = m->scratch[1 - at];
+    b->gemm(1, 0, o->I, D, N, 1, din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
+    b->gemm(0, 0, N, D, o->I, 1, din, o->I, data(m, o->in_w), D, 0, dnormed, D);
+    b->norm_back(N, D, x, data(m, o->norm_w), w->stats, dnormed, dx, grad(m, o->norm_w),
+                 grad(m, o->norm_b));
+}
+
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+static void *gate_value(const Model *m, void *gates, size_t g)
+{
+    return backend_at(m->backend, gates, g * m->config.max_tokens);
+}
+
+/* The kernel's terms of a LIN; adjoints are NULL in a model without training. */
+static const LinTerm *lin_terms(const Model *m, const PlanInstr *in)
+{
+    for (size_t k = 0; k < in->terms; k++) {
+        const PlanTerm *t = &in->term[k];
+        LinTerm *l = &m->term[k];
+        *l = (LinTerm){t->c, m->state[t->x], m->adjoint[t->x], t->factors, {{0}}};
+        for (int f = 0; f < t->factors; f++) {
+            size_t j = (size_t)t->factor[f].index;
+            int scalar = t->factor[f].kind == FACTOR_SCALAR;
+            size_t at = scalar ? m->scalar[j] + t->factor[f].element : 0;
+            l->factor[f].p = scalar ? data(m, at) : gate_value(m, m->gates, j);
+            l->factor[f].stride = !scalar;
+            if (!m->training) continue;
+            l->factor[f].dp = scalar ? grad(m, at) : gate_value(m, m->dgates, j);
+        }
+    }
+    return m->term;
+}
+
+static void lin(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    m->backend->lin(p->N, m->config.width, in->terms, lin_terms(m, in), m->state[in->out]);
+}
+
+static void lin_back(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    m->backend->lin_back(p->N, m->config.width, in->terms, lin_terms(m, in), m->adjoint[in->out]);
+}
+
+static void eval(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    sublayer(m, p, i, m->state[in->x], m->state[in->out]);
+}
+
+static void eval_back(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    sublayer_back(m, p, i, m->state[in->x], m->adjoint[in->out], m->adjoint[in->x]);
+}
+
+static void gate_inputs(const Model *m, const PlanInstr *in)
+{
+    for (size_t k = 0; k < in->terms; k++) {
+        m->gate_x[k] = m->state[in->term[k].x];
+        m->gate_dx[k] = m->adjoint[in->term[k].x];
+    }
+}
+
+static void gate(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    size_t g = (size_t)in->out;
+    gate_inputs(m, in);
+    m->backend->gate(p->N, m->config.width, in->terms, m->gate_x, data(m, m->gate[g].w),
+                     data(m, m->gate[g].b), m->plan->gate[g].act, gate_value(m, m->gates, g));
+}
+
+static void gate_back(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    size_t g = (size_t)in->out;
+    gate_inputs(m, in);
+    m->backend->gate_back(p->N, m->config.width, in->terms, m->gate_x, data(m, m->gate[g].w),
+                          m->plan->gate[g].act, gate_value(m, m->gates, g),
+                          gate_value(m, m->dgates, g), m->gate_dx, grad(m, m->gate[g].w),
+                          grad(m, m->gate[g].b));
+}
+
+static const struct {
+    void (*forward)(const Model *m, const Pass *p, size_t i);
+    void (*back)(const Model *m, const Pass *p, size_t i);
+} instruction[] = {
+    [PLAN_LIN] = {lin, lin_back}, [PLAN_EVAL] = {eval, eval_back}, [PLAN_GATE] = {gate, gate_back}};
+
+/* From register 0 to the output. */
+static void run(const Model *m, const Pass *p)
+{
+    for (size_t i = 0; i < m->plan->instrs; i++) instruction[m->plan->instr[i].op].forward(m, p, i);
+}
+
+/* An adjoint is zeroed where its register's life ends: adjoints of registers whose lives do not meet
+ * share memory. */
+static void zero_adjoints(const Model *m, const Pass *p, size_t i)
+{
+    for (size_t r = 0; r < m->plan->registers; r++)
+        if (m->last[r] == (int)i) m->backend->fill(m->adjoint[r], 0, p->N * m->config.width);
+}
+
+/* From the output's adjoint to register 0's. */
+static void run_back(const Model *m, const Pass *p)
+{
+    for (size_t i = m->plan->instrs; i-- > 0;) {
+        zero_adjoints(m, p, i);
+        instruction[m->plan->instr[i].op].back(m, p, i);
+    }
+}
+
+/* ---- both ends ---------------------------------------------------------------------------------- */
+
+static double embed_scale(const Model *m)
+{
+    return sqrt((double)m->config.width);
+}
+
+static void embed(const Model *m, const Pass *p, const Batch *x)
+{
+    m->backend->embed(p->N, m->config.width, x->input, x->position, data(m, m->embed),
+                      embed_scale(m), m->positions, drop(m, p, PLACE_EMBED), m->state[0]);
+}
+
+static void embed_back(const Model *m, const Pass *p, const Batch *x)
+{
+    m->backend->embed_back(p->N, m->config.width, m->config.vocab, x->input, embed_scale(m),
+                           drop(m, p, PLACE_EMBED), m->adjoint[0], grad(m, m->embed));
+}
+
+static void final_norm(const Model *m, const Pass *p)
+{
+    m->backend->norm(p->N, m->config.width, m->state[m->plan->output], data(m, m->final_w),
+                     data(m, m->final_b), m->hidden, m->stats);
+}
+
+static void final_norm_back(const Model *m, const Pass *p)
+{
+    int r = m->plan->output;
+    m->backend->norm_back(p->N, m->config.width, m->state[r], data(m, m->final_w), m->stats,
+                          m->dhidden, m->adjoint[r], grad(m, m->final_w), grad(m, m->final_b));
+}
+
+/* m->logits (n, V) = rows at .. at+n-1 of hidden E^T; gives n <= LOGIT_ROWS. */
+static size_t logit_rows(const Model *m, const Pass *p, size_t at)
+{
+    size_t V = m->config.vocab, D = m->config.width;
+    size_t n = p->N - at < LOGIT_ROWS ? p->N - at : LOGIT_ROWS;
+    m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->hidden, at * D), D,
+                     data(m, m->output), D, 0, m->logits, V);
+    return n;
+}
+
+/* With z's adjoint in m->logits: dhidden = dz E and dE += dz^T hidden, for n rows. */
+static void logit_rows_back(const Model *m, size_t at, size_t n)
+{
+    const Backend *b = m->backend;
+    size_t V = m->config.vocab, D = m->config.width;
+    b->gemm(0, 0, n, D, V, 1, m->logits, V, data(m, m->output), D, 0,
+            backend_at(b, m->dhidden, at * D), D);
+    b->gemm(1, 0, V, D, n, 1, m->logits, V, backend_at(b, m->hidden, at * D), D, 1,
+            grad(m, m->output), D);
+}
+
+/* m->nll of all rows, in blocks of rows so that no (N, V) exists. back: the adjoints of the mean
+ * too. */
+static void loss(const Model *m, const Pass *p, const Batch *x, int back)
+{
+    for (size_t at = 0, n; at < p->N; at += n) {
+        n = logit_rows(m, p, at);
+        m->backend->cross_entropy(n, m->config.vocab, m->logits, x->target + at,
+                                  back ? 1 / (double)p->N : 0, m->nll + at);
+        if (back) logit_rows_back(m, at, n);
+    }
+}
+
+static double mean_of(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return sum / (double)n;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------- */
+
+static int check_tokens(const Model *m, const Batch *x)
+{
+    int32_t V = (int32_t)m->config.vocab, T = (int32_t)m->config.max_length;
+    for (size_t i = 0; i < x->N; i++)
+        if (x->input[i] < 0 || x->input[i] >= V || x->target[i] < 0 || x->target[i] >= V ||
+            x->position[i] < 0 || (m->positions && x->position[i] >= T))
+            return error_set(ERR_MISUSE, "row %zu of a batch is outside the model", i);
+    return 0;
+}
+
+static int begin(const Model *m, const Batch *x, int train, uint64_t step, Pass *p)
+{
+    if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
+        return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
+                         x->N, x->longest, m->config.max_tokens, m->config.max_length);
+    TRY(check_tokens(m, x));
+    *p = (Pass){x->N, x->S, x->longest, x->start, train, step};
+    return 0;
+}
+
+static void forward(const Model *m, const Pass *p, const Batch *x)
+{
+    embed(m, p, x);
+    run(m, p);
+    final_norm(m, p);
+}
+
+static void backward(const Model *m, const Pass *p, const Batch *x)
+{
+    m->backend->fill(m->dgates, 0, m->plan->gates * m->config.max_tokens);
+    zero_adjoints(m, p, m->plan->instrs);
+    final_norm_back(m, p);
+    run_back(m, p);
+    embed_back(m, p, x);
+}
+
+int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean)
+{
+    Pass p;
+    TRY(begin(m, b, train, step, &p));
+    forward(m, &p, b);
+    loss(m, &p, b, 0);
+    for (size_t i = 0; nll && i < b->N; i++) nll[i] = m->nll[i];
+    if (mean) *mean = mean_of(m->nll, b->N);
+    return 0;
+}
+
+int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean)
+{
+    Pass p;
+    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
+    TRY(begin(m, b, 1, step, &p));
+    m->backend->fill(m->grad, 0, m->size);
+    forward(m, &p, b);
+    loss(m, &p, b, 1);
+    *mean = mean_of(m->nll, b->N);
+    if (!isfinite(*mean)) return error_set(ERR_NUMERIC, "the loss is not finite");
+    backward(m, &p, b);
+    return 0;
+}
+
+int model_logits(Model *m, const Batch *b, double *logits)
+{
+    Pass p;
+    size_t V = m->config.vocab;
+    TRY(begin(m, b, 0, 0, &p));
+    forward(m, &p, b);
+    for (size_t at = 0, n; at < p.N; at += n) {
+        n = logit_rows(m, &p, at);
+        m->backend->get(logits + at * V, m->logits, n * V);
+    }
+    return 0;
+}
+
+/* ---- parts by themselves ------------------------------------------------------------------------ */
+
+/* One sequence of N rows x, without dropout, into register 0. */
+static int begin_rows(Model *m, size_t N, const double *x, const size_t start[2], Pass *p)
+{
+    if (N < 1 || N > m->config.max_tokens)
+        return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
+    *p = (Pass){N, 1, N, start, 0, 0};
+    m->backend->put(m->state[0], x, N * m->config.width);
+    return 0;
+}
+
+int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
+{
+    Pass p;
+    size_t start[2] = {0, N}, i = 0;
+    TRY(begin_rows(m, N, x, start, &p));
+    if (slot < 0 || (size_t)slot >= m->plan->slots)
+        return error_set(ERR_MISUSE, "no slot %d", slot);
+    while (m->plan->instr[i].op != PLAN_EVAL || m->plan->instr[i].slot != slot) i++;
+    sublayer(m, &p, i, m->state[0], m->hidden);
+    m->backend->get(y, m->hidden, N * m->config.width);
+    return 0;
+}
+
+int model_run_plan(Model *m, size_t N, const double *x, double *y)
+{
+    Pass p;
+    size_t start[2] = {0, N};
+    TRY(begin_rows(m, N, x, start, &p));
+    run(m, &p);
+    m->backend->get(y, m->state[m->plan->output], N * m->config.width);
+    return 0;
+}

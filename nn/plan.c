@@ -1,0 +1,354 @@
+/* plan.c: building, checking, printing and costing a network plan (plan.h). A plan is data: nothing
+ * here touches a number of a model. */
+#include "nn/plan.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* ---- building ----------------------------------------------------------------------------------- */
+
+/* Appends *item to p->list; the list grows by one, plans being built once. Gives 0 or ERR_MEMORY. */
+#define PUSH(p, list, count, item) push(p, offsetof(Plan, list), &(p)->count, sizeof(item), &(item))
+
+static int push(Plan *p, size_t field, size_t *count, size_t size, const void *item)
+{
+    void *list;
+    memcpy(&list, (char *)p + field, sizeof list);
+    char *grown = memory_grow(list, *count, *count + 1, size);
+    if (!grown) return ERR_MEMORY;
+    memcpy(grown + *count * size, item, size);
+    memcpy((char *)p + field, &grown, sizeof list);
+    (*count)++;
+    return 0;
+}
+
+Plan *plan_new(size_t layers)
+{
+    Plan *p = memory_new(1, sizeof *p);
+    if (!p) return NULL;
+    p->layers = layers;
+    p->registers = 1;
+    return p;
+}
+
+void plan_free(Plan *p)
+{
+    if (!p) return;
+    for (size_t i = 0; i < p->instrs; i++) memory_free(p->instr[i].term);
+    memory_free(p->slot);
+    memory_free(p->scalar);
+    memory_free(p->gate);
+    memory_free(p->instr);
+    memory_free(p);
+}
+
+int plan_slot(Plan *p, PlanSlot slot)
+{
+    TRY(PUSH(p, slot, slots, slot));
+    return (int)p->slots - 1;
+}
+
+static int name_copy(char out[PLAN_NAME], const char *name)
+{
+    if (strlen(name) >= PLAN_NAME)
+        return error_set(ERR_MISUSE, "learned name '%s' is longer than %d bytes", name,
+                         PLAN_NAME - 1);
+    memcpy(out, name, strlen(name) + 1);
+    return 0;
+}
+
+int plan_scalar(Plan *p, int layer, const char *name, size_t size, double init)
+{
+    PlanScalar scalar = {.layer = layer, .size = size, .init = init};
+    TRY(name_copy(scalar.name, name));
+    TRY(PUSH(p, scalar, scalars, scalar));
+    return (int)p->scalars - 1;
+}
+
+/* Appends an instruction with a copy of its terms. */
+static int emit(Plan *p, PlanInstr instr, const PlanTerm *term)
+{
+    instr.term = memory_new(instr.terms, sizeof *term);
+    if (!instr.term) return ERR_MEMORY;
+    if (instr.terms) memcpy(instr.term, term, instr.terms * sizeof *term);
+    int code = PUSH(p, instr, instrs, instr);
+    if (code) memory_free(instr.term);
+    return code;
+}
+
+int plan_lin(Plan *p, size_t terms, const PlanTerm *term)
+{
+    PlanInstr instr = {.op = PLAN_LIN, .out = (int)p->registers, .terms = terms};
+    TRY(emit(p, instr, term));
+    return (int)p->registers++;
+}
+
+int plan_eval(Plan *p, int slot, int x, int draw)
+{
+    PlanInstr instr = {
+        .op = PLAN_EVAL, .out = (int)p->registers, .x = x, .slot = slot, .draw = draw};
+    TRY(emit(p, instr, NULL));
+    return (int)p->registers++;
+}
+
+int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x)
+{
+    PlanGate gate = {.layer = layer, .act = act, .inputs = inputs};
+    TRY(name_copy(gate.name, name));
+    PlanTerm *term = memory_new(inputs, sizeof *term);
+    if (!term) return ERR_MEMORY;
+    for (size_t i = 0; i < inputs; i++) term[i] = (PlanTerm){.c = 1, .x = x[i]};
+    PlanInstr instr = {.op = PLAN_GATE, .out = (int)p->gates, .terms = inputs};
+    int code = emit(p, instr, term);
+    memory_free(term);
+    TRY(code);
+    TRY(PUSH(p, gate, gates, gate));
+    return (int)p->gates - 1;
+}
+
+/* ---- checking ----------------------------------------------------------------------------------- */
+
+#define BAD(...) error_set(ERR_MISUSE, "plan: " __VA_ARGS__)
+
+static int inside(int i, size_t count)
+{
+    return i >= 0 && (size_t)i < count;
+}
+
+static int check_slots(const Plan *p)
+{
+    for (size_t i = 0; i < p->slots; i++) {
+        const PlanSlot *s = &p->slot[i];
+        if (s->kind != SLOT_ATTENTION && s->kind != SLOT_FEEDFORWARD)
+            return BAD("slot %zu is of no kind (%d)", i, s->kind);
+        if (!inside(s->layer, p->layers)) return BAD("slot %zu has layer %d", i, s->layer);
+        if (s->set < 1) return BAD("slot %zu has set %d, sets count from 1", i, s->set);
+        if ((s->kind == SLOT_FEEDFORWARD) != (s->inner > 0))
+            return BAD("slot %zu has inner width %zu", i, s->inner);
+        for (size_t j = 0; j < i; j++)
+            if (p->slot[j].kind == s->kind && p->slot[j].layer == s->layer &&
+                p->slot[j].set == s->set)
+                return BAD("slots %zu and %zu have one name", j, i);
+    }
+    return 0;
+}
+
+/* The i-th learned name: scalars first, then gates. */
+static const char *learned(const Plan *p, size_t i, int *layer)
+{
+    size_t g = i - p->scalars;
+    *layer = i < p->scalars ? p->scalar[i].layer : p->gate[g].layer;
+    return i < p->scalars ? p->scalar[i].name : p->gate[g].name;
+}
+
+static int check_names(const Plan *p)
+{
+    for (size_t i = 0; i < p->scalars + p->gates; i++) {
+        int layer, other;
+        const char *name = learned(p, i, &layer);
+        if (!*name || strchr(name, '.')) return BAD("'%s' cannot be a learned name", name);
+        if (!inside(layer, p->layers)) return BAD("learned '%s' has layer %d", name, layer);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(learned(p, j, &other), name) == 0 && other == layer)
+                return BAD("learned name '%s' occurs twice in layer %d", name, layer);
+    }
+    return 0;
+}
+
+static int check_learned(const Plan *p)
+{
+    for (size_t i = 0; i < p->scalars; i++) {
+        const PlanScalar *s = &p->scalar[i];
+        if (s->size == 0 || !isfinite(s->init))
+            return BAD("scalar '%s' is empty or starts from no finite number", s->name);
+    }
+    for (size_t i = 0; i < p->gates; i++) {
+        const PlanGate *g = &p->gate[i];
+        if (g->act != ACT_SIGMOID && g->act != ACT_TANH)
+            return BAD("gate '%s' has no activation of a gate (%d)", g->name, g->act);
+        if (g->inputs == 0) return BAD("gate '%s' reads nothing", g->name);
+    }
+    return check_names(p);
+}
+
+/* What has been seen so far, going down the list. */
+typedef struct {
+    char *written; /* (registers) */
+    char *slot;    /* (slots) evaluated */
+    char *gate;    /* (gates) 1: computed, 2: computed and used */
+} Seen;
+
+static int check_source(const Plan *p, const Seen *seen, size_t i, int x)
+{
+    if (!inside(x, p->registers)) return BAD("instruction %zu reads r%d, which is none", i, x);
+    if (!seen->written[x]) return BAD("instruction %zu reads r%d before it is written", i, x);
+    return 0;
+}
+
+static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f)
+{
+    if (f->kind == FACTOR_SCALAR) {
+        if (!inside(f->index, p->scalars) || f->element >= p->scalar[f->index].size)
+            return BAD("instruction %zu: no scalar %d[%zu]", i, f->index, f->element);
+        return 0;
+    }
+    if (f->kind != FACTOR_GATE) return BAD("instruction %zu: factor of no kind (%d)", i, f->kind);
+    if (!inside(f->index, p->gates)) return BAD("instruction %zu: no gate %d", i, f->index);
+    if (!seen->gate[f->index])
+        return BAD("instruction %zu uses gate %d before it is computed", i, f->index);
+    seen->gate[f->index] = 2;
+    return 0;
+}
+
+static int check_terms(const Plan *p, Seen *seen, size_t i)
+{
+    const PlanInstr *in = &p->instr[i];
+    for (size_t k = 0; k < in->terms; k++) {
+        const PlanTerm *t = &in->term[k];
+        TRY(check_source(p, seen, i, t->x));
+        if (!isfinite(t->c)) return BAD("instruction %zu: term %zu is not finite", i, k);
+        if (t->factors < 0 || t->factors > PLAN_FACTORS || (t->factors && in->op == PLAN_GATE))
+            return BAD("instruction %zu: term %zu has %d factors", i, k, t->factors);
+        for (int f = 0; f < t->factors; f++) TRY(check_factor(p, seen, i, &t->factor[f]));
+    }
+    return 0;
+}
+
+static int check_eval(const Plan *p, Seen *seen, size_t i)
+{
+    const PlanInstr *in = &p->instr[i];
+    if (!inside(in->slot, p->slots)) return BAD("instruction %zu: no slot %d", i, in->slot);
+    if (in->draw < 0) return BAD("instruction %zu: draw %d is negative", i, in->draw);
+    seen->slot[in->slot] = 1;
+    return check_source(p, seen, i, in->x);
+}
+
+static int check_out(const Plan *p, Seen *seen, size_t i)
+{
+    const PlanInstr *in = &p->instr[i];
+    int gate = in->op == PLAN_GATE;
+    char *done = gate ? seen->gate : seen->written;
+    if (!inside(in->out, gate ? p->gates : p->registers))
+        return BAD("instruction %zu writes %c%d, which is none", i, "rg"[gate], in -> out);
+    if (done[in->out])
+        return BAD("instruction %zu writes %c%d a second time", i, "rg"[gate], in -> out);
+    if (gate && in->terms != p->gate[in->out].inputs)
+        return BAD("instruction %zu: gate %d reads %zu registers, not %zu", i, in->out, in->terms,
+                   p->gate[in->out].inputs);
+    done[in->out] = 1;
+    return 0;
+}
+
+static int check_instrs(const Plan *p, Seen *seen)
+{
+    seen->written[0] = 1;
+    for (size_t i = 0; i < p->instrs; i++) {
+        int op = p->instr[i].op;
+        if (op != PLAN_LIN && op != PLAN_EVAL && op != PLAN_GATE)
+            return BAD("instruction %zu is none (%d)", i, op);
+        TRY(op == PLAN_EVAL ? check_eval(p, seen, i) : check_terms(p, seen, i));
+        TRY(check_out(p, seen, i));
+    }
+    return 0;
+}
+
+static int check_all_used(const Plan *p, const Seen *seen)
+{
+    for (size_t r = 0; r < p->registers; r++)
+        if (!seen->written[r]) return BAD("r%zu is never written", r);
+    for (size_t s = 0; s < p->slots; s++)
+        if (!seen->slot[s]) return BAD("slot %zu is never evaluated", s);
+    for (size_t g = 0; g < p->gates; g++)
+        if (seen->gate[g] != 2) return BAD("gate '%s' is never used", p->gate[g].name);
+    if (!inside(p->output, p->registers)) return BAD("output r%d is none", p->output);
+    return 0;
+}
+
+int plan_check(const Plan *p)
+{
+    if (p->layers == 0 || p->registers == 0) return BAD("no layers or no registers");
+    TRY(check_slots(p));
+    TRY(check_learned(p));
+    char *flags = memory_new(p->registers + p->slots + p->gates, 1);
+    if (!flags) return ERR_MEMORY;
+    Seen seen = {flags, flags + p->registers, flags + p->registers + p->slots};
+    int code = check_instrs(p, &seen);
+    if (code == 0) code = check_all_used(p, &seen);
+    memory_free(flags);
+    return code;
+}
+
+/* ---- printing ----------------------------------------------------------------------------------- */
+
+static void print_term(const Plan *p, const PlanTerm *t, int first, FILE *f)
+{
+    double c = fabs(t->c);
+    fputs(first ? (t->c < 0 ? "-" : "") : (t->c < 0 ? " - " : " + "), f);
+    if (c != 1) fprintf(f, "%.10g ", c);
+    for (int i = 0; i < t->factors; i++) {
+        const PlanFactor *a = &t->factor[i];
+        if (a->kind == FACTOR_SCALAR)
+            fprintf(f, "%s[%zu] ", p->scalar[a->index].name, a->element);
+        else
+            fprintf(f, "%s ", p->gate[a->index].name);
+    }
+    fprintf(f, "r%d", t->x);
+}
+
+static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
+{
+    fprintf(f, "r%d = %s", in->out, in->terms ? "" : "0");
+    for (size_t k = 0; k < in->terms; k++) print_term(p, &in->term[k], k == 0, f);
+}
+
+static void print_eval(const Plan *p, const PlanInstr *in, FILE *f)
+{
+    const PlanSlot *s = &p->slot[in->slot];
+    fprintf(f, "r%d = layers.%d.%s.%d(r%d), draw %d", in->out, s->layer,
+            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set, in->x, in->draw);
+}
+
+static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
+{
+    const PlanGate *g = &p->gate[in->out];
+    fprintf(f, "%s = %s(w . [", g->name, g->act == ACT_SIGMOID ? "sigmoid" : "tanh");
+    for (size_t k = 0; k < in->terms; k++) fprintf(f, "%sr%d", k ? ", " : "", in->term[k].x);
+    fputs("] + b)", f);
+}
+
+void plan_print(const Plan *p, FILE *f)
+{
+    static void (*const print[])(const Plan *, const PlanInstr *, FILE *) = {
+        [PLAN_LIN] = print_lin, [PLAN_EVAL] = print_eval, [PLAN_GATE] = print_gate};
+    for (size_t i = 0; i < p->instrs; i++) {
+        print[p->instr[i].op](p, &p->instr[i], f);
+        fputc('\n', f);
+    }
+    fprintf(f, "output r%d\n", p->output);
+}
+
+/* ---- costing ------------------------------------------------------------------------------------ */
+
+size_t plan_evals(const Plan *p, int kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->instrs; i++)
+        n += p->instr[i].op == PLAN_EVAL && p->slot[p->instr[i].slot].kind == kind;
+    return n;
+}
+
+double plan_macs(const Plan *p, size_t D, size_t T)
+{
+    double d = (double)D, sum = 0;
+    for (size_t i = 0; i < p->instrs; i++) {
+        if (p->instr[i].op != PLAN_EVAL) continue;
+        const PlanSlot *s = &p->slot[p->instr[i].slot];
+        sum += s->kind == SLOT_ATTENTION ? 4 * d * d + 2 * (double)T * d : 2 * d * (double)s->inner;
+    }
+    return sum;
+}

@@ -1,0 +1,61 @@
+/* store.h: named tensors in safetensors files, without a model; nn.h is what others read.
+ *
+ * A file is: header length n (8 bytes, little-endian), header (n bytes of JSON, padded with blanks so
+ * that 8 + n is a multiple of 8), data. The header maps a tensor's name to
+ *     {"dtype": "F32" | "F64", "shape": [rows, cols], "data_offsets": [begin, end]}
+ * with offsets in the data, which the tensors fill without a gap; "__metadata__" maps strings to
+ * strings. Source: github.com/huggingface/safetensors, README, section "Format".
+ *
+ * Files of ours have a metadata value "checksum": 32 hexadecimal digits, the first 16 of hash(data),
+ * the last 16 of the sum mod 2^64, over all other metadata, of hash(key NUL value NUL); hash = FNV-1a
+ * (hash.h). A sum does not depend on the order of the metadata, which tools change, and whoever reads
+ * the header alone can check that.
+ * Names, shapes and places are not in it: the reader knows what they must be. */
+#ifndef TROTTER_STORE_H
+#define TROTTER_STORE_H
+
+#include <jansson.h>
+
+#include "nn/nn.h"
+
+#define STORE_METADATA "__metadata__"
+#define STORE_CHECKSUM "checksum"
+
+enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
+enum { STORE_DIGITS = 32 };                           /* of a checksum */
+
+typedef struct {
+    const char *name;
+    size_t rows, cols; /* cols = 0: a vector of `rows` */
+    double *data;      /* (rows, cols) host */
+} Tensor;
+
+static inline size_t tensor_numbers(const Tensor *t)
+{
+    return t->rows * (t->cols ? t->cols : 1);
+}
+
+/* ---- store.c: what both directions share ---- */
+
+int store_element(const char *dtype); /* bytes of "F32", "F64"; 0: another */
+const char *store_dtype(int element); /* the reverse; NULL: none */
+/* digits out: the checksum above, NUL behind; meta, a map of strings, may hold one, not read. */
+void store_checksum(const json_t *meta, const char *data, size_t bytes,
+                    char digits[STORE_DIGITS + 1]);
+int store_no_memory(void); /* ERR_MEMORY where jansson has none */
+
+/* ---- store_out.c ---- */
+
+/* Writes the tensors in the order given, atomically (store_write). Values are rounded to the element.
+ * A name or a key twice, the key "checksum": ERR_MISUSE; text that is not UTF-8: ERR_INPUT. */
+int tensors_write(const char *file, const Tensor *t, size_t count, int element,
+                  const StoreText *meta, size_t metas);
+
+/* ---- store_in.c ---- */
+
+/* Fills t (count)'s data from a file that holds exactly these names and shapes. element: that of the
+ * file, or STORE_ANY. The checksum is verified where there is one; `sealed`: there must be one.
+ * Anything wrong: ERR_INPUT, no data is changed. */
+int tensors_read(const char *file, const Tensor *t, size_t count, int element, int sealed);
+
+#endif

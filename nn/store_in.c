@@ -1,0 +1,303 @@
+/* store_in.c: tensors from a safetensors file, which is not trusted: every length is bounded by the
+ * bytes that are there, every product checked, and nothing is handed over before all of it fits. What
+ * JSON itself may be (depth, UTF-8, numbers, names once) jansson checks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/corpus.h"
+#include "nn/store.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data come in as they lie in memory");
+
+enum { HEADER_MOST = 100000000 };
+
+/* A file taken apart. */
+typedef struct {
+    const char *file; /* name, for messages */
+    char *bytes;
+    size_t count;
+    json_t *root;
+    const char *data; /* in bytes */
+    size_t size;      /* of the data */
+} Opened;
+
+/* A tensor of the file, checked. */
+typedef struct {
+    const char *name;
+    const json_t *shape;
+    int element;
+    size_t begin, end; /* in the data */
+} Entry;
+
+/* Length of the header, which must lie in a file of `count` bytes. */
+static int header_length(const char *file, const char *bytes, size_t count, size_t *n)
+{
+    uint64_t length = 0;
+    if (count >= 8) memcpy(&length, bytes, 8);
+    if (count < 8 || length < 2 || length > count - 8 || length > HEADER_MOST)
+        return error_set(ERR_INPUT,
+                         "%s is cut short or no safetensors file (%zu bytes, header %" PRIu64 ")",
+                         file, count, length);
+    *n = length;
+    return 0;
+}
+
+static int check_metadata(const char *file, const json_t *root)
+{
+    const char *key;
+    json_t *meta = json_object_get(root, STORE_METADATA), *value;
+    if (meta && !json_is_object(meta))
+        return error_set(ERR_INPUT, "%s: %s is not a map", file, STORE_METADATA);
+    json_object_foreach (meta, key, value)
+        if (!json_is_string(value))
+            return error_set(ERR_INPUT, "%s: metadata '%s' is not a string", file, key);
+    return 0;
+}
+
+/* root out: the header of n bytes, an object with sound metadata. Where memory is short jansson 2.14
+ * has no words, or calls the token it was at invalid (that ends as ERR_INPUT), or shortens it (the
+ * checksum finds that). */
+static int parse_header(const char *file, const char *header, size_t n, json_t **root)
+{
+    json_error_t e;
+    if (header[0] != '{') return error_set(ERR_INPUT, "%s: the header is not a JSON object", file);
+    *root = json_loadb(header, n, JSON_REJECT_DUPLICATES, &e);
+    if (!*root && !*e.text) return store_no_memory();
+    if (!*root) return error_set(ERR_INPUT, "%s: header, byte %d: %s", file, e.position, e.text);
+    return check_metadata(file, *root);
+}
+
+static int bad_entry(const Opened *o, const char *name, const char *what)
+{
+    return error_set(ERR_INPUT, "%s: tensor '%s': %s", o->file, name, what);
+}
+
+/* A whole number >= 0 of an array, or SIZE_MAX (no length of anything here). */
+static size_t whole(const json_t *array, size_t i)
+{
+    json_t *x = json_array_get(array, i);
+    return json_is_integer(x) && json_integer_value(x) >= 0 ? (size_t)json_integer_value(x)
+                                                            : SIZE_MAX;
+}
+
+/* Bytes of a shape, or SIZE_MAX where they are no size. */
+static size_t bytes_of(const json_t *shape, int element)
+{
+    size_t n = (size_t)element;
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        size_t dim = whole(shape, i);
+        if (dim == SIZE_MAX || __builtin_mul_overflow(n, dim, &n)) return SIZE_MAX;
+    }
+    return n;
+}
+
+static int read_entry(const Opened *o, const char *name, const json_t *json, Entry *e)
+{
+    const json_t *at = json_object_get(json, "data_offsets");
+    const char *dtype = json_string_value(json_object_get(json, "dtype"));
+    *e = (Entry){name, json_object_get(json, "shape"), dtype ? store_element(dtype) : 0,
+                 whole(at, 0), whole(at, 1)};
+    if (json_object_size(json) != 3 || !json_is_array(e->shape) || json_array_size(at) != 2)
+        return bad_entry(o, name, "expected dtype, shape and data_offsets");
+    if (!e->element) return bad_entry(o, name, "dtype is neither F32 nor F64");
+    if (e->begin > e->end || e->end > o->size)
+        return bad_entry(o, name, "data_offsets are not in the file");
+    if (bytes_of(e->shape, e->element) != e->end - e->begin)
+        return bad_entry(o, name, "shape and data_offsets do not agree");
+    return 0;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const Entry *a = x, *b = y;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/* The tensors lie one behind another and fill the data. */
+static int check_places(const Opened *o, Entry *e, size_t n)
+{
+    size_t at = 0;
+    qsort(e, n, sizeof *e, by_place);
+    for (size_t i = 0; i < n; at = e[i++].end)
+        if (e[i].begin != at) return bad_entry(o, e[i].name, "a gap or an overlap before its data");
+    if (at == o->size) return 0;
+    return error_set(ERR_INPUT, "%s: %zu bytes behind the last tensor", o->file, o->size - at);
+}
+
+/* e (n) out: every tensor of the file; n = tensors of the header. */
+static int read_entries(const Opened *o, Entry *e, size_t n)
+{
+    const char *name;
+    json_t *json;
+    size_t i = 0;
+    json_object_foreach (o->root, name, json)
+        if (strcmp(name, STORE_METADATA) != 0) TRY(read_entry(o, name, json, &e[i++]));
+    return check_places(o, e, n);
+}
+
+/* from: 0, all of the checksum; STORE_DIGITS / 2, that of the metadata, where data were not read. */
+static int check_sum(const Opened *o, int from)
+{
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    const char *given = json_string_value(json_object_get(meta, STORE_CHECKSUM));
+    char digits[STORE_DIGITS + 1];
+    if (!given) return 0;
+    store_checksum(meta, o->data, o->size, digits);
+    if (strlen(given) == STORE_DIGITS && strcmp(given + from, digits + from) == 0) return 0;
+    return error_set(ERR_INPUT, "%s was altered: checksum %s, its content has %s", o->file, given,
+                     digits);
+}
+
+static int check_sealed(const Opened *o)
+{
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    if (json_object_get(meta, STORE_CHECKSUM)) return 0;
+    return error_set(ERR_INPUT, "%s: no checksum", o->file);
+}
+
+static int has_shape(const Entry *e, const Tensor *t)
+{
+    size_t dims = t->cols ? 2 : 1;
+    return json_array_size(e->shape) == dims && whole(e->shape, 0) == t->rows &&
+           (!t->cols || whole(e->shape, 1) == t->cols);
+}
+
+/* The entry of a tensor, by a walk around e (n) from *from: files are mostly in our order. */
+static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = (*from + i) % n;
+        if (strcmp(e[j].name, name) != 0) continue;
+        *from = j + 1;
+        return &e[j];
+    }
+    return NULL;
+}
+
+/* An entry that none of the tensors has asked for. */
+static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < count && strcmp(t[j].name, e[i].name) != 0) j++;
+        if (j == count) return bad_entry(o, e[i].name, "this model has no such tensor");
+    }
+    return error_set(ERR_MISUSE, "a tensor was asked for twice");
+}
+
+/* match (count) out: the entry of each tensor. */
+static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count,
+                     int element, const Entry **match)
+{
+    for (size_t i = 0, from = 0; i < count; i++) {
+        match[i] = find_entry(e, n, &from, t[i].name);
+        if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
+        if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
+        if (element && match[i]->element != element)
+            return bad_entry(o, t[i].name, "it has another precision");
+    }
+    return n == count ? 0 : extra(o, e, n, t, count);
+}
+
+static void from_element(const char *p, size_t n, int element, double *x)
+{
+    if (element == STORE_F64)
+        memcpy(x, p, n * sizeof *x);
+    else
+        for (size_t i = 0; i < n; i++) {
+            float f;
+            memcpy(&f, p + i * sizeof f, sizeof f);
+            x[i] = (double)f;
+        }
+}
+
+static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const Tensor *t,
+                size_t count, int element, int sealed)
+{
+    TRY(read_entries(o, e, n));
+    if (sealed) TRY(check_sealed(o));
+    TRY(check_sum(o, 0));
+    TRY(match_all(o, e, n, t, count, element, match));
+    for (size_t i = 0; i < count; i++)
+        from_element(o->data + match[i]->begin, tensor_numbers(&t[i]), match[i]->element,
+                     t[i].data);
+    return 0;
+}
+
+static int load_opened(const Opened *o, const Tensor *t, size_t count, int element, int sealed)
+{
+    size_t n = json_object_size(o->root) - (json_object_get(o->root, STORE_METADATA) != NULL);
+    Entry *e = memory_new(n, sizeof *e);
+    const Entry **match = memory_new(count, sizeof *match);
+    int code = e && match ? load(o, e, n, match, t, count, element, sealed) : ERR_MEMORY;
+    memory_free(match);
+    memory_free(e);
+    return code;
+}
+
+/* At most `most` bytes of the file (the header is what counts), taken apart. */
+static int open_file(const char *file, size_t most, Opened *o)
+{
+    size_t n = 0;
+    *o = (Opened){.file = file};
+    TRY(read_file(file, most, &o->bytes, &o->count));
+    TRY(header_length(file, o->bytes, o->count, &n));
+    o->data = o->bytes + 8 + n;
+    o->size = o->count - 8 - n;
+    return parse_header(file, o->bytes + 8, n, &o->root);
+}
+
+static void close_file(Opened *o)
+{
+    json_decref(o->root);
+    memory_free(o->bytes);
+}
+
+int tensors_read(const char *file, const Tensor *t, size_t count, int element, int sealed)
+{
+    Opened o;
+    int code = open_file(file, SIZE_MAX, &o);
+    if (!code) code = load_opened(&o, t, count, element, sealed);
+    close_file(&o);
+    return code;
+}
+
+/* Bytes up to the end of the header, as the file's first eight say (whatever they say: bounded). */
+static int header_end(const char *file, size_t *end)
+{
+    char *bytes;
+    size_t count;
+    uint64_t n = 0;
+    TRY(read_file(file, 8, &bytes, &count));
+    memcpy(&n, bytes, count);
+    memory_free(bytes);
+    *end = 8 + (n < HEADER_MOST ? n : HEADER_MOST);
+    return 0;
+}
+
+/* value out: a copy of the metadata of a header. */
+static int copy_text(const Opened *o, const char *key, char **value)
+{
+    TRY(check_sum(o, STORE_DIGITS / 2));
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    const char *text = json_string_value(json_object_get(meta, key));
+    if (!text) return error_set(ERR_INPUT, "%s: no metadata '%s'", o->file, key);
+    *value = memory_string(text);
+    return *value ? 0 : ERR_MEMORY;
+}
+
+int store_meta(const char *file, const char *key, char **value)
+{
+    Opened o;
+    size_t end;
+    *value = NULL;
+    TRY(header_end(file, &end));
+    int code = open_file(file, end, &o);
+    if (!code) code = copy_text(&o, key, value);
+    close_file(&o);
+    return code;
+}

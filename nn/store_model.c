@@ -1,0 +1,111 @@
+/* store_model.c: a model as a list of tensors, for store.c. Everything passes through host doubles,
+ * which hold every element type exactly. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/store.h"
+
+/* Buffers of a model that a file holds: its parameters, or those and Adam's two moments. */
+enum { WEIGHTS = 1, STATE = 3, NAME = sizeof((Param *)0)->name + 32 };
+
+typedef struct {
+    size_t size;    /* numbers of a buffer */
+    double *number; /* (buffers, size) */
+    size_t count;   /* tensors, of all buffers */
+    Tensor *tensor; /* (count), windows of number */
+    char (*name)[NAME];
+} Listing;
+
+/* Buffer 0: parameters; 1, 2: moments. Reading a model's numbers does not change it: the accessor
+ * has one form only, which is not const. */
+static void *buffer(const Model *m, int i)
+{
+    return i ? model_moment((Model *)m, i - 1) : model_data((Model *)m);
+}
+
+static void name_tensor(char *name, const Param *p, int i)
+{
+    if (i)
+        snprintf(name, NAME, "moment.%d.%s", i - 1, p->name);
+    else
+        snprintf(name, NAME, "%s", p->name);
+}
+
+static void free_listing(Listing *l)
+{
+    memory_free(l->number);
+    memory_free(l->tensor);
+    memory_free(l->name);
+}
+
+static int list_tensors(const Model *m, int buffers, Listing *l)
+{
+    const Param *p;
+    size_t params = model_params(m, &p);
+    *l = (Listing){.size = model_size(m), .count = params * (size_t)buffers};
+    l->number = memory_new(l->size * (size_t)buffers, sizeof *l->number);
+    l->tensor = memory_new(l->count, sizeof *l->tensor);
+    l->name = memory_new(l->count, sizeof *l->name);
+    if (!l->number || !l->tensor || !l->name) return ERR_MEMORY;
+    for (size_t k = 0; k < l->count; k++) {
+        size_t i = k / params, j = k % params;
+        name_tensor(l->name[k], &p[j], (int)i);
+        l->tensor[k] =
+            (Tensor){l->name[k], p[j].rows, p[j].cols, l->number + i * l->size + p[j].offset};
+    }
+    return 0;
+}
+
+static int check_buffers(const Model *m, int buffers)
+{
+    for (int i = 0; i < buffers; i++)
+        if (!buffer(m, i)) return error_set(ERR_MISUSE, "the model is not built for training");
+    return 0;
+}
+
+static int save(const Model *m, const char *file, int buffers, int element, const StoreText *meta,
+                size_t count)
+{
+    Listing l;
+    TRY(check_buffers(m, buffers));
+    int code = list_tensors(m, buffers, &l);
+    for (int i = 0; i < buffers && !code; i++)
+        model_backend(m)->get(l.number + (size_t)i * l.size, buffer(m, i), l.size);
+    if (!code) code = tensors_write(file, l.tensor, l.count, element, meta, count);
+    free_listing(&l);
+    return code;
+}
+
+static int load(Model *m, const char *file, int buffers, int element, int sealed)
+{
+    Listing l;
+    TRY(check_buffers(m, buffers));
+    int code = list_tensors(m, buffers, &l);
+    if (!code) code = tensors_read(file, l.tensor, l.count, element, sealed);
+    for (int i = 0; i < buffers && !code; i++)
+        model_backend(m)->put(buffer(m, i), l.number + (size_t)i * l.size, l.size);
+    free_listing(&l);
+    return code;
+}
+
+int store_save(const Model *m, const char *file, const StoreText *meta, size_t count)
+{
+    return save(m, file, WEIGHTS, STORE_F32, meta, count);
+}
+
+int store_load(Model *m, const char *file)
+{
+    return load(m, file, WEIGHTS, STORE_ANY, 0);
+}
+
+int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count)
+{
+    return save(m, file, STATE, (int)model_backend(m)->size, meta, count);
+}
+
+int store_load_state(Model *m, const char *file)
+{
+    return load(m, file, STATE, (int)model_backend(m)->size, 1);
+}

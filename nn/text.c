@@ -1,0 +1,67 @@
+/* text.c: a text as ids under a vocabulary. Every line ends in <eos>, a blank one too. The word
+ * "<eos>" written inside a line is that same id, and so ends a sentence as a line's end does. */
+#include "nn/corpus.h"
+
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+static size_t count_tokens(const char *bytes, size_t count)
+{
+    const char *word;
+    size_t n, tokens = 0;
+    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);) tokens++;
+    return tokens;
+}
+
+static int unknown(const char *file, size_t line, const char *word, size_t n)
+{
+    return error_set(ERR_INPUT, "%s:%zu: '%.*s' is not in the vocabulary, which has no " WORD_UNK,
+                     file, line, n > 200 ? 200 : (int)n, word);
+}
+
+static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
+{
+    const char *word;
+    size_t n, begun = 0; /* first token of this line */
+    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);) {
+        int32_t id = n ? vocab_find(v, word, n) : v->eos;
+        if (id < 0 && v->unk < 0) return unknown(t->file, s.lines + 1, word, n);
+        t->unknown += id < 0;
+        t->id[t->tokens++] = id < 0 ? v->unk : id;
+        if (n) continue;
+        t->blank += t->tokens - begun == 1;
+        t->lines++;
+        begun = t->tokens;
+    }
+    return 0;
+}
+
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
+{
+    *t = (Text){0};
+    t->file = memory_string(file);
+    t->id = memory_new(count_tokens(bytes, count), sizeof *t->id);
+    int code = t->file && t->id ? fill(bytes, count, v, t) : ERR_MEMORY;
+    if (code) text_free(t);
+    return code;
+}
+
+int text_read(const char *file, const Vocab *v, Text *t)
+{
+    *t = (Text){0};
+    char *bytes;
+    size_t count;
+    TRY(read_text(file, &bytes, &count));
+    int code = text_encode(file, bytes, count, v, t);
+    memory_free(bytes);
+    return code;
+}
+
+void text_free(Text *t)
+{
+    memory_free(t->file);
+    memory_free(t->id);
+    *t = (Text){0};
+}

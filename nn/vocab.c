@@ -1,0 +1,175 @@
+/* vocab.c: words to ids and back. Ids are by falling count in the training text, ties bytewise, so
+ * that the most frequent words have the same ids under every cut. A cut vocabulary of V words keeps
+ * <eos>, <unk> and the V - 2 most frequent others; the counts of the words cut off go to <unk>,
+ * which then stands in the order where its count puts it. */
+#include "nn/corpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Vocab.index: the table, and the bytes of every word, NUL behind each. */
+typedef struct {
+    Words words;
+    char *arena;
+} Index;
+
+static int by_bytes(const Word *a, const Word *b)
+{
+    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
+    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static int by_count(const void *x, const void *y)
+{
+    const Word *a = x, *b = y;
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : by_bytes(a, b);
+}
+
+static int is_word(const Word *w, const char *name)
+{
+    return w->bytes == strlen(name) && memcmp(w->text, name, w->bytes) == 0;
+}
+
+static int by_keeping(const void *x, const void *y)
+{
+    int a = is_word(x, WORD_EOS) || is_word(x, WORD_UNK);
+    int b = is_word(y, WORD_EOS) || is_word(y, WORD_UNK);
+    return a != b ? b - a : by_count(x, y);
+}
+
+static int words_of(const char *bytes, size_t count, Words *w)
+{
+    const char *word;
+    size_t n;
+    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);)
+        TRY(n ? words_add(w, word, n, 1) : words_add(w, WORD_EOS, strlen(WORD_EOS), 1));
+    return 0;
+}
+
+/* Keeps `limit` words. Sorting leaves the slots of w behind: only its list may be read on. */
+static int words_cut(Words *w, size_t limit)
+{
+    if (limit < 2)
+        return error_set(ERR_INPUT, "a vocabulary needs 2 words at least, not %zu", limit);
+    TRY(words_add(w, WORD_UNK, strlen(WORD_UNK), 0));
+    if (w->size <= limit) return 0;
+    qsort(w->word, w->size, sizeof *w->word, by_keeping);
+    Word *unk = &w->word[is_word(&w->word[1], WORD_UNK)];
+    for (size_t i = limit; i < w->size; i++) unk->count += w->word[i].count;
+    w->size = limit;
+    return 0;
+}
+
+int vocab_build(const char *bytes, size_t count, size_t limit, Vocab *v)
+{
+    *v = (Vocab){0};
+    Words w = {0};
+    int code = words_of(bytes, count, &w);
+    if (!code && limit) code = words_cut(&w, limit);
+    if (!code) {
+        qsort(w.word, w.size, sizeof *w.word, by_count);
+        code = vocab_make(w.word, w.size, v);
+    }
+    words_free(&w);
+    return code;
+}
+
+static int vocab_fill(const Word *list, size_t n, Vocab *v)
+{
+    Index *ix = v->index = memory_new(1, sizeof *ix);
+    if (!ix) return ERR_MEMORY;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) bytes += list[i].bytes + 1;
+    char *p = ix->arena = memory_new(bytes, 1);
+    v->word = memory_new(n, sizeof *v->word);
+    if (!p || !v->word) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        v->word[i] = memcpy(p, list[i].text, list[i].bytes);
+        TRY(words_add(&ix->words, p, list[i].bytes, list[i].count));
+        p += list[i].bytes + 1;
+    }
+    v->size = n;
+    v->eos = vocab_find(v, WORD_EOS, strlen(WORD_EOS));
+    v->unk = vocab_find(v, WORD_UNK, strlen(WORD_UNK));
+    return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
+}
+
+int vocab_make(const Word *list, size_t n, Vocab *v)
+{
+    *v = (Vocab){0};
+    int code = vocab_fill(list, n, v);
+    if (code) vocab_free(v);
+    return code;
+}
+
+int32_t vocab_find(const Vocab *v, const char *word, size_t bytes)
+{
+    const Index *ix = v->index;
+    return ix ? words_find(&ix->words, word, bytes) : -1;
+}
+
+void vocab_free(Vocab *v)
+{
+    Index *ix = v->index;
+    if (ix) {
+        words_free(&ix->words);
+        memory_free(ix->arena);
+    }
+    memory_free(ix);
+    memory_free(v->word);
+    *v = (Vocab){0};
+}
+
+/* One word a line, each once. */
+static int words_listed(const char *file, const char *bytes, size_t count, Words *w)
+{
+    const char *word;
+    size_t n, found = 0; /* on this line */
+    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n); found = n ? found + 1 : 0) {
+        size_t before = w->size;
+        if (n == 0 && found == 0)
+            return error_set(ERR_INPUT, "%s:%zu: an empty line in a vocabulary", file, s.lines);
+        if (n && found)
+            return error_set(ERR_INPUT, "%s:%zu: two words on a line", file, s.lines + 1);
+        if (n) TRY(words_add(w, word, n, 1));
+        if (n && w->size == before)
+            return error_set(ERR_INPUT, "%s:%zu: '%.*s' for the second time", file, s.lines + 1,
+                             n > 200 ? 200 : (int)n, word);
+    }
+    return 0;
+}
+
+int vocab_read(const char *file, Vocab *v)
+{
+    *v = (Vocab){0};
+    char *bytes;
+    size_t count;
+    Words w = {0};
+    TRY(read_text(file, &bytes, &count));
+    int code = words_listed(file, bytes, count, &w);
+    if (!code && words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
+        code = error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);
+    if (!code) code = vocab_make(w.word, w.size, v);
+    words_free(&w);
+    memory_free(bytes);
+    return code;
+}
+
+int vocab_write(const Vocab *v, const char *file)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < v->size; i++) bytes += strlen(v->word[i]) + 1;
+    char *text = memory_new(bytes, 1);
+    if (!text) return ERR_MEMORY;
+    char *p = text;
+    for (size_t i = 0; i < v->size; i++) {
+        p = stpcpy(p, v->word[i]);
+        *p++ = '\n';
+    }
+    int code = store_write(file, text, bytes);
+    memory_free(text);
+    return code;
+}

@@ -1,0 +1,94 @@
+/* write.c: a file appears whole or not at all. The bytes go to a temporary file in the same folder,
+ * are synced to the disk, and take the name by rename, which POSIX makes atomic; then the folder is
+ * synced, so that the name, too, survives a power cut. A process that dies in between leaves the old
+ * file and, at worst, FILE.tmp-PID.
+ *
+ * Where the size limit of the process or its user is met, the system sends SIGXFSZ, which ends a
+ * program that does not ignore it; ignored, it is an ordinary error here. */
+#include "nn/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/nn.h"
+
+static int failed(const char *what, const char *file)
+{
+    return error_set(ERR_SYSTEM, "cannot %s %s: %s", what, file, strerror(errno));
+}
+
+static int write_bytes(int fd, const char *file, WritePart part)
+{
+    const char *p = part.bytes;
+    for (size_t left = part.count; left > 0;) {
+        ssize_t n = write(fd, p, left < (1 << 30) ? left : 1 << 30);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed("write", file);
+        p += n;
+        left -= (size_t)n;
+    }
+    return 0;
+}
+
+static int fill(int fd, const char *file, const WritePart *part, size_t parts)
+{
+    for (size_t i = 0; i < parts; i++) TRY(write_bytes(fd, file, part[i]));
+    return fsync(fd) == 0 ? 0 : failed("sync", file);
+}
+
+/* A fresh file; one left by a dead process of our number is replaced. */
+static int create(const char *temporary)
+{
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = open(temporary, flags, 0666);
+    if (fd < 0 && errno == EEXIST && unlink(temporary) == 0) fd = open(temporary, flags, 0666);
+    return fd;
+}
+
+/* Syncs the folder of `file`, cut off in place in `path`. Some file systems know no such thing. */
+static int sync_folder(const char *file, char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash) slash[slash == path] = 0;
+    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL);
+    int code = bad ? failed("sync the folder of", file) : 0;
+    if (fd >= 0) close(fd);
+    return code;
+}
+
+static int replace(const char *file, char *temporary, const WritePart *part, size_t parts)
+{
+    int fd = create(temporary);
+    if (fd < 0) return failed("create", temporary);
+    int code = fill(fd, file, part, parts);
+    if (close(fd) != 0 && !code) code = failed("close", file);
+    if (!code && rename(temporary, file) != 0) code = failed("rename to", file);
+    if (code) unlink(temporary);
+    return code ? code : sync_folder(file, temporary);
+}
+
+int write_parts(const char *file, const WritePart *part, size_t parts)
+{
+    struct stat s;
+    if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would take the place of /dev/null */
+        return error_set(ERR_SYSTEM, "cannot write %s: it is not a regular file", file);
+    size_t bytes = strlen(file) + 32;
+    char *temporary = memory_new(bytes, 1);
+    if (!temporary) return ERR_MEMORY;
+    snprintf(temporary, bytes, "%s.tmp-%ld", file, (long)getpid());
+    int code = replace(file, temporary, part, parts);
+    memory_free(temporary);
+    return code;
+}
+
+int store_write(const char *file, const void *bytes, size_t count)
+{
+    return write_parts(file, &(WritePart){bytes, count}, 1);
+}

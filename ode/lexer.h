@@ -1,0 +1,60 @@
+/* lexer.h: a cursor over one line of a scheme text, with messages "file:line:column: expected ...".
+ * Private to ode/ (scheme.c, expression.c). */
+#ifndef TROTTER_LEXER_H
+#define TROTTER_LEXER_H
+
+#include <stddef.h>
+
+#include "ode/table.h"
+
+typedef struct {
+    const char *file;
+    size_t line;       /* from 1 */
+    const char *begin; /* of the line; `end` is its end, comment cut off */
+    const char *at, *end;
+} Cursor;
+
+/* A name bound to a scalar: let, learn or gate. value: terms with eval == EXPR_ONE. */
+typedef struct {
+    char name[TABLE_NAME];
+    Row value;
+} Binding;
+
+typedef struct {
+    Cursor cursor;
+    Table *table; /* being built */
+    size_t bindings;
+    Binding *binding;
+    size_t declared; /* stages of the whole scheme: their ops and evaluations are known at once */
+    int depth;       /* of parentheses */
+    int in_update;   /* y[first] and k[all] are allowed */
+} Parser;
+
+enum { EXPR_ONE = -2, EXPR_ALL = -1 }; /* Term.eval of a pure number; Term.past of first / all */
+
+/* ERR_INPUT with file, line, column of the cursor and the words. */
+int cursor_error(const Cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cursor_blanks(Cursor *c);
+/* Skips blanks; takes `s` if it stands there. */
+int cursor_take(Cursor *c, const char *s);
+/* Takes s or fails with "expected 's'". */
+int cursor_expect(Cursor *c, const char *s);
+/* Identifier [A-Za-z_][A-Za-z0-9_]*; 0 if none stands there. */
+int cursor_word(Cursor *c, char *out, size_t bytes);
+/* The rest must be blank. */
+int cursor_end(Cursor *c, const char *expected);
+/* Digits to a number of at most `most`. */
+int cursor_integer(Cursor *c, long most, long *out);
+
+/* A linear expression over y, y[-j], k's and names; out (zeroed) is caller's to row_free. */
+int expression_parse(Parser *p, Row *out);
+/* An expression that must be a number without learned symbols. */
+int expression_number(Parser *p, mpq_t out);
+/* A factor: number, name, parenthesised expression; for `flow`. */
+int expression_coefficient(Parser *p, mpq_t out);
+/* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
+void expression_round(mpq_t q);
+/* k<stage+1> as a row of its evaluations, `past` steps ago. */
+int stage_row(const Table *t, size_t stage, int past, Row *out);
+
+#endif

@@ -1,0 +1,310 @@
+/* measure.c: the order a scheme shows on a system.
+ *
+ * Global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the
+ * power of h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees
+ * within its tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
+ * neighbour). Where the tolerance stays above 1/8, points are added: further halvings, or, where the
+ * floor is in the way, steps between the coarse ones.
+ *
+ * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
+ * random walk of rounding, and its drift, where errors rise at the finest points.
+ *
+ * History comes from the reference solution at negative times: no starting error, whole interval.
+ */
+#include "ode/fit.h"
+#include "ode/system.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { EXTRA = 8 };         /* most points added */
+enum { HALVINGS_MAX = 24 }; /* of the options */
+_Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
+static const double settled = 0.125;
+static const double tolerance_min = 0.25, tolerance_max = 0.5;
+
+/* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
+enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
+
+static const char *const names[] = {
+    [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
+    [VERDICT_DIVERGES] = "diverges", [VERDICT_FLOOR] = "floor",
+};
+
+const char *verdict_name(int verdict)
+{
+    size_t i = (size_t)verdict;
+    return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+/* ---- one run ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Table *table; /* frozen */
+    const System *system;
+    Weighted word;        /* its field, where its weights are not 1, 1 */
+    const System *solved; /* the field of the reference */
+    Stepper *stepper;
+    size_t N;
+    double t_end, agreement, norm;
+    double drift;  /* rounding a step that repeats itself */
+    double *exact; /* (N) at t_end */
+    double *past;  /* (history, N) */
+    double *times; /* (history) */
+} Runs;
+
+static double rms(size_t N, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum / (double)N);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int begin(Runs *r, double h)
+{
+    size_t history = (size_t)stepper_history(r->stepper);
+    double agreement;
+    for (size_t j = 0; j < history; j++) r->times[j] = -(double)(j + 1) * h;
+    if (history) {
+        TRY(reference_solve(r->solved, r->times, history, r->past, &agreement));
+        r->agreement = fmax(r->agreement, agreement);
+    }
+    return stepper_begin(r->stepper, 0, h, r->system->initial, START_GIVEN, r->past);
+}
+
+static int all_steps(Runs *r, size_t steps)
+{
+    for (size_t k = 0; k < steps; k++) TRY(stepper_step(r->stepper));
+    return 0;
+}
+
+/* Runs p->steps steps. A state, or a history, that is not finite is an outcome: error = inf. */
+static int run(Runs *r, OrderPoint *p)
+{
+    p->h = r->t_end / (double)p->steps;
+    p->error = INFINITY;
+    int code = begin(r, p->h);
+    double start = now();
+    if (code == 0) code = all_steps(r, p->steps);
+    p->seconds = now() - start;
+    p->evals = stepper_evals(r->stepper);
+    if (code != 0) return code == ERR_NUMERIC ? 0 : code;
+    double error = rms(r->N, stepper_state(r->stepper), r->exact);
+    if (isfinite(error)) p->error = error;
+    return 0;
+}
+
+static void runs_close(Runs *r)
+{
+    stepper_free(r->stepper);
+    table_free(r->table);
+    memory_free(r->exact);
+    memory_free(r->past);
+    memory_free(r->times);
+}
+
+static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
+{
+    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end};
+    r->table = table_freeze(t);
+    if (!r->table) return ERR_MEMORY;
+    r->word = system_weigh(s, t);
+    r->solved = r->word.weight[0] == 1 && r->word.weight[1] == 1 ? s : &r->word.system;
+    TRY(stepper_new(r->table, s, &r->stepper));
+    size_t history = (size_t)stepper_history(r->stepper);
+    r->exact = memory_new(r->N, sizeof(double));
+    r->past = memory_new(history, r->N * sizeof(double));
+    r->times = memory_new(history, sizeof(double));
+    if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
+    TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
+    r->norm = rms(r->N, r->exact, NULL);
+    return 0;
+}
+
+/* Rounding of a step is some eps |y|, at random signs: eps sqrt(steps) |y|; 2 covers the sums of a
+ * step and their growth along the solution (measured: 0.3 to 0.8, rk4 and ab5, 2^16 steps). */
+static double floor_of(const Runs *r, const OrderPoint *p)
+{
+    double steps = (double)p->steps;
+    return r->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
+}
+
+/* Rounding that is the same at every step adds up. It is seen at the finest points: errors below
+ * 1e-9 |y| that rise with the number of steps, and by no more than twice as fast. */
+static double drift_of(const Runs *r, const OrderStudy *o)
+{
+    double drift = 0;
+    for (size_t i = o->points - 1; i > 0; i--) {
+        const OrderPoint *p = &o->point[i], *q = p - 1;
+        double ratio = p->error / q->error * (double)q->steps / (double)p->steps;
+        if (!(p->error > q->error && ratio < 2 && p->error < 1e-9 * r->norm)) break;
+        drift = fmax(drift, p->error / (double)p->steps);
+    }
+    return drift;
+}
+
+/* ---- the study ----------------------------------------------------------------------------------- */
+
+/* Adds a run of `steps` steps at index `at`. */
+static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
+{
+    OrderPoint p = {.steps = steps};
+    TRY(run(r, &p));
+    memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
+    o->point[at] = p;
+    o->points++;
+    return 0;
+}
+
+static int affordable(const OrderStudy *o, const OrderPoint *p)
+{
+    return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
+}
+
+/* The points as fit.c wants them, p (points) out; sets the drift first. */
+static void fit_points(Runs *r, const OrderStudy *o, FitPoint *p)
+{
+    r->drift = drift_of(r, o);
+    for (size_t i = 0; i < o->points; i++)
+        p[i] = (FitPoint){o->point[i].h, o->point[i].error, floor_of(r, &o->point[i])};
+}
+
+/* The widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap ends in
+ * steps a < b, between which (a + b) / 2 lies. */
+static int widest_gap(const OrderStudy *o, size_t first, size_t end)
+{
+    int widest = -1;
+    double best = 1.3;
+    for (size_t i = first; i < end && i + 1 < o->points; i++) {
+        double a = (double)o->point[i].steps, b = (double)o->point[i + 1].steps;
+        if (b - a < 2 || b / a < best) continue;
+        best = b / a;
+        widest = (int)i;
+    }
+    return widest;
+}
+
+/* One more point where it helps most: beyond the finest, or, where that is rounding, in the widest
+ * gap. *added = 0 where none does. */
+static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
+{
+    const OrderPoint *last = &o->point[o->points - 1];
+    size_t first, end;
+    fit_range(p, o->points, &first, &end);
+    if (end == o->points || !isfinite(last->error)) {
+        *added = affordable(o, last);
+        return *added ? add_point(r, o, o->points, 2 * last->steps) : 0;
+    }
+    int i = widest_gap(o, first, end);
+    *added = i >= 0;
+    if (i < 0) return 0;
+    return add_point(r, o, (size_t)i + 1, (o->point[i].steps + o->point[i + 1].steps) / 2);
+}
+
+/* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
+static int grows(const FitPoint *last)
+{
+    return !isfinite(last->error) || (fit_usable(last) && last->error >= 2 * last[-1].error);
+}
+
+/* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
+ * agreed with: `disagree` asks for smaller steps. */
+static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
+{
+    double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
+    if (!zero_stable || grows(&p[o->points - 1])) return VERDICT_DIVERGES;
+    if (f->count == 0) return fit_usable(&p[o->points - 1]) ? VERDICT_DISAGREE : VERDICT_FLOOR;
+    if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
+    return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
+}
+
+/* Whether every sub-flow is the system's own closed one: step.c, sub_flow. */
+static int flows_closed(const Table *t, const System *s)
+{
+    Weighted w = system_weigh(s, t);
+    for (size_t i = 0; i < t->flows; i++) {
+        int op = t->flow[i].op;
+        if (!s->flow[op] || (s->timed && w.weight[op] != 1)) return 0;
+    }
+    return 1;
+}
+
+/* Adds points until the slope is settled; p (FIT_MAX) and *f out. */
+static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
+{
+    for (int i = 0, added = 1;; i++) {
+        fit_points(r, o, p);
+        *f = fit_order(p, o->points);
+        if (f->tolerance <= settled || i == EXTRA) return 0;
+        TRY(refine(r, o, p, &added));
+        if (!added) return 0;
+    }
+}
+
+static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
+{
+    FitPoint p[FIT_MAX];
+    Fit f;
+    for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
+    TRY(settle(r, o, p, &f));
+    for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
+    o->slope = f.slope;
+    o->low = f.count ? f.slope - f.tolerance : NAN;
+    o->high = f.count ? f.slope + f.tolerance : NAN;
+    o->constant = fit_constant(p, &f, o->expected);
+    o->floor = p[o->points - 1].floor;
+    o->verdict = judge(o, p, &f, zero_stable);
+    return 0;
+}
+
+/* Number of coarsest steps: h0 is rounded so that t_end is a whole number of them. */
+static int first_steps(const OrderOptions *o, double t_end, double h0, size_t *steps)
+{
+    double count = round(t_end / h0);
+    if (!(t_end > 0 && t_end <= 1e6))
+        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", t_end);
+    if (!(h0 > 0 && h0 <= t_end && count <= 1e6))
+        return error_set(ERR_INPUT,
+                         "h0 %g: expected a step of at most t-end = %g, and at least a "
+                         "millionth of it",
+                         h0, t_end);
+    if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
+        return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);
+    *steps = (size_t)count;
+    return 0;
+}
+
+int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
+                  int zero_stable, OrderStudy *out)
+{
+    double t_end = o->t_end != 0 ? o->t_end : s->t_end, h0 = o->h0 != 0 ? o->h0 : s->h0;
+    size_t steps = 0;
+    Runs r;
+    *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
+    TRY(first_steps(o, t_end, h0, &steps));
+    out->point = memory_new((size_t)o->halvings + 1 + EXTRA, sizeof *out->point);
+    if (!out->point) return ERR_MEMORY;
+    int code = runs_open(&r, t, s, t_end);
+    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable);
+    runs_close(&r);
+    if (code != 0) order_free(out);
+    return code;
+}
+
+void order_free(OrderStudy *o)
+{
+    o->point = memory_free(o->point);
+    o->points = 0;
+}

@@ -1,0 +1,315 @@
+/* reference.c: reference solutions by two independent means, and sub-flows without a closed form.
+ *
+ *   1. GSL's rk8pd, an embedded Runge-Kutta pair of orders 8(7), step by step control of its own
+ *   2. Gragg's modified midpoint rule, extrapolated in h^2 over 2, 4, 6, ... substeps; all sums in
+ *      long double, so that what remains is the rounding of the field itself
+ *
+ * They share only the field. Where a system has a closed solution that takes the place of 2.
+ * Source: Prince, Dormand 1981; Gragg 1965; Bulirsch, Stoer 1966; Hairer, Norsett, Wanner 1993,
+ * "Solving ordinary differential equations I", II.9. Not for stiff fields.
+ */
+#include "ode/ode.h"
+
+#include <float.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_odeiv2.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { BOTH = (1 << OP_F) | (1 << OP_G) };
+enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
+enum { MAX_STEPS = 1000000 }; /* of rk8pd between two times */
+
+/* A walk along y' = sum of the operators in `ops`, by either means. */
+typedef struct {
+    const System *s;
+    int ops, set;
+    size_t N;
+    double *part, *y, *dy; /* (N) scratch of the field; argument and value of Gragg's rule */
+    long double *z0, *z1, *state, *column; /* (N), (N), (N), (COLUMNS, N) */
+    gsl_odeiv2_step *step;
+    gsl_odeiv2_control *control;
+    gsl_odeiv2_evolve *evolve;
+} Walk;
+
+/* dy = sum of the wanted operators at (t, y). */
+static void slope(const Walk *w, double t, const double *y, double *dy)
+{
+    if (w->ops != BOTH) {
+        w->s->field[w->ops == 1 << OP_F ? OP_F : OP_G](w->s, w->set, t, y, dy);
+        return;
+    }
+    w->s->field[OP_F](w->s, w->set, t, y, dy);
+    w->s->field[OP_G](w->s, w->set, t, y, w->part);
+    for (size_t i = 0; i < w->N; i++) dy[i] += w->part[i];
+}
+
+static void walk_close(Walk *w)
+{
+    memory_free(w->part);
+    memory_free(w->z0);
+    if (w->step) gsl_odeiv2_step_free(w->step);
+    if (w->control) gsl_odeiv2_control_free(w->control);
+    if (w->evolve) gsl_odeiv2_evolve_free(w->evolve);
+}
+
+/* GSL reports shortage and failure through its handler, which aborts unless it is off. */
+static int open_gsl(Walk *w)
+{
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    w->step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rk8pd, w->N);
+    w->control = gsl_odeiv2_control_y_new(1e-14, 1e-14);
+    w->evolve = gsl_odeiv2_evolve_alloc(w->N);
+    gsl_set_error_handler(handler);
+    return w->step && w->control && w->evolve ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");
+}
+
+static int walk_open(Walk *w, const System *s, int ops, int set)
+{
+    size_t N = s->n * s->d;
+    *w = (Walk){.s = s, .ops = ops, .set = set, .N = N};
+    w->part = memory_new(3 * N, sizeof(double));
+    w->z0 = memory_new((3 + COLUMNS) * N, sizeof(long double));
+    if (!w->part || !w->z0 || open_gsl(w) != 0) {
+        walk_close(w);
+        return ERR_MEMORY;
+    }
+    w->y = w->part + N;
+    w->dy = w->y + N;
+    w->z1 = w->z0 + N;
+    w->state = w->z1 + N;
+    w->column = w->state + N;
+    return 0;
+}
+
+static int all_finite(size_t N, const double *x)
+{
+    for (size_t i = 0; i < N; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+static int not_finite(double t)
+{
+    return error_set(ERR_NUMERIC, "the reference solution is not finite near t = %g", t);
+}
+
+/* ---- 1. rk8pd ------------------------------------------------------------------------------------ */
+
+/* GSL_FAILURE makes the evolver halve its step. */
+static int gsl_slope(double t, const double *y, double *dy, void *walk)
+{
+    const Walk *w = walk;
+    slope(w, t, y, dy);
+    return all_finite(w->N, dy) ? GSL_SUCCESS : GSL_FAILURE;
+}
+
+static int rk8pd_loop(Walk *w, double from, double to, double *y)
+{
+    gsl_odeiv2_system system = {gsl_slope, NULL, w->N, w};
+    double t = from, h = (to - from) / 4;
+    gsl_odeiv2_evolve_reset(w->evolve);
+    for (long k = 0; t != to; k++) {
+        if (k == MAX_STEPS)
+            return error_set(ERR_ACCURACY, "rk8pd: no end after %d steps at t = %g", MAX_STEPS, t);
+        if (gsl_odeiv2_evolve_apply(w->evolve, w->control, w->step, &system, &t, to, &h, y) != 0)
+            return not_finite(t);
+    }
+    return all_finite(w->N, y) ? 0 : not_finite(t);
+}
+
+/* y (N) from time `from` to `to`. */
+static int rk8pd(Walk *w, double from, double to, double *y)
+{
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    int code = rk8pd_loop(w, from, to, y);
+    gsl_set_error_handler(handler);
+    return code;
+}
+
+/* ---- 2. Gragg's extrapolation -------------------------------------------------------------------- */
+
+static void slope_long(Walk *w, double t, const long double *z)
+{
+    for (size_t i = 0; i < w->N; i++) w->y[i] = (double)z[i];
+    slope(w, t, w->y, w->dy);
+}
+
+/* z0 = S(n): n midpoint steps of h = H/n from `state`, smoothed; its error has even powers only. */
+static void midpoint(Walk *w, double t, double H, int n)
+{
+    long double h = (long double)H / n;
+    slope_long(w, t, w->state);
+    for (size_t i = 0; i < w->N; i++) {
+        w->z0[i] = w->state[i];
+        w->z1[i] = w->state[i] + h * w->dy[i];
+    }
+    for (int m = 1; m < n; m++) {
+        slope_long(w, (double)(t + m * h), w->z1);
+        for (size_t i = 0; i < w->N; i++) {
+            long double next = w->z0[i] + 2 * h * w->dy[i];
+            w->z0[i] = w->z1[i];
+            w->z1[i] = next;
+        }
+    }
+    slope_long(w, t + H, w->z1);
+    for (size_t i = 0; i < w->N; i++) w->z0[i] = (w->z0[i] + w->z1[i] + h * w->dy[i]) / 2;
+}
+
+/* Row k of Neville's table over n_j = 2 (j + 1), from row k - 1 in `column` and T_k0 = z0. Returns
+ * the largest |T_kk - T_k,k-1|, or NaN. */
+static double extrapolate(Walk *w, int k)
+{
+    double change = 0;
+    for (size_t i = 0; i < w->N; i++) {
+        long double T = w->z0[i], last = T;
+        for (int j = 1; j <= k; j++) {
+            long double ratio = (long double)(k + 1) / (k + 1 - j);
+            long double *before = w->column + (size_t)(j - 1) * w->N + i; /* T_k-1,j-1 */
+            long double next = T + (T - *before) / (ratio * ratio - 1);
+            *before = last = T;
+            T = next;
+        }
+        w->column[(size_t)k * w->N + i] = T;
+        double d = (double)fabsl(T - last);
+        if (!(d <= change)) change = d;
+    }
+    return change;
+}
+
+static double largest(const Walk *w)
+{
+    double m = DBL_MIN;
+    for (size_t i = 0; i < w->N; i++) m = fmax(m, (double)fabsl(w->state[i]));
+    return m;
+}
+
+/* One big step into row k of `column`; returns k, or -1 where no column met the tolerance. */
+static int big_step(Walk *w, double t, double H)
+{
+    double tolerance = 4 * DBL_EPSILON * largest(w);
+    for (int k = 0; k < COLUMNS; k++) {
+        midpoint(w, t, H, 2 * (k + 1));
+        double change = extrapolate(w, k);
+        if (k > 1 && change <= tolerance) return k;
+    }
+    return -1;
+}
+
+/* Big steps are halved where the table does not converge and doubled where it does early; a field
+ * with kinks ends at steps of 2^-16, taken as they are. */
+static int gragg(Walk *w, double from, double to, double *y)
+{
+    const double H_min = 0x1p-16, H_max = 0.25;
+    double t = from, H = 0.125;
+    for (size_t i = 0; i < w->N; i++) w->state[i] = y[i];
+    while (t != to) {
+        double left = to - t, step = fabs(left) <= H ? left : copysign(H, left);
+        int k = big_step(w, t, step);
+        if (k < 0 && H > H_min) {
+            H /= 2;
+            continue;
+        }
+        if (k < 0) k = COLUMNS - 1;
+        memcpy(w->state, w->column + (size_t)k * w->N, w->N * sizeof *w->state);
+        t = step == left ? to : t + step;
+        if (k < COLUMNS - 3) H = fmin(2 * H, H_max);
+    }
+    for (size_t i = 0; i < w->N; i++) y[i] = (double)w->state[i];
+    return all_finite(w->N, y) ? 0 : not_finite(t);
+}
+
+/* ---- many times ---------------------------------------------------------------------------------- */
+
+typedef int Advance(Walk *w, double from, double to, double *y);
+
+static int by_distance(const void *a, const void *b, void *times)
+{
+    const double *t = times;
+    double x = fabs(t[*(const size_t *)a]), y = fabs(t[*(const size_t *)b]);
+    return (x > y) - (x < y);
+}
+
+/* From the initial state at 0 to all times of one sign, nearest first, into their rows of out. */
+static int march(Walk *w, Advance *advance, const double *t, const size_t *order, size_t count,
+                 int negative, double *out)
+{
+    const double *from = w->s->initial;
+    double now = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = order[k];
+        double *y = out + i * w->N;
+        if ((t[i] < 0) != negative) continue;
+        memcpy(y, from, w->N * sizeof *y);
+        TRY(advance(w, now, t[i], y));
+        from = y;
+        now = t[i];
+    }
+    return 0;
+}
+
+static int march_both(Walk *w, Advance *advance, const double *t, const size_t *order, size_t count,
+                      double *out)
+{
+    TRY(march(w, advance, t, order, count, 0, out));
+    return march(w, advance, t, order, count, 1, out);
+}
+
+static double rms_difference(size_t N, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)N);
+}
+
+/* y by rk8pd; other (count, N) by Gragg's rule, or in closed form, which then is the answer. */
+static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
+                 double *other, double *agreement)
+{
+    TRY(march_both(w, rk8pd, t, order, count, y));
+    if (w->s->solution)
+        for (size_t i = 0; i < count; i++) w->s->solution(w->s, t[i], other + i * w->N);
+    else
+        TRY(march_both(w, gragg, t, order, count, other));
+    *agreement = 0;
+    for (size_t i = 0; i < count; i++) {
+        double d = rms_difference(w->N, y + i * w->N, other + i * w->N);
+        if (!(d <= *agreement)) *agreement = d;
+    }
+    if (w->s->solution) memcpy(y, other, count * w->N * sizeof *y);
+    return 0;
+}
+
+int reference_solve(const System *s, const double *t, size_t count, double *y, double *agreement)
+{
+    Walk w;
+    TRY(walk_open(&w, s, BOTH, 1));
+    size_t *order = memory_new(count, sizeof *order);
+    double *other = memory_new(count, w.N * sizeof *other);
+    int code = order && other ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        order[i] = i;
+        if (!isfinite(t[i])) code = not_finite(t[i]);
+    }
+    if (code == 0) {
+        qsort_r(order, count, sizeof *order, by_distance, (void *)t);
+        code = solve(&w, t, order, count, y, other, agreement);
+    }
+    memory_free(order);
+    memory_free(other);
+    walk_close(&w);
+    return code;
+}
+
+int reference_flow(const System *s, int op, int set, double t, double h, double *y)
+{
+    Walk w;
+    TRY(walk_open(&w, s, 1 << op, set));
+    int code = rk8pd(&w, t, t + h, y);
+    walk_close(&w);
+    return code;
+}

@@ -1,0 +1,266 @@
+/* series.c: B-series of flows and of tables, in exact rationals.
+ *
+ * For a table every tree t is met in rising order, and at each t in turn
+ *     K_e(t) = [root of t has the colour of e] prod over children c of Y_point(e)(c)
+ *     S_ej(t) = (exact flow over -j h, then K_e)(t)          slopes of j steps ago
+ *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
+ * so nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with two colours
+ * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+
+static void clear_list(mpq_t *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
+    memory_free(list);
+}
+
+static mpq_t *new_list(size_t n)
+{
+    mpq_t *list = memory_new(n, sizeof(mpq_t));
+    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
+    return list;
+}
+
+int series_new(const Forest *f, Series **out)
+{
+    Series *s = memory_new(1, sizeof(Series));
+    *out = NULL;
+    if (!s) return ERR_MEMORY;
+    s->forest = f;
+    if (!(s->a = new_list(f->count))) {
+        memory_free(s);
+        return ERR_MEMORY;
+    }
+    mpq_init(s->empty);
+    *out = s;
+    return 0;
+}
+
+void series_free(Series *s)
+{
+    if (!s) return;
+    clear_list(s->a, s->forest->count);
+    mpq_clear(s->empty);
+    memory_free(s);
+}
+
+/* a(t) = prod over vertices of (theta weight[colour]) / gamma(t): from children to parents, with
+ * gamma(t) = |t| prod gamma(child). */
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[2])
+{
+    mpq_t scale[2], order;
+    mpq_inits(scale[0], scale[1], order, NULL);
+    for (int c = 0; c < 2; c++) mpq_mul(scale[c], theta, weight[c]);
+    mpq_set_ui(s->empty, 1, 1);
+    for (size_t i = 0; i < s->forest->count; i++) {
+        const Tree *t = &s->forest->tree[i];
+        mpq_set_ui(order, 1, (unsigned long)t->order);
+        mpq_mul(s->a[i], scale[t->colour], order);
+        for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
+    }
+    mpq_clears(scale[0], scale[1], order, NULL);
+}
+
+/* out = sum over cuts of t of b(kept) prod a(cut), b(empty) given. */
+static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
+                         mpq_t out)
+{
+    mpq_t product, count;
+    mpq_inits(product, count, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < f->cuts[t]; i++) {
+        const Cut *c = &f->cut[t][i];
+        const __mpq_struct *kept = c->kept < 0 ? b_empty : b[c->kept];
+        if (mpq_sgn(kept) == 0) continue;
+        mpq_set_si(count, c->count, 1);
+        mpq_mul(product, kept, count);
+        for (int k = 0; k < c->cuts; k++) mpq_mul(product, product, a[c->cut[k]]);
+        mpq_add(out, out, product);
+    }
+    mpq_clears(product, count, NULL);
+}
+
+void series_compose(Series *c, const Series *a, const Series *b)
+{
+    mpq_set(c->empty, b->empty);
+    for (size_t t = 0; t < c->forest->count; t++)
+        compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
+}
+
+/* ---- splittings ------------------------------------------------------------------------------------- */
+
+static int flows_series(const Forest *f, const Table *t, Series **out)
+{
+    Series *flow = NULL, *next = NULL, *all = NULL;
+    mpq_t weight[2], zero;
+    mpq_inits(weight[0], weight[1], zero, NULL);
+    int code = series_new(f, &flow);
+    if (code == 0) code = series_new(f, &next);
+    if (code == 0) code = series_new(f, &all);
+    if (code == 0) series_exact(all, zero, weight); /* the identity */
+    for (size_t i = 0; i < t->flows && code == 0; i++) {
+        for (int op = 0; op < 2; op++) mpq_set_ui(weight[op], op == t->flow[i].op, 1);
+        series_exact(flow, t->flow[i].c, weight);
+        series_compose(next, all, flow);
+        Series *swap = all;
+        all = next;
+        next = swap;
+    }
+    mpq_clears(weight[0], weight[1], zero, NULL);
+    series_free(flow);
+    series_free(next);
+    if (code != 0)
+        series_free(all);
+    else
+        *out = all;
+    return code;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------- */
+
+/* Values of everything in a table, by [index][tree]; past[e][j-1] for slopes of j steps ago. */
+typedef struct {
+    const Forest *forest;
+    const Table *table;
+    mpq_t **K, **Y, ***S;
+    Series **E; /* E[j]: exact flow over -j h, j = 0 .. deepest */
+    int depth;
+} Work;
+
+static void work_free(Work *w)
+{
+    const Table *t = w->table;
+    size_t n = w->forest->count;
+    for (size_t e = 0; e < t->evals; e++) {
+        if (w->K) clear_list(w->K[e], n);
+        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) clear_list(w->S[e][j], n);
+        if (w->S) memory_free(w->S[e]);
+    }
+    for (size_t p = 0; w->Y && p < t->points; p++) clear_list(w->Y[p], n);
+    for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
+    memory_free(w->K);
+    memory_free(w->Y);
+    memory_free(w->S);
+    memory_free(w->E);
+}
+
+static int exact_pasts(Work *w)
+{
+    mpq_t theta;
+    mpq_init(theta);
+    int code = 0;
+    for (int j = 0; j <= w->depth && code == 0; j++) {
+        code = series_new(w->forest, &w->E[j]);
+        mpq_set_si(theta, -j, 1);
+        if (code == 0) series_exact(w->E[j], theta, ((Table *)w->table)->weight);
+    }
+    mpq_clear(theta);
+    return code;
+}
+
+static int work_new(Work *w, const Forest *f, const Table *t)
+{
+    *w = (Work){.forest = f, .table = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
+    if (!(w->K = memory_new(t->evals, sizeof *w->K)) ||
+        !(w->Y = memory_new(t->points, sizeof *w->Y)) ||
+        !(w->S = memory_new(t->evals, sizeof *w->S)) ||
+        !(w->E = memory_new((size_t)w->depth + 1, sizeof *w->E)))
+        return ERR_MEMORY;
+    for (size_t p = 0; p < t->points; p++)
+        if (!(w->Y[p] = new_list(f->count))) return ERR_MEMORY;
+    for (size_t e = 0; e < t->evals; e++) {
+        if (!(w->K[e] = new_list(f->count))) return ERR_MEMORY;
+        if (!(w->S[e] = memory_new((size_t)t->past_k, sizeof **w->S))) return ERR_MEMORY;
+        for (int j = 0; j < t->past_k; j++)
+            if (!(w->S[e][j] = new_list(f->count))) return ERR_MEMORY;
+    }
+    return exact_pasts(w);
+}
+
+/* out = the row's value at tree i. */
+static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
+{
+    mpq_t q;
+    mpq_init(q);
+    mpq_set_ui(out, 0, 1);
+    for (size_t k = 0; k < r->terms; k++) {
+        const Term *s = &r->term[k];
+        const __mpq_struct *value = s->eval == TABLE_STATE ? w->E[s->past]->a[i]
+                                    : s->past == 0         ? w->K[s->eval][i]
+                                                           : w->S[s->eval][s->past - 1][i];
+        mpq_mul(q, s->c, value);
+        mpq_add(out, out, q);
+    }
+    mpq_clear(q);
+}
+
+static void evaluate_at(Work *w, size_t i)
+{
+    const Tree *t = &w->forest->tree[i];
+    const Table *table = w->table;
+    mpq_t zero;
+    mpq_init(zero);
+    for (size_t e = 0; e < table->evals; e++) {
+        mpq_set_ui(w->K[e][i], t->colour == table->eval[e].op, 1);
+        for (int k = 0; k < t->children; k++)
+            mpq_mul(w->K[e][i], w->K[e][i], w->Y[table->eval[e].point][t->child[k]]);
+        for (int j = 0; j < table->past_k; j++)
+            compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
+    }
+    for (size_t p = 0; p < table->points; p++) row_at(w, &table->point[p].row, i, w->Y[p][i]);
+    mpq_clear(zero);
+}
+
+static void state_weight(const Row *r, mpq_t sum)
+{
+    mpq_set_ui(sum, 0, 1);
+    for (size_t k = 0; k < r->terms; k++)
+        if (r->term[k].eval == TABLE_STATE) mpq_add(sum, sum, r->term[k].c);
+}
+
+/* Is a sum of state weights 1? Inexact tables: to 1e-12. */
+static int is_one(const Table *t, const mpq_t sum)
+{
+    double off = mpq_get_d(sum) - 1;
+    return t->exact ? mpq_cmp_ui(sum, 1, 1) == 0 : off < 1e-12 && off > -1e-12;
+}
+
+static int check_points(const Table *t)
+{
+    mpq_t sum;
+    mpq_init(sum);
+    size_t p = 0;
+    while (p < t->points && (state_weight(&t->point[p].row, sum), is_one(t, sum))) p++;
+    mpq_clear(sum);
+    if (p == t->points) return 0;
+    size_t e = 0;
+    while (t->eval[e].point != (int)p) e++;
+    return error_set(ERR_ACCURACY,
+                     "%s: the state weights of stage k%d do not sum to 1: no expansion about y",
+                     t->name, t->eval[e].stage + 1);
+}
+
+static int stages_series(const Forest *f, const Table *t, Series **out)
+{
+    Work w;
+    TRY(check_points(t));
+    int code = work_new(&w, f, t);
+    if (code == 0) code = series_new(f, out);
+    if (code == 0) {
+        state_weight(&t->update, (*out)->empty);
+        for (size_t i = 0; i < f->count; i++) {
+            evaluate_at(&w, i);
+            row_at(&w, &t->update, i, (*out)->a[i]);
+        }
+    }
+    work_free(&w);
+    return code;
+}
+
+int series_step(const Forest *f, const Table *t, Series **out)
+{
+    *out = NULL;
+    return t->flows ? flows_series(f, t, out) : stages_series(f, t, out);
+}

@@ -1,0 +1,50 @@
+/* system.h: what a family of particle systems gives to the table in system.c. Private to ode/.
+ *
+ * A row is a System with its default sizes and functions filled in, the sizes it can have, and an
+ * init that writes param and initial. The functions may use the tail of param as scratch: a System
+ * serves one thread at a time (threads inside a field are its own).
+ */
+#ifndef TROTTER_SYSTEM_H
+#define TROTTER_SYSTEM_H
+
+#include "ode/ode.h"
+
+typedef struct {
+    System base;                            /* n, d: defaults; initial, param: NULL */
+    size_t n_min, d_min;                    /* sizes: n >= n_min, d >= d_min, n d <= size_max, */
+    size_t d_max;                           /* d <= d_max (0: as size_max) */
+    size_t size_max;                        /* n d <= size_max */
+    size_t (*params)(size_t n, size_t d);   /* numbers in param, scratch included; NULL: none */
+    void (*init)(System *s, uint64_t seed); /* sizes, initial and param are in place */
+} SystemKind;
+
+/* Families, in the order of reading. */
+extern const SystemKind system_attention;                     /* system_attention.c */
+extern const SystemKind system_linear, system_commuting;      /* system_linear.c */
+extern const SystemKind system_nilpotent3, system_nilpotent4; /* system_linear.c */
+extern const SystemKind system_fisher, system_forced;         /* system_reaction.c */
+extern const SystemKind system_kuramoto;                      /* system_kuramoto.c */
+extern const SystemKind system_vortex;                        /* system_vortex.c */
+extern const SystemKind system_kepler, system_henon;          /* system_hamilton.c */
+
+/* Streams of random numbers: the initial state, then a family's own draws from STREAM_PARAM on. */
+enum { STREAM_INITIAL = 1, STREAM_PARAM = 2 };
+
+/* x (count) out: scale times standard normal numbers of (seed, stream). */
+void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_t stream);
+
+/* x (count) out: uniform in (low, high). */
+void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
+                    uint64_t stream);
+
+/* weight[0] F + weight[1] G of a system, without closed flows or solution: the field a word is
+ * compared with. `system` comes first, so that its functions find the rest behind it. */
+typedef struct {
+    System system;
+    const System *base; /* borrowed */
+    double weight[2];
+} Weighted;
+
+Weighted system_weigh(const System *s, const Table *t);
+
+#endif

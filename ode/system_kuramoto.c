@@ -1,0 +1,83 @@
+/* system_kuramoto.c: coupled phase oscillators, each pinned to a direction.
+ *
+ *   F: theta_i' = K/n sum_j sin(theta_j - theta_i)      no closed flow
+ *   G: theta_i' = omega_i + a sin(2 theta_i)            closed, since omega_i > a
+ *
+ * Pinning breaks the rotational symmetry: with natural frequencies alone, equal ones would make F
+ * and G commute. The d columns are d populations that do not see each other.
+ * Source: Kuramoto 1975; pinning: Acebron et al. 2005, Rev. Mod. Phys. 77, section IV.
+ */
+#include "ode/system.h"
+
+#include <math.h>
+
+static const double coupling = 1.5;
+static const double pinning = 0.5;
+
+/* K/n sum_j sin(theta_j - theta_i) = K (S cos theta_i - C sin theta_i), C + i S the mean of
+ * exp(i theta): n + n sines in place of n^2. */
+static void attract(const System *s, int set, double t, const double *y, double *dy)
+{
+    size_t d = s->d, N = s->n * d;
+    (void)set, (void)t;
+    for (size_t c = 0; c < d; c++) {
+        double C = 0, S = 0;
+        for (size_t i = c; i < N; i += d) C += cos(y[i]), S += sin(y[i]);
+        double k = coupling / (double)s->n;
+        for (size_t i = c; i < N; i += d) dy[i] = k * (S * cos(y[i]) - C * sin(y[i]));
+    }
+}
+
+static void pin(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = s->param[i] + pinning * sin(2 * y[i]);
+}
+
+/* The angle of (x, y) on the branch nearest `near`. */
+static double angle(double x, double y, double near)
+{
+    const double turn = 6.283185307179586476925286766559;
+    double a = atan2(y, x);
+    return a + turn * round((near - a) / turn);
+}
+
+/* With W = sqrt(w^2 - a^2), the linear map (cos, sin) -> (W cos, a cos + w sin) carries theta to psi
+ * with psi' = W: turn psi by W h and go back. The map has a positive determinant and turns no vector
+ * by as much as pi, so the branch nearest to the old angle is the continuous one. */
+static void pin_flow(const System *s, int set, double t, double h, double *y)
+{
+    double a = pinning;
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n * s->d; i++) {
+        double w = s->param[i], W = sqrt(w * w - a * a);
+        double psi = angle(W * cos(y[i]), a * cos(y[i]) + w * sin(y[i]), y[i]) + W * h;
+        y[i] = angle(cos(psi) / W, (sin(psi) - a * cos(psi) / W) / w, psi);
+    }
+}
+
+static size_t params(size_t n, size_t d)
+{
+    return n * d; /* omega (n, d) */
+}
+
+static void init(System *s, uint64_t seed)
+{
+    system_uniform(s->initial, s->n * s->d, -2, 2, seed, STREAM_INITIAL);
+    system_uniform(s->param, s->n * s->d, 1, 2, seed, STREAM_PARAM);
+}
+
+const SystemKind system_kuramoto = {.base = {.name = "kuramoto",
+                                             .title = "coupled phase oscillators with pinning",
+                                             .source = "Kuramoto 1975; Acebron et al. 2005",
+                                             .n = 8,
+                                             .d = 1,
+                                             .t_end = 1,
+                                             .h0 = 0.25,
+                                             .field = {attract, pin},
+                                             .flow = {NULL, pin_flow}},
+                                    .n_min = 2,
+                                    .d_min = 1,
+                                    .size_max = 1 << 20,
+                                    .params = params,
+                                    .init = init};

@@ -1,0 +1,225 @@
+/* system_linear.c: y' = A y + B y, y of N = n d coordinates. Closed sub-flows and solution.
+ *
+ *   linear            A dense, B one dense (d, d) block a particle: they do not commute
+ *   linear:commuting  A = M, B = (M^2 + M)/2 of one dense M: every splitting error vanishes
+ *   nilpotent         A = E12, B = E23: 3x3, commutators of depth 2 and more vanish
+ *   nilpotent:4       A = E12 + E34, B = E23: 4x4, commutators of depth 3 and more vanish
+ *
+ * Flows are exp(h A) y by the Taylor series of its action, so nothing is factored, cached or
+ * allocated; on nilpotent matrices the series ends and is exact in floating point for dyadic h
+ * (start values are whole numbers; y4 is a multiple of 12, so that division by 3! and 12 is exact).
+ * linear:commuting is there to show what a bad test problem hides; its B mixes particles.
+ *
+ * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", section 3 (with
+ * substeps of norm <= 1 in place of their norm estimates). Nilpotent oracles: design, section 5.
+ */
+#include "ode/system.h"
+
+#include <float.h>
+#include <gsl/gsl_cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/random.h"
+
+enum { LINEAR_MAX = 2048 }; /* N: three dense matrices of 32 MiB */
+enum { MATRIX_A, MATRIX_B, MATRIX_SUM, MATRICES };
+
+static size_t size(const System *s)
+{
+    return s->n * s->d;
+}
+
+static size_t params(size_t n, size_t d)
+{
+    return MATRICES * n * d * n * d + 2 * n * d;
+}
+
+/* Matrix `which` (N, N) of the system; MATRICES gives the scratch (2, N) behind them. */
+static double *matrix(const System *s, int which)
+{
+    return s->param + (size_t)which * size(s) * size(s);
+}
+
+/* y (N) = A x. */
+static void multiply(size_t N, const double *A, const double *x, double *y)
+{
+    int n = (int)N;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, A, n, x, 1, 0, y, 1);
+}
+
+static double max_abs(size_t N, const double *x)
+{
+    double m = 0;
+    for (size_t i = 0; i < N; i++) m = fmax(m, fabs(x[i]));
+    return m;
+}
+
+static double norm_inf(size_t N, const double *A)
+{
+    double norm = 0;
+    for (size_t i = 0; i < N; i++) norm = fmax(norm, cblas_dasum((int)N, A + i * N, 1));
+    return norm;
+}
+
+/* y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below rounding. term,
+ * next (N): scratch. h (A term) comes before the division: exact where k! divides. */
+static void exp_short(size_t N, const double *A, double h, double *y, double *term, double *next)
+{
+    memcpy(term, y, N * sizeof *y);
+    for (int k = 1; k <= 24; k++) { /* 1/24! < eps^1.4 */
+        multiply(N, A, term, next);
+        for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
+        if (!(max_abs(N, term) > DBL_EPSILON / 64 * max_abs(N, y))) break;
+    }
+}
+
+/* y (N) = exp(t M) y in equal substeps of norm <= 1. */
+static void exp_apply(const System *s, int which, double t, double *y)
+{
+    size_t N = size(s);
+    const double *A = matrix(s, which);
+    double *work = matrix(s, MATRICES);
+    double steps = fmax(1, ceil(fabs(t) * norm_inf(N, A)));
+    if (!(steps < 1e6)) steps = 1e6; /* |t| |A| beyond this is no use of ours; keeps NaN finite */
+    for (double k = 0; k < steps; k++) exp_short(N, A, t / steps, y, work, work + N);
+}
+
+static void field_A(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    multiply(size(s), matrix(s, MATRIX_A), y, dy);
+}
+
+static void field_B(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    multiply(size(s), matrix(s, MATRIX_B), y, dy);
+}
+
+static void flow_A(const System *s, int set, double t, double h, double *y)
+{
+    (void)set, (void)t;
+    exp_apply(s, MATRIX_A, h, y);
+}
+
+static void flow_B(const System *s, int set, double t, double h, double *y)
+{
+    (void)set, (void)t;
+    exp_apply(s, MATRIX_B, h, y);
+}
+
+static void solution(const System *s, double t, double *y)
+{
+    memcpy(y, s->initial, size(s) * sizeof *y);
+    exp_apply(s, MATRIX_SUM, t, y);
+}
+
+static void add_matrices(System *s)
+{
+    size_t count = size(s) * size(s);
+    const double *A = matrix(s, MATRIX_A), *B = matrix(s, MATRIX_B);
+    double *sum = matrix(s, MATRIX_SUM);
+    for (size_t i = 0; i < count; i++) sum[i] = A[i] + B[i];
+}
+
+/* Entries N(0, a^2/N) give a spectral radius near a (Girko's circular law) and a norm near 2 a. */
+static void init_linear(System *s, uint64_t seed)
+{
+    size_t N = size(s), d = s->d;
+    double *B = matrix(s, MATRIX_B), a = 0.75 / sqrt((double)d);
+    system_normal(s->initial, N, 1, seed, STREAM_INITIAL);
+    system_normal(matrix(s, MATRIX_A), N * N, 0.75 / sqrt((double)N), seed, STREAM_PARAM);
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < d; c++)
+            B[i * N + i / d * d + c] = a * random_normal(seed, STREAM_PARAM + 1, i * d + c);
+    add_matrices(s);
+}
+
+static void init_commuting(System *s, uint64_t seed)
+{
+    size_t N = size(s);
+    double *A = matrix(s, MATRIX_A), *B = matrix(s, MATRIX_B);
+    int n = (int)N;
+    system_normal(s->initial, N, 1, seed, STREAM_INITIAL);
+    system_normal(A, N * N, 0.75 / sqrt((double)N), seed, STREAM_PARAM);
+    memcpy(B, A, N * N * sizeof *B);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 0.5, A, n, A, n, 0.5, B, n);
+    add_matrices(s);
+}
+
+static void init_nilpotent(System *s, uint64_t seed)
+{
+    static const double start[4] = {1, -2, 3, 12};
+    size_t N = size(s);
+    (void)seed;
+    memcpy(s->initial, start, N * sizeof *start);
+    for (size_t i = 0; i + 1 < N; i++) /* E12, E34 to A; E23 to B */
+        matrix(s, i == 1 ? MATRIX_B : MATRIX_A)[i * N + i + 1] = 1;
+    add_matrices(s);
+}
+
+#define LINEAR_FUNCTIONS \
+    .field = {field_A, field_B}, .flow = {flow_A, flow_B}, .solution = solution, .linear = 1
+
+const SystemKind system_linear = {
+    .base = {.name = "linear",
+             .title = "random linear maps, dense F, particle-wise G, not commuting",
+             .source = "Jahnke, Lubich 2000, the linear setting of splitting errors",
+             .n = 8,
+             .d = 4,
+             .t_end = 1,
+             .h0 = 0.25,
+             LINEAR_FUNCTIONS},
+    .n_min = 2,
+    .d_min = 1,
+    .size_max = LINEAR_MAX,
+    .params = params,
+    .init = init_linear};
+
+const SystemKind system_commuting = {
+    .base = {.name = "linear:commuting",
+             .title = "linear maps that commute: hides every splitting error, a bad control",
+             .source = "design, section 5",
+             .n = 8,
+             .d = 4,
+             .t_end = 1,
+             .h0 = 0.25,
+             LINEAR_FUNCTIONS},
+    .n_min = 2,
+    .d_min = 1,
+    .size_max = LINEAR_MAX,
+    .params = params,
+    .init = init_commuting};
+
+const SystemKind system_nilpotent3 = {
+    .base = {.name = "nilpotent",
+             .title = "F = E12 y, G = E23 y: splitting errors exact in floating point",
+             .source = "design, section 5",
+             .n = 1,
+             .d = 3,
+             .t_end = 1,
+             .h0 = 0.25,
+             LINEAR_FUNCTIONS},
+    .n_min = 1,
+    .d_min = 3,
+    .d_max = 3,
+    .size_max = 3,
+    .params = params,
+    .init = init_nilpotent};
+
+const SystemKind system_nilpotent4 = {
+    .base = {.name = "nilpotent:4",
+             .title = "F = (E12 + E34) y, G = E23 y: double brackets exact in floating point",
+             .source = "design, section 5",
+             .n = 1,
+             .d = 4,
+             .t_end = 1,
+             .h0 = 0.25,
+             LINEAR_FUNCTIONS},
+    .n_min = 1,
+    .d_min = 4,
+    .d_max = 4,
+    .size_max = 4,
+    .params = params,
+    .init = init_nilpotent};

@@ -1,0 +1,82 @@
+/* system_vortex.c: point vortices with smoothed cores in an external strain.
+ *
+ *   F: z_i' = sum_j Gamma_j (-(y_i - y_j), x_i - x_j) / (2 pi (r_ij^2 + delta^2))   no closed flow
+ *   G: (x, y)' = e (x, -y)                                                          closed
+ *
+ * Strain does not commute with the interaction, which rotations and translations would.
+ * Source: Krasny 1986 (the smoothed kernel); strain: Moore, Saffman 1975.
+ */
+#include "ode/system.h"
+
+#include <math.h>
+
+static const double strain = 0.5;
+static const double core2 = 0.25; /* delta^2 */
+static const double two_pi = 6.283185307179586476925286766559;
+
+static void induce(const System *s, int set, double t, const double *z, double *dz)
+{
+    size_t n = s->n;
+    const double *Gamma = s->param;
+    (void)set, (void)t;
+#pragma omp parallel for if (n >= 256)
+    for (size_t i = 0; i < n; i++) {
+        double u = 0, v = 0;
+        for (size_t j = 0; j < n; j++) {
+            double x = z[2 * i] - z[2 * j], y = z[2 * i + 1] - z[2 * j + 1];
+            double w = Gamma[j] / (x * x + y * y + core2);
+            u -= w * y;
+            v += w * x;
+        }
+        dz[2 * i] = u / two_pi;
+        dz[2 * i + 1] = v / two_pi;
+    }
+}
+
+static void stretch(const System *s, int set, double t, const double *z, double *dz)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < 2 * s->n; i += 2) {
+        dz[i] = strain * z[i];
+        dz[i + 1] = -strain * z[i + 1];
+    }
+}
+
+static void stretch_flow(const System *s, int set, double t, double h, double *z)
+{
+    double grow = exp(strain * h), shrink = exp(-strain * h);
+    (void)set, (void)t;
+    for (size_t i = 0; i < 2 * s->n; i += 2) {
+        z[i] *= grow;
+        z[i + 1] *= shrink;
+    }
+}
+
+static size_t params(size_t n, size_t d)
+{
+    (void)d;
+    return n; /* Gamma (n) */
+}
+
+static void init(System *s, uint64_t seed)
+{
+    system_normal(s->initial, 2 * s->n, 1, seed, STREAM_INITIAL);
+    system_uniform(s->param, s->n, 0.5, 2.5, seed, STREAM_PARAM);
+    for (size_t i = 1; i < s->n; i += 2) s->param[i] = -s->param[i];
+}
+
+const SystemKind system_vortex = {.base = {.name = "vortex",
+                                           .title = "smoothed point vortices in an external strain",
+                                           .source = "Krasny 1986; Moore, Saffman 1975",
+                                           .n = 8,
+                                           .d = 2,
+                                           .t_end = 1,
+                                           .h0 = 0.25,
+                                           .field = {induce, stretch},
+                                           .flow = {NULL, stretch_flow}},
+                                  .n_min = 2,
+                                  .d_min = 2,
+                                  .d_max = 2,
+                                  .size_max = 1 << 14,
+                                  .params = params,
+                                  .init = init};

@@ -1,0 +1,133 @@
+/* theory.c: the exact order of a table, its defects and its error norm. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+
+#include <math.h>
+
+/* An inexact table meets a condition when its residual is below this: its coefficients carry
+ * TABLE_DIGITS decimals, but decimals typed by hand carry about 16. */
+static const double inexact_bound = 1e-12;
+
+/* (numerical - exact) / sigma by tree; empty: sum of state weights - 1. */
+int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
+{
+    Series *step, *exact;
+    mpq_t q;
+    TRY(series_step(f, t, &step));
+    int code = series_new(f, &exact);
+    if (code != 0) {
+        series_free(step);
+        return code;
+    }
+    mpq_init(q);
+    mpq_set_ui(q, 1, 1);
+    series_exact(exact, q, ((Table *)t)->weight);
+    mpq_sub(empty, step->empty, q);
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_set_ui(q, 1, f->tree[i].sigma);
+        mpq_sub(defect[i], step->a[i], exact->a[i]);
+        mpq_mul(defect[i], defect[i], q);
+    }
+    mpq_clear(q);
+    series_free(step);
+    series_free(exact);
+    return 0;
+}
+
+int theory_is_zero(const Table *t, const mpq_t defect)
+{
+    return mpq_sgn(defect) == 0 || (!t->exact && fabs(mpq_get_d(defect)) <= inexact_bound);
+}
+
+/* Is the defect zero? Keeps the largest residual that an inexact table is forgiven. */
+static int is_met(const Table *t, const mpq_t defect, Theory *out)
+{
+    if (!theory_is_zero(t, defect)) return 0;
+    out->residual = fmax(out->residual, fabs(mpq_get_d(defect)));
+    return 1;
+}
+
+static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Theory *out)
+{
+    for (size_t i = f->first[order]; i < f->first[order + 1]; i++)
+        if (!is_met(t, defect[i], out)) return 0;
+    return 1;
+}
+
+/* 1 where every stage is H: defects depend on a tree's shape alone, so one colour tells all. */
+static int one_colour(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++)
+        if (t->stage[i].op != OP_H) return 0;
+    return t->stages > 0;
+}
+
+static int is_monochrome(const Forest *f, size_t tree)
+{
+    const Tree *t = &f->tree[tree];
+    int same = t->colour == OP_F;
+    for (int i = 0; i < t->children; i++) same = same && is_monochrome(f, (size_t)t->child[i]);
+    return same;
+}
+
+static double norm2(const Forest *f, const Table *t, int order, mpq_t *defect)
+{
+    int one = one_colour(t);
+    mpq_t sum, q;
+    mpq_inits(sum, q, NULL);
+    for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
+        if (one && !is_monochrome(f, i)) continue;
+        mpq_mul(q, defect[i], defect[i]);
+        mpq_add(sum, sum, q);
+    }
+    double norm = table_double(sum);
+    mpq_clears(sum, q, NULL);
+    return norm;
+}
+
+static void find_order(const Forest *f, const Table *t, mpq_t *defect, const mpq_t empty,
+                       Theory *out)
+{
+    out->expands = is_met(t, empty, out);
+    if (!out->expands) return;
+    while (out->order < f->max && all_met(f, t, out->order + 1, defect, out)) out->order++;
+    if (out->order < f->max) out->error_norm2 = norm2(f, t, out->order + 1, defect);
+}
+
+int theory_find(const Forest *f, const Table *t, Theory *out)
+{
+    *out = (Theory){.searched = f->max, .error_norm2 = NAN, .bound = t->exact ? 0 : inexact_bound};
+    mpq_t empty;
+    int on_circle;
+    mpq_t *defect = memory_new(f->count, sizeof(mpq_t));
+    if (!defect) return ERR_MEMORY;
+    for (size_t i = 0; i < f->count; i++) mpq_init(defect[i]);
+    mpq_init(empty);
+    int code = theory_defect(f, t, defect, empty);
+    if (code == 0) find_order(f, t, defect, empty, out);
+    if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
+    out->consistent = out->order >= 1;
+    for (size_t i = 0; i < f->count; i++) mpq_clear(defect[i]);
+    mpq_clear(empty);
+    memory_free(defect);
+    if (code == 0) code = stability_roots(t, &out->zero_stable, &on_circle);
+    if (code == 0) out->weakly_stable = out->zero_stable && on_circle > 1;
+    return code;
+}
+
+int theory_search(const Table *t, int most, Theory *out)
+{
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = 0;
+    for (int max = most < 3 ? most : 3; code == 0; max++) {
+        Forest *f;
+        code = forest_new(max, &f);
+        if (code == 0) code = theory_find(f, frozen, out);
+        forest_free(f);
+        if (code == 0 && (out->order < max || max >= most)) break;
+    }
+    table_free(frozen);
+    return code;
+}

@@ -1,0 +1,370 @@
+/* zoo.c: schemes by name. The built-in texts are ode/zoo.scheme, embedded as it is; names with a
+ * pattern (word:, sandwich:, looped:, repeat:, -layer) are written as texts here and parsed, so the
+ * language is the only way into a table. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LETTERS_MAX = 128, LOOPS_MAX = 64, TEXT_MAX = 1 << 20 };
+
+__asm__(".pushsection .rodata\n"
+        "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
+        "zoo_text_end: .byte 0\n"
+        ".popsection\n");
+extern const char zoo_text_begin[], zoo_text_end[];
+
+int zoo_open(Zoo *z)
+{
+    *z = (Zoo){0};
+    return scheme_parse("zoo.scheme", zoo_text_begin, (size_t)(zoo_text_end - zoo_text_begin),
+                        &z->scheme, &z->count);
+}
+
+int zoo_read(Zoo *z, const char *file)
+{
+    FILE *f = fopen(file, "rb");
+    if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
+    char *text = memory_new(TEXT_MAX + 1, 1);
+    if (!text) {
+        fclose(f);
+        return ERR_MEMORY;
+    }
+    size_t bytes = fread(text, 1, TEXT_MAX + 1, f);
+    int bad = ferror(f), code;
+    fclose(f);
+    if (bad)
+        code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
+    else if (bytes > TEXT_MAX)
+        code = error_set(ERR_INPUT, "%s: expected a scheme file of at most 1 MiB", file);
+    else
+        code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
+    memory_free(text);
+    return code;
+}
+
+void zoo_close(Zoo *z)
+{
+    for (size_t i = 0; i < z->count; i++) table_free(z->scheme[i]);
+    memory_free(z->scheme);
+    *z = (Zoo){0};
+}
+
+/* ---- names that are texts --------------------------------------------------------------------------- */
+
+/* Parses the text in `stream` (of open_memstream) as one scheme and gives it `name`. */
+static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
+{
+    Table **list = NULL;
+    size_t count = 0;
+    TRY(scheme_parse(name, text, bytes, &list, &count));
+    *out = list[0];
+    memory_free(list);
+    snprintf((*out)->name, TABLE_NAME, "%s", name);
+    return 0;
+}
+
+static int write_word(const char *letters, FILE *f)
+{
+    int count[2] = {0, 0};
+    size_t n = strlen(letters);
+    if (n == 0 || n > LETTERS_MAX || strspn(letters, "sf") != n)
+        return error_set(ERR_INPUT,
+                         "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
+                         LETTERS_MAX);
+    for (size_t i = 0; i < n; i++) count[letters[i] == 'f']++;
+    fprintf(
+        f,
+        "scheme word\ntitle The word %s\nsource Sandwich Transformer (Press, Smith, Levy 2020)\n",
+        letters);
+    fprintf(f, "field %d F %d G\n", count[0], count[1]);
+    int set[2] = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        int op = letters[i] == 'f';
+        fprintf(f, "flow %c%d\n", "FG"[op], ++set[op]);
+    }
+    return 0;
+}
+
+static int write_sandwich(const char *rest, FILE *f)
+{
+    int n, k, used = 0;
+    char word[LETTERS_MAX + 1], *w = word;
+    if (sscanf(rest, "%d-%d%n", &n, &k, &used) != 2 || rest[used] || n < 1 || 2 * n > LETTERS_MAX ||
+        k < 0 || k > n)
+        return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
+                         LETTERS_MAX / 2);
+    for (int i = 0; i < k; i++) *w++ = 's';
+    for (int i = k; i < n; i++) *w++ = 's', *w++ = 'f';
+    for (int i = 0; i < k; i++) *w++ = 'f';
+    *w = 0;
+    return write_word(word, f);
+}
+
+static int loop_count(const char *rest, const char *kind, int *n)
+{
+    int used = 0;
+    if (sscanf(rest, "%d%n", n, &used) == 1 && rest[used] == 0 && *n >= 1 && *n <= LOOPS_MAX)
+        return 0;
+    return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
+}
+
+/* N times F/N, then G/N, Euler, one set. */
+static int write_looped(const char *rest, FILE *f)
+{
+    int n;
+    TRY(loop_count(rest, "looped", &n));
+    fprintf(f, "scheme looped\ntitle  The Transformer layer looped %d times with step 1/%d\n", n,
+            n);
+    fprintf(f, "source control of equal evaluations: Lie-Trotter with Euler, %d steps of h/%d\n", n,
+            n);
+    for (int i = 0; i < 2 * n; i++) {
+        fprintf(f, "k%d = %c(y", i + 1, "FG"[i % 2]);
+        for (int j = 0; j < i; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
+        fprintf(f, ")\n");
+    }
+    fprintf(f, "y' = y");
+    for (int j = 0; j < 2 * n; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
+    fprintf(f, "\n");
+    return 0;
+}
+
+static int write_repeat(const char *rest, FILE *f)
+{
+    int n;
+    TRY(loop_count(rest, "repeat", &n));
+    fprintf(f, "scheme repeat\ntitle  The Transformer layer %d times, one set of weights\n", n);
+    fprintf(f, "source weight sharing: Dehghani et al. 2019; Lan et al. 2020\n");
+    for (int i = 0; i <= n; i++) {
+        if (i < n)
+            fprintf(f, "k%d = L(y", i + 1);
+        else
+            fprintf(f, "y' = y");
+        for (int j = 0; j < i; j++) fprintf(f, " + k%d", j + 1);
+        fprintf(f, i < n ? ")\n" : "\n");
+    }
+    return 0;
+}
+
+static const struct {
+    const char *prefix;
+    int (*write)(const char *rest, FILE *f);
+} makers[] = {{"word:", write_word},
+              {"sandwich:", write_sandwich},
+              {"looped:", write_looped},
+              {"repeat:", write_repeat}};
+
+/* ---- over L ------------------------------------------------------------------------------------------ */
+
+static int is_over_H(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++)
+        if (t->stage[i].op != OP_H) return 0;
+    return t->stages > 0;
+}
+
+/* The text of t with L in place of H. */
+static int write_layer(const Table *t, FILE *f)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *m = open_memstream(&text, &bytes);
+    if (!m) return error_set(ERR_MEMORY, "out of memory");
+    int code = table_print(t, m);
+    fclose(m);
+    for (char *at = text, *end; code == 0 && *at; at = end) {
+        end = strchr(at, '\n') + 1;
+        char *op = at[0] == 'k' && isdigit((unsigned char)at[1]) ? strstr(at, "= H") : NULL;
+        if (strncmp(at, "title", 5) == 0)
+            fprintf(f, "%.*s, over L\n", (int)(end - at - 1), at);
+        else if (op && op < end)
+            fprintf(f, "%.*sL%.*s", (int)(op + 2 - at), at, (int)(end - op - 3), op + 3);
+        else
+            fprintf(f, "%.*s", (int)(end - at), at);
+    }
+    free(text);
+    return code;
+}
+
+/* ---- look-up ------------------------------------------------------------------------------------------ */
+
+/* Edit distance, for the nearest name of a misspelt one (Levenshtein 1966). */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[TABLE_NAME + 1];
+    if (n > TABLE_NAME) return n;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static int unknown(const Zoo *z, const char *name)
+{
+    const char *near = NULL;
+    size_t best = 4;
+    for (size_t i = 0; i < z->count; i++) {
+        size_t d = distance(name, z->scheme[i]->name);
+        if (d < best) best = d, near = z->scheme[i]->name;
+    }
+    return error_set(ERR_INPUT, "unknown scheme '%.60s'%s%s%s; 'trotter schemes' lists them", name,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static const Table *stored(const Zoo *z, const char *name)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (strcmp(z->scheme[i]->name, name) == 0) return z->scheme[i];
+    return NULL;
+}
+
+static int write_made(const Zoo *z, const char *name, FILE *f)
+{
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        size_t n = strlen(makers[i].prefix);
+        if (strncmp(name, makers[i].prefix, n) == 0) return makers[i].write(name + n, f);
+    }
+    size_t n = strlen(name);
+    char base[TABLE_NAME];
+    if (n > 6 && n < TABLE_NAME && strcmp(name + n - 6, "-layer") == 0) {
+        snprintf(base, sizeof base, "%.*s", (int)(n - 6), name);
+        const Table *t = stored(z, base);
+        if (t && is_over_H(t)) return write_layer(t, f);
+        if (t)
+            return error_set(ERR_INPUT,
+                             "'%s': only a scheme over H has a form over L; '%s' is none", name,
+                             base);
+    }
+    return unknown(z, name);
+}
+
+/* A scheme by its name without sub-flow suffix. */
+static int find_base(const Zoo *z, const char *name, Table **out)
+{
+    const Table *t = stored(z, name);
+    if (t) return (*out = table_copy(t)) ? 0 : ERR_MEMORY;
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return error_set(ERR_MEMORY, "out of memory");
+    int code = write_made(z, name, f);
+    fclose(f);
+    if (code == 0) code = parse_made(name, text, bytes, out);
+    free(text);
+    return code;
+}
+
+/* Replaces the flows of *t by the stages of `solver`; "exact" keeps them. */
+static int solve_flows(const Zoo *z, const char *solver, Table **t)
+{
+    Table *s, *expanded;
+    if (strcmp(solver, "exact") == 0) return 0;
+    TRY(find_base(z, solver, &s));
+    int code = table_expand(*t, s, &expanded);
+    table_free(s);
+    if (code != 0) return code;
+    table_free(*t);
+    *t = expanded;
+    return 0;
+}
+
+/* Where the sub-flow suffix begins: the last ':' that is not a made name's own. */
+static const char *find_suffix(const char *name)
+{
+    const char *from = name;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        size_t n = strlen(makers[i].prefix);
+        if (strncmp(name, makers[i].prefix, n) == 0) from = name + n;
+    }
+    return strrchr(from, ':');
+}
+
+int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
+{
+    char base[TABLE_NAME];
+    if (strlen(name) >= TABLE_NAME) return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
+    const char *suffix = find_suffix(name);
+    snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
+    *out = NULL;
+    TRY(find_base(z, base, out));
+    int code = 0;
+    if (suffix && (*out)->flows == 0)
+        code = error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
+                         name);
+    else if ((*out)->flows)
+        code = solve_flows(z, suffix ? suffix + 1 : solver, out);
+    if (code == 0)
+        snprintf((*out)->name, TABLE_NAME, "%s", name);
+    else {
+        table_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------- */
+
+static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list,
+                     size_t *count)
+{
+    Table *t;
+    TRY(zoo_find(z, name, solver, &t));
+    Table **grown = memory_grow(*list, *count, *count + 1, sizeof(Table *));
+    if (!grown) {
+        table_free(t);
+        return ERR_MEMORY;
+    }
+    (*list = grown)[(*count)++] = t;
+    return 0;
+}
+
+static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *count)
+{
+    char name[TABLE_NAME];
+    for (size_t i = 0; i < z->count; i++)
+        TRY(add_found(z, z->scheme[i]->name, solver, list, count));
+    for (size_t i = 0; i < z->count; i++) {
+        if (!is_over_H(z->scheme[i])) continue;
+        snprintf(name, sizeof name, "%.*s-layer", TABLE_NAME - 8, z->scheme[i]->name);
+        if (!stored(z, name)) TRY(add_found(z, name, solver, list, count));
+    }
+    return 0;
+}
+
+int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count)
+{
+    char name[TABLE_NAME];
+    int code = 0;
+    *out = NULL;
+    *count = 0;
+    for (const char *at = names; code == 0; at++) {
+        size_t n = strcspn(at, ",");
+        if (n == 0 || n >= TABLE_NAME)
+            code = error_set(ERR_INPUT,
+                             "expected scheme names separated by commas, or 'all': '%.60s'", names);
+        else {
+            snprintf(name, sizeof name, "%.*s", (int)n, at);
+            code = strcmp(name, "all") == 0 ? add_all(z, solver, out, count)
+                                            : add_found(z, name, solver, out, count);
+        }
+        at += n;
+        if (!*at) break;
+    }
+    if (code == 0) return 0;
+    while (*count) table_free((*out)[--*count]);
+    *out = memory_free(*out);
+    return code;
+}

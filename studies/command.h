@@ -1,0 +1,32 @@
+/* command.h: what a command of the program is, and what all commands share. */
+#ifndef TROTTER_COMMAND_H
+#define TROTTER_COMMAND_H
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/option.h"
+
+#define TROTTER_VERSION "0.1.0"
+
+typedef struct {
+    const char *name;
+    const char *purpose; /* one line */
+    const char *about;   /* a paragraph or two for --help */
+    const OptionGroup *const *groups;
+    int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
+    int (*run)(Options *o); /* a code of error.h; its words are in error_text */
+} Command;
+
+extern const Command command_schemes, command_expand, command_order, command_data, command_train,
+    command_eval, command_compare;
+
+/* Set by SIGINT and SIGTERM where a command saves what it has. */
+extern volatile int command_stop;
+
+/* Path of this program, for running another of its commands; borrowed. */
+const char *command_program(void);
+
+/* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
+void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

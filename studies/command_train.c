@@ -1,0 +1,288 @@
+/* command_train.c: trains one model; its directory holds all that a later command needs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "studies/command.h"
+#include "studies/network.h"
+#include "studies/output.h"
+#include "studies/plot.h"
+#include "studies/progress.h"
+#include "studies/select.h"
+
+static const Option scheme_options[] = {
+    {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
+    SELECT_FILE,
+    {0},
+};
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, "out/train", "DIR",
+     "run directory: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "the rows of DIR/log.csv on stdout, as they come", 0, 0},
+    {"config", OPTION_TEXT, NULL, "FILE",
+     "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
+    {"resume", OPTION_FLAG, NULL, NULL,
+     "go on with the run in DIR as if it had not stopped; its config.ini counts", 0, 0},
+    {0},
+};
+
+static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {
+    &scheme_group,       &network_text_group,    &network_model_group, &network_training_group,
+    &network_seed_group, &network_machine_group, &output_group,        NULL};
+
+static const char *const columns[] = {"scheme",   "layers",       "params",
+                                      "seed",     "best_epoch",   "valid_ppl",
+                                      "test_ppl", "tokens_per_s", "peak_bytes"};
+
+/* A run as it goes. */
+typedef struct {
+    const Options *options;
+    const Table *scheme;
+    const char *dir;
+    Corpus corpus;
+    Model *model;
+    Metadata meta;
+    TrainResult result;
+    FILE *log; /* DIR/log.csv, being copied to stdout; NULL: not wanted */
+} Run;
+
+/* ---- while it runs ------------------------------------------------------------------------------- */
+
+/* Lines of log.csv that have come since. */
+static void copy_log(Run *r)
+{
+    char line[512], path[OUTPUT_PATH];
+    if (!options_flag(r->options, "csv")) return;
+    if (!r->log && output_path(path, r->dir, "log.csv") == 0) r->log = fopen(path, "r");
+    if (!r->log) return;
+    clearerr(r->log);
+    while (fgets(line, sizeof line, r->log)) fputs(line, stdout);
+    fflush(stdout);
+}
+
+static void on_report(void *arg, const TrainReport *t)
+{
+    Run *r = arg;
+    char left[32];
+    progress_time(t->seconds_left, left);
+    if (t->valid_ppl > 0)
+        progress_note(
+            "%s: epoch %ld of %ld, step %llu: training loss %.4f, validation perplexity %.2f%s",
+            r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step, t->train_loss,
+            t->valid_ppl, t->best ? "" : " (not the best)");
+    else
+        progress_show("%s: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+                      r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step,
+                      (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+    copy_log(r);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int write_config(const Run *r)
+{
+    char path[OUTPUT_PATH], *text;
+    TRY(output_path(path, r->dir, "config.ini"));
+    TRY(network_config_text(r->options, &text));
+    int code = store_write(path, text, strlen(text));
+    memory_free(text);
+    return code;
+}
+
+/* DIR/scheme.txt tells what `scheme` meant, whatever becomes of a scheme file. A run goes on only
+ * with the scheme it began with. */
+static int write_scheme(const Run *r, int resume)
+{
+    char path[OUTPUT_PATH], *text, *before = NULL;
+    size_t bytes;
+    TRY(output_path(path, r->dir, "scheme.txt"));
+    TRY(network_scheme_text(r->scheme, &text));
+    int code = 0;
+    if (resume && output_exists(path)) {
+        code = output_read(path, &before, &bytes);
+        if (code == 0 && strcmp(text, before) != 0)
+            code = error_set(ERR_INPUT, "%s is a run of another scheme than this %s", r->dir,
+                             r->scheme->name);
+    } else {
+        code = store_write(path, text, strlen(text));
+    }
+    memory_free(before);
+    memory_free(text);
+    return code;
+}
+
+static int write_result(const Run *r)
+{
+    Report *t;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
+    report_text(t, r->scheme->name);
+    report_size(t, options_size(r->options, "layers"));
+    report_size(t, model_size(r->model));
+    report_size(t, options_size(r->options, "seed"));
+    report_size(t, (uint64_t)r->result.best_epoch);
+    report_fixed(t, r->result.valid_ppl, 2);
+    report_fixed(t, r->result.test_ppl, 2);
+    report_fixed(t, r->result.tokens_per_s, 0);
+    report_size(t, r->result.peak_bytes);
+    int code = output_report(t, REPORT_CSV, r->dir, "result.csv");
+    report_free(t);
+    return code;
+}
+
+static int draw_loss(const Run *r, const char *what)
+{
+    char title[512], style[96];
+    Plot *p;
+    snprintf(title, sizeof title, "Loss: %s", what);
+    PlotFrame frame = {"loss", title, "step", "nats a token", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    plot_style(0, style);
+    plot_item(p, "'log.csv' using 1:4 with lines title 'training' noenhanced %s", style);
+    plot_style(1, style);
+    plot_item(p, "'log.csv' using 1:(log($5)) title 'validation' noenhanced %s", style);
+    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
+    return plot_finish(p);
+}
+
+static int draw_perplexity(const Run *r, const char *what)
+{
+    char title[512], style[96];
+    Plot *p;
+    snprintf(title, sizeof title, "Validation perplexity: %s", what);
+    PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    plot_style(1, style);
+    plot_setting(p, "set yrange [0:*]\nset xrange [0.5:%zu.5]\nset xtics 1 autofreq",
+                 options_size(r->options, "epochs"));
+    plot_item(p, "'log.csv' using 2:5 title 'validation' noenhanced %s", style);
+    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    return plot_finish(p);
+}
+
+static int draw(const Run *r)
+{
+    char what[256];
+    size_t layers = options_size(r->options, "layers");
+    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->scheme->name, layers,
+             layers == 1 ? "" : "s", r->corpus.name);
+    TRY(draw_loss(r, what));
+    return draw_perplexity(r, what);
+}
+
+static void tell(const Run *r, double seconds)
+{
+    char time[32];
+    progress_time(seconds, time);
+    progress_note(
+        "%s, %zu layer(s), seed %zu: best epoch %ld, perplexity %.2f on validation, %.2f on test; "
+        "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+        r->scheme->name, options_size(r->options, "layers"), options_size(r->options, "seed"),
+        r->result.best_epoch, r->result.valid_ppl, r->result.test_ppl, model_size(r->model),
+        r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+static int begin_files(const Run *r, int resume)
+{
+    char result[OUTPUT_PATH];
+    TRY(output_directory(r->dir));
+    TRY(write_scheme(r, resume));
+    TRY(write_config(r));
+    TRY(output_path(result, r->dir, "result.csv"));
+    unlink(result); /* of an earlier run: it comes back when this one is done */
+    return 0;
+}
+
+static int build(Run *r)
+{
+    const Backend *b;
+    const Options *o = r->options;
+    TRY(network_backend(o, &b));
+    TRY(network_corpus(o, &r->corpus));
+    TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
+    return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
+}
+
+static int train(Run *r)
+{
+    TrainConfig t = network_training(r->options);
+    t.out = r->dir;
+    t.meta = r->meta.item;
+    t.meta_count = r->meta.count;
+    t.resume = options_flag(r->options, "resume");
+    t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
+    t.report = on_report;
+    t.arg = r;
+    t.stop = &command_stop;
+    int code = train_run(r->model, &r->corpus, &t, &r->result);
+    copy_log(r);
+    return code;
+}
+
+static int run_all(Run *r)
+{
+    double begun = progress_now();
+    TRY(build(r));
+    TRY(begin_files(r, options_flag(r->options, "resume")));
+    TRY(train(r));
+    TRY(write_result(r));
+    TRY(draw(r));
+    tell(r, progress_now() - begun);
+    return 0;
+}
+
+/* Options from a file, of rank below the command line's. */
+static int read_files(Options *o)
+{
+    char path[OUTPUT_PATH];
+    const char *config = options_text(o, "config");
+    int resume = options_flag(o, "resume");
+    if (config && resume)
+        return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
+    if (config) return options_read(o, config);
+    if (!resume) return 0;
+    TRY(output_path(path, options_text(o, "out"), "config.ini"));
+    return options_read(o, path);
+}
+
+static int run(Options *o)
+{
+    Selection s;
+    TRY(read_files(o));
+    TRY(select_open(o, "euler", &s));
+    Run r = {.options = o, .dir = options_text(o, "out"), .corpus.entropy_rate = NAN};
+    int code = 0;
+    if (s.count != 1)
+        code = error_set(ERR_INPUT,
+                         "--scheme: one scheme is trained at a time; compare takes several");
+    if (code == 0) {
+        r.scheme = s.scheme[0];
+        code = run_all(&r);
+    }
+    if (r.log) fclose(r.log);
+    network_metadata_free(&r.meta);
+    model_free(r.model);
+    corpus_free(&r.corpus);
+    select_close(&s);
+    return code;
+}
+
+const Command command_train = {
+    .name = "train",
+    .purpose = "train a language model whose layers are steps of a scheme",
+    .about =
+        "Trains on the corpus' training text, keeps the weights of the epoch with the best "
+        "validation\n"
+        "perplexity, and reads the test text once, with those. A splitting without suffix has "
+        "Euler\n"
+        "sub-flows. Ctrl-C saves and ends with status 130; --resume then continues bit for bit.\n",
+    .groups = groups,
+    .saves = 1,
+    .run = run,
+};

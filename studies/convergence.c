@@ -1,0 +1,164 @@
+/* convergence.c: order_measure for every scheme of a selection; tables and plots of it. */
+#include "studies/convergence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/command.h"
+#include "studies/output.h"
+#include "studies/plot.h"
+#include "studies/progress.h"
+
+static const char *const point_columns[] = {"scheme", "system", "h", "steps", "evals", "error"};
+static const char *const summary_columns[] = {"scheme", "system", "expected", "measured",
+                                              "low",    "high",   "constant", "verdict"};
+
+/* ---- measuring ----------------------------------------------------------------------------------- */
+
+static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    for (size_t i = 0; i < s->points; i++) {
+        report_text(u->points, t->name);
+        report_text(u->points, u->system->name);
+        report_real(u->points, s->point[i].h, 6);
+        report_size(u->points, s->point[i].steps);
+        report_size(u->points, s->point[i].evals);
+        report_real(u->points, s->point[i].error, 4);
+        if (!(s->point[i].h >= u->finest)) u->finest = s->point[i].h;
+    }
+}
+
+static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    report_text(u->summary, t->name);
+    report_text(u->summary, u->system->name);
+    report_size(u->summary, (uint64_t)s->expected);
+    report_fixed(u->summary, s->slope, 3);
+    report_fixed(u->summary, s->low, 3);
+    report_fixed(u->summary, s->high, 3);
+    report_real(u->summary, s->constant, 4);
+    report_text(u->summary, verdict_name(s->verdict));
+    int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= TREE_MAX;
+    if (met && s->constant > u->guide[s->expected]) u->guide[s->expected] = s->constant;
+}
+
+static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
+{
+    if (!theory->zero_stable)
+        command_warn(
+            "%s is zero-unstable: a root of its state weights lies outside the unit circle "
+            "or is double on it, so errors grow with the number of steps and it converges "
+            "at no order",
+            t->name);
+    else if (!theory->expands)
+        command_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
+                     "about y and no order",
+                     t->name);
+    if (t->flows && !s->closed_flows)
+        command_warn(
+            "%s: a sub-flow has no closed form here; the reference integrator stands for it",
+            t->name);
+}
+
+static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
+{
+    OrderStudy s = {0};
+    TRY(theory_search(scheme, CONVERGENCE_TREES, &c->theory));
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s);
+    if (code == 0) {
+        report_points(u, scheme, &s);
+        report_verdict(u, scheme, &s);
+        warn(scheme, &c->theory, &s);
+        c->slope = s.slope, c->low = s.low, c->high = s.high;
+        c->verdict = s.verdict;
+    }
+    order_free(&s);
+    table_free(t);
+    return code;
+}
+
+static int measure_all(ConvergenceStudy *u, const Selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        progress_show("order of %s on %s (%zu of %zu)", s->scheme[i]->name, u->system->name, i + 1,
+                      s->count);
+        TRY(measure(u, s->scheme[i], &u->scheme[i]));
+    }
+    progress_clear();
+    return 0;
+}
+
+int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
+                    const OrderOptions *options, const Selection *s, ConvergenceStudy *u)
+{
+    *u = (ConvergenceStudy){.options = *options, .count = s->count, .finest = INFINITY};
+    TRY(system_new(system ? system : system_default(), particles, dim, seed, &u->system));
+    u->scheme = memory_new(s->count, sizeof *u->scheme);
+    if (!u->scheme) return ERR_MEMORY;
+    TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
+    TRY(report_new(sizeof summary_columns / sizeof *summary_columns, summary_columns, &u->summary));
+    return measure_all(u, s);
+}
+
+void convergence_free(ConvergenceStudy *u)
+{
+    report_free(u->points);
+    report_free(u->summary);
+    memory_free(u->scheme);
+    system_free(u->system);
+    *u = (ConvergenceStudy){0};
+}
+
+size_t convergence_disagree(const ConvergenceStudy *u)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->count; i++) n += u->scheme[i].verdict == VERDICT_DISAGREE;
+    return n;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char *dir)
+{
+    char title[256], y[64], words[32];
+    double t = u->options.t_end > 0 ? u->options.t_end : u->system->t_end;
+    snprintf(title, sizeof title, "Global error against step: %s", u->system->name);
+    snprintf(y, sizeof y, "RMS error at t = %g", t);
+    PlotFrame frame = {"order", title, "step h", y, PLOT_HALVINGS | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    for (int k = 1; k <= TREE_MAX; k++) {
+        if (!(u->guide[k] > 0)) continue;
+        snprintf(words, sizeof words, "slope %d", k);
+        plot_guide(p, 2.5 * u->guide[k], k, u->finest, words);
+    }
+    for (size_t i = 0; i < s->count; i++)
+        plot_series(p, "order.csv", 1, s->scheme[i]->name, 3, 6, s->scheme[i]->name);
+    return plot_finish(p);
+}
+
+static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *dir)
+{
+    char title[256];
+    snprintf(title, sizeof title, "Work against error: %s", u->system->name);
+    PlotFrame frame = {"work", title, "evaluations of F and G", "RMS error",
+                       PLOT_LOG_X | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    for (size_t i = 0; i < s->count; i++)
+        plot_series(p, "order.csv", 1, s->scheme[i]->name, 5, 6, s->scheme[i]->name);
+    return plot_finish(p);
+}
+
+int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
+    TRY(draw_work(u, s, dir));
+    TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
+    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
+    return draw_errors(u, s, dir);
+}

@@ -1,0 +1,40 @@
+/* convergence.h: order studies of several schemes on one particle system, with their plots. */
+#ifndef TROTTER_CONVERGENCE_H
+#define TROTTER_CONVERGENCE_H
+
+#include "ode/ode.h"
+#include "studies/report.h"
+#include "studies/select.h"
+
+enum { CONVERGENCE_TREES = 6 }; /* exact orders are looked for up to this one */
+
+typedef struct {
+    Theory theory;
+    double slope, low, high;
+    int verdict;
+} Convergence; /* of one scheme */
+
+typedef struct {
+    System *system;
+    OrderOptions options;
+    size_t count;
+    Convergence *scheme;        /* (count) */
+    Report *points;             /* scheme,system,h,steps,evals,error */
+    Report *summary;            /* scheme,system,expected,measured,low,high,constant,verdict */
+    double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
+    double finest;              /* smallest step */
+} ConvergenceStudy;
+
+/* Measures every scheme on the system of a name (NULL: the default one); particles, dim: 0 for the
+ * system's own. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
+int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
+                    const OrderOptions *options, const Selection *s, ConvergenceStudy *out);
+void convergence_free(ConvergenceStudy *u);
+
+/* Schemes whose verdict is `disagree`. */
+size_t convergence_disagree(const ConvergenceStudy *u);
+
+/* DIR/order.csv, summary.csv, summary.md, and the plots order and work. */
+int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
+
+#endif

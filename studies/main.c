@@ -1,0 +1,146 @@
+/* main.c: the program: one table of commands, signals, and the exit status. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "studies/command.h"
+#include "studies/nearest.h"
+#include "studies/progress.h"
+
+static const Command *const commands[] = {
+    &command_schemes, &command_expand, &command_order,   &command_data,
+    &command_train,   &command_eval,   &command_compare,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+volatile int command_stop;
+static const char *running = ""; /* name of the command */
+
+const char *command_program(void)
+{
+    static char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return path;
+}
+
+void command_warn(const char *format, ...)
+{
+    char words[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    progress_note("trotter %s: warning: %s", running, words);
+}
+
+/* ---- help ---------------------------------------------------------------------------------------- */
+
+static void print_overview(void)
+{
+    printf(
+        "Usage: trotter COMMAND [OPTION]...\n"
+        "An integrator written once, as a text; orders, plots and language models read off it.\n\n"
+        "Commands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
+    printf("\n'trotter COMMAND --help' tells a command's options. Data goes to stdout, words to "
+           "stderr.\n"
+           "Exit status: 0 done; 2 something given is unusable; 1 failed, or a check not met;\n"
+           "130 interrupted and saved.\n");
+}
+
+static void print_help(const Command *c)
+{
+    printf("Usage: trotter %s [OPTION]...\n%s\n\n%s", c->name, c->purpose, c->about);
+    options_help(c->groups, stdout);
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    command_stop = 1;
+}
+
+/* A second Ctrl-C ends the program at once. */
+static void catch_stop(void)
+{
+    struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+static int run_command(const Command *c, int argc, char **argv)
+{
+    Options *o = NULL;
+    int code = options_new(c->groups, &o);
+    if (code == 0) code = options_arguments(o, argc, argv);
+    if (code == 0) {
+        if (options_flag(o, "help"))
+            print_help(c);
+        else {
+            if (c->saves) catch_stop();
+            code = c->run(o);
+        }
+    }
+    options_free(o);
+    return code;
+}
+
+/* Data that did not reach stdout is a failure; a reader that went away needs no words. */
+static int close_stdout(int status)
+{
+    int failed = ferror(stdout);
+    if (fclose(stdout) == 0 && !failed) return status;
+    if (errno != EPIPE) fprintf(stderr, "trotter: stdout: %s\n", strerror(errno));
+    return status ? status : 1;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMANDS];
+    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+    const char *near = nearest_name(name, names, COMMANDS);
+    error_set(ERR_INPUT, "%s", name); /* one line, whatever was given */
+    if (near)
+        fprintf(stderr, "trotter: unknown command '%s'; the nearest is '%s'\n", error_text(), near);
+    else
+        fprintf(stderr, "trotter: unknown command '%s'; 'trotter --help' lists them\n",
+                error_text());
+    return 2;
+}
+
+static int run_named(int argc, char **argv)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i]->name) != 0) continue;
+        running = commands[i]->name;
+        int code = run_command(commands[i], argc - 1, argv + 1);
+        progress_clear();
+        if (code != 0)
+            fprintf(stderr, "trotter %s: %s\n", running,
+                    *error_text() ? error_text() : error_name(code));
+        return error_status(code);
+    }
+    return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
+    signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
+    int status = 0;
+    if (argc < 2 || strcmp(argv[1], "--help") == 0)
+        print_overview();
+    else if (strcmp(argv[1], "--version") == 0)
+        printf("trotter %s\n", TROTTER_VERSION);
+    else
+        status = run_named(argc, argv);
+    return close_stdout(status);
+}

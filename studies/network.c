@@ -1,0 +1,333 @@
+/* network.c: options -> model, model -> metadata, metadata -> options -> model. */
+#include "studies/network.h"
+
+#include <string.h>
+
+#include "studies/command.h"
+#include "studies/output.h"
+
+static const Option text_options[] = {
+    {"corpus", OPTION_TEXT, "kjv", "NAME",
+     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
+    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
+     0, 1e9},
+    {"context", OPTION_CHOICE, "stream", "stream|sentence",
+     "stream: the text in blocks; sentence: each line alone", 0, 0},
+    {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
+    {0},
+};
+
+static const Option model_options[] = {
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, 1000},
+    {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
+    {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
+    {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
+    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
+     "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu", 0, 0},
+    {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0},
+    {"match", OPTION_CHOICE, "parameters", "parameters|none",
+     "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0},
+    {"masks", OPTION_CHOICE, "stage", "stage|step",
+     "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
+    {0},
+};
+
+static const Option training_options[] = {
+    {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
+    {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
+    {"batch-tokens", OPTION_SIZE, "4096", "N", "tokens a step", 1, 1048576},
+    {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100},
+    {"warmup", OPTION_SIZE, "400", "N",
+     "steps to the peak, then inverse square root; 0: constant rate", 0, 1e12},
+    {"dropout", OPTION_REAL, "0.1", "P",
+     "on embedding, sublayer output, attention weights and activations", 0, 0.99},
+    {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+    {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
+    {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
+    {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
+    {0},
+};
+
+static const Option machine_options[] = {
+    {"device", OPTION_CHOICE, "cpu", "cpu|cuda", "cpu or cuda", 0, 0},
+    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16", "of the numbers: f32, f64 or bf16", 0, 0},
+    {"kernel", OPTION_TEXT, NULL, "NAME",
+     "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0},
+    {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024},
+    {0},
+};
+
+const OptionGroup network_text_group = {"Text", 1, text_options};
+const OptionGroup network_model_group = {"Model", 1, model_options};
+const OptionGroup network_training_group = {"Training", 1, training_options};
+const OptionGroup network_machine_group = {"Machine", 1, machine_options};
+
+static const Option seed_options[] = {
+    {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18},
+    {0},
+};
+const OptionGroup network_seed_group = {"Seed", 1, seed_options};
+
+/* What metadata says of a model, and with what belongs to the machine alone, all it takes. */
+static const OptionGroup *const saved[] = {&network_text_group, &network_model_group,
+                                           &network_training_group, &network_seed_group, NULL};
+static const OptionGroup *const rebuilt[] = {&network_text_group,     &network_model_group,
+                                             &network_training_group, &network_seed_group,
+                                             &network_machine_group,  NULL};
+
+/* ---- options -> model ---------------------------------------------------------------------------- */
+
+int network_backend(const Options *o, const Backend **out)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s-%s", options_text(o, "device"), options_text(o, "precision"));
+    TRY(backend_find(name, options_text(o, "kernel"), out));
+    backend_threads((int)options_size(o, "threads"));
+    return 0;
+}
+
+int network_corpus(const Options *o, Corpus *c)
+{
+    return corpus_open(options_text(o, "corpus"), options_size(o, "vocabulary"),
+                       options_size(o, "seed"), c);
+}
+
+static BridgeOptions bridge_options(const Options *o)
+{
+    return (BridgeOptions){
+        .layers = options_size(o, "layers"),
+        .width = options_size(o, "width"),
+        .inner = options_size(o, "inner"),
+        .match = options_choice(o, "match"), /* values in the order of MATCH_*, and so below */
+        .masks = options_choice(o, "masks"),
+    };
+}
+
+static ModelConfig model_config_of(const Options *o, size_t V)
+{
+    return (ModelConfig){
+        .vocab = V,
+        .width = options_size(o, "width"),
+        .heads = options_size(o, "heads"),
+        .positions = options_choice(o, "positions"), /* none 0, then the bits */
+        .clip = NETWORK_CLIP,
+        .untied = options_flag(o, "untied"),
+        .act = options_choice(o, "activation"),
+        .dropout = options_real(o, "dropout"),
+        .max_tokens = options_size(o, "batch-tokens"),
+        .max_length = options_size(o, "sequence"),
+        .seed = options_size(o, "seed"),
+    };
+}
+
+int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                  Model **out)
+{
+    BridgeOptions bridge = bridge_options(o);
+    ModelConfig config = model_config_of(o, V);
+    Plan *plan;
+    if (config.max_length > config.max_tokens)
+        return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                         config.max_length, config.max_tokens);
+    TRY(bridge_plan(t, &bridge, &plan));
+    return model_new(&config, plan, b, training, out);
+}
+
+TrainConfig network_training(const Options *o)
+{
+    return (TrainConfig){
+        .context = options_choice(o, "context"),
+        .batch_tokens = options_size(o, "batch-tokens"),
+        .sequence = options_size(o, "sequence"),
+        .rate = options_real(o, "rate"),
+        .warmup = options_size(o, "warmup"),
+        .adam = {.beta1 = options_real(o, "beta1"),
+                 .beta2 = options_real(o, "beta2"),
+                 .eps = options_real(o, "eps"),
+                 .clip = options_real(o, "clip")},
+        .epochs = (long)options_size(o, "epochs"),
+        .max_steps = options_size(o, "max-steps"),
+        .seed = options_size(o, "seed"),
+    };
+}
+
+/* ---- model -> metadata --------------------------------------------------------------------------- */
+
+static int put(Metadata *d, const char *key, const char *value)
+{
+    if (d->count == d->room) {
+        size_t room = d->room ? 2 * d->room : 32;
+        StoreText *grown = memory_grow(d->item, d->room, room, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        d->item = grown;
+        d->room = room;
+    }
+    StoreText *item = &d->item[d->count++];
+    *item = (StoreText){memory_string(key), memory_string(value)};
+    return item->key && item->value ? 0 : ERR_MEMORY;
+}
+
+static int put_size(Metadata *d, const char *key, size_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    return put(d, key, text);
+}
+
+int network_scheme_text(const Table *t, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    int code = table_print(t, f.f);
+    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
+    output_drop(&f);
+    return code;
+}
+
+static int put_scheme(Metadata *d, const Table *t)
+{
+    char *text;
+    TRY(network_scheme_text(t, &text));
+    int code = put(d, "scheme", t->name);
+    if (code == 0) code = put(d, "scheme_text", text);
+    memory_free(text);
+    return code;
+}
+
+/* Where a model was made from is no part of it: names of files stay out, but for the corpus. */
+static int put_options(Metadata *d, const Options *o)
+{
+    const char *name, *text;
+    for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
+        if (strncmp(name, "scheme", 6) != 0) TRY(put(d, name, text));
+    return 0;
+}
+
+static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
+{
+    size_t inner;
+    BridgeOptions bridge = bridge_options(o);
+    TRY(bridge_inner(t, &bridge, &inner));
+    TRY(put(d, "format", "trotter language model 1"));
+    TRY(put(d, "trotter", TROTTER_VERSION));
+    TRY(put_scheme(d, t));
+    TRY(put_options(d, o));
+    TRY(put_size(d, "ffn_inner", inner));
+    TRY(put_size(d, "relative_clip", NETWORK_CLIP));
+    TRY(put_size(d, "vocabulary_size", c->vocab.size));
+    TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
+    return put_size(d, "parameters", model_size(m));
+}
+
+int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
+                     Metadata *out)
+{
+    *out = (Metadata){0};
+    int code = put_all(out, o, t, c, m);
+    if (code != 0) network_metadata_free(out);
+    return code;
+}
+
+void network_metadata_free(Metadata *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        memory_free(d->item[i].key);
+        memory_free(d->item[i].value);
+    }
+    memory_free(d->item);
+    *d = (Metadata){0};
+}
+
+int network_config_text(const Options *o, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    fprintf(f.f, "# trotter train --config FILE does this run again\n");
+    int code = options_write(o, f.f);
+    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
+    output_drop(&f);
+    return code;
+}
+
+/* ---- metadata -> model --------------------------------------------------------------------------- */
+
+static int take_option(Options *o, const char *file, const char *name)
+{
+    char *value, where[600];
+    TRY(store_meta(file, name, &value));
+    snprintf(where, sizeof where, "%.500s: metadata ", file);
+    int code = options_set(o, OPTION_FILE, where, name, value);
+    memory_free(value);
+    return code;
+}
+
+static int take_options(Options *o, const char *file)
+{
+    for (const OptionGroup *const *g = saved; *g; g++)
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p->name));
+    return 0;
+}
+
+/* The one table of a text, named as it was when the text was printed. */
+static int take_scheme(const char *file, Table **out)
+{
+    char *text, *name;
+    Table **list = NULL;
+    size_t count = 0;
+    TRY(store_meta(file, "scheme_text", &text));
+    int code = scheme_parse(file, text, strlen(text), &list, &count);
+    memory_free(text);
+    if (code == 0 && count != 1)
+        code = error_set(ERR_INPUT, "%s: metadata scheme_text: expected one scheme", file);
+    if (code == 0) code = store_meta(file, "scheme", &name);
+    if (code == 0) {
+        *out = list[0];
+        snprintf((*out)->name, TABLE_NAME, "%s", name);
+        memory_free(name);
+    } else {
+        for (size_t i = 0; i < count; i++) table_free(list[i]);
+    }
+    memory_free(list);
+    return code;
+}
+
+static int build(Network *n, const char *file)
+{
+    const Backend *b;
+    TRY(network_backend(n->options, &b));
+    TRY(network_model(n->options, n->table, n->vocab.size, b, 0, &n->model));
+    return store_load(n->model, file);
+}
+
+static int load(Network *n, const char *dir, const Options *given)
+{
+    char file[OUTPUT_PATH], words[OUTPUT_PATH];
+    TRY(output_path(file, dir, "model.safetensors"));
+    TRY(output_path(words, dir, "vocab.txt"));
+    TRY(options_new(rebuilt, &n->options));
+    TRY(options_given(n->options, given));
+    TRY(take_options(n->options, file));
+    TRY(take_scheme(file, &n->table));
+    TRY(vocab_read(words, &n->vocab));
+    return build(n, file);
+}
+
+int network_load(const char *dir, const Options *given, Network *n)
+{
+    *n = (Network){0};
+    int code = load(n, dir, given);
+    if (code != 0) network_free(n);
+    return code;
+}
+
+void network_free(Network *n)
+{
+    model_free(n->model);
+    table_free(n->table);
+    vocab_free(&n->vocab);
+    options_free(n->options);
+    *n = (Network){0};
+}

@@ -1,0 +1,61 @@
+/* network.h: a language model as options tell it, and as the metadata of its file tells it again.
+ *
+ * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the
+ * version), format, scheme, scheme_text (the text that parses to the table), ffn_inner (width of each
+ * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens. A model is rebuilt from
+ * that alone; vocab.txt beside the file has its words.
+ */
+#ifndef TROTTER_NETWORK_H
+#define TROTTER_NETWORK_H
+
+#include "bridge/bridge.h"
+#include "studies/option.h"
+
+enum { NETWORK_CLIP = 8 }; /* of relative positions */
+
+extern const OptionGroup network_text_group;     /* corpus, context, sequence */
+extern const OptionGroup network_model_group;    /* layers, width, ... */
+extern const OptionGroup network_training_group; /* rate, epochs, ... */
+extern const OptionGroup network_seed_group;     /* seed */
+extern const OptionGroup network_machine_group;  /* device, precision, threads */
+
+/* The backend of --device, --precision and --kernel; sets the threads. */
+int network_backend(const Options *o, const Backend **out);
+
+int network_corpus(const Options *o, Corpus *c);
+
+/* A model of a table for a vocabulary of V words; training 0: for evaluation. */
+int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                  Model **out);
+
+/* The training of o, but for directory, report and stop. */
+TrainConfig network_training(const Options *o);
+
+typedef struct {
+    size_t count, room;
+    StoreText *item; /* owns keys and values */
+} Metadata;
+
+int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
+                     Metadata *out);
+void network_metadata_free(Metadata *d);
+
+/* The text of a table; caller frees *text (memory_free). */
+int network_scheme_text(const Table *t, char **text);
+
+/* What config.ini holds; caller frees *text (memory_free). */
+int network_config_text(const Options *o, char **text);
+
+typedef struct {
+    Options *options; /* of the saved run, those given now on top */
+    Table *table;
+    Model *model;
+    Vocab vocab;
+} Network;
+
+/* Rebuilds the model of DIR/model.safetensors from its metadata and loads its weights, without
+ * memory for training. Options given on the command line override what the metadata says. */
+int network_load(const char *dir, const Options *given, Network *n);
+void network_free(Network *n);
+
+#endif

@@ -1,0 +1,65 @@
+/* option.h: what a command can be told, as a table that is read four ways.
+ *
+ * One const table of options gives the command line (getopt_long), --help, the lines of an INI file
+ * that replays a run, and the metadata of a saved model. A value is kept as the text it was given
+ * as, checked once, so that a recorded number is the number that was used. Where it came from has
+ * a rank: the command line overrides a file, a file overrides the default.
+ */
+#ifndef TROTTER_OPTION_H
+#define TROTTER_OPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTION_FLAG, OPTION_TEXT, OPTION_SIZE, OPTION_REAL, OPTION_CHOICE, OPTION_LIST };
+enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
+
+typedef struct {
+    const char *name;    /* without the leading -- */
+    int type;            /* LIST: may be given several times */
+    const char *initial; /* default, as a text; NULL: none */
+    const char *values;  /* CHOICE: "stream|sentence"; others: the word --help has for the value */
+    const char *help;
+    double low, high; /* SIZE, REAL: range, both ends included */
+} Option;
+
+typedef struct {
+    const char *title;
+    int recorded;         /* 1: written to config.ini, and so to metadata */
+    const Option *option; /* ends with a NULL name */
+} OptionGroup;
+
+/* Groups are a list ended by NULL, borrowed until options_free. `help` belongs to every command. */
+typedef struct Options Options;
+int options_new(const OptionGroup *const *groups, Options **out);
+void options_free(Options *o);
+
+/* Reads argv[1 ..]; anything unknown, missing or out of range: ERR_INPUT with one line of words. */
+int options_arguments(Options *o, int argc, char **argv);
+/* Reads an INI file (no sections); messages begin with FILE:LINE. */
+int options_read(Options *o, const char *file);
+/* One value from elsewhere; `where` begins the message. NULL name of an option: ERR_INPUT. */
+int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
+
+/* Sets what `from` was given on the command line and o knows too, with the same rank. */
+int options_given(Options *o, const Options *from);
+
+/* Every recorded option that has a value, one line `name = value` each. */
+int options_write(const Options *o, FILE *f);
+/* The same as a list: i-th recorded option with a value; 0 past the end. A list counts each item. */
+int options_recorded(const Options *o, size_t i, const char **name, const char **text);
+
+void options_help(const OptionGroup *const *groups, FILE *f);
+
+/* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one.
+ * options_choice: index in `values`. */
+const char *options_text(const Options *o, const char *name);
+size_t options_size(const Options *o, const char *name);
+double options_real(const Options *o, const char *name);
+int options_flag(const Options *o, const char *name);
+int options_choice(const Options *o, const char *name);
+const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */
+int options_known(const Options *o, const char *name);                  /* 1: in the table */
+
+#endif

@@ -1,0 +1,221 @@
+/* plot.c: writes a gnuplot script and runs it. */
+#include "studies/plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/command.h"
+#include "studies/output.h"
+
+struct Plot {
+    char dir[OUTPUT_PATH], name[64];
+    Output settings, items;
+    size_t series, count; /* lines of points; items of the plot command */
+};
+
+/* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
+static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                     "#e69f00", "#56b4e9", "#000000"};
+static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
+static const int point[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+#define OF(list, i) ((list)[(i) % (sizeof(list) / sizeof *(list))])
+
+void plot_style(size_t i, char out[96])
+{
+    snprintf(out, 96, "lc rgb '%s' lw 2 dt %s pt %d ps 1", OF(colour, i), OF(dash, i / 7),
+             OF(point, i));
+}
+
+void plot_quote(const char *text, char *out, size_t bytes)
+{
+    size_t n = 0;
+    if (bytes < 3) return;
+    out[n++] = '\'';
+    for (; *text && n + 3 < bytes; text++) {
+        if (*text == '\'') out[n++] = '\'';
+        out[n++] = *text;
+    }
+    out[n++] = '\'';
+    out[n] = '\0';
+}
+
+static const char look[] =
+    "set encoding utf8\n"
+    "set datafile separator ','\n"
+    "set border 3 lc rgb '#555555'\n"
+    "set tics nomirror out textcolor rgb '#333333'\n"
+    "set grid lc rgb '#dddddd' lw 1 dt 1\n"
+    "set key outside right top vertical Left reverse samplen 3 spacing 1.15 noenhanced\n"
+    "set title noenhanced\n"
+    "set xlabel noenhanced\n"
+    "set ylabel noenhanced\n"
+    "set style data linespoints\n";
+
+static void write_frame(FILE *f, const PlotFrame *frame)
+{
+    char text[256];
+    fprintf(f, "%s", look);
+    plot_quote(frame->title, text, sizeof text);
+    fprintf(f, "set title %s noenhanced\n", text);
+    plot_quote(frame->x, text, sizeof text);
+    fprintf(f, "set xlabel %s noenhanced\n", text);
+    plot_quote(frame->y, text, sizeof text);
+    fprintf(f, "set ylabel %s noenhanced\n", text);
+    if (frame->flags & PLOT_LOG_X) fprintf(f, "set logscale x 10\nset format x '10^{%%L}'\n");
+    if (frame->flags & PLOT_LOG_Y) fprintf(f, "set logscale y 10\nset format y '10^{%%L}'\n");
+    if (frame->flags & PLOT_HALVINGS) fprintf(f, "set logscale x 2\nset format x '2^{%%L}'\n");
+}
+
+int plot_new(const char *dir, const PlotFrame *frame, Plot **out)
+{
+    Plot *p = memory_new(1, sizeof *p);
+    if (!p) return ERR_MEMORY;
+    snprintf(p->dir, sizeof p->dir, "%s", dir);
+    snprintf(p->name, sizeof p->name, "%s", frame->name);
+    if (output_open(&p->settings) != 0 || output_open(&p->items) != 0) {
+        plot_drop(p);
+        return ERR_MEMORY;
+    }
+    write_frame(p->settings.f, frame);
+    *out = p;
+    return 0;
+}
+
+void plot_drop(Plot *p)
+{
+    if (!p) return;
+    output_drop(&p->settings);
+    output_drop(&p->items);
+    memory_free(p);
+}
+
+void plot_setting(Plot *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vfprintf(p->settings.f, format, args);
+    va_end(args);
+    fputc('\n', p->settings.f);
+}
+
+void plot_item(Plot *p, const char *format, ...)
+{
+    fputs(p->count++ ? ", \\\n        " : "", p->items.f);
+    va_list args;
+    va_start(args, format);
+    vfprintf(p->items.f, format, args);
+    va_end(args);
+}
+
+void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
+                 const char *title)
+{
+    char file[256], word[256], name[256], style[96];
+    plot_quote(data, file, sizeof file);
+    plot_quote(value ? value : "", word, sizeof word);
+    plot_quote(title, name, sizeof name);
+    plot_style(p->series++, style);
+    if (key)
+        plot_item(p, "%s using (strcol(%d) eq %s ? $%d : NaN):%d title %s noenhanced %s", file, key,
+                  word, x, y, name, style);
+    else
+        plot_item(p, "%s using %d:%d title %s noenhanced %s", file, x, y, name, style);
+}
+
+void plot_guide(Plot *p, double c, int power, double x, const char *words)
+{
+    char text[256];
+    plot_quote(words, text, sizeof text);
+    plot_item(p, "%.6g * x**%d with lines notitle lc rgb '#999999' lw 1.5 dt '.'", c, power);
+    plot_setting(p,
+                 "set label %s at %.6g, %.6g left offset 0.5,0.5 noenhanced font ',11' "
+                 "textcolor rgb '#777777'",
+                 text, x, c * pow(x, power));
+}
+
+void plot_level(Plot *p, double y, const char *title)
+{
+    char name[256];
+    plot_quote(title, name, sizeof name);
+    plot_item(p, "%.6g with lines title %s noenhanced lc rgb '#777777' lw 1.5 dt '-'", y, name);
+}
+
+/* The same plot twice: a vector and a pixel image of equal proportions. */
+static int write_script(Plot *p)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, p->dir, "%s.gp", p->name));
+    fflush(p->settings.f);
+    fflush(p->items.f);
+    Output o;
+    TRY(output_open(&o));
+    fprintf(o.f,
+            "# gnuplot %s.gp, here, draws %s.svg and %s.png again\n%s"
+            "do for [image in 'svg png'] {\n"
+            "    if (image eq 'svg') {\n"
+            "        set terminal svg size 900,540 font 'DejaVu Sans,14' background 'white'\n"
+            "    } else {\n"
+            "        set terminal pngcairo size 1800,1080 font 'DejaVu Sans,14' fontscale 2 "
+            "linewidth 2 pointscale 2\n"
+            "    }\n"
+            "    set output '%s.'.image\n"
+            "    plot %s\n"
+            "    unset output\n"
+            "}\n",
+            p->name, p->name, p->name, p->settings.text, p->name, p->items.text);
+    return output_close(&o, path);
+}
+
+/* gnuplot NAME.gp in the directory: exit status, or -1 with errno set. */
+static int run_gnuplot(const Plot *p)
+{
+    char script[80];
+    char *argv[] = {(char[]){"gnuplot"}, script, NULL};
+    snprintf(script, sizeof script, "%s.gp", p->name);
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addchdir_np(&files, p->dir);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    pid_t child;
+    int status = -1, failed = posix_spawnp(&child, "gnuplot", &files, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (failed) {
+        errno = failed;
+        return -1;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int plot_finish(Plot *p)
+{
+    int code = write_script(p);
+    int status = code == 0 ? run_gnuplot(p) : 0;
+    if (status < 0)
+        command_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
+                     p->dir, p->name);
+    else if (status > 0)
+        command_warn("gnuplot failed; 'gnuplot %s.gp' in %s tells why", p->name, p->dir);
+    plot_drop(p);
+    return code;
+}

@@ -1,0 +1,22 @@
+/* progress.h: words on stderr while a command works.
+ *
+ * On a terminal one line is written again and again; in a log file there is a line now and then.
+ */
+#ifndef TROTTER_PROGRESS_H
+#define TROTTER_PROGRESS_H
+
+#include <stddef.h>
+
+/* A line that the next one replaces; on a terminal at most 5 times a second, else once in 10 s. */
+void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line that stays. */
+void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Wipes the line progress_show left. */
+void progress_clear(void);
+
+/* Seconds on a clock that never jumps. */
+double progress_now(void);
+/* "8 s", "2 min 05 s", "3 h 20 min". Empty where it is not finite. */
+void progress_time(double seconds, char out[32]);
+
+#endif

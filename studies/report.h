@@ -1,0 +1,37 @@
+/* report.h: a table of results, written as CSV, as aligned text or as Markdown.
+ *
+ * Cells are added row by row, left to right. A number has two forms: the exact one, which reads back
+ * to the same double and goes into CSV, and the one people read. An undefined value (NaN) is an empty
+ * cell; inf is written `inf`. Memory failures are kept and told by the writers.
+ */
+#ifndef TROTTER_REPORT_H
+#define TROTTER_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { REPORT_CSV, REPORT_PLAIN, REPORT_MARKDOWN };
+
+typedef struct Report Report;
+
+/* Columns in order; names are borrowed until report_free. */
+int report_new(size_t columns, const char *const *name, Report **out);
+void report_free(Report *r);
+
+void report_text(Report *r, const char *text);        /* a word, to the left */
+void report_size(Report *r, uint64_t n);              /* a whole number */
+void report_real(Report *r, double x, int digits);    /* shown with %.<digits>g */
+void report_fixed(Report *r, double x, int decimals); /* shown with %.<decimals>f */
+void report_flag(Report *r, int flag);                /* yes, no */
+void report_none(Report *r);                          /* undefined */
+
+/* For people: header, rule, rows. CSV as RFC 4180, lines ended by LF. */
+int report_write(const Report *r, int form, FILE *f);
+/* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
+int report_stream(Report *r, FILE *f);
+
+/* The shortest %.15g .. %.17g that reads back to x; empty for NaN, inf, -inf. */
+void report_number(double x, char out[32]);
+
+#endif

@@ -1,0 +1,25 @@
+/* select.h: the options that choose schemes, and the schemes they choose. */
+#ifndef TROTTER_SELECT_H
+#define TROTTER_SELECT_H
+
+#include "ode/ode.h"
+#include "studies/option.h"
+
+/* --scheme-file, shared by all; --scheme has another default in each command. */
+#define SELECT_FILE                                                                                \
+    {                                                                                              \
+        "scheme-file", OPTION_LIST, NULL, "FILE", "more schemes, in the language of schemes", 0, 0 \
+    }
+
+typedef struct {
+    Zoo zoo;
+    Table **scheme; /* (count), as named by --scheme, in order */
+    size_t count;
+} Selection;
+
+/* Opens the zoo and the files, finds the schemes of --scheme; a splitting without suffix takes
+ * `solver`. Every unusable file or name: ERR_INPUT with words. */
+int select_open(const Options *o, const char *solver, Selection *s);
+void select_close(Selection *s);
+
+#endif

@@ -1,0 +1,697 @@
+/* test_model.c: a model against a second reading of its definition in plain loops, and the
+ * identities it has to keep, on every backend. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/tiny.h"
+
+enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, H = TINY_HEADS, E = D / H };
+
+static const Backend *backend(const char *name)
+{
+    const Backend *b;
+    assert_int_equal(backend_find(name, NULL, &b), 0);
+    return b;
+}
+
+static Model *model(const char *name, ModelConfig c, Plan *plan, int training)
+{
+    Model *m;
+    assert_non_null(plan);
+    assert_int_equal(model_new(&c, plan, backend(name), training, &m), 0);
+    return m;
+}
+
+/* model() with shaken parameters. */
+static Model *shaken(const char *name, ModelConfig c, Plan *plan, int training)
+{
+    Model *m = model(name, c, plan, training);
+    tiny_shake(m, 3);
+    return m;
+}
+
+static const Param *param(const Model *m, const char *name)
+{
+    const Param *list;
+    size_t n = model_params(m, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+static double *tensor(Model *m, const char *name)
+{
+    const Param *p = param(m, name);
+    double *x = tiny_get(m, model_data(m), p->offset, p->size);
+    assert_non_null(x);
+    return x;
+}
+
+static void set_tensor(Model *m, const char *name, double value)
+{
+    const Param *p = param(m, name);
+    const Backend *b = model_backend(m);
+    b->fill(backend_at(b, model_data(m), p->offset), value, p->size);
+}
+
+static double *logits(Model *m, const Batch *b)
+{
+    double *z = memory_new(b->N * V, sizeof *z);
+    assert_non_null(z);
+    assert_int_equal(model_logits(m, b, z), 0);
+    return z;
+}
+
+/* Largest difference, NaN counting as infinite. */
+static double distance(const double *x, const double *y, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+        double e = fabs(x[i] - y[i]);
+        if (!(e <= most)) most = isnan(e) ? INFINITY : e;
+    }
+    return most;
+}
+
+/* ---- a second reading: the residual network in plain loops, double precision ------------------- */
+
+static void plain_norm(const double *w, const double *b, const double *x, double *y)
+{
+    double mean = 0, var = 0;
+    for (int c = 0; c < D; c++) mean += x[c] / D;
+    for (int c = 0; c < D; c++) var += (x[c] - mean) * (x[c] - mean) / D;
+    for (int c = 0; c < D; c++) y[c] = (x[c] - mean) / sqrt(var + 1e-5) * w[c] + b[c];
+}
+
+/* y (rows) = W (rows, cols) x + b */
+static void plain_affine(int rows, int cols, const double *W, const double *b, const double *x,
+                         double *y)
+{
+    for (int r = 0; r < rows; r++) {
+        y[r] = b ? b[r] : 0;
+        for (int c = 0; c < cols; c++) y[r] += W[r * cols + c] * x[c];
+    }
+}
+
+/* out (D) of row i of a sequence of qkv (T, 3D). */
+static void plain_attention(double (*qkv)[3 * D], int i, const double *rel, int clip, double *out)
+{
+    for (int h = 0; h < H; h++) {
+        double a[N], sum = 0;
+        for (int j = 0; j <= i; j++) {
+            double s = 0;
+            int row = clip + (i - j > clip ? -clip : j - i);
+            for (int e = 0; e < E; e++)
+                s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + rel[row * E + e]);
+            sum += a[j] = exp(s / sqrt(E));
+        }
+        for (int e = 0; e < E; e++) {
+            out[h * E + e] = 0;
+            for (int j = 0; j <= i; j++) out[h * E + e] += a[j] / sum * qkv[j][2 * D + h * E + e];
+        }
+    }
+}
+
+/* y (T, D) += Attention(LN(y)) with the tensors of one slot. */
+static void plain_add_attention(Model *m, int T, double (*y)[D])
+{
+    double *nw = tensor(m, "layers.0.attn.1.norm.weight"),
+           *nb = tensor(m, "layers.0.attn.1.norm.bias");
+    double *W = tensor(m, "layers.0.attn.1.qkv.weight"), *b = tensor(m, "layers.0.attn.1.qkv.bias");
+    double *Wo = tensor(m, "layers.0.attn.1.out.weight"),
+           *bo = tensor(m, "layers.0.attn.1.out.bias");
+    double *rel = tensor(m, "layers.0.attn.1.relative.weight");
+    double x[D], a[D], k[D], qkv[N][3 * D];
+    for (int i = 0; i < T; i++) {
+        plain_norm(nw, nb, y[i], x);
+        plain_affine(3 * D, D, W, b, x, qkv[i]);
+    }
+    for (int i = 0; i < T; i++) {
+        plain_attention(qkv, i, rel, (int)model_config(m)->clip, a);
+        plain_affine(D, D, Wo, bo, a, k);
+        for (int c = 0; c < D; c++) y[i][c] += k[c];
+    }
+    double *list[] = {nw, nb, W, b, Wo, bo, rel};
+    for (int i = 0; i < 7; i++) memory_free(list[i]);
+}
+
+static double plain_gelu(double u)
+{
+    return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
+}
+
+static void plain_add_feedforward(Model *m, int T, double (*y)[D])
+{
+    double *nw = tensor(m, "layers.0.ffn.1.norm.weight"),
+           *nb = tensor(m, "layers.0.ffn.1.norm.bias");
+    double *W = tensor(m, "layers.0.ffn.1.up.weight"), *b = tensor(m, "layers.0.ffn.1.up.bias");
+    double *Wo = tensor(m, "layers.0.ffn.1.down.weight"),
+           *bo = tensor(m, "layers.0.ffn.1.down.bias");
+    double x[D], u[M], k[D];
+    for (int i = 0; i < T; i++) {
+        plain_norm(nw, nb, y[i], x);
+        plain_affine(M, D, W, b, x, u);
+        for (int c = 0; c < M; c++)
+            u[c] = model_config(m)->act == ACT_GELU ? plain_gelu(u[c]) : fmax(u[c], 0);
+        plain_affine(D, M, Wo, bo, u, k);
+        for (int c = 0; c < D; c++) y[i][c] += k[c];
+    }
+    double *list[] = {nw, nb, W, b, Wo, bo};
+    for (int i = 0; i < 6; i++) memory_free(list[i]);
+}
+
+static double plain_position(int i, int c)
+{
+    int half = D / 2;
+    double angle = i * pow(10000, -(double)(c % half) / (half - 1));
+    return c < half ? sin(angle) : cos(angle);
+}
+
+/* z (N, V) of a batch. */
+static void plain_logits(Model *m, const Batch *b, double *z)
+{
+    double *emb = tensor(m, "embed.weight"), *fw = tensor(m, "final_norm.weight");
+    double *fb = tensor(m, "final_norm.bias"), y[N][D], x[D];
+    double *out = tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
+    for (size_t s = 0; s < b->S; s++) {
+        size_t first = b->start[s];
+        int T = (int)(b->start[s + 1] - first);
+        for (int i = 0; i < T; i++)
+            for (int c = 0; c < D; c++)
+                y[i][c] = sqrt(D) * emb[b->input[first + (size_t)i] * D + c] + plain_position(i, c);
+        plain_add_attention(m, T, y);
+        plain_add_feedforward(m, T, y);
+        for (int i = 0; i < T; i++) {
+            plain_norm(fw, fb, y[i], x);
+            plain_affine(V, D, out, NULL, x, z + (first + (size_t)i) * V);
+        }
+    }
+    memory_free(emb);
+    memory_free(fw);
+    memory_free(fb);
+    memory_free(out);
+}
+
+/* Both readings add products of numbers of order 1 to 10 in chains of some 200 operations: error
+ * 200 eps times a magnitude of 50, twice for the second reading's own. */
+static double rounding(const Backend *b)
+{
+    return 2e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
+}
+
+static void agrees_with_plain_loops(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; backend_name(i); i++)
+        for (int v = 0; v < 4; v++) {
+            ModelConfig c = tiny_config();
+            c.untied = v & 1;
+            c.act = v & 2 ? ACT_RELU : ACT_GELU;
+            Model *m = shaken(backend_name(i), c, tiny_residual(), 0);
+            double *z = logits(m, &b), plain[N * V];
+            plain_logits(m, &b, plain);
+            assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
+            set_tensor(m, "layers.0.attn.1.out.bias", 0.5); /* the comparison sees one tensor */
+            plain_logits(m, &b, plain);
+            assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
+            memory_free(z);
+            model_free(m);
+        }
+}
+
+/* nll and mean against the logits of the same model. */
+static void loss_is_of_the_logits(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    double nll[N], mean, sum = 0, *z = logits(m, &b);
+    assert_int_equal(model_forward(m, &b, 0, 0, nll, &mean), 0);
+    for (int i = 0; i < N; i++) {
+        double total = 0;
+        for (int v = 0; v < V; v++) total += exp(z[i * V + v]);
+        double want = log(total) - z[i * V + b.target[i]];
+        assert_true(fabs(nll[i] - want) <= 1e-13 * (1 + fabs(want)));
+        sum += nll[i];
+    }
+    assert_true(fabs(mean - sum / N) <= 1e-14 * mean);
+    memory_free(z);
+    model_free(m);
+}
+
+/* ---- identities ---------------------------------------------------------------------------------- */
+
+/* A later token or another sequence leaves a row's logits as they are, bit for bit. */
+static void later_tokens_change_nothing_earlier(void **state)
+{
+    (void)state;
+    enum { ROW = 9 }; /* the fourth of the third sequence */
+    for (size_t i = 0; backend_name(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Batch b = tiny_batch();
+            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            int32_t changed[N];
+            memcpy(changed, b.input, sizeof changed);
+            changed[ROW] = 8;
+            double *z = logits(m, &b);
+            b.input = changed;
+            double *w = logits(m, &b);
+            assert_memory_equal(z, w, ROW * V * sizeof *z);
+            for (int r = ROW; r < N; r++) assert_true(distance(z + r * V, w + r * V, V) > 1e-4);
+            memory_free(z);
+            memory_free(w);
+            model_free(m);
+        }
+}
+
+static void packed_sequences_do_not_mix(void **state)
+{
+    (void)state;
+    for (size_t i = 0; backend_name(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Batch b = tiny_batch();
+            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            double *z = logits(m, &b);
+            for (size_t s = 0; s < b.S; s++) {
+                size_t at = b.start[s], n = b.start[s + 1] - at, start[] = {0, n};
+                Batch one = {n, 1, n, b.input + at, b.target + at, b.position + at, start};
+                double *w = logits(m, &one);
+                assert_true(distance(z + at * V, w, n * V) <= rounding(model_backend(m)));
+                memory_free(w);
+            }
+            memory_free(z);
+            model_free(m);
+        }
+}
+
+/* Without training registers share memory and EVALs one workspace: the numbers stay. */
+static void memory_is_shared_without_harm(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; backend_name(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            double *z = logits(m, &b), *w = logits(r, &b), mean;
+            assert_memory_equal(z, w, N * V * sizeof *z);
+            assert_true(2 * model_bytes(r) < model_bytes(m));
+            assert_int_equal(model_gradient(r, &b, 1, &mean), ERR_MISUSE);
+            AdamConfig a = {0};
+            assert_int_equal(model_adam(r, &a, 1, NULL), ERR_MISUSE);
+            memory_free(z);
+            memory_free(w);
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* Sublayers of zero weights: r0 + 0 is r0, bit for bit. */
+static void zero_sublayers_are_the_identity(void **state)
+{
+    (void)state;
+    static const char *const zero[] = {"layers.0.attn.1.out.weight", "layers.0.attn.1.out.bias",
+                                       "layers.0.ffn.1.down.weight", "layers.0.ffn.1.down.bias"};
+    double x[N * D], y[N * D];
+    for (int i = 0; i < N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
+    for (size_t i = 0; backend_name(i); i++) {
+        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 0);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        assert_memory_not_equal(x, y, sizeof x);
+        for (int k = 0; k < 4; k++) set_tensor(m, zero[k], 0);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        assert_memory_equal(x, y, sizeof x);
+        model_free(m);
+    }
+}
+
+/* The residual plan by hand, a sublayer at a time. */
+static void sublayers_make_the_plan(void **state)
+{
+    (void)state;
+    double x[N * D], y[N * D], k[N * D];
+    for (size_t i = 0; backend_name(i); i++) {
+        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 1);
+        for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        for (int slot = 0; slot < 2; slot++) {
+            assert_int_equal(model_sublayer(m, slot, N, x, k), 0);
+            for (int j = 0; j < N * D; j++) x[j] += k[j];
+        }
+        assert_true(distance(x, y, N * D) <= rounding(model_backend(m)));
+        assert_int_equal(model_sublayer(m, 2, N, x, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, k), ERR_MISUSE);
+        model_free(m);
+    }
+}
+
+/* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. */
+static void equal_draws_share_their_masks(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; backend_name(i); i++) {
+        double same[N], fresh[N], off[N], bare[N];
+        Model *m = shaken(backend_name(i), tiny_config(), tiny_identity(0), 1);
+        assert_int_equal(model_forward(m, &b, 1, 7, same, NULL), 0);
+        assert_int_equal(model_forward(m, &b, 0, 7, off, NULL), 0);
+        set_tensor(m, "layers.0.ffn.1.down.weight", 0);
+        set_tensor(m, "layers.0.ffn.1.down.bias", 0);
+        assert_int_equal(model_forward(m, &b, 1, 7, bare, NULL), 0);
+        model_free(m);
+        m = shaken(backend_name(i), tiny_config(), tiny_identity(1), 1);
+        assert_int_equal(model_forward(m, &b, 1, 7, fresh, NULL), 0);
+        assert_memory_equal(same, bare, sizeof same);
+        assert_memory_not_equal(fresh, bare, sizeof same);
+        assert_int_equal(model_forward(m, &b, 0, 7, fresh, NULL), 0);
+        assert_memory_equal(fresh, off, sizeof off); /* dropout off: draws do not matter */
+        assert_memory_not_equal(same, off, sizeof off);
+        model_free(m);
+    }
+}
+
+/* Gradients are a function of (parameters, batch, step): not of what the buffers held before. */
+static void gradients_repeat_bit_for_bit(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch(), first = b;
+    first.N = 5, first.S = 1;
+    for (size_t i = 0; backend_name(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(backend_name(i), tiny_config(), p->build(), 1);
+            size_t bytes = model_size(m) * model_backend(m)->size;
+            double mean[4];
+            assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
+            assert_int_equal(model_gradient(m, &first, 3, &mean[1]), 0);
+            assert_int_equal(model_gradient(r, &first, 3, &mean[2]), 0);
+            assert_memory_equal(model_grad(m), model_grad(r), bytes);
+            assert_memory_equal(&mean[1], &mean[2], sizeof *mean);
+            assert_int_equal(model_gradient(r, &first, 4, &mean[3]), 0); /* other masks */
+            assert_memory_not_equal(model_grad(m), model_grad(r), bytes);
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* Single against double precision on equal parameters; error by parts of the gradient's norm. The
+ * networks amplify rounding by some hundreds (f64's own differences: test_gradient.c). */
+static void precisions_agree(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        Model *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
+        Model *r = model("cpu-f64", tiny_config(), p->build(), 1);
+        size_t n = model_size(m);
+        double *x = tiny_get(m, model_data(m), 0, n), mean[2], norm = 0, error = 0;
+        model_backend(r)->put(model_data(r), x, n);
+        assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
+        assert_int_equal(model_gradient(r, &b, 2, &mean[1]), 0);
+        double *g = tiny_get(m, model_grad(m), 0, n), *h = tiny_get(r, model_grad(r), 0, n);
+        for (size_t i = 0; i < n; i++) {
+            norm += h[i] * h[i];
+            error += (g[i] - h[i]) * (g[i] - h[i]);
+        }
+        assert_true(fabs(mean[0] - mean[1]) <= 1e3 * 0x1p-24 * mean[1]);
+        assert_true(sqrt(error / norm) <= 1e3 * 0x1p-24);
+        assert_true(error > 0);
+        memory_free(x);
+        memory_free(g);
+        memory_free(h);
+        model_free(m);
+        model_free(r);
+    }
+}
+
+/* ---- parameters ----------------------------------------------------------------------------------- */
+
+static void tensors_are_named_and_shaped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t rows, cols;
+    } want[] = {{"embed.weight", V, D},
+                {"final_norm.weight", D, 0},
+                {"final_norm.bias", D, 0},
+                {"output.weight", V, D},
+                {"layers.0.attn.1.norm.weight", D, 0},
+                {"layers.0.attn.1.norm.bias", D, 0},
+                {"layers.0.attn.1.qkv.weight", 3 * D, D},
+                {"layers.0.attn.1.qkv.bias", 3 * D, 0},
+                {"layers.0.attn.1.out.weight", D, D},
+                {"layers.0.attn.1.out.bias", D, 0},
+                {"layers.0.attn.1.relative.weight", 5, E},
+                {"layers.0.ffn.2.up.weight", M, D},
+                {"layers.0.ffn.2.up.bias", M, 0},
+                {"layers.0.ffn.2.down.weight", D, M},
+                {"layers.0.ffn.2.down.bias", D, 0},
+                {"layers.0.scheme.a", 2, 0},
+                {"layers.0.scheme.u.weight", 1, 2 * D},
+                {"layers.0.scheme.u.bias", 1, 0}};
+    ModelConfig c = tiny_config();
+    c.untied = 1;
+    Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const Param *p = param(m, want[i].name);
+        assert_int_equal(p->rows, want[i].rows);
+        assert_int_equal(p->cols, want[i].cols);
+        assert_int_equal(p->size, want[i].rows * (want[i].cols ? want[i].cols : 1));
+    }
+    const Param *list;
+    size_t count = model_params(m, &list), at = 0;
+    for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
+    assert_int_equal(at, model_size(m));
+    assert_int_equal(count, 4 + 7 + 6 + 6 + 1 + 4);
+    model_free(m);
+}
+
+static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
+{
+    const Param *p = param(m, name);
+    double *x = tensor(m, name), sum = 0, sum2 = 0;
+    *most = 0;
+    for (size_t i = 0; i < p->size; i++) {
+        sum += x[i];
+        sum2 += x[i] * x[i];
+        *most = fmax(*most, fabs(x[i]));
+    }
+    *mean = sum / (double)p->size;
+    *deviation = sqrt(sum2 / (double)p->size);
+    memory_free(x);
+}
+
+/* 64,000 and 12,288 numbers: a standard error of the deviation below 1 %, of the mean 0.01. */
+static void starting_values_are_as_promised(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.width = 64, c.vocab = 1000, c.heads = 4;
+    Model *m = model("cpu-f32", c, tiny_residual(), 0);
+    double mean, deviation, most, limit = sqrt(6 / (4.0 * 64));
+    moments_of(m, "embed.weight", &mean, &deviation, &most);
+    assert_true(fabs(mean) <= 0.02 / 8 && fabs(deviation * 8 - 1) <= 0.03 && most * 8 > 3);
+    moments_of(m, "layers.0.attn.1.qkv.weight", &mean, &deviation, &most);
+    assert_true(fabs(mean) <= 0.05 * limit && fabs(deviation / limit * sqrt(3) - 1) <= 0.03);
+    assert_true(most <= limit && most > 0.99 * limit);
+    moments_of(m, "layers.0.attn.1.qkv.bias", &mean, &deviation, &most);
+    assert_true(most == 0);
+    moments_of(m, "final_norm.weight", &mean, &deviation, &most);
+    assert_true(mean == 1 && most == 1);
+    model_free(m);
+}
+
+/* Two networks with a tensor of one name and shape start with equal values in it. */
+static void common_tensors_start_equal(void **state)
+{
+    (void)state;
+    Model *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
+    Model *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
+    ModelConfig c = tiny_config();
+    c.seed++;
+    Model *other = model("cpu-f64", c, tiny_residual(), 0);
+    double *x = tensor(m, "layers.0.ffn.1.up.weight"), *y = tensor(r, "layers.0.ffn.1.up.weight");
+    double *z = tensor(other, "layers.0.ffn.1.up.weight"), *a = tensor(r, "layers.0.scheme.a");
+    assert_memory_equal(x, y, M * D * sizeof *x);
+    assert_memory_not_equal(x, z, M * D * sizeof *x);
+    assert_true(a[0] == 0.7 && a[1] == 0.7);
+    double *list[] = {x, y, z, a};
+    for (int i = 0; i < 4; i++) memory_free(list[i]);
+    model_free(m);
+    model_free(r);
+    model_free(other);
+}
+
+/* ---- refusals and failures ----------------------------------------------------------------------- */
+
+#define SPOILS(X)                      \
+    X(c->heads = 3)                    \
+    X(c->heads = 0)                    \
+    X((c->width = 9, c->heads = 3))    \
+    X(c->width = 0)                    \
+    X(c->vocab = 0)                    \
+    X(c->vocab = SIZE_MAX / 4)         \
+    X(c->max_tokens = 0)               \
+    X(c->max_length = 0)               \
+    X(c->clip = SIZE_MAX)              \
+    X(c->dropout = 1)                  \
+    X(c->dropout = -0.1)               \
+    X(c->dropout = NAN)                \
+    X(c->act = ACT_TANH)               \
+    X(p->slot[1].inner = SIZE_MAX / 4) \
+    X(p->instr[0].draw = 1 << 30)
+
+static void spoil(ModelConfig *c, Plan *p, int which)
+{
+    int i = 0;
+#define X(change) \
+    if (i++ == which) change;
+    SPOILS(X)
+#undef X
+}
+
+static void bad_shapes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+#define X(change) #change,
+        SPOILS(X)
+#undef X
+    };
+    size_t live = memory_live();
+    Model *m;
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
+        ModelConfig c = tiny_config();
+        Plan *p = tiny_residual();
+        spoil(&c, p, i);
+        if (model_new(&c, p, backend("cpu-f32"), 1, &m) != ERR_INPUT) fail_msg("%s", words[i]);
+        assert_true(strlen(error_text()) > 0);
+    }
+    ModelConfig c = tiny_config();
+    Plan *p = tiny_residual();
+    p->output = 99;
+    assert_int_equal(model_new(&c, p, backend("cpu-f32"), 1, &m), ERR_MISUSE);
+    assert_int_equal(memory_live(), live);
+}
+
+static void bad_batches_are_refused(void **state)
+{
+    (void)state;
+    Model *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
+    Batch b = tiny_batch();
+    int32_t bad[N] = {0, 0, V};
+    double mean;
+    b.longest = 8;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    b = tiny_batch();
+    b.N = TINY_ROWS + 4;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    b = tiny_batch();
+    b.target = bad;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    model_free(m);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    size_t live = memory_live(), tries = 0;
+    for (int code = ERR_MEMORY; code; tries++) {
+        Model *m;
+        Plan *p = tiny_plans[2].build();
+        assert_true(tries < 200);
+        memory_fail_at(tries + 1);
+        code = model_new(&c, p, backend("cpu-f32"), 1, &m);
+        memory_fail_at(0);
+        if (code)
+            assert_int_equal(code, ERR_MEMORY);
+        else
+            model_free(m);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(tries > 20);
+}
+
+static void values_that_are_not_finite_are_told(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; backend_name(i); i++) {
+        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 1);
+        AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 0};
+        double mean, norm, *before, *after;
+        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+        model_backend(m)->fill(model_grad(m), NAN, 1);
+        before = tiny_get(m, model_data(m), 0, model_size(m));
+        assert_int_equal(model_adam(m, &a, 1, &norm), ERR_NUMERIC);
+        after = tiny_get(m, model_data(m), 0, model_size(m));
+        assert_memory_equal(before, after, model_size(m) * sizeof *before);
+        set_tensor(m, "layers.0.ffn.1.up.bias", NAN);
+        assert_int_equal(model_gradient(m, &b, 1, &mean), ERR_NUMERIC);
+        memory_free(before);
+        memory_free(after);
+        model_free(m);
+    }
+}
+
+/* After one step from zero moments m = (1 - beta1) g min(1, clip / |g|). */
+static void clipping_scales_the_gradient(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (int clipped = 0; clipped < 2; clipped++) {
+        Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
+        size_t n = model_size(m);
+        double mean, norm, sum = 0;
+        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+        double *g = tiny_get(m, model_grad(m), 0, n);
+        for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
+        AdamConfig a = {0.1, 0.9, 0.99, 1e-8, sqrt(sum) * (clipped ? 0.25 : 2)};
+        assert_int_equal(model_adam(m, &a, 1, &norm), 0);
+        assert_true(fabs(norm - sqrt(sum)) <= 1e-13 * norm);
+        double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;
+        for (size_t i = 0; i < n; i++) g[i] *= 0.1 * scale;
+        assert_true(distance(g, moment, n) <= 1e-13 * norm);
+        memory_free(g);
+        memory_free(moment);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_plain_loops),
+        cmocka_unit_test(loss_is_of_the_logits),
+        cmocka_unit_test(later_tokens_change_nothing_earlier),
+        cmocka_unit_test(packed_sequences_do_not_mix),
+        cmocka_unit_test(memory_is_shared_without_harm),
+        cmocka_unit_test(zero_sublayers_are_the_identity),
+        cmocka_unit_test(sublayers_make_the_plan),
+        cmocka_unit_test(equal_draws_share_their_masks),
+        cmocka_unit_test(gradients_repeat_bit_for_bit),
+        cmocka_unit_test(precisions_agree),
+        cmocka_unit_test(tensors_are_named_and_shaped),
+        cmocka_unit_test(starting_values_are_as_promised),
+        cmocka_unit_test(common_tensors_start_equal),
+        cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(bad_batches_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(values_that_are_not_finite_are_told),
+        cmocka_unit_test(clipping_scales_the_gradient),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

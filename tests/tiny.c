@@ -1,0 +1,162 @@
+/* tiny.c: see tiny.h. */
+#include "tests/tiny.h"
+
+#include "kernels/memory.h"
+#include "kernels/random.h"
+
+#define LIN(p, ...) \
+    plan_lin(p, sizeof((PlanTerm[]){__VA_ARGS__}) / sizeof(PlanTerm), (PlanTerm[]){__VA_ARGS__})
+
+static PlanTerm term(double c, int x)
+{
+    return (PlanTerm){.c = c, .x = x};
+}
+
+/* The term t times element e of scalar a; times gate g. */
+static PlanTerm scaled(PlanTerm t, int a, size_t e)
+{
+    t.factor[t.factors++] = (PlanFactor){FACTOR_SCALAR, a, e};
+    return t;
+}
+
+static PlanTerm gated(PlanTerm t, int g)
+{
+    t.factor[t.factors++] = (PlanFactor){FACTOR_GATE, g, 0};
+    return t;
+}
+
+static int attn(Plan *p, int layer, int set)
+{
+    return plan_slot(p, (PlanSlot){SLOT_ATTENTION, layer, set, 0});
+}
+
+static int ffn(Plan *p, int layer, int set)
+{
+    return plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, layer, set, TINY_INNER});
+}
+
+/* y + k of a slot. */
+static int skip(Plan *p, int slot, int y, int draw)
+{
+    int k = plan_eval(p, slot, y, draw);
+    return LIN(p, term(1, y), term(1, k));
+}
+
+Plan *tiny_identity(int draw)
+{
+    Plan *p = plan_new(1);
+    int g = ffn(p, 0, 1);
+    int k1 = plan_eval(p, g, 0, 0), k2 = plan_eval(p, g, 0, draw);
+    p->output = LIN(p, term(1, k1), term(-1, k2), term(1, 0));
+    return p;
+}
+
+Plan *tiny_residual(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    p->output = skip(p, g, skip(p, f, 0, 0), 1);
+    return p;
+}
+
+/* Heun's method over H = F + G: two evaluations of either slot. */
+static Plan *shared(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int f1 = plan_eval(p, f, 0, 0), g1 = plan_eval(p, g, 0, 1);
+    int x = LIN(p, term(1, 0), term(1, f1), term(1, g1));
+    int f2 = plan_eval(p, f, x, 0), g2 = plan_eval(p, g, x, 2);
+    p->output = LIN(p, term(1, 0), term(0.5, f1), term(0.5, g1), term(0.5, f2), term(0.5, g2));
+    return p;
+}
+
+/* Learned scalars and gates, alone and multiplied; a gate of one register read twice. */
+static Plan *learned(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1), g2 = ffn(p, 0, 2);
+    int a = plan_scalar(p, 0, "a", 2, 0.7);
+    int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1);
+    int u = plan_gate(p, 0, "u", ACT_SIGMOID, 2, (int[]){k1, k2});
+    int v = plan_gate(p, 0, "v", ACT_TANH, 2, (int[]){0, 0});
+    int x = LIN(p, scaled(term(1, 0), a, 0), gated(scaled(term(-0.5, k1), a, 1), u),
+                gated(term(2, k2), v));
+    int k3 = plan_eval(p, g2, x, 2);
+    p->output = LIN(p, term(1, x), term(1, k3), scaled(gated(gated(term(0.3, 0), u), v), a, 0),
+                    scaled(scaled(term(-0.3, k1), a, 1), a, 1));
+    return p;
+}
+
+/* Four layers that read states and slopes of layers before, a register nobody reads, one read twice
+ * in a line, and a line of no terms. */
+static Plan *history(void)
+{
+    Plan *p = plan_new(4);
+    int y[5] = {0}, k[4];
+    for (int l = 0; l < 4; l++) {
+        int slot = l % 2 ? ffn(p, l, 1) : attn(p, l, 1);
+        k[l] = plan_eval(p, slot, y[l], l);
+        y[l + 1] = l == 0 ? LIN(p, term(1, y[0]), term(1, k[0]))
+                          : LIN(p, term(0.5, y[l]), term(0.5, y[l - 1]), term(1.5, k[l]),
+                                term(-0.5, k[l - 1]), term(0.25, k[l]));
+    }
+    LIN(p, term(1, y[2]), term(1, k[3]));
+    int nothing = plan_lin(p, 0, NULL);
+    p->output = LIN(p, term(1, y[4]), term(0.1, k[0]), term(1, nothing));
+    return p;
+}
+
+/* A sublayer of a sublayer: registers written by EVAL are read by EVAL. */
+static Plan *nested(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1), k3 = plan_eval(p, f, k2, 2);
+    p->output = LIN(p, term(1, k3), term(1, k2), term(1, 0));
+    return p;
+}
+
+const TinyPlan tiny_plans[] = {{"residual", tiny_residual}, {"shared", shared},
+                               {"learned", learned},        {"history", history},
+                               {"nested", nested},          {NULL, NULL}};
+
+ModelConfig tiny_config(void)
+{
+    return (ModelConfig){.vocab = TINY_VOCAB,
+                         .width = TINY_WIDTH,
+                         .heads = TINY_HEADS,
+                         .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
+                         .clip = 2,
+                         .act = ACT_GELU,
+                         .dropout = 0.2,
+                         .max_tokens = TINY_ROWS + 3,
+                         .max_length = 7,
+                         .seed = 11};
+}
+
+Batch tiny_batch(void)
+{
+    static size_t start[] = {0, 5, 6, TINY_ROWS};
+    static int32_t input[TINY_ROWS] = {0, 3, 3, 9, 1, 0, 0, 10, 4, 5, 6, 3, 2};
+    static int32_t target[TINY_ROWS] = {3, 3, 9, 1, 0, 7, 10, 4, 5, 6, 3, 2, 8};
+    static int32_t position[TINY_ROWS] = {0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4, 5, 6};
+    return (Batch){TINY_ROWS, 3, 7, input, target, position, start};
+}
+
+double *tiny_get(const Model *m, const void *x, size_t at, size_t n)
+{
+    const Backend *b = model_backend(m);
+    double *host = memory_new(n, sizeof *host);
+    if (host) b->get(host, backend_at(b, x, at), n);
+    return host;
+}
+
+void tiny_shake(Model *m, uint64_t seed)
+{
+    size_t n = model_size(m);
+    double *x = tiny_get(m, model_data(m), 0, n);
+    for (size_t i = 0; x && i < n; i++) x[i] += 0.3 * random_normal(seed, 1, i);
+    if (x) model_backend(m)->put(model_data(m), x, n);
+    memory_free(x);
+}

@@ -1,0 +1,34 @@
+/* tiny.h: small networks and batches for the tests of nn/: every instruction of a plan, every way to
+ * share, old registers, learned factors. */
+#ifndef TROTTER_TESTS_TINY_H
+#define TROTTER_TESTS_TINY_H
+
+#include "nn/nn.h"
+
+enum { TINY_WIDTH = 8, TINY_HEADS = 2, TINY_INNER = 12, TINY_VOCAB = 11, TINY_ROWS = 13 };
+
+typedef struct {
+    const char *name;
+    Plan *(*build)(void);
+} TinyPlan;
+
+/* Plans that every test loops over; NULL name at the end. */
+extern const TinyPlan tiny_plans[];
+
+Plan *tiny_identity(
+    int draw);             /* r0 + k1 - k2, both of one slot at r0; k2's draw is `draw`, k1's 0 */
+Plan *tiny_residual(void); /* r0 + F(r0), then + G */
+
+/* Sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
+ModelConfig tiny_config(void);
+
+/* 13 rows, packed as 5 + 1 + 7. The arrays are static. */
+Batch tiny_batch(void);
+
+/* Adds 0.3 N(0, 1) to every parameter, so that none is at a special value. */
+void tiny_shake(Model *m, uint64_t seed);
+
+/* n numbers of a device buffer, from element `at`, as host doubles; caller frees (memory_free). */
+double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
+
+#endif
