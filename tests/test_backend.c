@@ -192,6 +192,27 @@ static void sums_of_squares(void **state)
     backend_threads(before);
 }
 
+/* Memory is zeroed, or refused with words. */
+static void memory_of_a_backend(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *p = b->alloc(33);
+        assert_non_null(p);
+        double *x = fetch(b, p, 33);
+        assert_true(largest(x, 33) == 0);
+        memory_free(x);
+        b->release(p);
+        b->release(NULL);
+        error_set(ERR_INPUT, "%s", "");
+        memory_fail_at(1);
+        assert_null(b->alloc(33));
+        assert_non_null(strstr(error_text(), "out of memory"));
+        assert_null(b->alloc(SIZE_MAX / 2));
+    }
+}
+
 static void nothing_leaks(void **state)
 {
     (void)state;
@@ -201,9 +222,13 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choosing),        cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products), cmocka_unit_test(no_terms_is_zero),
-        cmocka_unit_test(adam_steps),      cmocka_unit_test(sums_of_squares),
+        cmocka_unit_test(choosing),
+        cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products),
+        cmocka_unit_test(no_terms_is_zero),
+        cmocka_unit_test(adam_steps),
+        cmocka_unit_test(sums_of_squares),
+        cmocka_unit_test(memory_of_a_backend),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_backends, NULL);
