@@ -68,16 +68,18 @@ static void on_report(void *arg, const TrainReport *t)
 {
     Run *r = arg;
     char left[32];
+    size_t seed = options_size(r->options, "seed");
     progress_time(t->seconds_left, left);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s: epoch %ld of %ld, step %llu: training loss %.4f, validation perplexity %.2f%s",
-            r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step, t->train_loss,
-            t->valid_ppl, t->best ? "" : " (not the best)");
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s",
+            r->scheme->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
+            t->best ? "" : " (not the best)");
     else
-        progress_show("%s: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
-                      r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step,
-                      (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+        progress_show(
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+            r->scheme->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
     copy_log(r);
 }
 
@@ -156,8 +158,8 @@ static int draw_perplexity(const Run *r, const char *what)
     PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
     TRY(plot_new(r->dir, &frame, &p));
     plot_style(1, style);
-    plot_setting(p, "set yrange [0:*]\nset xrange [0.5:%zu.5]\nset xtics 1 autofreq",
-                 options_size(r->options, "epochs"));
+    plot_setting(p, "set yrange [0:*]");
+    plot_count(p, options_size(r->options, "epochs"));
     plot_item(p, "'log.csv' using 2:5 title 'validation' noenhanced %s", style);
     plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");

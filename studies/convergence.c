@@ -25,7 +25,8 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
         report_size(u->points, s->point[i].steps);
         report_size(u->points, s->point[i].evals);
         report_real(u->points, s->point[i].error, 4);
-        if (!(s->point[i].h >= u->finest)) u->finest = s->point[i].h;
+        if (s->verdict != VERDICT_DIVERGES) u->top = fmax(u->top, s->point[i].error);
+        if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
     }
 }
 
@@ -94,7 +95,7 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
 int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
                     const OrderOptions *options, const Selection *s, ConvergenceStudy *u)
 {
-    *u = (ConvergenceStudy){.options = *options, .count = s->count, .finest = INFINITY};
+    *u = (ConvergenceStudy){.options = *options, .count = s->count};
     TRY(system_new(system ? system : system_default(), particles, dim, seed, &u->system));
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
@@ -121,6 +122,12 @@ size_t convergence_disagree(const ConvergenceStudy *u)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
+/* What diverges leaves the picture, not the others their scale. */
+static void set_top(const ConvergenceStudy *u, Plot *p)
+{
+    if (u->top > 0 && isfinite(u->top)) plot_setting(p, "set yrange [*:%.3g]", 10 * u->top);
+}
+
 static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     char title[256], y[64], words[32];
@@ -130,10 +137,11 @@ static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char
     PlotFrame frame = {"order", title, "step h", y, PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
+    set_top(u, p);
     for (int k = 1; k <= TREE_MAX; k++) {
         if (!(u->guide[k] > 0)) continue;
         snprintf(words, sizeof words, "slope %d", k);
-        plot_guide(p, 2.5 * u->guide[k], k, u->finest, words);
+        plot_guide(p, 2.5 * u->guide[k], k, u->coarsest, words);
     }
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "order.csv", 1, s->scheme[i]->name, 3, 6, s->scheme[i]->name);
@@ -148,6 +156,7 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
                        PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
+    set_top(u, p);
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "order.csv", 1, s->scheme[i]->name, 5, 6, s->scheme[i]->name);
     return plot_finish(p);

@@ -22,7 +22,8 @@ typedef struct {
     Report *points;             /* scheme,system,h,steps,evals,error */
     Report *summary;            /* scheme,system,expected,measured,low,high,constant,verdict */
     double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
-    double finest;              /* smallest step */
+    double top;                 /* largest error of a scheme that does not diverge */
+    double coarsest;            /* largest step */
 } ConvergenceStudy;
 
 /* Measures every scheme on the system of a name (NULL: the default one); particles, dim: 0 for the

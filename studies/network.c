@@ -11,6 +11,7 @@ static const Option text_options[] = {
      "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
     {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
      0, 1e9},
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
@@ -90,7 +91,7 @@ int network_backend(const Options *o, const Backend **out)
 int network_corpus(const Options *o, Corpus *c)
 {
     return corpus_open(options_text(o, "corpus"), options_size(o, "vocabulary"),
-                       options_size(o, "seed"), c);
+                       options_size(o, "corpus-seed"), c);
 }
 
 static BridgeOptions bridge_options(const Options *o)

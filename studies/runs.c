@@ -178,22 +178,33 @@ int runs_train(const Options *o, const Table *scheme, uint64_t seed, const Corpu
     return code;
 }
 
-int runs_curve(const Table *scheme, uint64_t seed, const char *dir, size_t epochs, double *ppl,
-               double *tokens)
+/* The next field of a CSV line without quotes, as a number; NaN for an empty one. */
+static double next_number(char **line)
+{
+    char *field = strsep(line, ",");
+    return field && *field ? strtod(field, NULL) : NAN;
+}
+
+int runs_log(const Table *scheme, uint64_t seed, const char *dir, RunRow **row, size_t *rows)
 {
     char run[OUTPUT_PATH], path[OUTPUT_PATH], *text;
-    size_t bytes, epoch, n;
+    size_t bytes, lines = 0;
     TRY(run_directory(run, dir, scheme, seed));
     TRY(output_path(path, run, "log.csv"));
     TRY(output_read(path, &text, &bytes));
-    for (size_t e = 0; e < epochs; e++) ppl[e] = tokens[e] = NAN;
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        double x;
-        if (sscanf(line, "%*[^,],%zu,%zu,%*[^,],%lf,", &epoch, &n, &x) != 3) continue;
-        if (epoch < 1 || epoch > epochs) continue;
-        ppl[epoch - 1] = x;
-        tokens[epoch - 1] = (double)n;
+    for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
+    *rows = 0;
+    *row = memory_new(lines, sizeof **row);
+    char *rest = text;
+    strsep(&rest, "\n"); /* the header */
+    for (char *line; *row && rest && *rest && (line = strsep(&rest, "\n"));) {
+        RunRow *r = &(*row)[(*rows)++];
+        r->step = next_number(&line);
+        r->epoch = next_number(&line);
+        r->tokens = next_number(&line);
+        r->train_loss = next_number(&line);
+        r->valid_ppl = next_number(&line);
     }
     memory_free(text);
-    return 0;
+    return *row ? 0 : ERR_MEMORY;
 }
