@@ -73,12 +73,12 @@ $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 define CPU_RULE
-$(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c
+$(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c Makefile
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(2)) -DPRECISION_$(1) -DKERNEL=$(2) -c -o $$@ $$<
 endef

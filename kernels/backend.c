@@ -90,6 +90,7 @@ const char *backend_name(size_t i)
 
 int backend_threads(int n)
 {
-    if (n > 0) omp_set_num_threads(n);
+    enum { MOST = 256 }; /* a mistyped number must not exhaust the system */
+    if (n > 0) omp_set_num_threads(n < MOST ? n : MOST);
     return omp_get_max_threads();
 }

@@ -168,7 +168,8 @@ int stability_limits(const Table *t, double *real, double *imag);
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
 /* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
- * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. */
+ * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
+ * param: a system serves one thread at a time. */
 typedef struct System System;
 struct System {
     const char *name, *title, *source;
@@ -184,8 +185,7 @@ struct System {
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
     double *param;   /* the system's own numbers */
-    void *
-        context; /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
+    void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
@@ -245,12 +245,11 @@ typedef struct {
     int expected;
     size_t points;
     OrderPoint *point; /* (points), coarsest first; owned */
-    double slope, low,
-        high;         /* least squares over the window, 95 % interval widened by what bias and
-                                floor may add (measure.c); NaN without one */
-    double constant;  /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;     /* below this errors are rounding, or the reference's own */
-    int closed_flows; /* 0: some sub-flow came from the reference integrator */
+    double slope;      /* least squares over the window; NaN without one */
+    double low, high;  /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;   /* error ~ constant * h^expected as h -> 0, from the window */
+    double floor;      /* below this errors are rounding, or the reference's own */
+    int closed_flows;  /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 

@@ -62,13 +62,15 @@ static size_t fisher_params(size_t n, size_t d)
     return 3 * n;
 }
 
-/* First column of the circulant exp(h F): kernel_m = 1/n sum_k exp(h lambda_k) cos(2 pi k m / n),
- * lambda_k = -2 D (1 - cos(2 pi k / n)). Davis 1979, "Circulant matrices", section 3.2. */
+/* First column of the circulant exp(h F) - 1: kernel_m = 1/n sum_k (exp(h lambda_k) - 1)
+ * cos(2 pi k m / n), lambda_k = -2 D (1 - cos(2 pi k / n)). Without the 1 its rounding is of size
+ * h eps; with it, the same eps at every step would add up to steps * eps.
+ * Davis 1979, "Circulant matrices", section 3.2. */
 static void heat_kernel(size_t n, double h, const double *cosine, double *kernel)
 {
     memset(kernel, 0, n * sizeof *kernel);
     for (size_t k = 0; k < n; k++) {
-        double e = exp(-2 * diffusion * h * (1 - cosine[k])) / (double)n;
+        double e = expm1(-2 * diffusion * h * (1 - cosine[k])) / (double)n;
         for (size_t m = 0, km = 0; m < n; m++, km = (km + k) % n) kernel[m] += e * cosine[km];
     }
 }
@@ -82,9 +84,9 @@ static void diffuse_flow(const System *s, int set, double t, double h, double *y
     for (size_t c = 0; c < d; c++) {
         for (size_t i = 0; i < n; i++) column[i] = y[i * d + c];
         for (size_t i = 0; i < n; i++) {
-            double u = 0;
-            for (size_t m = 0; m < n; m++) u += kernel[m] * column[i >= m ? i - m : i + n - m];
-            y[i * d + c] = u;
+            double change = 0;
+            for (size_t m = 0; m < n; m++) change += kernel[m] * column[i >= m ? i - m : i + n - m];
+            y[i * d + c] += change;
         }
     }
 }

@@ -12,9 +12,10 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "tests/plain.h"
 #include "tests/tiny.h"
 
-enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, H = TINY_HEADS, E = D / H };
+enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, E = D / TINY_HEADS };
 
 static const Backend *backend(const char *name)
 {
@@ -39,27 +40,9 @@ static Model *shaken(const char *name, ModelConfig c, Plan *plan, int training)
     return m;
 }
 
-static const Param *param(const Model *m, const char *name)
-{
-    const Param *list;
-    size_t n = model_params(m, &list);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return &list[i];
-    fail_msg("no tensor %s", name);
-    return NULL;
-}
-
-static double *tensor(Model *m, const char *name)
-{
-    const Param *p = param(m, name);
-    double *x = tiny_get(m, model_data(m), p->offset, p->size);
-    assert_non_null(x);
-    return x;
-}
-
 static void set_tensor(Model *m, const char *name, double value)
 {
-    const Param *p = param(m, name);
+    const Param *p = tiny_param(m, name);
     const Backend *b = model_backend(m);
     b->fill(backend_at(b, model_data(m), p->offset), value, p->size);
 }
@@ -83,124 +66,7 @@ static double distance(const double *x, const double *y, size_t n)
     return most;
 }
 
-/* ---- a second reading: the residual network in plain loops, double precision ------------------- */
-
-static void plain_norm(const double *w, const double *b, const double *x, double *y)
-{
-    double mean = 0, var = 0;
-    for (int c = 0; c < D; c++) mean += x[c] / D;
-    for (int c = 0; c < D; c++) var += (x[c] - mean) * (x[c] - mean) / D;
-    for (int c = 0; c < D; c++) y[c] = (x[c] - mean) / sqrt(var + 1e-5) * w[c] + b[c];
-}
-
-/* y (rows) = W (rows, cols) x + b */
-static void plain_affine(int rows, int cols, const double *W, const double *b, const double *x,
-                         double *y)
-{
-    for (int r = 0; r < rows; r++) {
-        y[r] = b ? b[r] : 0;
-        for (int c = 0; c < cols; c++) y[r] += W[r * cols + c] * x[c];
-    }
-}
-
-/* out (D) of row i of a sequence of qkv (T, 3D). */
-static void plain_attention(double (*qkv)[3 * D], int i, const double *rel, int clip, double *out)
-{
-    for (int h = 0; h < H; h++) {
-        double a[N], sum = 0;
-        for (int j = 0; j <= i; j++) {
-            double s = 0;
-            int row = clip + (i - j > clip ? -clip : j - i);
-            for (int e = 0; e < E; e++)
-                s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + rel[row * E + e]);
-            sum += a[j] = exp(s / sqrt(E));
-        }
-        for (int e = 0; e < E; e++) {
-            out[h * E + e] = 0;
-            for (int j = 0; j <= i; j++) out[h * E + e] += a[j] / sum * qkv[j][2 * D + h * E + e];
-        }
-    }
-}
-
-/* y (T, D) += Attention(LN(y)) with the tensors of one slot. */
-static void plain_add_attention(Model *m, int T, double (*y)[D])
-{
-    double *nw = tensor(m, "layers.0.attn.1.norm.weight"),
-           *nb = tensor(m, "layers.0.attn.1.norm.bias");
-    double *W = tensor(m, "layers.0.attn.1.qkv.weight"), *b = tensor(m, "layers.0.attn.1.qkv.bias");
-    double *Wo = tensor(m, "layers.0.attn.1.out.weight"),
-           *bo = tensor(m, "layers.0.attn.1.out.bias");
-    double *rel = tensor(m, "layers.0.attn.1.relative.weight");
-    double x[D], a[D], k[D], qkv[N][3 * D];
-    for (int i = 0; i < T; i++) {
-        plain_norm(nw, nb, y[i], x);
-        plain_affine(3 * D, D, W, b, x, qkv[i]);
-    }
-    for (int i = 0; i < T; i++) {
-        plain_attention(qkv, i, rel, (int)model_config(m)->clip, a);
-        plain_affine(D, D, Wo, bo, a, k);
-        for (int c = 0; c < D; c++) y[i][c] += k[c];
-    }
-    double *list[] = {nw, nb, W, b, Wo, bo, rel};
-    for (int i = 0; i < 7; i++) memory_free(list[i]);
-}
-
-static double plain_gelu(double u)
-{
-    return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
-}
-
-static void plain_add_feedforward(Model *m, int T, double (*y)[D])
-{
-    double *nw = tensor(m, "layers.0.ffn.1.norm.weight"),
-           *nb = tensor(m, "layers.0.ffn.1.norm.bias");
-    double *W = tensor(m, "layers.0.ffn.1.up.weight"), *b = tensor(m, "layers.0.ffn.1.up.bias");
-    double *Wo = tensor(m, "layers.0.ffn.1.down.weight"),
-           *bo = tensor(m, "layers.0.ffn.1.down.bias");
-    double x[D], u[M], k[D];
-    for (int i = 0; i < T; i++) {
-        plain_norm(nw, nb, y[i], x);
-        plain_affine(M, D, W, b, x, u);
-        for (int c = 0; c < M; c++)
-            u[c] = model_config(m)->act == ACT_GELU ? plain_gelu(u[c]) : fmax(u[c], 0);
-        plain_affine(D, M, Wo, bo, u, k);
-        for (int c = 0; c < D; c++) y[i][c] += k[c];
-    }
-    double *list[] = {nw, nb, W, b, Wo, bo};
-    for (int i = 0; i < 6; i++) memory_free(list[i]);
-}
-
-static double plain_position(int i, int c)
-{
-    int half = D / 2;
-    double angle = i * pow(10000, -(double)(c % half) / (half - 1));
-    return c < half ? sin(angle) : cos(angle);
-}
-
-/* z (N, V) of a batch. */
-static void plain_logits(Model *m, const Batch *b, double *z)
-{
-    double *emb = tensor(m, "embed.weight"), *fw = tensor(m, "final_norm.weight");
-    double *fb = tensor(m, "final_norm.bias"), y[N][D], x[D];
-    double *out = tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
-    for (size_t s = 0; s < b->S; s++) {
-        size_t first = b->start[s];
-        int T = (int)(b->start[s + 1] - first);
-        for (int i = 0; i < T; i++)
-            for (int c = 0; c < D; c++)
-                y[i][c] = sqrt(D) * emb[b->input[first + (size_t)i] * D + c] + plain_position(i, c);
-        plain_add_attention(m, T, y);
-        plain_add_feedforward(m, T, y);
-        for (int i = 0; i < T; i++) {
-            plain_norm(fw, fb, y[i], x);
-            plain_affine(V, D, out, NULL, x, z + (first + (size_t)i) * V);
-        }
-    }
-    memory_free(emb);
-    memory_free(fw);
-    memory_free(fb);
-    memory_free(out);
-}
+/* ---- a second reading ----------------------------------------------------------------------------- */
 
 /* Both readings add products of numbers of order 1 to 10 in chains of some 200 operations: error
  * 200 eps times a magnitude of 50, twice for the second reading's own. */
@@ -474,7 +340,8 @@ static void tensors_are_named_and_shaped(void **state)
     c.untied = 1;
     Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const Param *p = param(m, want[i].name);
+        const Param *p = tiny_param(m, want[i].name);
+        if (!p) fail_msg("no tensor %s", want[i].name);
         assert_int_equal(p->rows, want[i].rows);
         assert_int_equal(p->cols, want[i].cols);
         assert_int_equal(p->size, want[i].rows * (want[i].cols ? want[i].cols : 1));
@@ -489,8 +356,8 @@ static void tensors_are_named_and_shaped(void **state)
 
 static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
 {
-    const Param *p = param(m, name);
-    double *x = tensor(m, name), sum = 0, sum2 = 0;
+    const Param *p = tiny_param(m, name);
+    double *x = tiny_tensor(m, name), sum = 0, sum2 = 0;
     *most = 0;
     for (size_t i = 0; i < p->size; i++) {
         sum += x[i];
@@ -531,8 +398,10 @@ static void common_tensors_start_equal(void **state)
     ModelConfig c = tiny_config();
     c.seed++;
     Model *other = model("cpu-f64", c, tiny_residual(), 0);
-    double *x = tensor(m, "layers.0.ffn.1.up.weight"), *y = tensor(r, "layers.0.ffn.1.up.weight");
-    double *z = tensor(other, "layers.0.ffn.1.up.weight"), *a = tensor(r, "layers.0.scheme.a");
+    double *x = tiny_tensor(m, "layers.0.ffn.1.up.weight"),
+           *y = tiny_tensor(r, "layers.0.ffn.1.up.weight");
+    double *z = tiny_tensor(other, "layers.0.ffn.1.up.weight"),
+           *a = tiny_tensor(r, "layers.0.scheme.a");
     assert_memory_equal(x, y, M * D * sizeof *x);
     assert_memory_not_equal(x, z, M * D * sizeof *x);
     assert_true(a[0] == 0.7 && a[1] == 0.7);

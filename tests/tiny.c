@@ -1,6 +1,8 @@
 /* tiny.c: see tiny.h. */
 #include "tests/tiny.h"
 
+#include <string.h>
+
 #include "kernels/memory.h"
 #include "kernels/random.h"
 
@@ -150,6 +152,21 @@ double *tiny_get(const Model *m, const void *x, size_t at, size_t n)
     double *host = memory_new(n, sizeof *host);
     if (host) b->get(host, backend_at(b, x, at), n);
     return host;
+}
+
+const Param *tiny_param(const Model *m, const char *name)
+{
+    const Param *list;
+    size_t n = model_params(m, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+double *tiny_tensor(Model *m, const char *name)
+{
+    const Param *p = tiny_param(m, name);
+    return p ? tiny_get(m, model_data(m), p->offset, p->size) : NULL;
 }
 
 void tiny_shake(Model *m, uint64_t seed)

@@ -32,4 +32,8 @@ void tiny_shake(Model *m, uint64_t seed);
 /* n numbers of a device buffer, from element `at`, as host doubles; caller frees (memory_free). */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 
+/* A tensor by its name, and its values as tiny_get gives them; NULL: there is none. */
+const Param *tiny_param(const Model *m, const char *name);
+double *tiny_tensor(Model *m, const char *name);
+
 #endif
