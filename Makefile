@@ -84,6 +84,9 @@ $(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(ISA),$(eval $(call CPU_RULE,f32,$(i)))$(eval $(call CPU_RULE,f64,$(i))))
 
+# Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
+$(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)

@@ -42,6 +42,7 @@ static inline double simd_exp(double x)
     x = x > 709 ? 709 : x;
     double t = x * 1.44269504088896340736 + 0x1.8p52, n = t - 0x1.8p52;
     double r = x - n * 0x1.62e42fefa0000p-1 - n * 0x1.cf79abc9e3b3ap-40, p = c[0], power;
+#pragma GCC unroll 16 /* before the vectoriser, which takes no inner loop */
     for (int k = 1; k < 14; k++) p = p * r + c[k];
     uint64_t bits;
     memcpy(&bits, &t, sizeof bits);

@@ -17,56 +17,58 @@
 #include "kernels/random.h"
 #include "ode/simd.h"
 
-static inline void kepler_force(const double *q, double *f)
+/* Inlined with their loops into the clones below. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void kepler_force(double x, double y, double *fx, double *fy)
 {
-    double r2 = q[0] * q[0] + q[1] * q[1], r3 = r2 * sqrt(r2);
-    f[0] = -q[0] / r3;
-    f[1] = -q[1] / r3;
+    double r2 = x * x + y * y, r3 = r2 * sqrt(r2);
+    *fx = -x / r3;
+    *fy = -y / r3;
 }
 
-static inline void henon_force(const double *q, double *f)
+INLINE void henon_force(double x, double y, double *fx, double *fy)
 {
-    f[0] = -q[0] - 2 * q[0] * q[1];
-    f[1] = -q[1] - q[0] * q[0] + q[1] * q[1];
+    *fx = -x - 2 * x * y;
+    *fy = -y - x * x + y * y;
 }
 
-typedef void Force(const double *q, double *f);
+typedef void Force(double x, double y, double *fx, double *fy);
 
-/* Inlined with their force into the clones below. */
-static inline void kick(size_t n, Force *force, const double *y, double *dy)
+INLINE void kick(size_t n, Force *force, const double *y, double *dy)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        double f[2];
-        force(y + 4 * i, f);
+        double fx, fy;
+        force(y[4 * i], y[4 * i + 1], &fx, &fy);
         dy[4 * i] = dy[4 * i + 1] = 0;
-        dy[4 * i + 2] = f[0];
-        dy[4 * i + 3] = f[1];
+        dy[4 * i + 2] = fx;
+        dy[4 * i + 3] = fy;
     }
 }
 
-static inline void kick_flow(size_t n, Force *force, double h, double *y)
+INLINE void kick_flow(size_t n, Force *force, double h, double *y)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        double f[2];
-        force(y + 4 * i, f);
-        y[4 * i + 2] += h * f[0];
-        y[4 * i + 3] += h * f[1];
+        double fx, fy;
+        force(y[4 * i], y[4 * i + 1], &fx, &fy);
+        y[4 * i + 2] += h * fx;
+        y[4 * i + 3] += h * fy;
     }
 }
 
 /* F + G. */
-static inline void both(size_t n, Force *force, const double *y, double *dy)
+INLINE void both(size_t n, Force *force, const double *y, double *dy)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        double f[2];
-        force(y + 4 * i, f);
+        double fx, fy;
+        force(y[4 * i], y[4 * i + 1], &fx, &fy);
         dy[4 * i] = y[4 * i + 2];
         dy[4 * i + 1] = y[4 * i + 3];
-        dy[4 * i + 2] = f[0];
-        dy[4 * i + 3] = f[1];
+        dy[4 * i + 2] = fx;
+        dy[4 * i + 3] = fy;
     }
 }
 
