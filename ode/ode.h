@@ -3,7 +3,9 @@
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
  *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
- *   theory.c   exact order, error terms      stability.c  root condition, limits
+ *   theory.c   exact order, error terms      stability.c  root condition, amplification
+ *   bracket.c  splittings as Lie series      limit.c    stability limits
+ *   structure.c  symmetry, symplecticity, effective order, error constants
  *   system.c   particle systems              step.c     one stepper for every table
  *   reference.c  reference solutions         measure.c  measured order
  *
@@ -153,16 +155,28 @@ void bracket_free(Brackets *b);
  * (pairs F before G - pairs G before F), weighted. */
 int bracket_area(const Table *t, mpq_t area);
 
-/* ---- stability.c -------------------------------------------------------------------------------- */
+/* ---- stability.c: the test equation y' = (lambda_F + lambda_G) y ---------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 
-/* Largest |amplification factor| for y' = (zF + zG) y, h zF = f, h zG = g (complex as re, im). */
+/* Amplification of a frozen table (borrowed); more than 255 factors: ERR_INPUT. */
+typedef struct Stability Stability;
+int stability_new(const Table *t, Stability **out);
+void stability_free(Stability *s);
+/* Largest |amplification factor| at h lambda_F = f, h lambda_G = g (complex as re, im). */
+double stability_at(Stability *s, const double f[2], const double g[2]);
+/* Multiplications that stability_at takes, roughly. */
+size_t stability_work(const Stability *s);
+
+/* The same for one point. */
 int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus);
 
+/* ---- limit.c ------------------------------------------------------------------------------------ */
+
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
- * lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >= 0, may be inf. */
+ * lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
+ * inf. A scheme that fails the root condition has no interval: 0, 0. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
