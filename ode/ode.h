@@ -155,6 +155,35 @@ void bracket_free(Brackets *b);
  * (pairs F before G - pairs G before F), weighted. */
 int bracket_area(const Table *t, mpq_t area);
 
+/* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
+
+enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
+
+typedef struct {
+    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. One-step
+     * tables: all trees of order 1 .. searched. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
+     * beta_(k-j). */
+    int symmetric;
+    int symmetric_order; /* S(-h) S(h) = identity + O(h^(this+1)); -1 where symmetric or not told */
+    int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
+    int searched;
+    /* Is every step symplectic, F and G being Hamiltonian fields; and for separable Hamiltonians? */
+    int symplectic, symplectic_separable;
+    int effective_order; /* splittings by exact flows, up to `searched`; -1: not told */
+    /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
+     * sigma(1) = sum beta, which global errors go by (Henrici 1962). */
+    int has_constant;
+    mpq_t error_constant[2];
+} Structure;
+
+/* Of a frozen table; searched 1 .. TREE_MAX. Caller: structure_free. */
+int structure_find(const Table *t, int searched, Structure *out);
+void structure_free(Structure *s);
+
+/* The largest p <= most <= LIE_MAX for which some conjugate exp(chi) S exp(-chi) of a splitting by exact
+ * flows has order p (Butcher 1969). Lie-Trotter: 2. */
+int structure_effective_order(const Table *t, int most, int *order);
+
 /* ---- stability.c: the test equation y' = (lambda_F + lambda_G) y ---------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
