@@ -72,21 +72,20 @@ static const Row *amp_row(const Table *t, size_t p)
     return p < t->points ? &t->point[p].row : &t->update;
 }
 
-/* Columns: 0 for y, one for every slope that an argument reads from the past. */
-static void amp_columns(Amplifier *a)
+/* Columns: 0 for y, one for every slope that an argument reads from the past. Returns the degree of P. */
+static size_t amp_columns(const Table *t, int *column, size_t *columns)
 {
-    int deepest = 0;
-    a->columns = 1;
-    for (size_t p = 0; p < a->t->points; p++) {
-        const Row *r = amp_row(a->t, p);
+    int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
+    *columns = 1;
+    for (size_t p = 0; p < t->points; p++) {
+        const Row *r = amp_row(t, p);
         for (size_t i = 0; i < r->terms; i++) {
             if (r->term[i].eval == TABLE_STATE || r->term[i].past == 0) continue;
             if (r->term[i].past > deepest) deepest = r->term[i].past;
-            if (!a->column[r->term[i].eval]) a->column[r->term[i].eval] = (int)a->columns++;
+            if (!column[r->term[i].eval]) column[r->term[i].eval] = (int)(*columns)++;
         }
     }
-    int past = a->t->past_y > a->t->past_k ? a->t->past_y : a->t->past_k;
-    a->degree = (size_t)past + 1 + (a->columns - 1) * (size_t)deepest;
+    return (size_t)past + 1 + (*columns - 1) * (size_t)deepest;
 }
 
 static int amp_arrays(Amplifier *a)
@@ -126,7 +125,7 @@ static int amp_new(Amplifier *a, const Table *t)
 {
     *a = (Amplifier){.t = t};
     if (!(a->column = memory_new(t->evals, sizeof *a->column))) return ERR_MEMORY;
-    amp_columns(a);
+    a->degree = amp_columns(t, a->column, &a->columns);
     int code = a->degree <= AMP_DEGREE
                    ? 0
                    : error_set(ERR_INPUT, "%s: expected at most %d amplification factors, not %zu",

@@ -106,7 +106,8 @@ size_t stability_work(const Stability *s)
 {
     size_t terms = s->t->flows + s->t->update.terms;
     for (size_t p = 0; p < s->t->points; p++) terms += s->t->point[p].row.terms;
-    return s->t->flows ? terms : s->a.samples * (terms + s->a.samples) * s->a.columns;
+    if (s->t->flows) return terms;
+    return s->a.samples * (terms + s->a.samples) * s->a.columns + 10 * s->a.degree * s->a.degree;
 }
 
 double stability_at(Stability *s, const double f[2], const double g[2])

@@ -1,5 +1,6 @@
 /* lattice.c: draws a splitting's path. The coefficient of [F,G] is the area between path and chord,
- * positive where the path runs below, that is where F comes first. */
+ * positive where the path runs below, that is where F comes first. A path that goes back (a negative
+ * fraction) runs over parts of it twice, with either sign; they are shaded grey. */
 #include "studies/lattice.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ typedef struct {
     Report *r;
     Corner end;
     size_t pieces;
+    int goes_back;
     char above[LATTICE_PIECES]; /* is a piece above the chord? */
     char part[32];
 } Lattice;
@@ -78,6 +80,7 @@ static int fill(Lattice *l, const Table *t)
         double step = table_double(t->flow[i].c);
         c[i + 1] = c[i];
         *(t->flow[i].op == OP_F ? &c[i + 1].x : &c[i + 1].y) += step;
+        l->goes_back = l->goes_back || step < 0;
     }
     l->end = c[t->flows];
     for (size_t i = 0; i <= t->flows; i++) add_point(l, "path", c[i]);
@@ -108,20 +111,21 @@ static int add_words(Plot *p, const Table *t)
     return 0;
 }
 
-/* The shaded pieces; the first of each sign is named in the key. */
+/* The shaded pieces; the first of each kind is named in the key. */
 static void add_areas(Plot *p, const char *file, const Lattice *l)
 {
-    static const char *const colour[] = {"#56b4e9", "#e69f00"};
+    static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};
     static const char *const title[] = {"title 'F first: area positive'",
-                                        "title 'G first: area negative'"};
-    int named[2] = {0, 0};
+                                        "title 'G first: area negative'",
+                                        "title 'the path goes back: parts cancel'"};
+    int named[3] = {0, 0, 0};
     for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
-        int above = l->above[k];
+        int above = l->above[k], kind = l->goes_back ? 2 : above;
         plot_item(p,
                   "%s using (strcol(1) eq '%s%zu' ? $2 : NaN):3 with filledcurves closed fc rgb "
                   "'%s' fs transparent solid 0.45 noborder %s",
-                  file, sign[above], k + 1, colour[above], named[above] ? "notitle" : title[above]);
-        named[above] = 1;
+                  file, sign[above], k + 1, colour[kind], named[kind] ? "notitle" : title[kind]);
+        named[kind] = 1;
     }
 }
 
