@@ -12,8 +12,8 @@
 #include "studies/progress.h"
 
 static const Command *const commands[] = {
-    &command_schemes, &command_expand, &command_order,   &command_data,
-    &command_train,   &command_eval,   &command_compare, &command_bench,
+    &command_schemes, &command_expand, &command_stability, &command_order,   &command_data,
+    &command_train,   &command_eval,   &command_compare,   &command_bench,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
