@@ -264,4 +264,18 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
 
+/* ---- predict.c: the error constant of the theory ------------------------------------------------- */
+
+/* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
+ * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: not to be predicted (no
+ * expansion about y, zero-unstable, order 6 or more, times written by @, a field not smooth enough). */
+typedef struct {
+    double global, local;
+    double accuracy; /* relative, estimated */
+} Prediction;
+
+/* t_end = 0: the system's own; order: the exact one. Source: predict.c. */
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out);
+
 #endif
