@@ -115,17 +115,36 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
-/* Least squares of z = log error - order log h on 1 and h, at h = 0. */
-double fit_constant(const FitPoint *p, const Fit *f, int order)
+/* log of the constant over n points: least squares of z = log error - order log h on 1 and h, at
+ * h = 0; a (n) out: its weights on z. */
+static double intercept(const FitPoint *p, size_t n, int order, double *a)
 {
-    double z[FIT_MAX], h[FIT_MAX], zh = 0, hh = 0;
-    if (f->count == 0) return NAN;
-    p += f->first;
-    for (size_t i = 0; i < f->count; i++) {
-        h[i] = p[i].h;
-        z[i] = log(p[i].error) - order * log(p[i].h);
+    double h[FIT_MAX], hh = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) h[i] = p[i].h;
+    double mean = centre(n, h);
+    for (size_t i = 0; i < n; i++) hh += h[i] * h[i];
+    for (size_t i = 0; i < n; i++) {
+        a[i] = 1 / (double)n - mean * h[i] / hh;
+        sum += a[i] * (log(p[i].error) - order * log(p[i].h));
     }
-    double mean_h = centre(f->count, h), mean_z = centre(f->count, z);
-    for (size_t i = 0; i < f->count; i++) zh += z[i] * h[i], hh += h[i] * h[i];
-    return exp(mean_z - zh / hh * mean_h);
+    return sum;
+}
+
+/* Of the windows that end where f does, the one with the least tolerance: bias O(h^2), estimated by
+ * leaving the coarsest point out, and floor. */
+double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance)
+{
+    double a[FIT_MAX], best = NAN;
+    *tolerance = INFINITY;
+    p += f->first;
+    for (size_t n = f->count; n >= 3; n--, p++) {
+        double shorter = intercept(p + 1, n - 1, order, a), z = intercept(p, n, order, a);
+        double ratio = p[0].h / p[1].h, off = 0;
+        off = fabs(z - shorter) * ratio * ratio / (ratio * ratio - 1);
+        for (size_t i = 0; i < n; i++) off += fabs(a[i]) * p[i].floor / p[i].error;
+        if (!(off < *tolerance)) continue;
+        *tolerance = off;
+        best = exp(z);
+    }
+    return best;
 }

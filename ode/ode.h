@@ -244,22 +244,26 @@ typedef struct {
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point; /* (points), coarsest first; owned */
-    double slope;      /* least squares over the window; NaN without one */
-    double low, high;  /* 95 % interval, widened by what bias and floor may add (fit.c) */
-    double constant;   /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;      /* below this errors are rounding, or the reference's own */
-    int closed_flows;  /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point;         /* (points), coarsest first; owned */
+    double slope;              /* least squares over the window; NaN without one */
+    double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
+    double constant_tolerance; /* relative */
+    double floor;              /* below this errors are rounding, or the reference's own */
+    int closed_flows;          /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
 typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
+    int local;        /* the error of the first step in place of that at t_end */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
- * reference; verdict against the exact order `expected`. Caller: order_free. */
+ * reference; verdict against the exact order `expected`. With o->local the error of one step from the
+ * initial state, which falls like h^(expected + 1), or not at all where the update's state weights do
+ * not sum to 1; steps = t_end / h then. Caller: order_free. */
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
