@@ -130,17 +130,18 @@ static double intercept(const FitPoint *p, size_t n, int order, double *a)
     return sum;
 }
 
-/* Of the windows that end where f does, the one with the least tolerance: bias O(h^2), estimated by
- * leaving the coarsest point out, and floor. */
+/* Of the windows that end where f does, the one with the least tolerance: bias O(h^2), estimated as
+ * for slopes, by leaving the coarsest point out and by the finest pair; floor. */
 double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance)
 {
-    double a[FIT_MAX], best = NAN;
+    double a[FIT_MAX], best = NAN, pair = 0;
     *tolerance = INFINITY;
     p += f->first;
-    for (size_t n = f->count; n >= 3; n--, p++) {
+    if (f->count) pair = intercept(p + f->count - 2, 2, order, a);
+    for (size_t n = f->count; n >= FIT_WINDOW; n--, p++) {
         double shorter = intercept(p + 1, n - 1, order, a), z = intercept(p, n, order, a);
-        double ratio = p[0].h / p[1].h, off = 0;
-        off = fabs(z - shorter) * ratio * ratio / (ratio * ratio - 1);
+        double ratio = p[0].h / p[1].h;
+        double off = fabs(z - shorter) * ratio * ratio / (ratio * ratio - 1) + fabs(z - pair);
         for (size_t i = 0; i < n; i++) off += fabs(a[i]) * p[i].floor / p[i].error;
         if (!(off < *tolerance)) continue;
         *tolerance = off;

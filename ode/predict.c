@@ -28,7 +28,7 @@
 
 enum { PAIRS = 5 };
 enum { ORDER_MAX = 6 };                   /* of trees evaluated */
-enum { NODES_MIN = 32, NODES_MAX = 128 }; /* intervals between points where d is evaluated */
+enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
 enum { STEPS_MAX = 8 };                   /* of differences tried */
 static const double first_step = 0.08, step_ratio = 0.6;
 static const double enough = 1e-4;     /* agreement asked for */
@@ -274,13 +274,11 @@ static void path_free(Path *p)
     memory_free(p->e);
 }
 
-static int path_new(Path *p, const Terms *m, const System *solved, double t_end)
+static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)
 {
     double t[NODES_MAX + 1], agreement;
     size_t N = m->N;
-    double wanted = NODES_MIN * ceil(t_end / 2);
-    *p = (Path){.t_end = t_end};
-    p->intervals = wanted < NODES_MAX ? (size_t)wanted : NODES_MAX;
+    *p = (Path){.intervals = intervals, .t_end = t_end};
     p->y = memory_new(p->intervals + 1, N * sizeof(double));
     p->d = memory_new(p->intervals + 1, N * sizeof(double));
     p->e = memory_new(8, (N + 2) * sizeof(double));
@@ -358,25 +356,24 @@ static double nothing(const Terms *m, const Path *p)
     return 1e-8 * (1 + rms(m->N, p->y));
 }
 
-static void keep_better(const Prediction *now, Prediction *out)
-{
-    if (now->accuracy < out->accuracy) *out = *now;
-}
-
-static void shrink_steps(Terms *m, Path *p, int global, Prediction *out)
+/* *coarse: the share of the accuracy that is the integration's. */
+static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double *coarse)
 {
     Prediction last, now = {NAN, NAN, INFINITY};
     double off, zero = nothing(m, p);
+    *out = (Prediction){NAN, NAN, INFINITY};
+    *coarse = 0;
     m->step = first_step;
     constants(m, p, global, &now, &off);
-    for (int i = 1; i < STEPS_MAX && !(out->accuracy <= enough); i++) {
+    for (int i = 1; i < STEPS_MAX && !(out->accuracy - *coarse <= enough); i++) {
         last = now;
         m->step *= step_ratio;
         constants(m, p, global, &now, &off);
         now.accuracy = apart(now.local, last.local, zero);
         if (global) now.accuracy = fmax(now.accuracy, apart(now.global, last.global, zero));
-        if (global && now.global > zero) now.accuracy += off / now.global;
-        keep_better(&now, out);
+        *coarse = global && now.global > zero ? off / now.global : 0;
+        now.accuracy += *coarse;
+        if (now.accuracy < out->accuracy) *out = now;
     }
     if (!(out->accuracy <= usable)) out->local = out->global = NAN;
     if (out->local < zero) out->local = 0;
@@ -425,20 +422,33 @@ static int has_written_times(const Table *t)
     return 0;
 }
 
-static int predict(Terms *m, const Table *t, const System *s, double t_end, int global,
-                   Prediction *out)
+/* On a path of so many intervals; *done where more of them would not help. */
+static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
+                      size_t intervals, Prediction *out, int *done)
 {
     Weighted word = system_weigh(s, t);
     const System *solved = m->part[0] == 1 && m->part[1] == 1 ? s : &word.system;
     Path p;
-    int code = path_new(&p, m, solved, t_end);
-    double points = global && m->order > 1 ? (double)p.intervals + 1 : 1;
-    if (code == 0 && values(m) * points * (double)m->N <= work_max) {
-        shrink_steps(m, &p, global && m->order > 1, out);
-        if (global && m->order == 1) code = other_flow(t, s, &p, out);
-    }
+    double coarse = 0;
+    int code = path_new(&p, m, solved, t_end, intervals);
+    if (code == 0) shrink_steps(m, &p, global && m->order > 1, out, &coarse);
+    if (code == 0 && global && m->order == 1) code = other_flow(t, s, &p, out);
     path_free(&p);
+    *done = code != 0 || !(coarse > enough / 2);
     return code > 0 ? 0 : code;
+}
+
+static int predict(Terms *m, const Table *t, const System *s, double t_end, int global,
+                   Prediction *out)
+{
+    for (size_t n = NODES_MIN, done = 0; !done && n <= NODES_MAX; n *= 2) {
+        int over = 0;
+        double points = global && m->order > 1 ? (double)n + 1 : 1;
+        if (values(m) * points * (double)m->N > work_max) return 0;
+        TRY(predict_on(m, t, s, t_end, global, n, out, &over));
+        done = (size_t)over;
+    }
+    return 0;
 }
 
 static int predict_frozen(const Table *t, const System *s, double t_end, int order, int global,
