@@ -102,7 +102,7 @@ static int solve_step(Runs *r, double h)
 }
 
 /* Runs p->steps steps, or one. A state, or a history, that is not finite is an outcome: error = inf. */
-static int run(Runs *r, OrderPoint *p)
+static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
     p->error = INFINITY;
@@ -113,7 +113,9 @@ static int run(Runs *r, OrderPoint *p)
     p->seconds = now() - start;
     p->evals = stepper_evals(r->stepper);
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
-    double error = rms(r->N, stepper_state(r->stepper), r->exact);
+    const double *y = stepper_state(r->stepper);
+    for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
+    double error = rms(r->N, vector, NULL);
     if (isfinite(error)) p->error = error;
     return 0;
 }
@@ -172,8 +174,9 @@ static double drift_of(const Runs *r, const OrderStudy *o)
 /* Adds a run of `steps` steps at index `at`. */
 static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
 {
-    OrderPoint p = {.steps = steps};
-    TRY(run(r, &p));
+    double *vector = o->vectors + o->points * o->N;
+    OrderPoint p = {.steps = steps, .vector = vector};
+    TRY(run(r, &p, vector));
     memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
     o->point[at] = p;
     o->points++;
@@ -315,8 +318,14 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
     Runs r;
     *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
     TRY(first_steps(o, t_end, h0, &steps));
-    out->point = memory_new((size_t)o->halvings + 1 + EXTRA, sizeof *out->point);
-    if (!out->point) return ERR_MEMORY;
+    size_t most = (size_t)o->halvings + 1 + EXTRA;
+    out->N = s->n * s->d;
+    out->point = memory_new(most, sizeof *out->point);
+    out->vectors = memory_new(most, out->N * sizeof(double));
+    if (!out->point || !out->vectors) {
+        order_free(out);
+        return ERR_MEMORY;
+    }
     int code = runs_open(&r, t, s, t_end, o->local);
     if (code == 0 && o->local) out->expected = local_order(r.table, expected);
     if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable || o->local);
@@ -328,5 +337,17 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
 void order_free(OrderStudy *o)
 {
     o->point = memory_free(o->point);
+    o->vectors = memory_free(o->vectors);
     o->points = 0;
+}
+
+double order_cosine(const OrderStudy *o, const double *e)
+{
+    size_t i = o->points;
+    while (i > 0 && !o->point[i - 1].used) i--;
+    if (i == 0) return NAN;
+    const double *v = o->point[i - 1].vector;
+    double ev = 0;
+    for (size_t k = 0; k < o->N; k++) ev += e[k] * v[k];
+    return ev / ((double)o->N * rms(o->N, e, NULL) * rms(o->N, v, NULL));
 }

@@ -238,13 +238,16 @@ typedef struct {
     size_t steps, evals;
     double error; /* RMS over coordinates at t-end; inf: not finite */
     double seconds;
-    int used; /* in the window of the fit */
+    int used;             /* in the window of the fit */
+    const double *vector; /* (N) the error itself, borrowed from the study */
 } OrderPoint;
 
 typedef struct {
     int expected;
     size_t points;
     OrderPoint *point;         /* (points), coarsest first; owned */
+    size_t N;                  /* coordinates */
+    double *vectors;           /* (most points, N); owned */
     double slope;              /* least squares over the window; NaN without one */
     double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
     double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
@@ -268,6 +271,10 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
 
+/* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
+ * the sign of a constant, and its direction. NaN without a window or for e = 0. */
+double order_cosine(const OrderStudy *o, const double *e);
+
 /* ---- predict.c: the error constant of the theory ------------------------------------------------- */
 
 /* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
@@ -278,8 +285,9 @@ typedef struct {
     double accuracy; /* relative, estimated */
 } Prediction;
 
-/* t_end = 0: the system's own; order: the exact one. Source: predict.c. */
+/* t_end = 0: the system's own; order: the exact one; vector (2, N) out, or NULL: the local and the
+ * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
-                  Prediction *out);
+                  Prediction *out, double *vector);
 
 #endif

@@ -49,6 +49,7 @@ typedef struct {
     double root;            /* rho'(1) */
     double t, length, step; /* the point: time; size of y; step relative to it */
     const double *y;
+    double *vector;             /* (2, N) or NULL: where the errors themselves go, local, global */
     double *value;              /* (count, N + 2): F(t)(y), clocks last */
     double *w, *x, *dx, *other; /* (N + 2) scratch */
 } Terms;
@@ -373,7 +374,11 @@ static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double 
         if (global) now.accuracy = fmax(now.accuracy, apart(now.global, last.global, zero));
         *coarse = global && now.global > zero ? off / now.global : 0;
         now.accuracy += *coarse;
-        if (now.accuracy < out->accuracy) *out = now;
+        if (now.accuracy < out->accuracy) {
+            *out = now;
+            if (m->vector) memcpy(m->vector, p->d, m->N * sizeof(double));
+            if (m->vector && global) memcpy(m->vector + m->N, p->e, m->N * sizeof(double));
+        }
     }
     if (!(out->accuracy <= usable)) out->local = out->global = NAN;
     if (out->local < zero) out->local = 0;
@@ -400,9 +405,10 @@ static Weighted limit_field(const Table *t, const System *s)
     return w;
 }
 
-static int other_flow(const Table *t, const System *s, const Path *p, Prediction *out)
+static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction *out)
 {
-    size_t N = s->n * s->d;
+    const System *s = m->s;
+    size_t N = m->N;
     double agreement;
     Weighted w = limit_field(t, s);
     int code = reference_solve(&w.system, &p->t_end, 1, p->e, &agreement);
@@ -410,6 +416,7 @@ static int other_flow(const Table *t, const System *s, const Path *p, Prediction
     TRY(code);
     for (size_t i = 0; i < N; i++) p->e[i] -= p->y[p->intervals * N + i];
     out->global = rms(N, p->e);
+    if (m->vector) memcpy(m->vector + N, p->e, N * sizeof *p->e);
     return 0;
 }
 
@@ -432,7 +439,7 @@ static int predict_on(Terms *m, const Table *t, const System *s, double t_end, i
     double coarse = 0;
     int code = path_new(&p, m, solved, t_end, intervals);
     if (code == 0) shrink_steps(m, &p, global && m->order > 1, out, &coarse);
-    if (code == 0 && global && m->order == 1) code = other_flow(t, s, &p, out);
+    if (code == 0 && global && m->order == 1) code = other_flow(m, t, &p, out);
     path_free(&p);
     *done = code != 0 || !(coarse > enough / 2);
     return code > 0 ? 0 : code;
@@ -452,12 +459,13 @@ static int predict(Terms *m, const Table *t, const System *s, double t_end, int 
 }
 
 static int predict_frozen(const Table *t, const System *s, double t_end, int order, int global,
-                          Prediction *out)
+                          Prediction *out, double *vector)
 {
     Forest *f;
     Terms m = {0};
     TRY(forest_new(order + 1, &f));
     int code = terms_new(&m, t, s, f);
+    m.vector = vector;
     if (code == 0) code = predict(&m, t, s, t_end, global, out);
     terms_free(&m);
     forest_free(f);
@@ -465,7 +473,7 @@ static int predict_frozen(const Table *t, const System *s, double t_end, int ord
 }
 
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
-                  Prediction *out)
+                  Prediction *out, double *vector)
 {
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
@@ -473,7 +481,7 @@ int order_predict(const Table *t, const System *s, double t_end, int order, int 
     if (s->timed && has_written_times(t)) return 0;
     Table *frozen = table_freeze(t);
     if (!frozen) return ERR_MEMORY;
-    int code = predict_frozen(frozen, s, t_end, order, zero_stable, out);
+    int code = predict_frozen(frozen, s, t_end, order, zero_stable, out, vector);
     table_free(frozen);
     return code;
 }

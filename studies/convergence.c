@@ -33,30 +33,39 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
     }
 }
 
-/* Whether a measured constant is the predicted one: within both tolerances, 1 % at least. A constant 0
- * is met by a higher order. -1 where the order is not that of the theory, or the constant is known to
+/* Whether a measured error is the predicted one: its constant within both tolerances, 1 % at least,
+ * and its direction, which tells the sign, within 18 degrees. A constant 0 is met by a higher order. -1 where the order is not that of the theory, or the constant is known to
  * no better than 15 %. */
-static int match_constant(const OrderStudy *s, double predicted, double accuracy)
+static int match_constant(const OrderStudy *s, double predicted, double accuracy, double cosine)
 {
-    const double narrow = 0.01, wide = 0.15;
+    const double narrow = 0.01, wide = 0.15, straight = 0.95;
     if (isnan(predicted)) return -1;
     if (s->verdict == VERDICT_HIGHER) return predicted > 0 ? VERDICT_DISAGREE : VERDICT_AGREE;
     if (s->verdict == VERDICT_FLOOR) return predicted > 0 ? -1 : VERDICT_AGREE;
     if (s->verdict != VERDICT_AGREE || predicted == 0 || !(s->constant_tolerance <= wide))
         return -1;
     double allowed = fmax(s->constant_tolerance, narrow) + accuracy;
-    return fabs(log(s->constant / predicted)) <= allowed ? VERDICT_AGREE : VERDICT_DISAGREE;
+    int met = fabs(log(s->constant / predicted)) <= allowed && cosine >= straight;
+    return met ? VERDICT_AGREE : VERDICT_DISAGREE;
 }
 
 static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
                             Convergence *c)
 {
     Prediction p;
-    TRY(order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable, &p));
-    c->constant = s->constant;
-    c->predicted = u->options.local ? p.local : p.global;
-    c->constant_verdict = match_constant(s, c->predicted, p.accuracy);
-    return 0;
+    double *vector = memory_new(2 * s->N, sizeof *vector);
+    if (!vector) return ERR_MEMORY;
+    int code = order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable,
+                             &p, vector);
+    if (code == 0) {
+        int local = u->options.local;
+        c->constant = s->constant;
+        c->predicted = local ? p.local : p.global;
+        double cosine = order_cosine(s, local ? vector : vector + s->N);
+        c->constant_verdict = match_constant(s, c->predicted, p.accuracy, cosine);
+    }
+    memory_free(vector);
+    return code;
 }
 
 static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s,

@@ -57,7 +57,7 @@ static Prediction predict(const Table *t, const System *s, double t_end)
     Theory th;
     Prediction p;
     if (theory_search(t, 6, &th) != 0 ||
-        order_predict(t, s, t_end, th.order, th.zero_stable, &p) != 0)
+        order_predict(t, s, t_end, th.order, th.zero_stable, &p, NULL) != 0)
         fail_msg("%s on %s: %s", t->name, s->name, error_text());
     return p;
 }
@@ -253,7 +253,7 @@ static void test_memory(void **state)
     for (int code = ERR_MEMORY; code != 0; k++) {
         Prediction p;
         memory_fail_at(k);
-        code = order_predict(t, s, 0, 2, 1, &p);
+        code = order_predict(t, s, 0, 2, 1, &p, NULL);
         memory_fail_at(0);
         assert_true(code == 0 || code == ERR_MEMORY);
         assert_int_equal(memory_live(), live);
