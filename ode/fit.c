@@ -115,37 +115,32 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
-/* log of the constant over n points: least squares of z = log error - order log h on 1 and h, at
- * h = 0; a (n) out: its weights on z. */
-static double intercept(const FitPoint *p, size_t n, int order, double *a)
+/* log of the constant from two points, z = log error - order log h extrapolated to h = 0 by a line,
+ * with the floor's share in it. */
+static double extrapolate(const FitPoint *p, int order, double *noise)
 {
-    double h[FIT_MAX], hh = 0, sum = 0;
-    for (size_t i = 0; i < n; i++) h[i] = p[i].h;
-    double mean = centre(n, h);
-    for (size_t i = 0; i < n; i++) hh += h[i] * h[i];
-    for (size_t i = 0; i < n; i++) {
-        a[i] = 1 / (double)n - mean * h[i] / hh;
-        sum += a[i] * (log(p[i].error) - order * log(p[i].h));
-    }
-    return sum;
+    double fine = p[0].h / (p[0].h - p[1].h), coarse = fine - 1;
+    *noise = fine * p[1].floor / p[1].error + coarse * p[0].floor / p[0].error;
+    return fine * (log(p[1].error) - order * log(p[1].h)) -
+           coarse * (log(p[0].error) - order * log(p[0].h));
 }
 
-/* Of the windows that end where f does, the one with the least tolerance: bias O(h^2), estimated as
- * for slopes, by leaving the coarsest point out and by the finest pair; floor. */
+/* Neighbours give estimates with a bias O(h^2): each has left about a third of its difference to the
+ * one before. A difference may be small by chance: a quarter of that before it is added, which is
+ * what it would be by rule. Of all estimates in the window the one with the least tolerance. */
 double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance)
 {
-    double a[FIT_MAX], best = NAN, pair = 0;
+    double z[FIT_MAX], best = NAN;
     *tolerance = INFINITY;
     p += f->first;
-    if (f->count) pair = intercept(p + f->count - 2, 2, order, a);
-    for (size_t n = f->count; n >= FIT_WINDOW; n--, p++) {
-        double shorter = intercept(p + 1, n - 1, order, a), z = intercept(p, n, order, a);
-        double ratio = p[0].h / p[1].h;
-        double off = fabs(z - shorter) * ratio * ratio / (ratio * ratio - 1) + fabs(z - pair);
-        for (size_t i = 0; i < n; i++) off += fabs(a[i]) * p[i].floor / p[i].error;
+    for (size_t i = 0; i + 1 < f->count; i++) {
+        double off;
+        z[i] = extrapolate(p + i, order, &off);
+        if (i < 2) continue;
+        off += fabs(z[i] - z[i - 1]) + fabs(z[i - 1] - z[i - 2]) / 4;
         if (!(off < *tolerance)) continue;
         *tolerance = off;
-        best = exp(z);
+        best = exp(z[i]);
     }
     return best;
 }

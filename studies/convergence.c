@@ -10,8 +10,8 @@
 #include "studies/plot.h"
 #include "studies/progress.h"
 
-static const char *const point_columns[] = {"scheme", "system", "h",      "steps",
-                                            "evals",  "error",  "seconds"};
+static const char *const point_columns[] = {"scheme", "system", "h", "steps", "evals", "error"};
+static const char *const work_columns[] = {"scheme", "system", "h", "evals", "seconds", "error"};
 static const char *const summary_columns[] = {"scheme",    "system", "expected", "measured",
                                               "low",       "high",   "constant", "verdict",
                                               "predicted", "match"};
@@ -27,7 +27,6 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
         report_size(u->points, s->point[i].steps);
         report_size(u->points, s->point[i].evals);
         report_real(u->points, s->point[i].error, 4);
-        report_real(u->points, s->point[i].seconds, 3);
         if (s->verdict != VERDICT_DIVERGES) u->top = fmax(u->top, s->point[i].error);
         if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
     }
@@ -66,6 +65,19 @@ static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStud
     }
     memory_free(vector);
     return code;
+}
+
+/* Seconds are of one run each, and so kept out of what a second study would repeat. */
+static void report_work(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    for (size_t i = 0; i < s->points; i++) {
+        report_text(u->work, t->name);
+        report_text(u->work, u->system->name);
+        report_real(u->work, s->point[i].h, 6);
+        report_size(u->work, s->point[i].evals);
+        report_real(u->work, s->point[i].seconds, 3);
+        report_real(u->work, s->point[i].error, 4);
+    }
 }
 
 static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
@@ -113,6 +125,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     if (code == 0) code = compare_constant(u, t, &s, c);
     if (code == 0) {
         report_points(u, scheme, &s);
+        report_work(u, scheme, &s);
         report_verdict(u, scheme, &s, c);
         warn(scheme, &c->theory, &s);
         c->slope = s.slope, c->low = s.low, c->high = s.high;
@@ -142,6 +155,7 @@ int convergence_run(const char *system, size_t particles, size_t dim, uint64_t s
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
     TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
+    TRY(report_new(sizeof work_columns / sizeof *work_columns, work_columns, &u->work));
     TRY(report_new(sizeof summary_columns / sizeof *summary_columns, summary_columns, &u->summary));
     return measure_all(u, s);
 }
@@ -149,6 +163,7 @@ int convergence_run(const char *system, size_t particles, size_t dim, uint64_t s
 void convergence_free(ConvergenceStudy *u)
 {
     report_free(u->points);
+    report_free(u->work);
     report_free(u->summary);
     memory_free(u->scheme);
     system_free(u->system);
@@ -202,7 +217,7 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     for (size_t i = 0; i < s->count; i++)
-        plot_series(p, "order.csv", 1, s->scheme[i]->name, column, 6, s->scheme[i]->name);
+        plot_series(p, "work.csv", 1, s->scheme[i]->name, column, 6, s->scheme[i]->name);
     return plot_finish(p);
 }
 
@@ -211,8 +226,9 @@ int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *
     TRY(output_directory(dir));
     TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
     if (!u->options.local) {
-        TRY(draw_work(u, s, dir, "work", "evaluations of F and G", 5));
-        TRY(draw_work(u, s, dir, "time", "seconds", 7));
+        TRY(output_report(u->work, REPORT_CSV, dir, "work.csv"));
+        TRY(draw_work(u, s, dir, "work", "evaluations of F and G", 4));
+        TRY(draw_work(u, s, dir, "time", "seconds", 5));
     }
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
     TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));

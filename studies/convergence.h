@@ -21,7 +21,8 @@ typedef struct {
     OrderOptions options;
     size_t count;
     Convergence *scheme; /* (count) */
-    Report *points;      /* scheme,system,h,steps,evals,error,seconds */
+    Report *points;      /* scheme,system,h,steps,evals,error */
+    Report *work;        /* scheme,system,h,evals,seconds,error */
     Report *summary; /* scheme,system,expected,measured,low,high,constant,verdict,predicted,match */
     double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
     double top;                 /* largest error of a scheme that does not diverge */
@@ -37,7 +38,8 @@ void convergence_free(ConvergenceStudy *u);
 /* Schemes whose order or constant disagrees. */
 size_t convergence_disagree(const ConvergenceStudy *u);
 
-/* DIR/order.csv, summary.csv, summary.md, and the plots order, work and time. */
+/* DIR/order.csv, summary.csv, summary.md and the plot order; of global errors also work.csv and the
+ * plots work and time. */
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 
 #endif
