@@ -27,7 +27,8 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
         report_size(u->points, s->point[i].steps);
         report_size(u->points, s->point[i].evals);
         report_real(u->points, s->point[i].error, 4);
-        if (s->verdict != VERDICT_DIVERGES) u->top = fmax(u->top, s->point[i].error);
+        if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error))
+            u->top = fmax(u->top, s->point[i].error);
         if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
     }
 }
@@ -184,7 +185,7 @@ size_t convergence_disagree(const ConvergenceStudy *u)
 /* What diverges leaves the picture, not the others their scale. */
 static void set_top(const ConvergenceStudy *u, Plot *p)
 {
-    if (u->top > 0 && isfinite(u->top)) plot_setting(p, "set yrange [*:%.3g]", 10 * u->top);
+    if (u->top > 0) plot_setting(p, "set yrange [*:%.3g]", 10 * u->top);
 }
 
 static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char *dir)
@@ -216,6 +217,7 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     PlotFrame frame = {name, title, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
+    set_top(u, p);
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "work.csv", 1, s->scheme[i]->name, column, 6, s->scheme[i]->name);
     return plot_finish(p);
