@@ -289,30 +289,56 @@ typedef struct {
     size_t steps, evals;
     double error; /* RMS over coordinates at t-end; inf: not finite */
     double seconds;
-    int used; /* in the window of the fit */
+    int used;             /* in the window of the fit */
+    const double *vector; /* (N) the error itself, borrowed from the study */
 } OrderPoint;
 
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point; /* (points), coarsest first; owned */
-    double slope;      /* least squares over the window; NaN without one */
-    double low, high;  /* 95 % interval, widened by what bias and floor may add (fit.c) */
-    double constant;   /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;      /* below this errors are rounding, or the reference's own */
-    int closed_flows;  /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point;         /* (points), coarsest first; owned */
+    size_t N;                  /* coordinates */
+    double *vectors;           /* (most points, N); owned */
+    double slope;              /* least squares over the window; NaN without one */
+    double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
+    double constant_tolerance; /* relative */
+    double floor;              /* below this errors are rounding, or the reference's own */
+    int closed_flows;          /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
 typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
+    int local;        /* the error of the first step in place of that at t_end */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
- * reference; verdict against the exact order `expected`. Caller: order_free. */
+ * reference; verdict against the exact order `expected`. With o->local the error of one step from the
+ * initial state, which falls like h^(expected + 1), or not at all where the update's state weights do
+ * not sum to 1; steps = t_end / h then. Caller: order_free. */
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
+
+/* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
+ * the sign of a constant, and its direction. NaN without a window or for e = 0. */
+double order_cosine(const OrderStudy *o, const double *e);
+
+/* ---- predict.c: the error constant of the theory ------------------------------------------------- */
+
+/* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
+ * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: not to be predicted (no
+ * expansion about y, zero-unstable, order 6 or more, times written by @, a field not smooth enough). */
+typedef struct {
+    double global, local;
+    double accuracy; /* relative, estimated */
+} Prediction;
+
+/* t_end = 0: the system's own; order: the exact one; vector (2, N) out, or NULL: the local and the
+ * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out, double *vector);
 
 #endif
