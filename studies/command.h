@@ -18,7 +18,7 @@ typedef struct {
 } Command;
 
 extern const Command command_schemes, command_expand, command_order, command_data, command_train,
-    command_eval, command_compare;
+    command_eval, command_compare, command_verify;
 
 /* Set by SIGINT and SIGTERM where a command saves what it has. */
 extern volatile int command_stop;

@@ -13,7 +13,7 @@
 
 static const Command *const commands[] = {
     &command_schemes, &command_expand, &command_order,   &command_data,
-    &command_train,   &command_eval,   &command_compare,
+    &command_train,   &command_eval,   &command_compare, &command_verify,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
