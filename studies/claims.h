@@ -24,7 +24,7 @@ enum { CLAIM_ARGS = 7 };
 
 /* One coefficient of a derivation, for the reports: in `map`, before `term`. */
 typedef struct {
-    char map[48], term[48], coefficient[32];
+    char map[160], term[48], coefficient[48];
 } Derived;
 
 typedef struct {
@@ -68,6 +68,7 @@ void claim_verdict(const Claim *c, int verdict, char *out, size_t bytes);
 /* For checks: words of evidence, and a coefficient of a derivation. */
 void finding_say(Finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_derive(Finding *f, const char *map, const char *term, const mpq_t c);
+int finding_derive_text(Finding *f, const char *map, const char *term, const char *coefficient);
 
 /* ---- claims_report.c -------------------------------------------------------------------------- */
 
@@ -97,8 +98,8 @@ typedef struct {
 void sine_new(Sine *s, uint64_t seed, int one_field);
 
 /* out (D) = f^(m)(y)(v1, .., vm) of a set (from 1), v (m, D). */
-void sine_derivative(const Sine *s, int op, int set, const double *y, int m, const double (*v)[SINE_D],
-                     double *out);
+void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
+                     const double (*v)[SINE_D], double *out);
 
 /* out (D) = F(t)(y) of a tree, set 1. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
@@ -113,7 +114,8 @@ int sine_step(const Sine *s, const Table *t, double h, double *y);
  * all is rounding, NaN where e is not finite. */
 double sine_slope(const double *e, int n);
 
-double sine_norm(const double *x); /* (D) */
+double sine_norm(const double *x);                        /* RMS of x (D) */
+void sine_subtract(double *e, double c, const double *v); /* e (D) -= c v */
 
 /* ---- claims_map.c: maps h -> map(y) ------------------------------------------------------------- */
 
@@ -141,37 +143,47 @@ int map_table(const Zoo *z, const char *spec, Table **out);
 /* The statements with (value) in place of every K; caller: memory_free. NULL: out of memory. */
 char *claim_value(const char *statements, const char *value);
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks: what they take ---------------------------------------------------------------------- */
 
 /* claims_series.c */
 ClaimCheck check_expansion; /* map, minus map or NULL, terms, degree, field; map, minus if */
 ClaimCheck check_order;     /* maps, order, field; maps if, field if */
 ClaimCheck check_same;      /* map, map */
-ClaimCheck check_family;    /* statements with K, order, values, values if, field */
-ClaimCheck check_norms;     /* scheme, norm^2, scheme, norm^2: the first is the smaller */
-ClaimCheck check_times;     /* scheme, nodes of F and G */
+
+/* claims_family.c */
+ClaimCheck check_family; /* statements with K, order, values, values if or NULL, field */
+
+/* claims_error.c */
+ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is the smaller */
+ClaimCheck check_times;  /* scheme, nodes of F and G */
+ClaimCheck check_global; /* scheme, system, order of the global error */
 
 /* claims_word.c */
 ClaimCheck check_brackets;    /* scheme, degree, brackets */
 ClaimCheck check_symmetry;    /* scheme, degree */
 ClaimCheck check_sandwich;    /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_extreme;     /* n, k from n */
+ClaimCheck check_extreme;     /* n, n - k */
 ClaimCheck check_palindromes; /* mirror or repeat, longest half */
 ClaimCheck check_converse;    /* longest word */
 
 /* claims_sets.c */
 ClaimCheck check_sets;      /* scheme, h^2 terms with two feed-forward sets */
-ClaimCheck check_set_order; /* schemes, order with one set, with two */
+ClaimCheck check_set_order; /* schemes, order */
 
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */
 ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
-ClaimCheck check_gate_bias; /* bias, order */
+ClaimCheck check_dense;     /* layer: a weight a layer; pair: one a pair of layers */
+
+/* claims_neumann.c */
+ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
-ClaimCheck check_layer;    /* scheme, the paper's equations by name */
-ClaimCheck check_released; /* scheme, factor of the state, equations, scheme over y + L(y) */
+ClaimCheck check_layer;     /* scheme, the paper's equations by name */
+ClaimCheck check_released;  /* scheme, factor of the state, equations, scheme over y + L(y) */
+ClaimCheck check_gate_bias; /* bias, order */
+
+/* claims_gradient.c */
 ClaimCheck check_gradient; /* scheme, formula, layers, formula if */
 ClaimCheck check_vanish;   /* scheme, factor a block, statements whose gradient does vanish */
 

@@ -1,4 +1,4 @@
-/* claims_method.c: claims about stability, and about methods whose argument is not near y. */
+/* claims_method.c: claims about stability, dense history and gates. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static double growth(const Table *t)
     return most;
 }
 
-static int one_value(const Zoo *z, const char *statements, const char *value, Finding *f, int *stable)
+static int one_value(const Zoo *z, const char *statements, const char *value, Finding *f,
+                     int *stable)
 {
     Table *t;
     char *text = claim_value(statements, value);
@@ -45,7 +46,8 @@ static int one_value(const Zoo *z, const char *statements, const char *value, Fi
     return code;
 }
 
-static int all_values(const Zoo *z, const char *statements, const char *values, int want, Finding *f)
+static int all_values(const Zoo *z, const char *statements, const char *values, int want,
+                      Finding *f)
 {
     char *list = memory_string(values), *rest = list;
     int code = list ? 0 : ERR_MEMORY;
@@ -104,154 +106,102 @@ int check_limits(const Zoo *z, const char *const *arg, Finding *f)
                fabs(imag - strtod(arg[2], NULL)) <= 1e-9 && on_circle == atoi(arg[3]);
     f->sound = f->sound && (end > 1) == (real > -0.1);
     finding_say(f,
-                "%s: limits %.10g and %.10gi, %d root(s) on the circle; y' = -y at h = 1/10 measured: |y| = "
+                "%s: limits %.10g and %.10gi, %d root(s) on the circle; y' = -y at h = 1/10 "
+                "measured: |y| = "
                 "%.1e after 400 steps from exact values",
                 arg[0], real, imag, on_circle, end);
     return code;
 }
 
-/* ---- PolyNet as Backward Euler ------------------------------------------------------------------------- */
+/* ---- dense history ------------------------------------------------------------------------------------- */
 
-/* R(z) of a one-step table on y' = z y, one field: F = z, G = 0. Exact. */
-static int amplification(const Table *t, const mpq_t z, mpq_t R)
+enum { LAYERS = 6 };
+
+/* Weight of F(y_l) in y_{n+1}: of the layer l alone, or of the pair. */
+static void dense_weight(int pair, int n, int l, mpq_t w)
 {
-    mpq_t *k = memory_new(t->evals + 1, sizeof *k), q;
-    if (!k) return ERR_MEMORY;
-    mpq_init(q);
-    for (size_t e = 0; e <= t->evals; e++) {
-        const Row *row = e < t->evals ? &t->point[t->eval[e].point].row : &t->update;
-        mpq_init(k[e]);
-        for (size_t j = 0; j < row->terms; j++) {
-            mpq_set(q, row->term[j].c);
-            if (row->term[j].eval != TABLE_STATE) mpq_mul(q, q, k[row->term[j].eval]);
-            mpq_add(k[e], k[e], q);
+    mpq_set_si(w, 2 + l, (unsigned long)(3 + l * l + (pair ? n - l : 0)));
+    mpq_canonicalize(w);
+}
+
+/* F(y) = 1 - y^2/3, exactly. */
+static void quadratic(const mpq_t y, mpq_t F)
+{
+    mpq_t third;
+    mpq_init(third);
+    mpq_set_si(third, -1, 3);
+    mpq_mul(F, y, y);
+    mpq_mul(F, F, third);
+    mpq_set_ui(third, 1, 1);
+    mpq_add(F, F, third);
+    mpq_clear(third);
+}
+
+/* Is y_0 + sum_l w_l F(y_l), carried through LAYERS layers, y_n + w_n F(y_n) at each? In rationals. */
+static int telescopes(int pair)
+{
+    mpq_t y[LAYERS + 1], F[LAYERS], w, term, euler;
+    int same = 1;
+    mpq_inits(w, term, euler, NULL);
+    for (int n = 0; n <= LAYERS; n++) mpq_init(y[n]);
+    for (int n = 0; n < LAYERS; n++) mpq_init(F[n]);
+    mpq_set_ui(y[0], 1, 2);
+    for (int n = 0; n < LAYERS; n++) {
+        quadratic(y[n], F[n]);
+        mpq_set(y[n + 1], y[0]);
+        for (int l = 0; l <= n; l++) {
+            dense_weight(pair, n, l, w);
+            mpq_mul(term, w, F[l]);
+            mpq_add(y[n + 1], y[n + 1], term);
         }
-        if (e == t->evals)
-            mpq_set(R, k[e]);
-        else if (t->eval[e].op == OP_F)
-            mpq_mul(k[e], k[e], z);
-        else
-            mpq_set_ui(k[e], 0, 1);
+        mpq_add(euler, y[n], term); /* the last term is w_n F(y_n) */
+        same = same && mpq_equal(euler, y[n + 1]);
     }
-    for (size_t e = 0; e <= t->evals; e++) mpq_clear(k[e]);
-    mpq_clear(q);
-    memory_free(k);
-    return 0;
+    for (int n = 0; n <= LAYERS; n++) mpq_clear(y[n]);
+    for (int n = 0; n < LAYERS; n++) mpq_clear(F[n]);
+    mpq_clears(w, term, euler, NULL);
+    return same;
 }
 
-/* c: the rationals of "1 1 1/2", at most TERMS. */
-enum { TERMS = 9 };
-static int read_rationals(const char *text, mpq_t c[TERMS], size_t *count)
+/* The same on the sine field: distance after LAYERS layers of h = 1/4. */
+static double dense_distance(int pair)
 {
-    char number[32];
-    int used;
-    for (*count = 0; *count < TERMS && sscanf(text, " %31[^ ]%n", number, &used) == 1; text += used)
-        if (mpq_set_str(c[(*count)++], number, 10) != 0)
-            return error_set(ERR_INPUT, "no rational: %s", number);
-    return 0;
-}
-
-/* Is R(z) = sum c_m z^m at z = 1 .. 9? A polynomial of degree below 9 is then that one. */
-static int is_polynomial(const Table *t, const char *coefficients, int *equal)
-{
-    mpq_t z, R, sum, c[TERMS];
-    size_t count;
-    mpq_inits(z, R, sum, NULL);
-    for (int m = 0; m < TERMS; m++) mpq_init(c[m]);
-    int code = read_rationals(coefficients, c, &count);
-    *equal = 1;
-    for (unsigned long n = 1; n <= TERMS && code == 0; n++) {
-        mpq_set_ui(z, n, 1);
-        mpq_set_ui(sum, 0, 1);
-        for (size_t m = count; m-- > 0;) {
-            mpq_mul(sum, sum, z);
-            mpq_add(sum, sum, c[m]);
+    Sine s;
+    double F[LAYERS][SINE_D], dense[SINE_D], euler[SINE_D], F_euler[SINE_D];
+    mpq_t w;
+    mpq_init(w);
+    sine_new(&s, 81, 1);
+    memcpy(dense, s.y, sizeof dense);
+    memcpy(euler, s.y, sizeof euler);
+    for (int n = 0; n < LAYERS; n++) {
+        sine_derivative(&s, OP_F, 1, dense, 0, NULL, F[n]);
+        sine_derivative(&s, OP_F, 1, euler, 0, NULL, F_euler);
+        memcpy(dense, s.y, sizeof dense);
+        for (int l = 0; l <= n; l++) {
+            dense_weight(pair, n, l, w);
+            sine_subtract(dense, -0.25 * table_double(w), F[l]);
         }
-        code = amplification(t, z, R);
-        *equal = *equal && mpq_equal(R, sum);
+        sine_subtract(euler, -0.25 * table_double(w), F_euler);
     }
-    for (int m = 0; m < TERMS; m++) mpq_clear(c[m]);
-    mpq_clears(z, R, sum, NULL);
-    return code;
+    mpq_clear(w);
+    sine_subtract(dense, 1, euler);
+    return sine_norm(dense);
 }
 
-/* A field A y + b in R^D, and |step - (I - h A)^-1 (y + h b)| for it. param: A (D, D), b (D). */
-static void affine(const System *s, int set, double t, const double *y, double *dy)
+int check_dense(const Zoo *z, const char *const *arg, Finding *f)
 {
-    (void)set, (void)t;
-    const double *A = s->param, *b = A + SINE_D * SINE_D;
-    for (int i = 0; i < SINE_D; i++) {
-        dy[i] = b[i];
-        for (int j = 0; j < SINE_D; j++) dy[i] += A[i * SINE_D + j] * y[j];
-    }
-}
-
-static void nothing(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set, (void)t, (void)y;
-    memset(dy, 0, SINE_D * sizeof *dy);
-}
-
-/* x = y + h (A x + b) by iteration, which converges for h |A| < 1. */
-static void backward_euler(const System *s, double h, const double *y, double *x)
-{
-    double dx[SINE_D];
-    memcpy(x, y, SINE_D * sizeof *x);
-    for (int n = 0; n < 200; n++) {
-        affine(s, 1, 0, x, dx);
-        for (int i = 0; i < SINE_D; i++) x[i] = y[i] + h * dx[i];
-    }
-}
-
-/* Slope of the distance from Backward Euler on y' = A y + b; with_bias: b != 0. */
-static int distance_slope(const Table *t, int with_bias, double *slope)
-{
-    enum { STEPS = 6 };
-    double param[SINE_D * SINE_D + SINE_D], y[SINE_D], x[SINE_D], e[STEPS];
-    for (size_t i = 0; i < sizeof param / sizeof *param; i++)
-        param[i] = 0.5 * random_normal(41, 0, i) * (i < SINE_D * SINE_D || with_bias);
-    for (size_t i = 0; i < SINE_D; i++) y[i] = random_normal(41, 1, i);
-    System s = {.name = "affine", .n = 1, .d = SINE_D, .field = {affine, nothing}, .initial = y, .param = param};
-    Stepper *st;
-    TRY(stepper_new(t, &s, &st));
-    int code = 0;
-    for (int j = 0; j < STEPS && code == 0; j++) {
-        double h = ldexp(1, -3 - j);
-        backward_euler(&s, h, y, x);
-        code = stepper_begin(st, 0, h, y, START_GIVEN, NULL);
-        if (code == 0) code = stepper_step(st);
-        for (int i = 0; i < SINE_D; i++) x[i] -= stepper_state(st)[i];
-        e[j] = sine_norm(x);
-    }
-    *slope = sine_slope(e, STEPS);
-    stepper_free(st);
-    return code;
-}
-
-/* Holds: a consistent method at all. Under the condition (F linear): R(z) is the polynomial, and it
- * shares with 1/(1-z) = 1 + z + z^2 + ... the terms below z^n. */
-int check_backward(const Zoo *z, const char *const *arg, Finding *f)
-{
-    Table *t;
-    Theory theory;
-    double linear = NAN, biased = NAN;
-    int n = atoi(arg[2]), polynomial = 0, ones = 0;
-    TRY(map_table(z, arg[0], &t));
-    int code = theory_search(t, 2, &theory);
-    if (code == 0) code = is_polynomial(t, arg[1], &polynomial);
-    if (code == 0) code = distance_slope(t, 0, &linear);
-    if (code == 0) code = distance_slope(t, 1, &biased);
-    for (const char *at = arg[1]; *at; at++) ones += *at == '1';
-    f->holds = theory.consistent;
-    f->conditional = polynomial && ones == n && fabs(linear - n) <= 0.25;
-    f->sound = f->sound && (biased >= 1.75) == theory.consistent;
+    (void)z;
+    int pair = strcmp(arg[0], "pair") == 0;
+    double distance = dense_distance(pair), control = dense_distance(1);
+    /* 6 layers of a few sums of numbers of size 1 */
+    f->holds = telescopes(pair);
+    f->sound = f->sound && (distance <= 1e-13) == f->holds && !(control <= 1e-13);
     finding_say(f,
-                "nonlinear F: order %d%s; linear F: R(z) %s %s (coefficients of 1, z, ..), 1/(1-z) = 1 1 1 1 "
-                "..; measured distance from Backward Euler: h^%.2f for F = Ay, h^%.2f for F = Ay + b",
-                theory.order, theory.expands ? "" : " (F(F(y)) has no expansion about y)",
-                polynomial ? "=" : "is not", arg[1], linear, biased);
-    table_free(t);
-    return code;
+                "%d layers of F = 1 - y^2/3 in rationals, weights all different: %s Euler with "
+                "step W_n; on the "
+                "sine field %.1e apart (control, weights by pairs of layers: %.1e)",
+                LAYERS, f->holds ? "equal to" : "not", distance, control);
+    return 0;
 }
 
 /* ---- a gate that looks ---------------------------------------------------------------------------------- */

@@ -6,11 +6,13 @@
 #include "kernels/error.h"
 #include "studies/claims.h"
 
-static const char reading[] =
-    "Order p means local error O(h^(p+1)), global error O(h^p); the Macaron paper counts local orders, "
-    "one more. Error is numerical - exact unless a claim says otherwise; [F,G] = G'F - F'G; \"F then G\" is "
-    "S_G(S_F(y)). Exact parts are computed in rationals; measured parts have a negative control that was "
-    "refused.";
+static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
+                              "Macaron paper counts local orders, "
+                              "one more. Error is numerical - exact unless a claim says otherwise; "
+                              "[F,G] = G'F - F'G; \"F then G\" is "
+                              "S_G(S_F(y)). Exact parts are computed in rationals; measured parts "
+                              "have a negative control that was "
+                              "refused.";
 
 /* How many derivation rows in a row share a map. */
 static size_t run_length(const Finding *f, size_t from)
@@ -115,9 +117,9 @@ static void latex_derivation(const Finding *f, FILE *out)
         latex_text(f->derived[i].map, out);
         fprintf(out, ": $");
         for (size_t k = i; k < i + n; k++) {
-            fputs(k == i                                 ? ""
+            fputs(k == i                                ? ""
                   : f->derived[k].coefficient[0] == '-' ? "\\allowbreak "
-                                                         : "\\allowbreak +",
+                                                        : "\\allowbreak +",
                   out);
             latex_number(f->derived[k].coefficient, out);
             fputs("\\,", out);

@@ -108,7 +108,7 @@ static void predicted(const Sine *s, const Chains *y, double *v)
             if (c == 0) continue;
             sine_derivative(s, j / SINE_SETS, j % SINE_SETS + 1, s->y, 0, NULL, inner);
             sine_derivative(s, i / SINE_SETS, i % SINE_SETS + 1, s->y, 1,
-                            (const double (*)[SINE_D])inner, outer);
+                            (const double(*)[SINE_D])inner, outer);
             for (int k = 0; k < SINE_D; k++) v[k] += c * outer[k];
         }
 }
@@ -156,10 +156,11 @@ int check_sets(const Zoo *z, const char *const *arg, Finding *f)
     if (code == 0) {
         f->holds = strcmp(have, arg[1]) == 0;
         f->sound = f->sound && fabs(slope[0] - 2) <= 0.25 && slope[1] >= 2.75 && slope[2] <= 2.25;
-        finding_say(f,
-                    "h^2: %s; measured: local error h^%.2f, less these terms h^%.2f (control, less 8/7 of "
-                    "them: h^%.2f)",
-                    have, slope[0], slope[1], slope[2]);
+        finding_say(
+            f,
+            "h^2: %s; measured: local error h^%.2f, less these terms h^%.2f (control, less 8/7 of "
+            "them: h^%.2f)",
+            have, slope[0], slope[1], slope[2]);
     }
     free(have);
     chains_free(&y);

@@ -36,7 +36,7 @@ void sine_differential(const Sine *s, const Forest *f, size_t tree, const double
     const Tree *t = &f->tree[tree];
     double v[TREE_MAX][SINE_D];
     for (int k = 0; k < t->children; k++) sine_differential(s, f, (size_t)t->child[k], y, v[k]);
-    sine_derivative(s, t->colour, 1, y, t->children, v, out);
+    sine_derivative(s, t->colour, 1, y, t->children, (const double(*)[SINE_D])v, out);
 }
 
 static void field(const System *system, int op, int set, const double *y, double *dy)
@@ -148,4 +148,9 @@ double sine_norm(const double *x)
     double sum = 0;
     for (int i = 0; i < SINE_D; i++) sum += x[i] * x[i];
     return sqrt(sum / SINE_D);
+}
+
+void sine_subtract(double *e, double c, const double *v)
+{
+    for (int i = 0; i < SINE_D; i++) e[i] -= c * v[i];
 }

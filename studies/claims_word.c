@@ -119,10 +119,11 @@ int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
     /* 6 sub-flows good to 1e-14 */
     f->holds = even == 0;
     f->sound = f->sound && (off <= 1e-12) == f->holds && !(control <= 1e-12);
-    finding_say(f,
-                "of the brackets up to degree %s, %zu of odd and %zu of even degree are not zero; a step "
-                "forth and back misses y by %.1e (control, lie-trotter: %.1e)",
-                arg[1], odd, even, off, control);
+    finding_say(
+        f,
+        "of the brackets up to degree %s, %zu of odd and %zu of even degree are not zero; a step "
+        "forth and back misses y by %.1e (control, lie-trotter: %.1e)",
+        arg[1], odd, even, off, control);
     return code;
 }
 
@@ -182,10 +183,11 @@ int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
     f->sound = f->sound && sound;
     char word[2 * WORD_MAX + 1];
     write_sandwich(16, 6, word);
-    finding_say(f,
-                "twice the area is as stated for %d of %d pairs (n <= %d, 0 <= k < n), pairs counted and "
-                "brackets %s; n = 16: interleaved 8, k = 6 %g, k = 15 128",
-                met, words, most, sound ? "agree" : "DISAGREE", (double)pairs(word) / 2);
+    finding_say(
+        f,
+        "twice the area is as stated for %d of %d pairs (n <= %d, 0 <= k < n), pairs counted and "
+        "brackets %s; n = 16: interleaved 8, k = 6 %g, k = 15 128",
+        met, words, most, sound ? "agree" : "DISAGREE", (double)pairs(word) / 2);
     return 0;
 }
 
@@ -219,8 +221,8 @@ int check_extreme(const Zoo *z, const char *const *arg, Finding *f)
     TRY(area_is(z, name, pairs(word), &equal));
     f->sound = f->sound && equal;
     f->holds = pairs(word) == most && strspn(word, "s") == (size_t)n;
-    finding_say(f, "n = %d: %s has area %g; the largest of all %d words with n s and n f is %g", n, word,
-                (double)pairs(word) / 2, words, (double)most / 2);
+    finding_say(f, "n = %d: %s has area %g; the largest of all %d words with n s and n f is %g", n,
+                word, (double)pairs(word) / 2, words, (double)most / 2);
     return 0;
 }
 
@@ -258,8 +260,9 @@ int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
     TRY(local_slope(z, mirror ? "word:sffs" : "word:sfsf", &slope));
     f->holds = zero == words;
     f->sound = f->sound && sound && (fabs(slope - 3) <= 0.25) == f->holds;
-    finding_say(f, "%d of %d such words up to %d letters have area 0; local error of %s measured h^%.2f",
-                zero, words, 2 * most + 1, mirror ? "sffs" : "sfsf", slope);
+    finding_say(
+        f, "%d of %d such words up to %d letters have area 0; local error of %s measured h^%.2f",
+        zero, words, 2 * most + 1, mirror ? "sffs" : "sfsf", slope);
     return 0;
 }
 
@@ -284,7 +287,8 @@ int check_converse(const Zoo *z, const char *const *arg, Finding *f)
             if (!zero++) strcpy(first, word);
         }
     f->holds = zero == 0;
-    finding_say(f, "%d of %d non-palindromic words up to %d letters have area 0", zero, others, most);
+    finding_say(f, "%d of %d non-palindromic words up to %d letters have area 0", zero, others,
+                most);
     if (!zero) return 0;
     double slope;
     snprintf(name, sizeof name, "word:%s", first);

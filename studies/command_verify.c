@@ -12,15 +12,15 @@ static const Option claim_options[] = {
     {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
     {"mutants", OPTION_FLAG, NULL, NULL,
      "run each claim's altered form instead: every verdict must change", 0, 0},
-    {"list", OPTION_FLAG, NULL, NULL, "name the claims and their registered verdicts; run nothing", 0,
-     0},
+    {"list", OPTION_FLAG, NULL, NULL, "name the claims and their registered verdicts; run nothing",
+     0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too", 0,
-     0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
+     0, 0},
     {0},
 };
 
@@ -46,8 +46,8 @@ static int unknown_claim(const char *id)
     size_t n = 0;
     for (const Claim *c; n < CLAIMS_MOST && (c = claim_at(n)); n++) names[n] = c->id;
     const char *near = nearest_name(id, names, n);
-    return error_set(ERR_INPUT, "unknown claim '%.60s'%s%s%s; 'trotter verify --list' names them", id,
-                     near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return error_set(ERR_INPUT, "unknown claim '%.60s'%s%s%s; 'trotter verify --list' names them",
+                     id, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
 static int add_claims(Verification *v, const char *id)
@@ -135,12 +135,10 @@ static void fill(const Verification *v, Report *r)
 static void wrap(const char *label, const char *text)
 {
     int column = printf("  %-9s ", label);
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-        if (column + n > TEXT_WIDTH) column = printf("\n%*s", 12, "") - 1;
-        column += printf("%.*s", n, text);
-        text += n;
-        if (*text) column += printf("%.*s", 1, text++);
+    for (int n; *text; text += n + (text[n] == ' ')) {
+        n = (int)strcspn(text, " ");
+        if (column > 12 && column + n >= TEXT_WIDTH) column = printf("\n%*s", 12, "") - 1;
+        column += printf("%s%.*s", column > 12 ? " " : "", n, text);
     }
     printf("\n");
 }
@@ -164,7 +162,8 @@ static void print_claim(const Verification *v, size_t i)
 
 static void print_claims(const Verification *v)
 {
-    printf("Order p means local error h^(p+1); the Macaron paper counts local orders. Error = numerical -\n"
+    printf("Order p means local error h^(p+1); the Macaron paper counts local orders. Error = "
+           "numerical -\n"
            "exact unless said otherwise; [F,G] = G'F - F'G.\n\n");
     for (size_t i = 0; i < v->done; i++) print_claim(v, i);
     size_t number[4] = {0};
@@ -236,8 +235,8 @@ static int verify(const Options *o, Verification *v)
     TRY(run_claims(v));
     TRY(show(o, v));
     if (v->met == v->count) return 0;
-    return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be", v->count - v->met,
-                     v->count);
+    return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be",
+                     v->count - v->met, v->count);
 }
 
 static int run(Options *o)
@@ -254,11 +253,13 @@ static int run(Options *o)
 const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
-    .about =
-        "Each claim is checked exactly where it can be (series in rationals, tables, words) and by\n"
-        "numbers with a negative control. Exit status 0 when every verdict is the registered one, 1\n"
-        "otherwise. A claim whose exact and numerical answers differ, or whose control was not refused, is\n"
-        "undecided.\n",
+    .about = "Each claim is checked exactly where it can be (series in rationals, tables, words) "
+             "and by\n"
+             "numbers with a negative control. Exit status 0 when every verdict is the registered "
+             "one, 1\n"
+             "otherwise. A claim whose exact and numerical answers differ, or whose control was "
+             "not refused, is\n"
+             "undecided.\n",
     .groups = groups,
     .run = run,
 };
