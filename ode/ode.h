@@ -128,6 +128,10 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* The degree-0 term alone, told even where nothing expands about y: sum of the update's state weights,
+ * less 1. */
+void theory_state(const Table *t, mpq_t out);
+
 /* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
