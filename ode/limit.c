@@ -254,9 +254,11 @@ static int searched_limit(const Table *t, int axis, double *end)
     s.small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
     s.slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
     *end = NAN;
-    TRY(amp_new(&s.a, t));
-    int code = s.a.degree <= FACTORS_MAX ? find_scale(&s) : 0;
-    if (code == 0 && s.a.degree <= FACTORS_MAX) *end = search(&s);
+    int code = amp_new(&s.a, t);
+    if (code == ERR_INPUT) return 0; /* more factors still */
+    int told = code == 0 && s.a.degree <= FACTORS_MAX;
+    if (told) code = find_scale(&s);
+    if (told && code == 0) *end = search(&s);
     amp_free(&s.a);
     return code;
 }
