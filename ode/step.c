@@ -32,7 +32,7 @@
 #include "kernels/memory.h"
 
 enum { WARM = 8 };
-enum { WINDOW = 256 }; /* coordinates, 2 KiB an array: 16 arrays in 32 KiB */
+enum { WINDOW = 512 }; /* coordinates, 4 KiB an array: the 7 of rk4 in 32 KiB */
 
 typedef struct {
     int eval, past;
@@ -269,8 +269,8 @@ static size_t window_size(const Stepper *st)
     return st->system.n * st->system.d;
 }
 
-/* out (window): a row of the table; NaN or 0 as combine says. */
-static double add_up(const Stepper *st, const Sum *s, double *out)
+/* Weights and sources of a row in the window, to c and x. */
+static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
         const Part *p = &s->part[m];
@@ -278,7 +278,13 @@ static double add_up(const Stepper *st, const Sum *s, double *out)
         st->c[m] = is_state ? p->c : p->c * st->h;
         st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
     }
-    return combine(window_size(st), s->parts, st->c, st->x, out);
+}
+
+/* out (window): a row of the table. */
+static void add_up(const Stepper *st, const Sum *s, double *out)
+{
+    gather(st, s);
+    combine(window_size(st), s->parts, st->c, st->x, out);
 }
 
 /* All slopes of the step from time t, in the window. A point that two evaluations in a row share is
@@ -416,7 +422,10 @@ static int flow_pass(Stepper *st, const Program *p, double t)
 static int table_pass(Stepper *st, const Program *p, double t)
 {
     evaluate(st, p, t);
-    return add_up(st, &p->update, state(st, -1)) == 0 ? 0 : not_finite(st);
+    gather(st, &p->update);
+    return combine_checked(window_size(st), p->update.parts, st->c, st->x, state(st, -1))
+               ? 0
+               : not_finite(st);
 }
 
 int stepper_step(Stepper *st)
