@@ -53,13 +53,6 @@ static void block(size_t N, size_t parts, const double *c, const double *const *
     }
 }
 
-void combine(size_t N, size_t parts, const double *c, const double *const *x, double *out)
-{
-    if (parts == 0) memset(out, 0, N * sizeof *out);
-    for (size_t at = 0; at < N; at += BLOCK)
-        block(N - at < BLOCK ? N - at : BLOCK, parts, c, x, at, out);
-}
-
 /* An exponent of all ones (infinite or NaN) carries over into bit 63. */
 SIMD_CLONES static uint64_t poison(size_t N, const double *x)
 {
@@ -78,13 +71,21 @@ int combine_finite(size_t N, const double *x)
     return !poison(N, x);
 }
 
-int combine_checked(size_t N, size_t parts, const double *c, const double *const *x, double *out)
+void combine(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
+             double *out)
+{
+    if (parts == 0) memset(out + at, 0, N * sizeof *out);
+    for (size_t end = at + N; at < end; at += BLOCK)
+        block(end - at < BLOCK ? end - at : BLOCK, parts, c, x, at, out);
+}
+
+int combine_checked(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
+                    double *out)
 {
     uint64_t bad = 0;
-    for (size_t at = 0; at < N; at += BLOCK) {
-        size_t count = N - at < BLOCK ? N - at : BLOCK;
-        if (parts == 0) memset(out + at, 0, count * sizeof *out);
-        block(count, parts, c, x, at, out);
+    for (size_t end = at + N; at < end; at += BLOCK) {
+        size_t count = end - at < BLOCK ? end - at : BLOCK;
+        combine(at, count, parts, c, x, out);
         bad |= poison(count, out + at);
     }
     return !bad;

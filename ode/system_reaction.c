@@ -44,20 +44,11 @@ static double *kernel_of(const System *s)
     return s->param + 2 * s->d;
 }
 
-/* Three rows to one; `grow` adds G with the rates of the columns. */
 SIMD_CLONES static void stencil(size_t d, const double *left, const double *u, const double *right,
                                 double *du)
 {
 #pragma omp simd
     for (size_t c = 0; c < d; c++) du[c] = diffusion * (left[c] - 2 * u[c] + right[c]);
-}
-
-SIMD_CLONES static void stencil_grow(size_t d, const double *rate, const double *left,
-                                     const double *u, const double *right, double *du)
-{
-#pragma omp simd
-    for (size_t c = 0; c < d; c++)
-        du[c] = diffusion * (left[c] - 2 * u[c] + right[c]) + rate[c] * u[c] * (1 - u[c]);
 }
 
 static void diffuse(const System *s, int set, double t, const double *y, double *dy)
@@ -79,14 +70,20 @@ SIMD_CLONES static void grow(const System *s, int set, double t, const double *y
         for (size_t c = 0; c < d; c++) dy[i + c] = rate[c] * y[i + c] * (1 - y[i + c]);
 }
 
-static void diffuse_grow(const System *s, int set, double t, const double *y, double *dy)
+SIMD_CLONES static void diffuse_grow(const System *s, int set, double t, const double *y,
+                                     size_t first, size_t rows, double *dy)
 {
-    size_t d = s->d, last = (s->n - 1) * d;
+    size_t n = s->n, d = s->d;
+    const double *rate = s->param;
     (void)set, (void)t;
-    stencil_grow(d, s->param, y + last, y, y + d, dy);
-    for (size_t i = d; i < last; i += d)
-        stencil_grow(d, s->param, y + i - d, y + i, y + i + d, dy + i);
-    stencil_grow(d, s->param, y + last - d, y + last, y, dy + last);
+    for (size_t i = first; i < first + rows; i++) {
+        const double *left = y + (i ? i - 1 : n - 1) * d, *right = y + (i + 1 < n ? i + 1 : 0) * d;
+        const double *u = y + i * d;
+#pragma omp simd
+        for (size_t c = 0; c < d; c++)
+            dy[i * d + c] =
+                diffusion * (left[c] - 2 * u[c] + right[c]) + rate[c] * u[c] * (1 - u[c]);
+    }
 }
 
 SIMD_CLONES static void grow_flow(const System *s, int set, double t, double h, double *y)
@@ -174,7 +171,8 @@ const SystemKind system_fisher = {
              .d = 4,
              .t_end = 1,
              .h0 = 0.25,
-             .field = {diffuse, grow, diffuse_grow},
+             .field = {diffuse, grow},
+             .both = diffuse_grow,
              .flow = {diffuse_flow, grow_flow}},
     .n_min = 3,
     .d_min = 1,

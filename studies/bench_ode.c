@@ -26,7 +26,7 @@ typedef struct {
 } Load;
 
 static const Load loads[] = {{"henon", 2500, 4, 0x1p-20, 0},
-                             {"fisher", 100, 100, 0x1p-5, 0},
+                             {"fisher", 125, 80, 0x1p-5, 0},
                              {"attention", 1024, 64, 0x1p-5, 1}};
 
 /* peer NULL: Boost's, if it is there. Trotter's own comes before those it is compared with. */

@@ -110,10 +110,10 @@ static void test_rows(void **state)
         for (size_t parts = 0; parts <= PARTS; parts++) {
             size_t N = sizes[k];
             out[N] = 42; /* a sentinel */
-            combine(N, parts, c, x, out);
+            combine(0, N, parts, c, x, out);
             assert_true(out[N] == 42);
             assert_true(row_error(N, parts, c, x, out) <= 1);
-            assert_true(combine_checked(N, parts, c, x, again));
+            assert_true(combine_checked(0, N, parts, c, x, again));
             assert_memory_equal(out, again, N * sizeof *out);
             if (N == 0 || parts == 0) continue;
             out[N - 1] += 4 * eps * (PARTS + 1) * (fabs(out[N - 1]) + 40); /* control */
@@ -132,13 +132,13 @@ static void test_finite(void **state)
     const double *source = x;
     (void)state;
     x[1] = DBL_MAX, x[2] = -DBL_MAX, x[3] = DBL_TRUE_MIN;
-    assert_true(combine_finite(LONG, x) && combine_checked(LONG, 1, &one, &source, out));
+    assert_true(combine_finite(LONG, x) && combine_checked(0, LONG, 1, &one, &source, out));
     for (size_t at = 0; at < LONG; at += 617)
         for (int k = 0; k < 3; k++) {
             double old = x[at];
             x[at] = bad[k];
             assert_false(combine_finite(LONG, x));
-            assert_false(combine_checked(LONG, 1, &one, &source, out));
+            assert_false(combine_checked(0, LONG, 1, &one, &source, out));
             x[at] = old;
         }
     memory_free(x);
@@ -156,11 +156,12 @@ static void test_both(void **state)
         System *s = make(system_name(i), 0, 0);
         size_t N = s->n * s->d;
         double *f = numbers(N), *g = numbers(N), *h = numbers(N);
-        if (s->field[OP_H]) {
+        if (s->both) {
             found++;
             s->field[OP_F](s, 1, 0.3, s->initial, f);
             s->field[OP_G](s, 1, 0.3, s->initial, g);
-            s->field[OP_H](s, 1, 0.3, s->initial, h);
+            s->both(s, 1, 0.3, s->initial, 0, 1, h);
+            s->both(s, 1, 0.3, s->initial, 1, s->n - 1, h);
             for (size_t k = 0; k < N; k++) f[k] += g[k];
             assert_true(distance(N, h, f) <= 8 * eps); /* some 8 operations a coordinate */
             assert_false(distance(N, h, g) <= 1e-3);
@@ -204,7 +205,7 @@ static void test_windows(void **state)
             Table *t = table_freeze(zoo.scheme[i]);
             System whole = *s, two = *s;
             whole.apart = 0;
-            two.field[OP_H] = NULL;
+            two.both = NULL;
             walk(t, s, a);
             walk(t, &whole, b);
             assert_memory_equal(a, b, N * sizeof *a);
@@ -246,11 +247,11 @@ static void test_traffic(void **state)
     assert_int_equal(stepper_new(t, s, &st), 0);
     assert_int_equal(stepper_traffic(st), 2 * 4000 * 8);
     stepper_free(st);
-    s->apart = 0; /* 4 fields of 2 arrays, 3 arguments of 3, an update of 6 */
+    s->apart = 0; /* 4 fields of an argument and a kept slope, 3 arguments, an update of 6 */
     assert_int_equal(stepper_new(t, s, &st), 0);
-    assert_int_equal(stepper_traffic(st), (4 * 2 + 3 * 3 + 6) * 4000 * 8);
+    assert_int_equal(stepper_traffic(st), (4 * 1 + 3 * 3 + 6) * 4000 * 8);
     stepper_free(st);
-    s->field[OP_H] = NULL; /* 8 fields, arguments of 4, 4 and 4, an update of 10 */
+    s->both = NULL; /* 8 fields, arguments of 4, 4 and 4, an update of 10 */
     assert_int_equal(stepper_new(t, s, &st), 0);
     assert_int_equal(stepper_traffic(st), (8 * 2 + 3 * 4 + 10) * 4000 * 8);
     stepper_free(st);
