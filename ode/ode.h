@@ -222,9 +222,11 @@ typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    /* F, G and, where it saves a pass over memory, field[OP_H] = F + G in one (else NULL; it must
-     * agree with the two: who replaces one of them sets it to NULL). */
-    void (*field[3])(const System *s, int set, double t, const double *y, double *dy);
+    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
+     * else NULL. It must agree with F and G: who replaces one of them sets it to NULL. */
+    void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
+                 double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
