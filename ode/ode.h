@@ -3,7 +3,9 @@
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
  *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
- *   theory.c   exact order, error terms      stability.c  root condition, limits
+ *   theory.c   exact order, error terms      stability.c  root condition, amplification
+ *   bracket.c  splittings as Lie series      limit.c    stability limits
+ *   structure.c  symmetry, symplecticity, effective order, error constants
  *   system.c   particle systems              step.c     one stepper for every table
  *   reference.c  reference solutions         measure.c  measured order
  *
@@ -153,16 +155,58 @@ void bracket_free(Brackets *b);
  * (pairs F before G - pairs G before F), weighted. */
 int bracket_area(const Table *t, mpq_t area);
 
-/* ---- stability.c -------------------------------------------------------------------------------- */
+/* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
+
+enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
+
+typedef struct {
+    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. One-step
+     * tables: all trees of order 1 .. searched. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
+     * beta_(k-j). */
+    int symmetric;
+    int symmetric_order; /* S(-h) S(h) = identity + O(h^(this+1)); -1 where symmetric or not told */
+    int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
+    int searched;
+    /* Is every step symplectic, F and G being Hamiltonian fields; and for separable Hamiltonians? */
+    int symplectic, symplectic_separable;
+    int effective_order; /* splittings by exact flows, up to `searched`; -1: not told */
+    /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
+     * sigma(1) = sum beta, which global errors go by (Henrici 1962). */
+    int has_constant;
+    mpq_t error_constant[2];
+} Structure;
+
+/* Of a frozen table; searched 1 .. TREE_MAX. Caller: structure_free. */
+int structure_find(const Table *t, int searched, Structure *out);
+void structure_free(Structure *s);
+
+/* The largest p <= most <= LIE_MAX for which some conjugate exp(chi) S exp(-chi) of a splitting by exact
+ * flows has order p (Butcher 1969). Lie-Trotter: 2. */
+int structure_effective_order(const Table *t, int most, int *order);
+
+/* ---- stability.c: the test equation y' = (lambda_F + lambda_G) y ---------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 
-/* Largest |amplification factor| for y' = (zF + zG) y, h zF = f, h zG = g (complex as re, im). */
+/* Amplification of a frozen table (borrowed); more than 255 factors: ERR_INPUT. */
+typedef struct Stability Stability;
+int stability_new(const Table *t, Stability **out);
+void stability_free(Stability *s);
+/* Largest |amplification factor| at h lambda_F = f, h lambda_G = g (complex as re, im). */
+double stability_at(Stability *s, const double f[2], const double g[2]);
+/* Multiplications that stability_at takes, roughly. */
+size_t stability_work(const Stability *s);
+
+/* The same for one point. */
 int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus);
 
+/* ---- limit.c ------------------------------------------------------------------------------------ */
+
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
- * lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >= 0, may be inf. */
+ * lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
+ * inf. A scheme that fails the root condition has no interval: 0, 0. NaN: more than 80 amplification
+ * factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
@@ -174,7 +218,9 @@ typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F, G and, where it saves a pass over memory, field[OP_H] = F + G in one (else NULL; it must
+     * agree with the two: who replaces one of them sets it to NULL). */
+    void (*field[3])(const System *s, int set, double t, const double *y, double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
@@ -184,6 +230,8 @@ struct System {
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
+    int apart;       /* particles neither see each other nor have numbers of their own: any rows of
+                        y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
     void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
 };
@@ -222,6 +270,9 @@ int stepper_step(Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Evaluations of F and G so far (flows count one each). */
 size_t stepper_evals(const Stepper *st);
+/* Bytes a step moves at least between the nearest cache and what is behind it: every array that a
+ * field, a row or a sub-flow reads or writes; with `apart` only states and kept slopes. */
+size_t stepper_traffic(const Stepper *st);
 
 /* ---- reference.c -------------------------------------------------------------------------------- */
 
