@@ -246,6 +246,12 @@ struct System {
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
+
+/* system_file.c: the user's own system, in the language told there. particles, dim: 0 for the text's
+ * own. Unusable text: ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out);
 const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
