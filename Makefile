@@ -7,6 +7,7 @@
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
+#   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo)
 #   make clean              remove build/ and out/
 #
@@ -90,6 +91,9 @@ $(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
+# Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
+$(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
@@ -118,6 +122,18 @@ lint:
 
 format:
 	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+
+# ---- peers of the benchmark ----------------------------------------------------------------------
+# Only timed against; nothing else needs them. As fast as their users can have them.
+peers: build/peers/boost_ode.so
+.PHONY: peers
+
+build/peers/boost_ode.so: studies/peer/boost_ode.cpp studies/peer/peer.h
+	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
+	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
+	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O3 -march=native -DNDEBUG -I. -Wall -Wextra -fPIC -shared -o $@ $<
 
 # ---- set-up --------------------------------------------------------------------------------------
 deps:
