@@ -64,18 +64,34 @@ static int add_terms(Report *r, const Forest *f, const Table *t, mpq_t *defect, 
     return 0;
 }
 
+/* What the update makes of a constant state, less 1: told even where nothing expands. */
+static void state_defect(const Table *t, mpq_t out)
+{
+    mpq_t c;
+    mpq_init(c);
+    mpq_set_si(out, -1, 1);
+    for (size_t i = 0; i < t->update.terms; i++) {
+        if (t->update.term[i].eval != TABLE_STATE) continue;
+        table_value(t, &t->update.term[i], c);
+        mpq_add(out, out, c);
+    }
+    mpq_clear(c);
+}
+
 static int expand_frozen(Report *r, const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
 {
     Theory theory;
     TRY(theory_find(f, t, &theory));
     int code = theory_defect(f, t, defect, empty);
     if (code != 0 && code != ERR_ACCURACY) return code;
-    if (!is_zero(t, empty, theory.bound)) TRY(add_term(r, t, 0, "y", empty));
     if (code == ERR_ACCURACY) {
         command_warn("%s", error_text());
-        return 0;
+        state_defect(t, empty);
+    } else if (!is_zero(t, empty, theory.bound)) {
+        command_warn("%s: the state weights of the update do not sum to 1: no order", t->name);
     }
-    return add_terms(r, f, t, defect, theory.bound);
+    if (!is_zero(t, empty, theory.bound)) TRY(add_term(r, t, 0, "y", empty));
+    return code == 0 ? add_terms(r, f, t, defect, theory.bound) : 0;
 }
 
 static int expand(Report *r, const Forest *f, const Table *scheme)
