@@ -265,7 +265,21 @@ size_t model_size(const Model *m)
 
 size_t model_bytes(const Model *m)
 {
-    return m->bytes;
+    size_t bytes = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++) bytes += m->bytes[k];
+    return bytes;
+}
+
+size_t model_memory(const Model *m, int kind)
+{
+    return m->bytes[kind];
+}
+
+const char *model_memory_name(int kind)
+{
+    static const char *const name[MEMORY_KINDS] = {"parameters",  "gradients", "moments",
+                                                   "activations", "adjoints",  "workspace"};
+    return name[kind];
 }
 
 void *model_data(Model *m)
