@@ -174,7 +174,9 @@ typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F, G and, where it saves a pass over memory, field[OP_H] = F + G in one (else NULL; it must
+     * agree with the two: who replaces one of them sets it to NULL). */
+    void (*field[3])(const System *s, int set, double t, const double *y, double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
@@ -184,6 +186,8 @@ struct System {
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
+    int apart;       /* particles neither see each other nor have numbers of their own: any rows of
+                        y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
     void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
 };
@@ -216,6 +220,9 @@ int stepper_step(Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Evaluations of F and G so far (flows count one each). */
 size_t stepper_evals(const Stepper *st);
+/* Bytes a step moves at least between the nearest cache and what is behind it: every array that a
+ * field, a row or a sub-flow reads or writes; with `apart` only states and kept slopes. */
+size_t stepper_traffic(const Stepper *st);
 
 /* ---- reference.c -------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 
 static const Command *const commands[] = {
     &command_schemes, &command_expand, &command_order,   &command_data,
-    &command_train,   &command_eval,   &command_compare,
+    &command_train,   &command_eval,   &command_compare, &command_bench,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -80,6 +80,10 @@ static int run_command(const Command *c, int argc, char **argv)
 {
     Options *o = NULL;
     int code = options_new(c->groups, &o);
+    if (code == 0 && c->operand && argc > 1 && argv[1][0] != '-') {
+        code = options_set(o, OPTION_ARGUMENT, "", c->operand, argv[1]);
+        argc--, argv++;
+    }
     if (code == 0) code = options_arguments(o, argc, argv);
     if (code == 0) {
         if (options_flag(o, "help"))

@@ -647,6 +647,53 @@ static void test_interrupt_and_resume(void **state)
     assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
+/* A comparison that is interrupted stops its run as well, and the same command goes on. */
+static void test_interrupt_compare(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    static const char args[] =
+        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" TINY;
+    char line[512], *argv[64];
+    int n = 0;
+    snprintf(line, sizeof line, "trotter %s", args);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
+    argv[n] = NULL;
+    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", argv), 130);
+    assert_false(exists("halt/runs/euler-seed1/result.csv"));
+    run_ok(args);
+    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" TINY);
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+    run_ok("train --resume --out alone"); /* nothing is left to do */
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+}
+
+/* Every context, precision and kind of positions, and a model rebuilt from each. */
+static void test_train_variants(void **state)
+{
+    (void)state;
+    static const char *const variant[] = {
+        "--context sentence --positions relative",
+        "--precision f64 --positions none --layers 2 --scheme ab2",
+        "--match none --masks step --clip 1 --scheme word:ssfsff --vocabulary 8",
+        "--scheme rk2-gate --layers 2 --warmup 0",
+    };
+    write_corpus("text", "");
+    for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "train --corpus text --epochs 1 --out kind" TINY "%s",
+                 variant[i]);
+        run_ok(args);
+        char *result = slurp(at("kind/result.csv"), NULL);
+        Outcome o = run("eval --model kind --text text/test.txt --csv");
+        expect(&o, 0, "eval");
+        double ppl = column(o.out, 2), test = column(result, 6);
+        assert_true(fabs(ppl - test) <= 1e-5 * test);
+        drop(&o);
+        free(result);
+    }
+}
+
 /* config.ini of a run is the run. */
 static void test_replay(void **state)
 {
@@ -742,6 +789,8 @@ int main(void)
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_interrupt_and_resume),
+        cmocka_unit_test(test_interrupt_compare),
+        cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_train_csv),
         cmocka_unit_test(test_compare),

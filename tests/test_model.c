@@ -70,10 +70,12 @@ static double distance(const double *x, const double *y, size_t n)
 /* ---- a second reading ----------------------------------------------------------------------------- */
 
 /* Both readings add products of numbers of order 1 to 10 in chains of some 200 operations: error
- * 200 eps times a magnitude of 50, twice for the second reading's own. */
+ * 200 eps times a magnitude of 50, twice for the second reading's own. In bf16 the factors' rounding
+ * leaves all else behind: some 8 products in a row, each off by 2^-8 of a magnitude of 10. */
 static double rounding(const Backend *b)
 {
-    return 2e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
+    double elements = 2e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
+    return b->eps > 0x1p-20 ? 80 * b->eps : elements;
 }
 
 static void agrees_with_plain_loops(void **state)
@@ -89,7 +91,7 @@ static void agrees_with_plain_loops(void **state)
             double *z = logits(m, &b), plain[N * V];
             plain_logits(m, &b, plain);
             assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
-            set_tensor(m, "layers.0.attn.1.out.bias", 0.5); /* the comparison sees one tensor */
+            set_tensor(m, "final_norm.weight", 3); /* the comparison sees one tensor */
             plain_logits(m, &b, plain);
             assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
             memory_free(z);
