@@ -454,7 +454,7 @@ static int write_config(const Study *u)
 static int study(Study *u)
 {
     const Options *o = u->options;
-    OrderOptions how = {0, 0, 7};
+    OrderOptions how = {.halvings = 7};
     TRY(select_open(o, "euler", &u->schemes));
     TRY(network_corpus(o, &u->corpus));
     TRY(check_models(u));
