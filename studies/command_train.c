@@ -261,9 +261,9 @@ static int run_all(Run *r)
 {
     double begun = progress_now();
     TRY(build(r));
-    tell_memory(r->model);
     int resume = options_flag(r->options, "resume");
     TRY(begin_files(r, resume));
+    tell_memory(r->model);
     TRY(end_files(r, train(r), resume));
     TRY(draw(r));
     tell(r, progress_now() - begun);
