@@ -7,6 +7,7 @@
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
+#   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo)
 #   make clean              remove build/ and out/
 #
@@ -84,6 +85,12 @@ $(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(ISA),$(eval $(call CPU_RULE,f32,$(i)))$(eval $(call CPU_RULE,f64,$(i))))
 
+# Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
+$(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+# The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
+ODE_HOT = combine system_attention system_hamilton system_reaction
+$(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
+
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
@@ -107,11 +114,31 @@ run-tests:
 	@sh tests/run.sh $(B) $(TESTS)
 .PHONY: run-tests
 
+# Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
+DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
+       --corpus kjv --vocabulary 4000 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
+       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
+
+demo: build
+	build/trotter compare $(DEMO) --out out/demo
+
 lint:
 	@sh tests/lint.sh
 
 format:
 	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+
+# ---- peers of the benchmark ----------------------------------------------------------------------
+# Only timed against; nothing else needs them. As fast as their users can have them.
+peers: build/peers/boost_ode.so
+.PHONY: peers
+
+build/peers/boost_ode.so: studies/peer/boost_ode.cpp studies/peer/peer.h
+	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
+	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
+	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O3 -march=native -DNDEBUG -I. -Wall -Wextra -fPIC -shared -o $@ $<
 
 # ---- set-up --------------------------------------------------------------------------------------
 deps:

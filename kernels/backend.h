@@ -27,7 +27,12 @@ typedef struct {
     uint64_t stream; /* of the step and the place in the network */
 } Dropout;
 
-enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
+enum {
+    ACT_RELU,
+    ACT_GELU,
+    ACT_SIGMOID,
+    ACT_TANH
+}; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
 enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
 
@@ -50,14 +55,14 @@ typedef struct {
  * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4.
  * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
 typedef struct {
-    size_t S;                /* sequences */
-    const size_t *start;     /* (S+1) host */
-    size_t longest;          /* Tmax >= every length */
-    size_t D, H;             /* width, heads; H divides D */
-    const void *qkv;         /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
-    const void *relative;    /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
-    size_t clip;             /* 0 with NULL */
-    Dropout drop;            /* of the weights a_ij */
+    size_t S;             /* sequences */
+    const size_t *start;  /* (S+1) host */
+    size_t longest;       /* Tmax >= every length */
+    size_t D, H;          /* width, heads; H divides D */
+    const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
+    const void *relative; /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
+    size_t clip;          /* 0 with NULL */
+    Dropout drop;         /* of the weights a_ij */
 } Attention;
 
 typedef struct Backend Backend;

@@ -190,15 +190,33 @@ static void tell(const Run *r, double seconds)
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
+static int drop_result(const Run *r)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, r->dir, "result.csv"));
+    unlink(path); /* it comes back when the run is done */
+    return 0;
+}
+
+/* A run that goes on keeps its files until it is known to be the same. */
 static int begin_files(const Run *r, int resume)
 {
-    char result[OUTPUT_PATH];
     TRY(output_directory(r->dir));
     TRY(write_scheme(r, resume));
+    if (resume) return 0;
     TRY(write_config(r));
-    TRY(output_path(result, r->dir, "result.csv"));
-    unlink(result); /* of an earlier run: it comes back when this one is done */
-    return 0;
+    return drop_result(r);
+}
+
+static int end_files(const Run *r, int code, int resume)
+{
+    if (code != 0 && code != ERR_INTERRUPTED) return code;
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    if (resume) TRY(write_config(r));
+    if (code == 0) return write_result(r);
+    TRY(drop_result(r));
+    return error_set(code, "%s", words);
 }
 
 static int build(Run *r)
@@ -231,9 +249,9 @@ static int run_all(Run *r)
 {
     double begun = progress_now();
     TRY(build(r));
-    TRY(begin_files(r, options_flag(r->options, "resume")));
-    TRY(train(r));
-    TRY(write_result(r));
+    int resume = options_flag(r->options, "resume");
+    TRY(begin_files(r, resume));
+    TRY(end_files(r, train(r), resume));
     TRY(draw(r));
     tell(r, progress_now() - begun);
     return 0;

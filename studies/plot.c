@@ -63,7 +63,7 @@ static const char look[] =
     "set border 3 lc rgb '#555555'\n"
     "set tics nomirror out textcolor rgb '#333333'\n"
     "set grid lc rgb '#dddddd' lw 1 dt 1\n"
-    "set key outside right top vertical Left reverse samplen 3 spacing 1.15 noenhanced\n"
+    "set key outside right top vertical Left reverse samplen 3 spacing 1.15 maxcols 1 noenhanced\n"
     "set xlabel noenhanced\n"
     "set ylabel noenhanced\n"
     "set style data linespoints\n";
@@ -73,9 +73,10 @@ static void write_frame(FILE *f, const PlotFrame *frame)
     char text[256];
     fprintf(f, "%s", look);
     plot_quote(frame->title, text, sizeof text);
-    fprintf(
-        f, "set label %s at screen 0.5, screen 0.955 center noenhanced font ',15'\nset tmargin 3\n",
-        text); /* above the whole image, not above the axes */
+    fprintf(f,
+            "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font ',15'\nset "
+            "tmargin 3\n",
+            text); /* above the whole image, not above the axes */
     plot_quote(frame->x, text, sizeof text);
     fprintf(f, "set xlabel %s noenhanced\n", text);
     plot_quote(frame->y, text, sizeof text);
@@ -140,7 +141,7 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
     plot_quote(title, name, sizeof name);
     plot_style(p->series++, style);
     if (strlen(title) > p->longest) p->longest = strlen(title);
-    if (p->series > 18) plot_taller(p, 22); /* the key */
+    if (p->series > 16) plot_taller(p, 29); /* the key */
     if (key)
         plot_item(p, "%s using (strcol(%d) eq %s ? $%d : NaN):%d title %s noenhanced %s", file, key,
                   word, x, y, name, style);
