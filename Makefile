@@ -20,7 +20,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 B       := build/$(FLAVOUR)
 
-PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libgmp-dev \
+PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
            librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
@@ -33,8 +33,10 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
 LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
+# oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
+DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas -lgmp -ljansson -linih -lnettle -lm
+          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
 comma  := ,
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
@@ -44,12 +46,13 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
-# One source of the CPU kernels, for two precisions and three instruction sets.
-ISA    = v2 v3 v4
-CPUOBJ = $(if $(wildcard kernels/cpu.c),$(foreach i,$(ISA),$(B)/kernels/cpu_f32_$(i).o $(B)/kernels/cpu_f64_$(i).o))
+# One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
+CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4
+CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
+EXTRA_bf16_v4 = -mavx512bf16
 # Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
@@ -78,12 +81,15 @@ $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# $(1): precision and instruction set, f32_v2.
 define CPU_RULE
-$(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c Makefile
+$(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(2)) -DPRECISION_$(1) -DKERNEL=$(2) -c -o $$@ $$<
+	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(lastword $(subst _, ,$(1)))) $$(EXTRA_$(1)) $$(DNNL) \
+	  -DPRECISION_$(firstword $(subst _, ,$(1))) -DPRECISION=$(firstword $(subst _, ,$(1))) \
+	  -DKERNEL=$(lastword $(subst _, ,$(1))) -c -o $$@ $$<
 endef
-$(foreach i,$(ISA),$(eval $(call CPU_RULE,f32,$(i)))$(eval $(call CPU_RULE,f64,$(i))))
+$(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math

@@ -1,8 +1,8 @@
 /* backend.h: what runs on the hardware. Precision and device are one choice, a backend: a const
  * table of functions. nn/ knows no other way to touch a number of a model.
  *
- * Buffers live where the backend computes and hold its element type (float for *-f32, double for
- * cpu-f64); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
+ * Buffers live where the backend computes and hold its element type (double for cpu-f64,
+ * else float); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
  * are row-major. Shapes are checked when a plan or model is built; kernels assume them. Unless a
  * line says otherwise, outputs do not overlap inputs. In backward functions dx is the adjoint of x
  * and *accumulates* (+=); a NULL adjoint is not wanted and is skipped.
@@ -70,6 +70,7 @@ struct Backend {
     const char *name;   /* cpu-f32 */
     const char *kernel; /* instruction set or device the kernels were compiled for */
     size_t size;        /* bytes of an element: 4 or 8 */
+    double eps;         /* of gemm: relative error of a product that enters a sum; 2^-8 in bf16 */
 
     /* Memory: zeroed; NULL with error_set when short. */
     void *(*alloc)(size_t n);
@@ -148,7 +149,8 @@ static inline void *backend_at(const Backend *b, const void *p, size_t i)
     return (char *)p + i * b->size;
 }
 
-/* The backend of a name: "cpu-f32", "cpu-f64". kernel: NULL for the best this processor runs, or
+/* The backend of a name: "cpu-f32", "cpu-f64", "cpu-bf16" (f32, but products of matrices
+ * round their factors to bf16; processors with avx512_bf16). kernel: NULL for the best this processor runs, or
  * "x86-64-v2", "-v3", "-v4". ERR_INPUT, with words, where it is not to be had here. A GPU backend
  * plugs in as one more row of the list in backend.c. */
 int backend_find(const char *name, const char *kernel, const Backend **out);

@@ -1,5 +1,12 @@
-/* layout.c: the memory of a model, sized once from its plan and configuration (model_private.h). */
+/* layout.c: the memory of a model, sized once from its plan and configuration (model_private.h).
+ *
+ * A pass runs through times: the embedding at 0, the instructions 0 .. I-1 at 1 .. I, the loss with the
+ * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
+ * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
+ * that never live together. */
 #include "nn/model_private.h"
+
+#include <limits.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -10,179 +17,319 @@ static int reserve(Model *m, void **p, size_t n)
     *p = m->backend->alloc(n);
     if (!*p) return ERR_MEMORY;
     m->buffer[m->buffers++] = *p;
-    m->bytes += n * m->backend->size;
     return 0;
 }
 
-/* last[r]: where the life of register r ends. The output is read after the list. */
-static void find_lives(const Plan *p, int *last)
+/* ---- times -------------------------------------------------------------------------------------- */
+
+static int time_of(int instr)
 {
-    last[0] = 0;
-    for (size_t i = 0; i < p->instrs; i++) {
+    return 1 + instr;
+}
+
+static int time_loss(const Plan *p)
+{
+    return 1 + (int)p->instrs;
+}
+
+/* instr -1: the embedding; `instrs`: the final norm. */
+static int time_back(const Plan *p, int instr)
+{
+    return 2 * (int)p->instrs + 1 - instr;
+}
+
+static void extend(int *end, int time)
+{
+    if (time > *end) *end = time;
+}
+
+/* written[r]: the instruction that writes it, r0: -1. pull[r]: the first of the backward list that needs its adjoint
+ * for adding to it, or else the one that writes it; see pass.c. */
+static void find_pulls(const Plan *p, int *written, int *pull)
+{
+    written[0] = pull[0] = -1;
+    for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
-        for (size_t k = 0; k < in->terms; k++) last[in->term[k].x] = (int)i;
-        if (in->op == PLAN_EVAL) last[in->x] = (int)i;
-        if (in->op != PLAN_GATE) last[in->out] = (int)i;
+        if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
+        if (in->op == PLAN_EVAL) pull[in->x] = i;
+        for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++) pull[in->term[k].x] = i;
     }
-    last[p->output] = (int)p->instrs;
+    pull[p->output] = (int)p->instrs;
 }
 
-/* Gives register r the first colour that is free at instruction i; end[c]: last life of colour c. */
-static void colour_one(const int *last, int i, int r, int *colour, int *end, size_t *colours)
+/* end[r]: the last time a register is read. Backward reads what EVALs and GATEs read, and what
+ * learned factors are products with. */
+static void find_ends(const Plan *p, int training, const int *written, int *end)
 {
-    size_t c = 0;
-    while (c < *colours && end[c] >= i) c++;
-    if (c == *colours) (*colours)++;
-    colour[r] = (int)c;
-    end[c] = last[r];
+    for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        if (in->op == PLAN_EVAL) extend(&end[in->x], training ? time_back(p, i) : time_of(i));
+        for (size_t k = 0; k < in->terms; k++) {
+            int again = training && (in->op == PLAN_GATE || in->term[k].factors);
+            extend(&end[in->term[k].x], again ? time_back(p, i) : time_of(i));
+        }
+    }
+    extend(&end[p->output], time_loss(p));
 }
 
-static size_t colour_registers(const Plan *p, const int *last, int *colour, int *end)
+/* end[r]: the last time an adjoint is read: where its register was written, or by what is pulled from
+ * it. */
+static void find_adjoint_ends(const Plan *p, const int *written, const int *pull, int *end)
 {
-    size_t colours = 0;
-    colour_one(last, -1, 0, colour, end, &colours);
-    for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].op != PLAN_GATE)
-            colour_one(last, (int)i, p->instr[i].out, colour, end, &colours);
-    return colours;
+    for (size_t r = 0; r < p->registers; r++) end[r] = time_back(p, written[r]);
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        for (size_t k = 0; in->op == PLAN_LIN && k < in->terms; k++)
+            if (pull[in->term[k].x] < i) extend(&end[in->out], time_back(p, pull[in->term[k].x]));
+    }
 }
 
-/* Points where[r] at buffer number colour[r], or r without colours. */
-static int reserve_registers(Model *m, void **where, const int *colour, size_t count)
+/* ---- pieces ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Model *m;
+    Piece *piece;
+    size_t count;
+} Pieces;
+
+/* cols numbers for each row of a batch; pieces begin at multiples of 16 elements. */
+static size_t rows_of(const Model *m, size_t cols)
 {
-    size_t each = m->config.max_tokens * m->config.width;
-    void *all;
-    TRY(reserve(m, &all, count * each));
+    return (cols * m->config.max_tokens + 15) / 16 * 16;
+}
+
+static void need(Pieces *o, void **where, size_t size, int begin, int end, int kind)
+{
+    o->piece[o->count++] = (Piece){where, size, begin, end, kind, 0};
+}
+
+static void need_registers(Pieces *o, const int *written, const int *end)
+{
+    size_t size = rows_of(o->m, o->m->config.width);
+    for (size_t r = 0; r < o->m->plan->registers; r++)
+        need(o, &o->m->state[r], size, time_of(written[r]), end[r], MEMORY_ACTIVATIONS);
+}
+
+static void need_adjoints(Pieces *o, const int *end)
+{
+    Model *m = o->m;
+    size_t size = rows_of(m, m->config.width);
     for (size_t r = 0; r < m->plan->registers; r++)
-        where[r] = backend_at(m->backend, all, (colour ? (size_t)colour[r] : r) * each);
-    return 0;
+        need(o, &m->adjoint[r], size, time_back(m->plan, m->pull[r]), end[r], MEMORY_ADJOINTS);
 }
 
-static int lay_registers(Model *m)
+/* Lays the pieces of one Work out in w->base (NULL: only measures); gives their size. */
+static size_t lay_work(const Model *m, int slot, Work *w)
 {
-    size_t R = m->plan->registers;
-    find_lives(m->plan, m->last);
-    int *colour = memory_new(2 * R, sizeof *colour);
-    if (!colour) return ERR_MEMORY;
-    size_t colours = colour_registers(m->plan, m->last, colour, colour + R);
-    int code;
-    if (m->training) {
-        code = reserve_registers(m, m->state, NULL, R);
-        if (code == 0) code = reserve_registers(m, m->adjoint, colour, colours);
-    } else {
-        code = reserve_registers(m, m->state, colour, colours);
-    }
-    memory_free(colour);
-    return code;
-}
-
-/* Lays the pieces of one Work out from element `at` of `base` (NULL: only measures); gives the end.
- * Pieces begin at multiples of 16 elements. */
-static size_t lay_work(const Model *m, const PlanSlot *s, const SlotParams *o, void *base,
-                       size_t at, Work *w)
-{
-    size_t D = m->config.width, H = s->kind == SLOT_ATTENTION ? m->config.heads : 0;
+    const SlotParams *o = &m->slot[slot];
+    size_t D = m->config.width, at = 0;
+    size_t H = m->plan->slot[slot].kind == SLOT_ATTENTION ? m->config.heads : 0;
     const struct {
         void **p;
         size_t cols;
     } piece[] = {{&w->normed, D}, {&w->stats, 2}, {&w->in, o->I}, {&w->core, o->O}, {&w->lse, H}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
-        if (base) *piece[i].p = backend_at(m->backend, base, at);
-        at += (piece[i].cols * m->config.max_tokens + 15) / 16 * 16;
+        if (w->base) *piece[i].p = backend_at(m->backend, w->base, at);
+        at += rows_of(m, piece[i].cols);
     }
     return at;
 }
 
-/* All EVALs one after another, or all at one place; gives the elements needed. */
-static size_t lay_works(Model *m, void *base)
+/* What instruction i, an EVAL, needs: forward, and in a model with training backward. */
+static void need_work(Pieces *o, int i)
 {
-    size_t at = 0, most = 0;
-    for (size_t i = 0; i < m->plan->instrs; i++) {
-        const PlanInstr *in = &m->plan->instr[i];
-        if (in->op != PLAN_EVAL) continue;
-        size_t end =
-            lay_work(m, &m->plan->slot[in->slot], &m->slot[in->slot], base, at, &m->work[i]);
-        most = end > most ? end : most;
-        at = m->training ? end : 0;
-    }
-    return most;
+    Model *m = o->m;
+    int slot = m->plan->instr[i].slot, now = time_of(i), back = time_back(m->plan, i);
+    size_t size = lay_work(m, slot, &(Work){0});
+    int keep = m->training && !m->config.recompute;
+    need(o, &m->work[i].base, size, now, keep ? back : now, MEMORY_ACTIVATIONS);
+    if (!m->training) return;
+    if (!keep) need(o, &m->again[i].base, size, back, back, MEMORY_ACTIVATIONS);
+    if (m->plan->slot[slot].kind != SLOT_ATTENTION) return;
+    size_t adjoints = rows_of(m, m->slot[slot].O) + rows_of(m, m->slot[slot].I);
+    need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
 }
 
-static int lay_workspaces(Model *m)
+static void need_loss(Pieces *o)
 {
-    size_t N = m->config.max_tokens, D = m->config.width, widest = D;
-    void *base;
-    TRY(reserve(m, &base, lay_works(m, NULL)));
-    lay_works(m, base);
-    TRY(reserve(m, &m->gates, m->plan->gates * N));
-    if (!m->training) return 0;
-    for (size_t s = 0; s < m->plan->slots; s++)
-        if (m->slot[s].O > widest) widest = m->slot[s].O;
-    TRY(reserve(m, &m->dgates, m->plan->gates * N));
-    TRY(reserve(m, &m->scratch[0], N * widest));
-    return reserve(m, &m->scratch[1], N * 3 * D);
+    Model *m = o->m;
+    const ModelConfig *c = &m->config;
+    int now = time_loss(m->plan);
+    size_t rows = c->max_tokens < LOGIT_ROWS ? c->max_tokens : LOGIT_ROWS;
+    need(o, &m->hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->logits, (rows * c->vocab + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    if (m->training) need(o, &m->dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
+}
+
+static void need_all(Pieces *o, int *written, int *end)
+{
+    Model *m = o->m;
+    const Plan *p = m->plan;
+    find_pulls(p, written, m->pull);
+    find_ends(p, m->training, written, end);
+    need_registers(o, written, end);
+    for (size_t i = 0; i < p->instrs; i++)
+        if (p->instr[i].op == PLAN_EVAL) need_work(o, (int)i);
+    need_loss(o);
+    need(o, &m->gates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ACTIVATIONS);
+    if (!m->training) return;
+    need(o, &m->dgates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ADJOINTS);
+    find_adjoint_ends(p, written, m->pull, end);
+    need_adjoints(o, end);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------ */
+
+/* What backward reads is what forward left, or is made again. A feed-forward core's adjoint takes the
+ * place of the core, which is not needed then. */
+static void lay_again(const Model *m, int slot, const Work *w, Work *again)
+{
+    const SlotParams *o = &m->slot[slot];
+    void *adjoints = again->adjoints;
+    if (again->base)
+        lay_work(m, slot, again);
+    else
+        *again = *w;
+    again->dcore = adjoints ? adjoints : again->core;
+    again->din = adjoints ? backend_at(m->backend, adjoints, rows_of(m, o->O)) : again->core;
+}
+
+static void lay_works(Model *m)
+{
+    for (size_t i = 0; i < m->plan->instrs; i++) {
+        int slot = m->plan->instr[i].slot;
+        if (m->plan->instr[i].op != PLAN_EVAL) continue;
+        lay_work(m, slot, &m->work[i]);
+        if (m->training) lay_again(m, slot, &m->work[i], &m->again[i]);
+    }
+}
+
+/* Kinds of the moment when most is alive; what the placement wastes is workspace. */
+static void count_pieces(Model *m, const Pieces *o)
+{
+    size_t by_kind[MEMORY_KINDS];
+    size_t peak = arena_peak(o->count, o->piece, MEMORY_KINDS, by_kind);
+    by_kind[MEMORY_WORKSPACE] += m->arena_size - peak;
+    for (int k = 0; k < MEMORY_KINDS; k++) m->bytes[k] += by_kind[k] * m->backend->size;
+}
+
+static int lay_pieces(Model *m, Pieces *o)
+{
+    m->arena_size = arena_place(o->count, o->piece);
+    TRY(reserve(m, &m->arena, m->arena_size));
+    for (size_t i = 0; i < o->count; i++)
+        *o->piece[i].where = backend_at(m->backend, m->arena, o->piece[i].offset);
+    count_pieces(m, o);
+    lay_works(m);
+    return 0;
+}
+
+static int lay_arena(Model *m)
+{
+    const Plan *p = m->plan;
+    int *written = memory_new(2 * p->registers, sizeof *written);
+    Pieces o = {m, memory_new(2 * p->registers + 3 * p->instrs + 8, sizeof *o.piece), 0};
+    int code = written && o.piece ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        need_all(&o, written, written + p->registers);
+        code = lay_pieces(m, &o);
+    }
+    memory_free(written);
+    memory_free(o.piece);
+    return code;
 }
 
 static int lay_params(Model *m)
 {
-    TRY(reserve(m, &m->data, m->size));
-    if (!m->training) return 0;
-    TRY(reserve(m, &m->grad, m->size));
-    TRY(reserve(m, &m->moment[0], m->size));
-    return reserve(m, &m->moment[1], m->size);
+    const struct {
+        void **p;
+        int kind, training;
+    } list[] = {{&m->data, MEMORY_PARAMETERS, 0},
+                {&m->grad, MEMORY_GRADIENTS, 1},
+                {&m->moment[0], MEMORY_MOMENTS, 1},
+                {&m->moment[1], MEMORY_MOMENTS, 1}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].training && !m->training) continue;
+        TRY(reserve(m, list[i].p, m->size));
+        m->bytes[list[i].kind] += m->size * m->backend->size;
+    }
+    return 0;
 }
 
-static int lay_ends(Model *m)
+static int lay_positions(Model *m)
 {
-    const ModelConfig *c = &m->config;
-    size_t N = c->max_tokens, rows = N < LOGIT_ROWS ? N : LOGIT_ROWS;
-    TRY(reserve(m, &m->hidden, N * c->width));
-    TRY(reserve(m, &m->stats, N * 2));
-    TRY(reserve(m, &m->logits, rows * c->vocab));
-    if (m->training) TRY(reserve(m, &m->dhidden, N * c->width));
-    if (c->positions & POSITIONS_SINUSOID) TRY(reserve(m, &m->positions, c->max_length * c->width));
-    return 0;
+    size_t n = m->config.max_length * m->config.width;
+    if (!(m->config.positions & POSITIONS_SINUSOID)) return 0;
+    m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
+    return reserve(m, &m->positions, n);
 }
 
 int layout_buffers(Model *m)
 {
     TRY(lay_params(m));
-    TRY(lay_registers(m));
-    TRY(lay_workspaces(m));
-    return lay_ends(m);
+    TRY(lay_arena(m));
+    return lay_positions(m);
 }
 
-/* Host lists; each is freed by model_free whether or not the others were had. */
+/* ---- host lists --------------------------------------------------------------------------------- */
+
+/* The LINs that read a register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
+static void list_readers(Model *m)
+{
+    const Plan *p = m->plan;
+    size_t *from = m->from;
+    for (size_t i = 0; i < p->instrs; i++)
+        for (size_t k = 0; p->instr[i].op == PLAN_LIN && k < p->instr[i].terms; k++)
+            from[p->instr[i].term[k].x]++;
+    for (size_t r = 1; r <= p->registers; r++) from[r] += from[r - 1];
+    for (size_t i = 0; i < p->instrs; i++)
+        for (size_t k = p->instr[i].op == PLAN_LIN ? p->instr[i].terms : 0; k-- > 0;)
+            m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
+}
+
+static size_t count_terms(const Plan *p)
+{
+    size_t terms = 0;
+    for (size_t i = 0; i < p->instrs; i++) terms += p->instr[i].terms;
+    return terms;
+}
+
+/* Each is freed by model_free whether or not the others were had. */
 int layout_lists(Model *m)
 {
     const Plan *p = m->plan;
-    size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = 0;
-    for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].terms > terms) terms = p->instr[i].terms;
+    size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = count_terms(p);
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
     m->slot = memory_new(p->slots, sizeof *m->slot);
     m->scalar = memory_new(p->scalars, sizeof *m->scalar);
     m->gate = memory_new(p->gates, sizeof *m->gate);
-    m->last = memory_new(p->registers, sizeof *m->last);
+    m->pull = memory_new(p->registers, sizeof *m->pull);
+    m->from = memory_new(p->registers + 1, sizeof *m->from);
+    m->reader = memory_new(terms, sizeof *m->reader);
     m->state = memory_new(p->registers, sizeof *m->state);
     m->adjoint = memory_new(p->registers, sizeof *m->adjoint);
     m->work = memory_new(p->instrs, sizeof *m->work);
+    m->again = memory_new(p->instrs, sizeof *m->again);
     m->nll = memory_new(m->config.max_tokens, sizeof *m->nll);
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    return m->param && m->start && m->slot && m->scalar && m->gate && m->last && m->state &&
-                   m->adjoint && m->work && m->nll && m->term && m->gate_x && m->gate_dx
-               ? 0
-               : ERR_MEMORY;
+    if (!(m->param && m->start && m->slot && m->scalar && m->gate && m->pull && m->from &&
+          m->reader && m->state && m->adjoint && m->work && m->again && m->nll && m->term &&
+          m->gate_x && m->gate_dx))
+        return ERR_MEMORY;
+    list_readers(m);
+    return 0;
 }
 
 void layout_free(Model *m)
 {
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->param, m->start,          m->slot,    m->scalar, m->gate,
-                    m->last,  m->state,          m->adjoint, m->work,   m->nll,
-                    m->term,  (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->param, m->start,  m->slot,           m->scalar,  m->gate, m->pull,
+                    m->from,  m->reader, m->state,          m->adjoint, m->work, m->again,
+                    m->nll,   m->term,   (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -195,10 +195,21 @@ static int init_values(Model *m)
     return 0;
 }
 
+/* The network runs a folded plan. */
+static int fold(Model *m)
+{
+    Plan *folded;
+    TRY(plan_fold(m->plan, &folded));
+    plan_free(m->plan);
+    m->plan = folded;
+    return 0;
+}
+
 static int build(Model *m)
 {
     TRY(plan_check(m->plan));
     TRY(check_shape(&m->config, m->plan));
+    TRY(fold(m));
     m->E = m->config.width / m->config.heads;
     TRY(layout_lists(m));
     add_params(m);
@@ -265,7 +276,21 @@ size_t model_size(const Model *m)
 
 size_t model_bytes(const Model *m)
 {
-    return m->bytes;
+    size_t bytes = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++) bytes += m->bytes[k];
+    return bytes;
+}
+
+size_t model_memory(const Model *m, int kind)
+{
+    return m->bytes[kind];
+}
+
+const char *model_memory_name(int kind)
+{
+    static const char *const name[MEMORY_KINDS] = {"parameters",  "gradients", "moments",
+                                                   "activations", "adjoints",  "workspace"};
+    return name[kind];
 }
 
 void *model_data(Model *m)

@@ -111,6 +111,7 @@ typedef struct {
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
+    int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
 } ModelConfig;
 
 /* One named tensor: a window of the flat parameter buffer. */
@@ -136,7 +137,22 @@ const Plan *model_plan(const Model *m);
 const Backend *model_backend(const Model *m);
 size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
 size_t model_size(const Model *m);                       /* count of numbers */
-size_t model_bytes(const Model *m);                      /* memory of all buffers, counted */
+
+/* Memory of all buffers, counted when the model was built; all there is: no pass allocates. Of what
+ * shares memory, the kinds are those of the moment in a training step (or a pass) when most is alive.
+ * Workspace: logits, tables, and what sharing could not use. */
+enum {
+    MEMORY_PARAMETERS,
+    MEMORY_GRADIENTS,
+    MEMORY_MOMENTS,
+    MEMORY_ACTIVATIONS, /* what forward makes: registers, insides of sublayers */
+    MEMORY_ADJOINTS,
+    MEMORY_WORKSPACE,
+    MEMORY_KINDS
+};
+size_t model_bytes(const Model *m);
+size_t model_memory(const Model *m, int kind);
+const char *model_memory_name(int kind);
 
 /* Flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
 void *model_data(Model *m);

@@ -83,6 +83,18 @@ static void on_report(void *arg, const TrainReport *t)
     copy_log(r);
 }
 
+/* What the run will take, before it begins. */
+static void tell_memory(const Model *m)
+{
+    char words[512];
+    size_t n = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++)
+        n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
+                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
+    progress_note("memory of the model: %.1f MB at its peak:%s MB", 1e-6 * (double)model_bytes(m),
+                  words);
+}
+
 /* ---- files --------------------------------------------------------------------------------------- */
 
 static int write_config(const Run *r)
@@ -249,6 +261,7 @@ static int run_all(Run *r)
 {
     double begun = progress_now();
     TRY(build(r));
+    tell_memory(r->model);
     int resume = options_flag(r->options, "resume");
     TRY(begin_files(r, resume));
     TRY(end_files(r, train(r), resume));

@@ -47,6 +47,9 @@ static const Option training_options[] = {
     {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
     {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
     {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
+    {"recompute", OPTION_FLAG, "no", NULL,
+     "keep only the inputs of sublayers and make the rest again going back: less memory, same bits",
+     0, 0},
     {0},
 };
 
@@ -119,6 +122,7 @@ static ModelConfig model_config_of(const Options *o, size_t V)
         .max_tokens = options_size(o, "batch-tokens"),
         .max_length = options_size(o, "sequence"),
         .seed = options_size(o, "seed"),
+        .recompute = options_flag(o, "recompute"),
     };
 }
 

@@ -119,9 +119,25 @@ static Plan *nested(void)
     return p;
 }
 
-const TinyPlan tiny_plans[] = {{"residual", tiny_residual}, {"shared", shared},
-                               {"learned", learned},        {"history", history},
-                               {"nested", nested},          {NULL, NULL}};
+/* Registers that a line reads before a sublayer or a gate does. */
+static Plan *late(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int a = plan_scalar(p, 0, "a", 1, 0.7);
+    int k1 = plan_eval(p, f, 0, 0);
+    int x = LIN(p, scaled(term(1, 0), a, 0), term(1, k1));
+    int z = LIN(p, term(0.5, x), term(0.5, 0), term(0.25, x));
+    int k2 = plan_eval(p, g, x, 1), k3 = plan_eval(p, g, 0, 2), k4 = plan_eval(p, f, z, 3);
+    int w = LIN(p, term(1, z), term(0.5, k4), scaled(term(1, k1), a, 0));
+    int u = plan_gate(p, 0, "u", ACT_TANH, 2, (int[]){z, k1});
+    p->output = LIN(p, term(1, w), term(1, k2), gated(term(1, k3), u), term(-0.5, x));
+    return p;
+}
+
+const TinyPlan tiny_plans[] = {
+    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history},
+    {"nested", nested},          {"late", late},     {NULL, NULL}};
 
 ModelConfig tiny_config(void)
 {
