@@ -295,6 +295,13 @@ static const Claim claims[] = {
      {"heun-layer|midpoint-layer|ralston-layer|rk3-layer|ssprk3-layer|rk4-layer|rk4-38-layer",
       "exact", "1 G'F", "2", "F+G"},
      {0, "heun-layer|rk4", "one of them over H"}},
+    {"rk-norms",
+     "leading terms behind " ODE "(12)-(14), (15)-(19)",
+     "Squared principal error norms over one field: 349/1658880 for RK4 (h^5), 5/144 for RK2 "
+     "(h^3).",
+     VERIFIED(check_norms),
+     {"rk4", "349/1658880", "heun", "5/144"},
+     {0, "rk4-38", "Kutta's 3/8 rule in place of RK4"}},
     {"rk2-map",
      ODE "(12)-(14)",
      "The RK2 block as printed, by hand, is the plan of the scheme heun-layer.",

@@ -124,6 +124,7 @@ enum { MAP_PARTS = 3 };
 /* Tables and exact flows one after another: "exact", "exact:1/2" (time h/2), a scheme's name, a
  * scheme's statements, or several of them with " then " between. */
 typedef struct {
+    int open; /* 0: nothing to free */
     size_t parts;
     struct {
         Table *table; /* frozen; NULL: the exact flow */
@@ -136,6 +137,8 @@ int map_read(const Zoo *z, const char *spec, Map *out);
 void map_free(Map *m);
 int map_series(const Map *m, const Forest *f, Series **out);
 int map_apply(const Map *m, const Sine *s, double h, double *y);
+/* e (D) = map(y) - exact(y) after one step from the sine field's initial state. */
+int map_error(const Map *m, const Sine *s, double h, double *e);
 
 /* A frozen table of a name or of statements. */
 int map_table(const Zoo *z, const char *spec, Table **out);

@@ -28,39 +28,38 @@ static int norm_of(const Zoo *z, const char *scheme, const char *stated, Finding
     return code;
 }
 
-/* Median over random fields of |local error of a| / |local error of b| at a small step. */
-static int median_ratio(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
+static int compare_doubles(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* |local error of a| / |local error of b| at a small step on random fields: median, number below 1. */
+static int ratios(const Map *a, const Map *b, double *median, int *smaller)
 {
     enum { FIELDS = 41 };
-    double ratio[FIELDS];
-    Map m[2], exact;
+    double ratio[FIELDS], e[2][SINE_D];
     *smaller = 0;
-    TRY(map_read(z, a, &m[0]));
-    TRY(map_read(z, b, &m[1]));
-    TRY(map_read(z, "exact", &exact));
-    int code = 0;
-    for (int k = 0; k < FIELDS && code == 0; k++) {
+    for (int k = 0; k < FIELDS; k++) {
         Sine s;
-        double e[2][SINE_D], y[SINE_D];
         sine_new(&s, 100 + (uint64_t)k, 0);
-        memcpy(y, s.y, sizeof y);
-        code = map_apply(&exact, &s, 0x1p-7, y);
-        for (int i = 0; i < 2 && code == 0; i++) {
-            memcpy(e[i], s.y, sizeof y);
-            code = map_apply(&m[i], &s, 0x1p-7, e[i]);
-            sine_subtract(e[i], 1, y);
-        }
+        TRY(map_error(a, &s, 0x1p-7, e[0]));
+        TRY(map_error(b, &s, 0x1p-7, e[1]));
         ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
         *smaller += ratio[k] < 1;
-        for (int j = k; j > 0 && ratio[j] < ratio[j - 1]; j--) {
-            double swap = ratio[j];
-            ratio[j] = ratio[j - 1];
-            ratio[j - 1] = swap;
-        }
     }
+    qsort(ratio, FIELDS, sizeof *ratio, compare_doubles);
     *median = ratio[FIELDS / 2];
+    return 0;
+}
+
+static int measured_ratios(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
+{
+    Map m[2] = {0};
+    int code = map_read(z, a, &m[0]);
+    if (code == 0) code = map_read(z, b, &m[1]);
+    if (code == 0) code = ratios(&m[0], &m[1], median, smaller);
     for (int i = 0; i < 2; i++) map_free(&m[i]);
-    map_free(&exact);
     return code;
 }
 
@@ -71,11 +70,12 @@ int check_norms(const Zoo *z, const char *const *arg, Finding *f)
     finding_say(f, "squared principal error norms: ");
     TRY(norm_of(z, arg[0], arg[1], f, &a, &stated[0]));
     TRY(norm_of(z, arg[2], arg[3], f, &b, &stated[1]));
-    TRY(median_ratio(z, arg[0], arg[2], &median, &smaller));
+    TRY(measured_ratios(z, arg[0], arg[2], &median, &smaller));
     f->holds = a < b && stated[0] && stated[1];
     f->sound = f->sound && (median < 1) == (a < b);
     finding_say(f,
-                "ratio %.3f; measured on 41 random fields: median ratio of the local errors %.3f, "
+                "ratio of the norms %.3g; measured at h = 1/128 on 41 random fields: median ratio "
+                "of the local errors %.3g, "
                 "below 1 on %d",
                 sqrt(a / b), median, smaller);
     return 0;

@@ -13,8 +13,9 @@ static const double spoilt = 1.0 / 7; /* added to one coefficient by a control *
 
 void expansion_close(Expansion *x)
 {
+    if (!x->open) return;
     map_free(&x->map);
-    if (x->has_minus) map_free(&x->minus);
+    map_free(&x->minus);
     for (size_t i = 0; x->forest && i < x->forest->count; i++) {
         if (x->want) mpq_clear(x->want[i]);
         if (x->have) mpq_clear(x->have[i]);
@@ -23,6 +24,7 @@ void expansion_close(Expansion *x)
     memory_free(x->want);
     memory_free(x->have);
     forest_free(x->forest);
+    x->open = 0;
 }
 
 int expansion_counts(const Expansion *x, size_t tree)
@@ -110,7 +112,7 @@ static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
 int expansion_open(const Zoo *z, const char *map, const char *minus, int degree, const char *field,
                    Expansion *x)
 {
-    *x = (Expansion){.degree = degree, .one_field = strcmp(field, "F") == 0};
+    *x = (Expansion){.open = 1, .degree = degree, .one_field = strcmp(field, "F") == 0};
     mpq_inits(x->want_y, x->have_y, NULL);
     int code = map_read(z, map, &x->map);
     if (code == 0) code = expansion_fill(z, minus, x);

@@ -18,6 +18,7 @@ static inline double claim_slope(double slope)
 }
 
 typedef struct {
+    int open; /* 0: nothing to close */
     Map map, minus;
     int has_minus;
     int one_field; /* G = 0: only trees of F count */

@@ -136,20 +136,19 @@ int check_family(const Zoo *z, const char *const *arg, Finding *f)
     Family y = {0};
     Expansion x = {0};
     char *values = memory_string(arg[2]), *rest = values;
-    int code = values ? 0 : ERR_MEMORY, open = 0;
+    int code = values ? 0 : ERR_MEMORY;
     f->holds = f->conditional = 1;
     finding_say(f, "order %s at K =", arg[1]);
     for (char *value; code == 0 && (value = strsep(&rest, " "));) {
         int met = 0;
-        if (open) expansion_close(&x);
+        expansion_close(&x);
         finding_say(f, "%s %s", value == values ? "" : ",", value);
         code = family_member(z, arg, value, &y, &x, f, &met);
-        open = code == 0;
         f->holds = f->holds && met;
         f->conditional = f->conditional && arg[3] && met == in_list(arg[3], value);
     }
     if (code == 0 && is_affine(&y)) code = say_affine(&y, &x, f);
-    if (open) expansion_close(&x);
+    expansion_close(&x);
     family_free(&y);
     memory_free(values);
     return code;

@@ -53,7 +53,7 @@ static int read_part(const Zoo *z, const char *spec, Map *m)
 int map_read(const Zoo *z, const char *spec, Map *out)
 {
     static const char then[] = " then ";
-    *out = (Map){0};
+    *out = (Map){.open = 1};
     mpq_inits(out->weight[0], out->weight[1], NULL);
     for (int op = 0; op < 2; op++) mpq_set_ui(out->weight[op], 1, 1);
     char *text = memory_string(spec);
@@ -73,12 +73,13 @@ int map_read(const Zoo *z, const char *spec, Map *out)
 
 void map_free(Map *m)
 {
+    if (!m->open) return;
     for (size_t i = 0; i < m->parts; i++) {
         table_free(m->part[i].table);
         mpq_clear(m->part[i].theta);
     }
     mpq_clears(m->weight[0], m->weight[1], NULL);
-    m->parts = 0;
+    m->open = 0;
 }
 
 static int part_series(const Map *m, size_t i, const Forest *f, Series **out)
@@ -114,6 +115,17 @@ int map_apply(const Map *m, const Sine *s, double h, double *y)
         else
             TRY(sine_flow(s, w, table_double(m->part[i].theta) * h, y));
     }
+    return 0;
+}
+
+int map_error(const Map *m, const Sine *s, double h, double *e)
+{
+    double w[2] = {table_double(m->weight[0]), table_double(m->weight[1])}, exact[SINE_D];
+    memcpy(e, s->y, sizeof exact);
+    memcpy(exact, s->y, sizeof exact);
+    TRY(map_apply(m, s, h, e));
+    TRY(sine_flow(s, w, h, exact));
+    sine_subtract(e, 1, exact);
     return 0;
 }
 

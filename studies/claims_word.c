@@ -31,29 +31,22 @@ static int brackets_text(const Zoo *z, const char *scheme, int degree, Finding *
     return code;
 }
 
-/* The same step as series: |map(y) - exact(y)| / h^p, its rms over coordinates, at two steps. */
+/* Slope of the local error on the sine field. */
 static int local_slope(const Zoo *z, const char *scheme, double *slope)
 {
     enum { STEPS = 5 };
-    Map map, exact;
+    Map m;
     Sine s;
-    double norm[STEPS], a[SINE_D], b[SINE_D];
-    sine_new(&s, 21, 0);
-    TRY(map_read(z, scheme, &map));
-    TRY(map_read(z, "exact", &exact));
-    for (int op = 0; op < 2; op++) mpq_set(exact.weight[op], map.weight[op]);
+    double norm[STEPS], e[SINE_D];
     int code = 0;
+    TRY(map_read(z, scheme, &m));
+    sine_new(&s, 21, 0);
     for (int j = 0; j < STEPS && code == 0; j++) {
-        memcpy(a, s.y, sizeof a);
-        memcpy(b, s.y, sizeof b);
-        code = map_apply(&map, &s, ldexp(1, -4 - j), a);
-        if (code == 0) code = map_apply(&exact, &s, ldexp(1, -4 - j), b);
-        for (int i = 0; i < SINE_D; i++) a[i] -= b[i];
-        norm[j] = sine_norm(a);
+        code = map_error(&m, &s, ldexp(1, -4 - j), e);
+        norm[j] = sine_norm(e);
     }
-    *slope = sine_slope(norm, STEPS);
-    map_free(&map);
-    map_free(&exact);
+    *slope = code == 0 ? sine_slope(norm, STEPS) : NAN;
+    map_free(&m);
     return code;
 }
 

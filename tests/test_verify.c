@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scratch.h"
+#include "tests/scratch.h"
 
 enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, COLUMNS = 6 };
 
