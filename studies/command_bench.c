@@ -40,11 +40,13 @@ const Command command_bench = {
     .about =
         "bench ode   steps per second of euler, rk4 and strang-marchuk:exact on two cheap "
         "systems (one\n"
-        "            thread; processor time) and on attention (all threads; time on the clock), "
-        "against\n"
-        "            GSL's odeiv2 and Boost.odeint (`make peers`), per evaluation of F + G; "
-        "bytes moved\n"
-        "            and their share of a copy, the interaction's share of the GEMM rate.\n",
+        "            thread, processor time) and on attention (all threads, time on the clock; "
+        "with\n"
+        "            OMP_NUM_THREADS=1 processor time), against GSL's odeiv2 and Boost.odeint "
+        "(`make\n"
+        "            peers`), per evaluation of F + G; bytes moved and their share of a copy; "
+        "the\n"
+        "            interaction's share of the GEMM rate.\n",
     .groups = groups,
     .operand = "what",
     .run = run,
