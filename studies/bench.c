@@ -58,6 +58,18 @@ static int count_calls(const PeerProblem *p, Contender *c)
     return 0;
 }
 
+/* One piece of round r, unless the budget is spent. */
+static int turn(const BenchPlan *plan, Contender *c, size_t r)
+{
+    double seconds, spent = 0;
+    for (size_t k = 0; k < c->pieces; k++) spent += c->time[k] * (double)c->count;
+    if (r >= 3 && spent > plan->budget) return 0;
+    TRY(piece(plan, c, &seconds));
+    c->time[c->pieces++] = seconds / (double)c->count;
+    return 0;
+}
+
+/* Rounds go forth and back, so that nobody always comes behind the one that empties the caches. */
 static int time_all(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -67,13 +79,7 @@ static int time_all(const BenchPlan *plan, const PeerProblem *p, Contender *c, s
     }
     for (size_t r = 0; r < plan->repeats; r++) {
         progress_show("round %zu of %zu", r + 1, plan->repeats);
-        for (size_t i = 0; i < count; i++) {
-            double seconds, spent = 0;
-            for (size_t k = 0; k < c[i].pieces; k++) spent += c[i].time[k] * (double)c[i].count;
-            if (r >= 3 && spent > plan->budget) continue;
-            TRY(piece(plan, &c[i], &seconds));
-            c[i].time[c[i].pieces++] = seconds / (double)c[i].count;
-        }
+        for (size_t i = 0; i < count; i++) TRY(turn(plan, &c[r % 2 ? count - 1 - i : i], r));
     }
     return 0;
 }

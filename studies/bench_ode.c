@@ -197,7 +197,7 @@ static int run_load(const Load *load, const Options *o, const Peer *boost, Bench
     System *s;
     Bench b = {.load = load, .boost = boost, .out = out};
     BenchPlan plan = {options_size(o, "repeats"), 1e-3 * options_real(o, "piece"),
-                      options_real(o, "budget"), load->threads};
+                      options_real(o, "budget"), load->threads && omp_get_max_threads() > 1};
     TRY(system_new(load->system, load->n, load->d, 1, &s));
     int code = run_system(&b, &plan, s);
     system_free(s);
