@@ -7,6 +7,7 @@
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
+#   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo)
 #   make clean              remove build/ and out/
 #
@@ -19,7 +20,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 B       := build/$(FLAVOUR)
 
-PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libgmp-dev \
+PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
            librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
@@ -32,8 +33,10 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
 LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
+# oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
+DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas -lgmp -ljansson -linih -lnettle -lm
+          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
 comma  := ,
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
@@ -43,12 +46,13 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
-# One source of the CPU kernels, for two precisions and three instruction sets.
-ISA    = v2 v3 v4
-CPUOBJ = $(if $(wildcard kernels/cpu.c),$(foreach i,$(ISA),$(B)/kernels/cpu_f32_$(i).o $(B)/kernels/cpu_f64_$(i).o))
+# One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
+CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4
+CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
+EXTRA_bf16_v4 = -mavx512bf16
 # Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
@@ -73,16 +77,25 @@ $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# $(1): precision and instruction set, f32_v2.
 define CPU_RULE
-$(B)/kernels/cpu_$(1)_$(2).o: kernels/cpu.c
+$(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(2)) -DPRECISION_$(1) -DKERNEL=$(2) -c -o $$@ $$<
+	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(lastword $(subst _, ,$(1)))) $$(EXTRA_$(1)) $$(DNNL) \
+	  -DPRECISION_$(firstword $(subst _, ,$(1))) -DPRECISION=$(firstword $(subst _, ,$(1))) \
+	  -DKERNEL=$(lastword $(subst _, ,$(1))) -c -o $$@ $$<
 endef
-$(foreach i,$(ISA),$(eval $(call CPU_RULE,f32,$(i)))$(eval $(call CPU_RULE,f64,$(i))))
+$(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
+
+# Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
+$(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+# The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
+ODE_HOT = combine system_attention system_hamilton system_reaction
+$(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
@@ -107,11 +120,31 @@ run-tests:
 	@sh tests/run.sh $(B) $(TESTS)
 .PHONY: run-tests
 
+# Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
+DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
+       --corpus kjv --vocabulary 4000 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
+       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
+
+demo: build
+	build/trotter compare $(DEMO) --out out/demo
+
 lint:
 	@sh tests/lint.sh
 
 format:
 	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+
+# ---- peers of the benchmark ----------------------------------------------------------------------
+# Only timed against; nothing else needs them. As fast as their users can have them.
+peers: build/peers/boost_ode.so
+.PHONY: peers
+
+build/peers/boost_ode.so: studies/peer/boost_ode.cpp studies/peer/peer.h
+	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
+	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
+	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O3 -march=native -DNDEBUG -I. -Wall -Wextra -fPIC -shared -o $@ $<
 
 # ---- set-up --------------------------------------------------------------------------------------
 deps:

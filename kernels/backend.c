@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4;
+extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4,
+    cpu_bf16_v4;
 
 /* The built-in takes nothing but a literal. */
 static int runs_v2(void)
@@ -21,14 +22,24 @@ static int runs_v4(void)
 {
     return __builtin_cpu_supports("x86-64-v4");
 }
+static int runs_bf16(void)
+{
+    return runs_v4() && __builtin_cpu_supports("avx512bf16");
+}
 
 /* Of one name, the best kernel first. */
 static const struct {
     const Backend *backend;
     int (*runs)(void);
+    const char *needs; /* of the processor */
 } list[] = {
-    {&cpu_f32_v4, runs_v4}, {&cpu_f32_v3, runs_v3}, {&cpu_f32_v2, runs_v2},
-    {&cpu_f64_v4, runs_v4}, {&cpu_f64_v3, runs_v3}, {&cpu_f64_v2, runs_v2},
+    {&cpu_f32_v4, runs_v4, "x86-64-v4"},
+    {&cpu_f32_v3, runs_v3, "x86-64-v3"},
+    {&cpu_f32_v2, runs_v2, "x86-64-v2"},
+    {&cpu_f64_v4, runs_v4, "x86-64-v4"},
+    {&cpu_f64_v3, runs_v3, "x86-64-v3"},
+    {&cpu_f64_v2, runs_v2, "x86-64-v2"},
+    {&cpu_bf16_v4, runs_bf16, "x86-64-v4 with bf16 instructions (avx512_bf16)"},
 };
 enum { LIST = sizeof list / sizeof *list };
 
@@ -50,13 +61,15 @@ static int name_error(const char *name)
 {
     if (strncmp(name, "cuda-", 5) == 0)
         return error_set(ERR_INPUT, "%s: this build has no CUDA backend", name);
-    return error_set(ERR_INPUT, "%s: no such backend (there are cpu-f32, cpu-f64)", name);
+    return error_set(ERR_INPUT, "%s: no such backend (there are cpu-f32, cpu-f64, cpu-bf16)", name);
 }
 
-static int kernel_error(const char *name, const char *kernel, int known)
+/* needs: what the last of the kernels asked for takes; NULL: there is none of that name. */
+static int kernel_error(const char *name, const char *kernel, const char *needs)
 {
-    if (known) return error_set(ERR_INPUT, "%s: this processor does not run %s", name, kernel);
-    return error_set(ERR_INPUT, "%s: no such kernel %s (there are x86-64-v2, -v3, -v4)", name,
+    if (needs) return error_set(ERR_INPUT, "%s: this processor does not run %s", name, needs);
+    return error_set(ERR_INPUT,
+                     "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 only -v4)", name,
                      kernel);
 }
 
@@ -65,16 +78,16 @@ int backend_find(const char *name, const char *kernel, const Backend **out)
     if (!kernel) kernel = getenv("TROTTER_KERNEL");
     if (kernel && !*kernel) kernel = NULL;
     if (!name_known(name)) return name_error(name);
-    int known = 0;
+    const char *needs = NULL;
     for (size_t i = 0; i < LIST; i++) {
         const Backend *b = list[i].backend;
         if (strcmp(b->name, name) != 0 || (kernel && !kernel_is(b->kernel, kernel))) continue;
-        known = 1;
+        needs = list[i].needs;
         if (!list[i].runs()) continue;
         *out = b;
         return 0;
     }
-    return kernel_error(name, kernel ? kernel : "x86-64-v2", known);
+    return kernel_error(name, kernel, needs);
 }
 
 const char *backend_name(size_t i)
@@ -90,6 +103,7 @@ const char *backend_name(size_t i)
 
 int backend_threads(int n)
 {
-    if (n > 0) omp_set_num_threads(n);
+    enum { MOST = 256 }; /* a mistyped number must not exhaust the system */
+    if (n > 0) omp_set_num_threads(n < MOST ? n : MOST);
     return omp_get_max_threads();
 }

@@ -1,8 +1,8 @@
 /* backend.h: what runs on the hardware. Precision and device are one choice, a backend: a const
  * table of functions. nn/ knows no other way to touch a number of a model.
  *
- * Buffers live where the backend computes and hold its element type (float for *-f32, double for
- * cpu-f64); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
+ * Buffers live where the backend computes and hold its element type (double for cpu-f64,
+ * else float); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
  * are row-major. Shapes are checked when a plan or model is built; kernels assume them. Unless a
  * line says otherwise, outputs do not overlap inputs. In backward functions dx is the adjoint of x
  * and *accumulates* (+=); a NULL adjoint is not wanted and is skipped.
@@ -27,7 +27,12 @@ typedef struct {
     uint64_t stream; /* of the step and the place in the network */
 } Dropout;
 
-enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
+enum {
+    ACT_RELU,
+    ACT_GELU,
+    ACT_SIGMOID,
+    ACT_TANH
+}; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
 enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
 
@@ -50,14 +55,14 @@ typedef struct {
  * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4.
  * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
 typedef struct {
-    size_t S;                /* sequences */
-    const size_t *start;     /* (S+1) host */
-    size_t longest;          /* Tmax >= every length */
-    size_t D, H;             /* width, heads; H divides D */
-    const void *qkv;         /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
-    const void *relative;    /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
-    size_t clip;             /* 0 with NULL */
-    Dropout drop;            /* of the weights a_ij */
+    size_t S;             /* sequences */
+    const size_t *start;  /* (S+1) host */
+    size_t longest;       /* Tmax >= every length */
+    size_t D, H;          /* width, heads; H divides D */
+    const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
+    const void *relative; /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
+    size_t clip;          /* 0 with NULL */
+    Dropout drop;         /* of the weights a_ij */
 } Attention;
 
 typedef struct Backend Backend;
@@ -65,6 +70,7 @@ struct Backend {
     const char *name;   /* cpu-f32 */
     const char *kernel; /* instruction set or device the kernels were compiled for */
     size_t size;        /* bytes of an element: 4 or 8 */
+    double eps;         /* of gemm: relative error of a product that enters a sum; 2^-8 in bf16 */
 
     /* Memory: zeroed; NULL with error_set when short. */
     void *(*alloc)(size_t n);
@@ -143,7 +149,8 @@ static inline void *backend_at(const Backend *b, const void *p, size_t i)
     return (char *)p + i * b->size;
 }
 
-/* The backend of a name: "cpu-f32", "cpu-f64". kernel: NULL for the best this processor runs, or
+/* The backend of a name: "cpu-f32", "cpu-f64", "cpu-bf16" (f32, but products of matrices
+ * round their factors to bf16; processors with avx512_bf16). kernel: NULL for the best this processor runs, or
  * "x86-64-v2", "-v3", "-v4". ERR_INPUT, with words, where it is not to be had here. A GPU backend
  * plugs in as one more row of the list in backend.c. */
 int backend_find(const char *name, const char *kernel, const Backend **out);

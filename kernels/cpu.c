@@ -1,13 +1,14 @@
 /* cpu.c: the backend of the processor. The Makefile compiles this file for two precisions and three
  * instruction sets; each object exports one table, cpu_f32_v2 ... cpu_f64_v4, and backend.c chooses.
+ * One more, cpu_bf16_v4, is f32 in all but its matrix product.
  *
  * Rows, heads or panels of a matrix are dealt to OpenMP threads in a fixed way and every sum has a
  * fixed order, so a result is a function of the input and the number of threads. No kernel allocates:
  * what a thread needs for itself is a tile on its stack.
  *
- * In reading order: cpu_math.h (type, exponential, sums), cpu_drop.h (Philox, dropout, activations),
- * cpu_norm.h, cpu_linear.h (combinations, gates), cpu_attention.h, cpu_loss.h (embedding,
- * cross-entropy), and here memory, matrix products, Adam.
+ * In reading order: cpu_math.h (type, exponential, sums), cpu_product.h and cpu_bf16.h (matrix products),
+ * cpu_drop.h (Philox, dropout, activations), cpu_norm.h, cpu_linear.h (combinations, gates),
+ * cpu_attention.h, cpu_loss.h (embedding, cross-entropy), and here memory, Adam.
  */
 #include "kernels/cpu_attention.h"
 #include "kernels/cpu_drop.h"
@@ -15,7 +16,16 @@
 #include "kernels/cpu_loss.h"
 #include "kernels/cpu_math.h"
 #include "kernels/cpu_norm.h"
+#include "kernels/cpu_product.h"
 #include "kernels/memory.h"
+#ifdef PRECISION_bf16
+#include "kernels/cpu_bf16.h"
+#define GEMM_OF_TABLE bf16_gemm
+#define GEMM_EPS 0x1p-8 /* two factors, each to 2^-9 */
+#else
+#define GEMM_OF_TABLE cpu_gemm
+#define GEMM_EPS (sizeof(real) == 4 ? 0x1p-24 : 0x1p-53)
+#endif
 
 static void *cpu_alloc(size_t n)
 {
@@ -47,26 +57,6 @@ static void cpu_copy(void *y, const void *x, size_t n)
 {
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
-}
-
-/* C is cut into one panel of rows a thread, or of columns where rows are few; each panel is one call
- * of the library, which runs single-threaded inside a parallel region. */
-static void cpu_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A_,
-                     size_t lda, const void *B_, size_t ldb, double beta, void *C_, size_t ldc)
-{
-    const real *A = A_, *B = B_;
-    real *C = C_;
-    int panels = m * n * k < 32768 ? 1 : omp_get_max_threads();
-    size_t threads = (size_t)panels, wide = m < 32 * threads && m < n;
-#pragma omp parallel for schedule(static, 1)
-    for (int t = 0; t < panels; t++) {
-        Range r = range_of(wide ? n : m, t, panels);
-        size_t i = wide ? 0 : r.lo, j = wide ? r.lo : 0, size = r.hi - r.lo;
-        if (m && n && size)
-            gemm_one(ta, tb, wide ? m : size, wide ? size : n, k, (real)alpha,
-                     A + (ta ? i : i * lda), lda, B + (tb ? j * ldb : j), ldb, (real)beta,
-                     C + i * ldc + j, ldc);
-    }
 }
 
 /* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
@@ -105,15 +95,11 @@ static double cpu_sum_squares(size_t n, const void *x_)
     return total;
 }
 
+/* The Makefile's PRECISION: f32, f64 or bf16. */
 #define JOIN_(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
-#ifdef PRECISION_f32
-#define PRECISION f32
-#else
-#define PRECISION f64
-#endif
 #define TABLE JOIN(cpu, PRECISION, KERNEL)
 
 extern const Backend TABLE;
@@ -121,13 +107,14 @@ const Backend TABLE = {
     .name = "cpu-" TEXT(PRECISION),
     .kernel = "x86-64-" TEXT(KERNEL),
     .size = sizeof(real),
+    .eps = GEMM_EPS,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .put = cpu_put,
     .get = cpu_get,
     .fill = cpu_fill,
     .copy = cpu_copy,
-    .gemm = cpu_gemm,
+    .gemm = GEMM_OF_TABLE,
     .norm = cpu_norm,
     .norm_back = cpu_norm_back,
     .attention = cpu_attention,

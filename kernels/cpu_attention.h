@@ -25,15 +25,9 @@
 #define TROTTER_CPU_ATTENTION_H
 
 #include "kernels/cpu_drop.h"
+#include "kernels/cpu_product.h"
 
 enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, RELATIVE_MAX = 8192 };
-
-static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real alpha, const real *A,
-                            size_t lda, const real *B, size_t ldb, real beta, real *C, size_t ldc)
-{
-    GEMM(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m,
-         (int)n, (int)k, alpha, A, (int)lda, B, (int)ldb, beta, C, (int)ldc);
-}
 
 /* One head of one sequence: q, k, v have T rows of E numbers, ld apart. */
 typedef struct {

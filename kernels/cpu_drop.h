@@ -4,7 +4,7 @@
  * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors
  * here because Random123's own function does not vectorise; the tests hold them equal. A round needs
  * 32 x 32 -> 64 bit products, which every level of x86 has as one instruction on 64-bit lanes but gcc
- * does not find in plain loops (2 to 3 times slower), hence the one intrinsic a level.
+ * does not find in plain loops (up to 3 times slower), hence one intrinsic a level.
  */
 #ifndef TROTTER_CPU_DROP_H
 #define TROTTER_CPU_DROP_H

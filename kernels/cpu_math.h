@@ -4,7 +4,6 @@
 #ifndef TROTTER_CPU_MATH_H
 #define TROTTER_CPU_MATH_H
 
-#include <cblas.h>
 #include <math.h>
 #include <omp.h>
 #include <stddef.h>
@@ -18,7 +17,7 @@
  * 4.2e-18 for K = 13, 1/11 and 1/26 of half an ulp of 1. ln 2 = HI + LO with HI short enough that
  * n HI is exact (Cody, Waite 1980, "Software Manual for the Elementary Functions", chapter 6).
  * Adding SHIFT = 1.5 * 2^(bits of the fraction) rounds to an integer and leaves n in the low bits. */
-#if defined PRECISION_f32
+#if defined PRECISION_f32 || defined PRECISION_bf16
 typedef float real;
 typedef uint32_t realbits;
 #define REAL(x) x##f
@@ -46,7 +45,7 @@ enum { EXP_TERMS = 13, EXP_FRACTION = 52 };
 #define EXP_ONE 0x3ff0000000000000u
 #define EXP_SHIFT 0x1.8p52
 #else
-#error "define PRECISION_f32 or PRECISION_f64"
+#error "define PRECISION_f32, PRECISION_f64 or PRECISION_bf16"
 #endif
 
 /* e^x, branch-free, for loops that the compiler vectorises: relative error below 2 eps on

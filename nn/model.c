@@ -1,5 +1,5 @@
-/* model.c: a model's parameters and memory, laid out from its plan once, and its optimiser step. The
- * passes over it are in pass.c. Tensor names, shapes and starting values: nn.h. */
+/* model.c: building a model from its plan: shapes, tensors, starting values; its optimiser step. Its
+ * memory is in layout.c, the passes over it are in pass.c. Names and shapes of tensors: nn.h. */
 #include "nn/model_private.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "nn/hash.h"
 
 /* Sizes are at most 2^24 and lists at most 2^13 long, so that no product below overflows 64 bits. */
 enum { SIZE_LIMIT = 1 << 24, LIST_LIMIT = 1 << 13, DRAW_LIMIT = 1 << 21, CHUNK = 1 << 16 };
@@ -134,13 +135,10 @@ static void add_params(Model *m)
 
 /* ---- starting values ---------------------------------------------------------------------------- */
 
-/* Stream of a tensor's draws: FNV-1a of its name (Fowler, Noll, Vo), top bit set; dropout's streams
- * have it clear. */
+/* Stream of a tensor's draws: a hash of its name, top bit set; dropout's streams have it clear. */
 static uint64_t name_stream(const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    return h | (uint64_t)1 << 63;
+    return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
 }
 
 /* Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010, equation 16. */
@@ -197,185 +195,25 @@ static int init_values(Model *m)
     return 0;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
-
-/* *p = a zeroed device buffer of n elements, freed with the model. */
-static int reserve(Model *m, void **p, size_t n)
+/* The network runs a folded plan. */
+static int fold(Model *m)
 {
-    *p = m->backend->alloc(n);
-    if (!*p) return ERR_MEMORY;
-    m->buffer[m->buffers++] = *p;
-    m->bytes += n * m->backend->size;
+    Plan *folded;
+    TRY(plan_fold(m->plan, &folded));
+    plan_free(m->plan);
+    m->plan = folded;
     return 0;
-}
-
-/* last[r]: where the life of register r ends. The output is read after the list. */
-static void find_lives(const Plan *p, int *last)
-{
-    last[0] = 0;
-    for (size_t i = 0; i < p->instrs; i++) {
-        const PlanInstr *in = &p->instr[i];
-        for (size_t k = 0; k < in->terms; k++) last[in->term[k].x] = (int)i;
-        if (in->op == PLAN_EVAL) last[in->x] = (int)i;
-        if (in->op != PLAN_GATE) last[in->out] = (int)i;
-    }
-    last[p->output] = (int)p->instrs;
-}
-
-/* Gives register r the first colour that is free at instruction i; end[c]: last life of colour c. */
-static void colour_one(const int *last, int i, int r, int *colour, int *end, size_t *colours)
-{
-    size_t c = 0;
-    while (c < *colours && end[c] >= i) c++;
-    if (c == *colours) (*colours)++;
-    colour[r] = (int)c;
-    end[c] = last[r];
-}
-
-static size_t colour_registers(const Plan *p, const int *last, int *colour, int *end)
-{
-    size_t colours = 0;
-    colour_one(last, -1, 0, colour, end, &colours);
-    for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].op != PLAN_GATE)
-            colour_one(last, (int)i, p->instr[i].out, colour, end, &colours);
-    return colours;
-}
-
-/* Points where[r] at buffer number colour[r], or r without colours. */
-static int reserve_registers(Model *m, void **where, const int *colour, size_t count)
-{
-    size_t each = m->config.max_tokens * m->config.width;
-    void *all;
-    TRY(reserve(m, &all, count * each));
-    for (size_t r = 0; r < m->plan->registers; r++)
-        where[r] = backend_at(m->backend, all, (colour ? (size_t)colour[r] : r) * each);
-    return 0;
-}
-
-static int lay_registers(Model *m)
-{
-    size_t R = m->plan->registers;
-    find_lives(m->plan, m->last);
-    int *colour = memory_new(2 * R, sizeof *colour);
-    if (!colour) return ERR_MEMORY;
-    size_t colours = colour_registers(m->plan, m->last, colour, colour + R);
-    int code;
-    if (m->training) {
-        code = reserve_registers(m, m->state, NULL, R);
-        if (code == 0) code = reserve_registers(m, m->adjoint, colour, colours);
-    } else {
-        code = reserve_registers(m, m->state, colour, colours);
-    }
-    memory_free(colour);
-    return code;
-}
-
-/* Lays the pieces of one Work out from element `at` of `base` (NULL: only measures); gives the end.
- * Pieces begin at multiples of 16 elements. */
-static size_t lay_work(const Model *m, const PlanSlot *s, const SlotParams *o, void *base,
-                       size_t at, Work *w)
-{
-    size_t D = m->config.width, H = s->kind == SLOT_ATTENTION ? m->config.heads : 0;
-    const struct {
-        void **p;
-        size_t cols;
-    } piece[] = {{&w->normed, D}, {&w->stats, 2}, {&w->in, o->I}, {&w->core, o->O}, {&w->lse, H}};
-    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
-        if (base) *piece[i].p = backend_at(m->backend, base, at);
-        at += (piece[i].cols * m->config.max_tokens + 15) / 16 * 16;
-    }
-    return at;
-}
-
-/* All EVALs one after another, or all at one place; gives the elements needed. */
-static size_t lay_works(Model *m, void *base)
-{
-    size_t at = 0, most = 0;
-    for (size_t i = 0; i < m->plan->instrs; i++) {
-        const PlanInstr *in = &m->plan->instr[i];
-        if (in->op != PLAN_EVAL) continue;
-        size_t end =
-            lay_work(m, &m->plan->slot[in->slot], &m->slot[in->slot], base, at, &m->work[i]);
-        most = end > most ? end : most;
-        at = m->training ? end : 0;
-    }
-    return most;
-}
-
-static int lay_workspaces(Model *m)
-{
-    size_t N = m->config.max_tokens, D = m->config.width, widest = D;
-    void *base;
-    TRY(reserve(m, &base, lay_works(m, NULL)));
-    lay_works(m, base);
-    TRY(reserve(m, &m->gates, m->plan->gates * N));
-    if (!m->training) return 0;
-    for (size_t s = 0; s < m->plan->slots; s++)
-        if (m->slot[s].O > widest) widest = m->slot[s].O;
-    TRY(reserve(m, &m->dgates, m->plan->gates * N));
-    TRY(reserve(m, &m->scratch[0], N * widest));
-    return reserve(m, &m->scratch[1], N * 3 * D);
-}
-
-static int lay_params(Model *m)
-{
-    TRY(reserve(m, &m->data, m->size));
-    if (!m->training) return 0;
-    TRY(reserve(m, &m->grad, m->size));
-    TRY(reserve(m, &m->moment[0], m->size));
-    return reserve(m, &m->moment[1], m->size);
-}
-
-static int lay_ends(Model *m)
-{
-    const ModelConfig *c = &m->config;
-    size_t N = c->max_tokens, rows = N < LOGIT_ROWS ? N : LOGIT_ROWS;
-    TRY(reserve(m, &m->hidden, N * c->width));
-    TRY(reserve(m, &m->stats, N * 2));
-    TRY(reserve(m, &m->logits, rows * c->vocab));
-    if (m->training) TRY(reserve(m, &m->dhidden, N * c->width));
-    if (c->positions & POSITIONS_SINUSOID) TRY(reserve(m, &m->positions, c->max_length * c->width));
-    return 0;
-}
-
-/* Host lists; each is freed by model_free whether or not the others were had. */
-static int lay_lists(Model *m)
-{
-    const Plan *p = m->plan;
-    size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = 0;
-    for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].terms > terms) terms = p->instr[i].terms;
-    m->param = memory_new(params, sizeof *m->param);
-    m->start = memory_new(params, sizeof *m->start);
-    m->slot = memory_new(p->slots, sizeof *m->slot);
-    m->scalar = memory_new(p->scalars, sizeof *m->scalar);
-    m->gate = memory_new(p->gates, sizeof *m->gate);
-    m->last = memory_new(p->registers, sizeof *m->last);
-    m->state = memory_new(p->registers, sizeof *m->state);
-    m->adjoint = memory_new(p->registers, sizeof *m->adjoint);
-    m->work = memory_new(p->instrs, sizeof *m->work);
-    m->nll = memory_new(m->config.max_tokens, sizeof *m->nll);
-    m->term = memory_new(terms, sizeof *m->term);
-    m->gate_x = memory_new(terms, sizeof *m->gate_x);
-    m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    return m->param && m->start && m->slot && m->scalar && m->gate && m->last && m->state &&
-                   m->adjoint && m->work && m->nll && m->term && m->gate_x && m->gate_dx
-               ? 0
-               : ERR_MEMORY;
 }
 
 static int build(Model *m)
 {
     TRY(plan_check(m->plan));
     TRY(check_shape(&m->config, m->plan));
+    TRY(fold(m));
     m->E = m->config.width / m->config.heads;
-    TRY(lay_lists(m));
+    TRY(layout_lists(m));
     add_params(m);
-    TRY(lay_params(m));
-    TRY(lay_registers(m));
-    TRY(lay_workspaces(m));
-    TRY(lay_ends(m));
+    TRY(layout_buffers(m));
     return init_values(m);
 }
 
@@ -403,11 +241,7 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
 void model_free(Model *m)
 {
     if (!m) return;
-    for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->param, m->start,          m->slot,    m->scalar, m->gate,
-                    m->last,  m->state,          m->adjoint, m->work,   m->nll,
-                    m->term,  (void *)m->gate_x, m->gate_dx};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
+    layout_free(m);
     plan_free(m->plan);
     memory_free(m);
 }
@@ -442,7 +276,21 @@ size_t model_size(const Model *m)
 
 size_t model_bytes(const Model *m)
 {
-    return m->bytes;
+    size_t bytes = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++) bytes += m->bytes[k];
+    return bytes;
+}
+
+size_t model_memory(const Model *m, int kind)
+{
+    return m->bytes[kind];
+}
+
+const char *model_memory_name(int kind)
+{
+    static const char *const name[MEMORY_KINDS] = {"parameters",  "gradients", "moments",
+                                                   "activations", "adjoints",  "workspace"};
+    return name[kind];
 }
 
 void *model_data(Model *m)

@@ -1,23 +1,25 @@
-/* model_private.h: what model.c (building) and pass.c (running) share.
+/* model_private.h: what model.c (building), layout.c (memory) and pass.c (running) share.
  *
- * Everything a pass touches is laid out here once, by model_new:
+ * Everything a pass touches is laid out once, by model_new:
  *
  *   data, grad, moment   one number per parameter, every tensor a window (Param)
- *   state, adjoint       registers of the plan and their adjoints, (max N, D) each
- *   work                 per EVAL what its backward needs (Work)
+ *   arena                everything else a pass writes, pieces sharing memory where they can (layout.c):
+ *     state, adjoint     registers of the plan and their adjoints, (max N, D) each
+ *     work, again        what an EVAL leaves for its backward, and what that reads (Work)
+ *     hidden, logits ..  both ends
  *
- * Two registers whose lives do not meet share memory. A life goes from the instruction that writes a
- * register to the last one that reads it, ends included (an output overlaps no input); the adjoint's
- * life is the same stretch read backwards, so one colouring serves both: in training every register
- * is kept and adjoints are coloured, without training registers are coloured and all EVALs share one
- * Work. Colours by the greedy rule, optimal for intervals (Cormen et al. 2009, exercise 16.1-4).
+ * In training what backward reads is kept: of the registers those that an EVAL or a GATE reads or that
+ * a learned factor multiplies, and all of a Work; with config.recompute no Work is kept, each is made
+ * again just before its backward, from the register that the EVAL reads. Without training nothing
+ * outlives its last reader.
  */
 #ifndef TROTTER_MODEL_PRIVATE_H
 #define TROTTER_MODEL_PRIVATE_H
 
+#include "nn/arena.h"
 #include "nn/nn.h"
 
-enum { LOGIT_ROWS = 512, MODEL_BUFFERS = 24 };
+enum { LOGIT_ROWS = 512, MODEL_BUFFERS = 8 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
@@ -35,12 +37,19 @@ typedef struct {
 
 /* What an EVAL leaves for its backward. */
 typedef struct {
-    void *normed; /* (N, D) */
-    void *stats;  /* (N, 2) of the norm */
-    void *in;     /* (N, I): qkv, or the input of the activation */
-    void *core;   /* (N, O): attention's output, or the activation's */
-    void *lse;    /* (N, H), attention */
+    void *base;
+    void *normed;                 /* (N, D); its own adjoint, in the end */
+    void *stats;                  /* (N, 2) of the norm */
+    void *in;                     /* (N, I): qkv, or the input of the activation */
+    void *core;                   /* (N, O): attention's output, or the activation's */
+    void *lse;                    /* (N, H), attention */
+    void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
 } Work;
+
+/* A term of a LIN. */
+typedef struct {
+    size_t instr, term;
+} Reader;
 
 /* How a tensor starts; parallel to the list of Param. */
 typedef struct {
@@ -64,16 +73,20 @@ struct Model {
     size_t embed, final_w, final_b, output;
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
-    size_t buffers, bytes;
+    size_t buffers, bytes[MEMORY_KINDS];
     void *data, *grad, *moment[2];
 
-    int *last;        /* (registers) last instruction that reads it, its writer, or `instrs` */
-    void **state;     /* (registers) (N, D) */
-    void **adjoint;   /* (registers) (N, D), training */
-    void *gates;      /* (gates, max N) */
-    void *dgates;     /* the same, training */
-    Work *work;       /* (instrs) */
-    void *scratch[2]; /* adjoints inside a sublayer: (N, max(D, O)) and (N, 3D), training */
+    size_t *from;   /* (registers+1) where a register's readers begin */
+    Reader *reader; /* LINs that read it, the last first */
+    int *pull;      /* (registers) where backward first needs its adjoint, see pass.c */
+    void *arena;    /* (arena_size) */
+    size_t arena_size;
+    void **state;   /* (registers) (N, D) */
+    void **adjoint; /* (registers) (N, D), training */
+    void *gates;    /* (gates, max N) */
+    void *dgates;   /* the same, training */
+    Work *work;     /* (instrs) as forward leaves it */
+    Work *again;    /* (instrs) as backward reads it, training */
 
     void *positions; /* (max_length, D) sinusoids, or NULL */
     void *hidden;    /* (N, D) after the final norm */
@@ -86,5 +99,11 @@ struct Model {
     const void **gate_x;
     void **gate_dx;
 };
+
+/* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
+ * of both freed, also where only some were had. */
+int layout_lists(Model *m);
+int layout_buffers(Model *m);
+void layout_free(Model *m);
 
 #endif

@@ -1,7 +1,7 @@
 /* nn.h: language models. Knows no ODE vocabulary: a model is a plan (plan.h) and a configuration.
  *
- * Reading order: plan.h (what a network is), model.c (parameters, forward, backward), corpus.c
- * (text), store.c (safetensors), train.c (the loop).
+ * Reading order: plan.h (what a network is), model.c (parameters, memory), pass.c (forward,
+ * backward), corpus.c (text), store.c (safetensors), train.c (the loop).
  */
 #ifndef TROTTER_NN_H
 #define TROTTER_NN_H
@@ -97,7 +97,7 @@ size_t batches_count(const Batches *b);            /* batches in this epoch */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
-/* ---- model.c: parameters, forward, backward ---------------------------------------------------- */
+/* ---- model.c, pass.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 
@@ -111,6 +111,7 @@ typedef struct {
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
+    int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
 } ModelConfig;
 
 /* One named tensor: a window of the flat parameter buffer. */
@@ -136,7 +137,22 @@ const Plan *model_plan(const Model *m);
 const Backend *model_backend(const Model *m);
 size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
 size_t model_size(const Model *m);                       /* count of numbers */
-size_t model_bytes(const Model *m);                      /* memory of all buffers, counted */
+
+/* Memory of all buffers, counted when the model was built; all there is: no pass allocates. Of what
+ * shares memory, the kinds are those of the moment in a training step (or a pass) when most is alive.
+ * Workspace: logits, tables, and what sharing could not use. */
+enum {
+    MEMORY_PARAMETERS,
+    MEMORY_GRADIENTS,
+    MEMORY_MOMENTS,
+    MEMORY_ACTIVATIONS, /* what forward makes: registers, insides of sublayers */
+    MEMORY_ADJOINTS,
+    MEMORY_WORKSPACE,
+    MEMORY_KINDS
+};
+size_t model_bytes(const Model *m);
+size_t model_memory(const Model *m, int kind);
+const char *model_memory_name(int kind);
 
 /* Flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
 void *model_data(Model *m);
@@ -224,9 +240,12 @@ typedef struct {
     uint64_t steps;
 } TrainResult;
 
-/* Trains m on c. Writes out/log.csv, out/model.safetensors at each new best validation perplexity,
- * out/state.safetensors at each epoch's end and when stopped, out/vocab.txt. A non-finite loss or
- * gradient: ERR_NUMERIC with step and epoch, the last good weights kept. */
+/* Trains m on c; m ends with the best epoch's weights. Writes out/log.csv, out/model.safetensors at
+ * each new best validation perplexity, out/state.safetensors at each epoch's end and when stopped,
+ * out/vocab.txt. A non-finite loss or gradient: ERR_NUMERIC with step and epoch, the last good model
+ * file kept. Resuming needs the options, network and corpus of the run before (ERR_INPUT), but for
+ * epochs and max_steps; with the same number of threads the result is that of an uninterrupted run,
+ * bit for bit. A file that cannot be written ends the run with its error, the old one intact. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
 
 /* Mean nll and count over a text, every token predicted once. */

@@ -1,6 +1,12 @@
 /* pass.c: forward and backward over a plan. Nothing is allocated here; every buffer was laid out by
- * model.c. The adjoint of x is dx and accumulates, but for those of a sublayer's inside, which are
- * written.
+ * layout.c.
+ *
+ * Backward. The plan read in reverse is a plan again. A register's adjoint is the sum over those who
+ * read it; the LINs among them are linear maps, so their share is itself one LIN over the adjoints of
+ * what they wrote: it is *pulled*, in one pass over memory and without zeroing, when the adjoint is
+ * first needed: before the last EVAL or GATE that reads the register adds its own share, or at the
+ * instruction that wrote it. A LIN that stands before such an EVAL adds its share when its turn comes.
+ * Adjoints of a sublayer's inside are written.
  *
  * Dropout. A mask's stream is step * 2^24 + place: place 0 is the embedding, 1 + 4 draw + kind an
  * EVAL of that draw number, kind as below. Equal draws in a step share their masks. */
@@ -64,11 +70,10 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .drop = drop_eval(m, p, in, DROP_WEIGHTS)};
 }
 
-/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward from dcore (N, O) in scratch[0]
- * to the scratch that then holds din (N, I). */
+/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
 typedef struct {
     void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
-    int (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
+    void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
     int drop; /* DROP_* of the sublayer's output */
 } Core;
 
@@ -79,14 +84,13 @@ static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, c
     m->backend->attention(&a, w->core, w->lse);
 }
 
-static int attention_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->attention_back(&a, w->core, w->lse, m->scratch[0], m->scratch[1],
+    m->backend->attention_back(&a, w->core, w->lse, w->dcore, w->din,
                                a.relative ? grad(m, o->relative) : NULL);
-    m->backend->bias_drop_back(p->N, 3 * a.D, m->scratch[1], grad(m, o->in_b), no_drop);
-    return 1;
+    m->backend->bias_drop_back(p->N, 3 * a.D, w->din, grad(m, o->in_b), no_drop);
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -96,13 +100,12 @@ static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, 
                          drop_eval(m, p, in, DROP_ACTIVATION), w->core);
 }
 
-static int activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
     m->backend->bias_act_back(p->N, o->I, w->in, m->config.act,
-                              drop_eval(m, p, in, DROP_ACTIVATION), m->scratch[0],
-                              grad(m, o->in_b));
-    return 0;
+                              drop_eval(m, p, in, DROP_ACTIVATION), w->dcore,
+                              grad(m, o->in_b)); /* din is dcore */
 }
 
 static const Core core[] = {
@@ -115,6 +118,17 @@ static const Core *core_of(const Model *m, const PlanInstr *in)
     return &core[m->plan->slot[in->slot].kind];
 }
 
+/* All of w from x (N, D). */
+static void inside(const Model *m, const Pass *p, const PlanInstr *in, const void *x, const Work *w)
+{
+    const Backend *b = m->backend;
+    const SlotParams *o = &m->slot[in->slot];
+    size_t N = p->N, D = m->config.width;
+    b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
+    core_of(m, in)->forward(m, p, in, w);
+}
+
 /* y (N, D) = sublayer(x (N, D)) of instruction i. */
 static void sublayer(const Model *m, const Pass *p, size_t i, const void *x, void *y)
 {
@@ -122,13 +136,10 @@ static void sublayer(const Model *m, const Pass *p, size_t i, const void *x, voi
     const PlanInstr *in = &m->plan->instr[i];
     const SlotParams *o = &m->slot[in->slot];
     const Work *w = &m->work[i];
-    const Core *c = core_of(m, in);
     size_t N = p->N, D = m->config.width;
-    b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
-    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
-    c->forward(m, p, in, w);
+    inside(m, p, in, x, w);
     b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, y, D);
-    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(m, p, in, c->drop));
+    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(m, p, in, core_of(m, in)->drop));
 }
 
 /* dy (N, D) in, spoilt; dx (N, D) accumulates. */
@@ -138,18 +149,17 @@ static void sublayer_back(const Model *m, const Pass *p, size_t i, const void *x
     const Backend *b = m->backend;
     const PlanInstr *in = &m->plan->instr[i];
     const SlotParams *o = &m->slot[in->slot];
-    const Work *w = &m->work[i];
+    const Work *w = &m->again[i];
     const Core *c = core_of(m, in);
     size_t N = p->N, D = m->config.width;
+    if (m->config.recompute) inside(m, p, in, x, w);
     b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(m, p, in, c->drop));
     b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
-    b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, m->scratch[0], o->O);
-    int at = c->back(m, p, in, w);
-    const void *din = m->scratch[at];
-    void *dnormed = m->scratch[1 - at];
-    b->gemm(1, 0, o->I, D, N, 1, din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
-    b->gemm(0, 0, N, D, o->I, 1, din, o->I, data(m, o->in_w), D, 0, dnormed, D);
-    b->norm_back(N, D, x, data(m, o->norm_w), w->stats, dnormed, dx, grad(m, o->norm_w),
+    b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
+    c->back(m, p, in, w);
+    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
+    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, 0, w->normed, D);
+    b->norm_back(N, D, x, data(m, o->norm_w), w->stats, w->normed, dx, grad(m, o->norm_w),
                  grad(m, o->norm_b));
 }
 
@@ -160,36 +170,69 @@ static void *gate_value(const Model *m, void *gates, size_t g)
     return backend_at(m->backend, gates, g * m->config.max_tokens);
 }
 
-/* The kernel's terms of a LIN; adjoints are NULL in a model without training. */
-static const LinTerm *lin_terms(const Model *m, const PlanInstr *in)
+/* The kernel's term c f_1 f_2 ... x; adjoints are not wanted. */
+static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
 {
-    for (size_t k = 0; k < in->terms; k++) {
-        const PlanTerm *t = &in->term[k];
-        LinTerm *l = &m->term[k];
-        *l = (LinTerm){t->c, m->state[t->x], m->adjoint[t->x], t->factors, {{0}}};
-        for (int f = 0; f < t->factors; f++) {
-            size_t j = (size_t)t->factor[f].index;
-            int scalar = t->factor[f].kind == FACTOR_SCALAR;
-            size_t at = scalar ? m->scalar[j] + t->factor[f].element : 0;
-            l->factor[f].p = scalar ? data(m, at) : gate_value(m, m->gates, j);
-            l->factor[f].stride = !scalar;
-            if (!m->training) continue;
-            l->factor[f].dp = scalar ? grad(m, at) : gate_value(m, m->dgates, j);
-        }
+    LinTerm l = {t->c, x, NULL, t->factors, {{0}}};
+    for (int f = 0; f < t->factors; f++) {
+        size_t j = (size_t)t->factor[f].index;
+        int scalar = t->factor[f].kind == FACTOR_SCALAR;
+        l.factor[f].p =
+            scalar ? data(m, m->scalar[j] + t->factor[f].element) : gate_value(m, m->gates, j);
+        l.factor[f].stride = !scalar;
     }
-    return m->term;
+    return l;
 }
 
 static void lin(const Model *m, const Pass *p, size_t i)
 {
     const PlanInstr *in = &m->plan->instr[i];
-    m->backend->lin(p->N, m->config.width, in->terms, lin_terms(m, in), m->state[in->out]);
+    for (size_t k = 0; k < in->terms; k++)
+        m->term[k] = lin_term(m, &in->term[k], m->state[in->term[k].x]);
+    m->backend->lin(p->N, m->config.width, in->terms, m->term, m->state[in->out]);
 }
 
+/* Adjoint r = the sum over the LINs behind instruction i that read it. */
+static void pull(const Model *m, const Pass *p, int r, int i)
+{
+    size_t n = 0;
+    for (size_t k = m->from[r]; k < m->from[r + 1] && (int)m->reader[k].instr > i; k++) {
+        const PlanInstr *in = &m->plan->instr[m->reader[k].instr];
+        m->term[n++] = lin_term(m, &in->term[m->reader[k].term], m->adjoint[in->out]);
+    }
+    m->backend->lin(p->N, m->config.width, n, m->term, m->adjoint[r]);
+}
+
+/* Adjoints that are first needed at instruction i. */
+static void pull_adjoints(const Model *m, const Pass *p, int i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    if (in->op != PLAN_GATE && m->pull[in->out] == i) pull(m, p, in->out, i);
+    if (in->op == PLAN_EVAL && m->pull[in->x] == i) pull(m, p, in->x, i);
+    for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++)
+        if (m->pull[in->term[k].x] == i) pull(m, p, in->term[k].x, i);
+}
+
+/* What is not pulled: adjoints of learned factors, and of a register that a later EVAL or GATE reads. */
 static void lin_back(const Model *m, const Pass *p, size_t i)
 {
     const PlanInstr *in = &m->plan->instr[i];
-    m->backend->lin_back(p->N, m->config.width, in->terms, lin_terms(m, in), m->adjoint[in->out]);
+    int wanted = 0;
+    for (size_t k = 0; k < in->terms; k++) {
+        const PlanTerm *t = &in->term[k];
+        LinTerm *l = &m->term[k];
+        *l = lin_term(m, t, m->state[t->x]);
+        l->dx = m->pull[t->x] > (int)i ? m->adjoint[t->x] : NULL;
+        wanted |= l->dx || t->factors;
+        for (int f = 0; f < t->factors; f++) {
+            size_t j = (size_t)t->factor[f].index;
+            l->factor[f].dp = t->factor[f].kind == FACTOR_SCALAR
+                                  ? grad(m, m->scalar[j] + t->factor[f].element)
+                                  : gate_value(m, m->dgates, j);
+        }
+    }
+    if (wanted)
+        m->backend->lin_back(p->N, m->config.width, in->terms, m->term, m->adjoint[in->out]);
 }
 
 static void eval(const Model *m, const Pass *p, size_t i)
@@ -244,21 +287,14 @@ static void run(const Model *m, const Pass *p)
     for (size_t i = 0; i < m->plan->instrs; i++) instruction[m->plan->instr[i].op].forward(m, p, i);
 }
 
-/* An adjoint is zeroed where its register's life ends: adjoints of registers whose lives do not meet
- * share memory. */
-static void zero_adjoints(const Model *m, const Pass *p, size_t i)
-{
-    for (size_t r = 0; r < m->plan->registers; r++)
-        if (m->last[r] == (int)i) m->backend->fill(m->adjoint[r], 0, p->N * m->config.width);
-}
-
 /* From the output's adjoint to register 0's. */
 static void run_back(const Model *m, const Pass *p)
 {
     for (size_t i = m->plan->instrs; i-- > 0;) {
-        zero_adjoints(m, p, i);
+        pull_adjoints(m, p, (int)i);
         instruction[m->plan->instr[i].op].back(m, p, i);
     }
+    if (m->pull[0] < 0) pull(m, p, 0, -1);
 }
 
 /* ---- both ends ---------------------------------------------------------------------------------- */
@@ -365,7 +401,7 @@ static void forward(const Model *m, const Pass *p, const Batch *x)
 static void backward(const Model *m, const Pass *p, const Batch *x)
 {
     m->backend->fill(m->dgates, 0, m->plan->gates * m->config.max_tokens);
-    zero_adjoints(m, p, m->plan->instrs);
+    pull(m, p, m->plan->output, (int)m->plan->instrs);
     final_norm_back(m, p);
     run_back(m, p);
     embed_back(m, p, x);
@@ -411,13 +447,12 @@ int model_logits(Model *m, const Batch *b, double *logits)
 
 /* ---- parts by themselves ------------------------------------------------------------------------ */
 
-/* One sequence of N rows x, without dropout, into register 0. */
-static int begin_rows(Model *m, size_t N, const double *x, const size_t start[2], Pass *p)
+/* One sequence of N rows, without dropout. */
+static int begin_rows(const Model *m, size_t N, const size_t start[2], Pass *p)
 {
     if (N < 1 || N > m->config.max_tokens)
         return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
     *p = (Pass){N, 1, N, start, 0, 0};
-    m->backend->put(m->state[0], x, N * m->config.width);
     return 0;
 }
 
@@ -425,12 +460,14 @@ int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
 {
     Pass p;
     size_t start[2] = {0, N}, i = 0;
-    TRY(begin_rows(m, N, x, start, &p));
+    TRY(begin_rows(m, N, start, &p));
     if (slot < 0 || (size_t)slot >= m->plan->slots)
         return error_set(ERR_MISUSE, "no slot %d", slot);
     while (m->plan->instr[i].op != PLAN_EVAL || m->plan->instr[i].slot != slot) i++;
-    sublayer(m, &p, i, m->state[0], m->hidden);
-    m->backend->get(y, m->hidden, N * m->config.width);
+    const PlanInstr *in = &m->plan->instr[i];
+    m->backend->put(m->state[in->x], x, N * m->config.width);
+    eval(m, &p, i);
+    m->backend->get(y, m->state[in->out], N * m->config.width);
     return 0;
 }
 
@@ -438,7 +475,8 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
 {
     Pass p;
     size_t start[2] = {0, N};
-    TRY(begin_rows(m, N, x, start, &p));
+    TRY(begin_rows(m, N, start, &p));
+    m->backend->put(m->state[0], x, N * m->config.width);
     run(m, &p);
     m->backend->get(y, m->state[m->plan->output], N * m->config.width);
     return 0;

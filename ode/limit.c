@@ -78,6 +78,7 @@ static double poly_work(const Poly *p)
 /* An inexact table leaves rounding where order conditions would have left nothing. */
 static void drop_rounding(const Table *t, Poly *p)
 {
+    poly_trim(p);
     for (int i = 0; !t->exact && i <= p->degree; i++) {
         if (fabs(mpq_get_d(p->c[i])) > inexact_zero) break;
         mpq_set_ui(p->c[i], 0, 1);

@@ -1,31 +1,21 @@
 /* measure.c: the order a scheme shows on a system.
  *
- * Global errors e at t-end for steps h0, h0/2, ..., then a straight line through (log h, log e). What
- * could fool it, and what is done about it:
- *
- *   rounding        Every point has a floor: the reference's own disagreement plus the random walk
- *                   of rounding. Points within MARGIN of it are cut, and what is left of the floor
- *                   in the others enters the tolerance through the weights of the fit.
- *   coarse steps    e = C h^p (1 + b h + c h^2 ...), so log e = log C + p log h + b h + O(h^2): the
- *                   fit has h as third regressor from 5 points on. Of all windows that end at the
- *                   finest usable point, the one with the least tolerance is taken.
- *   bias left over  It is O(h^2) (without the third regressor O(h)), so leaving the coarsest point
- *                   out, with ratio r of the two coarsest steps, divides it by r^2 (r): it is
- *                   estimated by r^2 / (r^2 - 1) times the change that makes, plus the difference
- *                   to the slope between the two finest points, the least biased pair.
- *
- * tolerance = 95 % t-interval of the fit + bias + floor. Orders are whole numbers, so a slope agrees
- * within the tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
+ * Global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the
+ * power of h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees
+ * within its tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
  * neighbour). Where the tolerance stays above 1/8, points are added: further halvings, or, where the
  * floor is in the way, steps between the coarse ones.
  *
- * History comes from the reference solution at negative times: no starting error, whole interval.
- * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope).
+ * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
+ * random walk of rounding, and its drift, where errors rise at the finest points.
+ *
+ * History comes from the reference solution at negative times: no starting error, whole interval. A
+ * study of the local error takes one step from there, and the reference at its end.
  */
+#include "ode/fit.h"
 #include "ode/system.h"
 
 #include <float.h>
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -33,15 +23,14 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { WINDOW = 4 };        /* fewest points of a fit */
 enum { EXTRA = 8 };         /* most points added */
 enum { HALVINGS_MAX = 24 }; /* of the options */
-static const double margin = 32;
+_Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
 static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
 
 /* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
-enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 10 };
+enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 
 static const char *const names[] = {
     [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
@@ -62,9 +51,11 @@ typedef struct {
     Weighted word;        /* its field, where its weights are not 1, 1 */
     const System *solved; /* the field of the reference */
     Stepper *stepper;
-    size_t N, capacity;
+    size_t N;
+    int local;
     double t_end, agreement, norm;
-    double *exact; /* (N) at t_end */
+    double drift;  /* rounding a step that repeats itself */
+    double *exact; /* (N) at t_end, or after one step */
     double *past;  /* (history, N) */
     double *times; /* (history) */
 } Runs;
@@ -95,19 +86,38 @@ static int begin(Runs *r, double h)
     return stepper_begin(r->stepper, 0, h, r->system->initial, START_GIVEN, r->past);
 }
 
-/* Runs p->steps steps; a state that is no longer finite is an outcome, error = inf. */
-static int run(Runs *r, OrderPoint *p)
+static int all_steps(Runs *r, size_t steps)
 {
-    int code = 0;
+    for (size_t k = 0; k < steps; k++) TRY(stepper_step(r->stepper));
+    return 0;
+}
+
+/* The step's end, for its local error. */
+static int solve_step(Runs *r, double h)
+{
+    double agreement;
+    TRY(reference_solve(r->solved, &h, 1, r->exact, &agreement));
+    r->agreement = fmax(r->agreement, agreement);
+    return 0;
+}
+
+/* Runs p->steps steps, or one. A state, or a history, that is not finite is an outcome: error = inf. */
+static int run(Runs *r, OrderPoint *p, double *vector)
+{
     p->h = r->t_end / (double)p->steps;
-    TRY(begin(r, p->h));
+    p->error = INFINITY;
+    int code = r->local ? solve_step(r, p->h) : 0;
+    if (code == 0) code = begin(r, p->h);
     double start = now();
-    for (size_t k = 0; k < p->steps && code == 0; k++) code = stepper_step(r->stepper);
+    if (code == 0) code = all_steps(r, r->local ? 1 : p->steps);
     p->seconds = now() - start;
     p->evals = stepper_evals(r->stepper);
-    p->error = code == 0 ? rms(r->N, stepper_state(r->stepper), r->exact) : INFINITY;
-    if (!isfinite(p->error)) p->error = INFINITY;
-    return code == ERR_NUMERIC ? 0 : code;
+    if (code != 0) return code == ERR_NUMERIC ? 0 : code;
+    const double *y = stepper_state(r->stepper);
+    for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
+    double error = rms(r->N, vector, NULL);
+    if (isfinite(error)) p->error = error;
+    return 0;
 }
 
 static void runs_close(Runs *r)
@@ -119,9 +129,9 @@ static void runs_close(Runs *r)
     memory_free(r->times);
 }
 
-static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
+static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int local)
 {
-    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end};
+    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end, .local = local};
     r->table = table_freeze(t);
     if (!r->table) return ERR_MEMORY;
     r->word = system_weigh(s, t);
@@ -141,105 +151,22 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
  * step and their growth along the solution (measured: 0.3 to 0.8, rk4 and ab5, 2^16 steps). */
 static double floor_of(const Runs *r, const OrderPoint *p)
 {
-    return r->agreement + 2 * DBL_EPSILON * sqrt((double)p->steps) * r->norm;
+    double steps = r->local ? 1 : (double)p->steps;
+    return r->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
 }
 
-/* ---- the fit ------------------------------------------------------------------------------------- */
-
-typedef struct {
-    size_t first, count;
-    double slope, interval, tolerance;
-} Fit;
-
-/* x (n) minus its projection on u (n); returns the new x . x. */
-static double project(size_t n, double *x, const double *u)
+/* Rounding that is the same at every step adds up. It is seen at the finest points: errors below
+ * 1e-9 |y| that rise with the number of steps, and by no more than twice as fast. */
+static double drift_of(const Runs *r, const OrderStudy *o)
 {
-    double xu = 0, uu = 0, xx = 0;
-    for (size_t i = 0; i < n; i++) xu += x[i] * u[i], uu += u[i] * u[i];
-    for (size_t i = 0; i < n; i++) x[i] -= xu / uu * u[i], xx += x[i] * x[i];
-    return xx;
-}
-
-enum { POINTS_MAX = HALVINGS_MAX + 1 + EXTRA };
-
-/* Least squares of y = log e on 1, log h and, if `curved`, h. By Frisch and Waugh 1933 the slope is
- * that of y on what is left of log h after the others: weight_i = x_i / x.x, slope = weight . y. */
-static double regress(size_t n, const OrderPoint *p, int curved, double *weight, double *residual)
-{
-    double one[POINTS_MAX] = {0}, h[POINTS_MAX], xx, slope = 0;
-    for (size_t i = 0; i < n; i++) {
-        one[i] = 1;
-        h[i] = p[i].h;
-        weight[i] = log(p[i].h);
-        residual[i] = log(p[i].error);
+    double drift = 0;
+    for (size_t i = o->points - 1; i > 0 && !r->local; i--) {
+        const OrderPoint *p = &o->point[i], *q = p - 1;
+        double ratio = p->error / q->error * (double)q->steps / (double)p->steps;
+        if (!(p->error > q->error && ratio < 2 && p->error < 1e-9 * r->norm)) break;
+        drift = fmax(drift, p->error / (double)p->steps);
     }
-    project(n, h, one);
-    project(n, residual, one);
-    xx = project(n, weight, one);
-    if (curved) {
-        project(n, residual, h);
-        xx = project(n, weight, h);
-    }
-    for (size_t i = 0; i < n; i++) weight[i] /= xx;
-    for (size_t i = 0; i < n; i++) slope += weight[i] * residual[i];
-    for (size_t i = 0; i < n; i++) residual[i] -= slope * weight[i] * xx;
-    return slope;
-}
-
-/* Half the 95 % interval of a slope: t_{df} sqrt(residual^2 / df) |weight|. */
-static double t_interval(size_t n, size_t df, const double *weight, const double *residual)
-{
-    double rr = 0, ww = 0;
-    for (size_t i = 0; i < n; i++) rr += residual[i] * residual[i], ww += weight[i] * weight[i];
-    return gsl_cdf_tdist_Pinv(0.975, (double)df) * sqrt(rr / (double)df * ww);
-}
-
-/* Slope between two points: of all, the pair of finest ones has the least bias. */
-static double finest_slope(const OrderPoint *p)
-{
-    return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
-}
-
-static Fit fit_window(const Runs *r, const OrderPoint *p, size_t first, size_t count)
-{
-    double weight[POINTS_MAX], residual[POINTS_MAX];
-    int curved = count > WINDOW;
-    Fit f = {.first = first, .count = count};
-    p += first;
-    double shorter = regress(count - 1, p + 1, curved, weight, residual);
-    f.slope = regress(count, p, curved, weight, residual);
-    f.interval = t_interval(count, count - 2 - (size_t)curved, weight, residual);
-    double ratio = pow(p[0].h / p[1].h, 1 + curved);
-    f.tolerance = f.interval + fabs(f.slope - shorter) * ratio / (ratio - 1);
-    f.tolerance += fabs(f.slope - finest_slope(p + count - 2));
-    for (size_t i = 0; i < count; i++)
-        f.tolerance += fabs(weight[i]) * floor_of(r, &p[i]) / p[i].error;
-    return f;
-}
-
-static int usable(const Runs *r, const OrderPoint *p)
-{
-    return isfinite(p->error) && p->error > margin * floor_of(r, p);
-}
-
-/* The last run of usable points without a gap: *first .. *end - 1. */
-static void usable_range(const Runs *r, const OrderStudy *o, size_t *first, size_t *end)
-{
-    for (*end = o->points; *end > 0 && !usable(r, &o->point[*end - 1]); --*end) continue;
-    for (*first = *end; *first > 0 && usable(r, &o->point[*first - 1]); --*first) continue;
-}
-
-/* The window with the least tolerance; count 0 where fewer than WINDOW points are usable. */
-static Fit fit_best(const Runs *r, const OrderStudy *o)
-{
-    size_t first, end;
-    Fit best = {.slope = NAN, .interval = NAN, .tolerance = INFINITY};
-    usable_range(r, o, &first, &end);
-    for (; first + WINDOW <= end; first++) {
-        Fit f = fit_window(r, o->point, first, end - first);
-        if (f.tolerance < best.tolerance) best = f;
-    }
-    return best;
+    return drift;
 }
 
 /* ---- the study ----------------------------------------------------------------------------------- */
@@ -247,8 +174,9 @@ static Fit fit_best(const Runs *r, const OrderStudy *o)
 /* Adds a run of `steps` steps at index `at`. */
 static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
 {
-    OrderPoint p = {.steps = steps};
-    TRY(run(r, &p));
+    double *vector = o->vectors + o->points * o->N;
+    OrderPoint p = {.steps = steps, .vector = vector};
+    TRY(run(r, &p, vector));
     memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
     o->point[at] = p;
     o->points++;
@@ -260,60 +188,61 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
-/* One more point where it helps most; *added = 0 where none does. */
-static int refine(Runs *r, OrderStudy *o, int *added)
+/* The points as fit.c wants them, p (points) out; sets the drift first. */
+static void fit_points(Runs *r, const OrderStudy *o, FitPoint *p)
+{
+    r->drift = drift_of(r, o);
+    for (size_t i = 0; i < o->points; i++)
+        p[i] = (FitPoint){o->point[i].h, o->point[i].error, floor_of(r, &o->point[i])};
+}
+
+/* The widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap ends in
+ * steps a < b, between which (a + b) / 2 lies. */
+static int widest_gap(const OrderStudy *o, size_t first, size_t end)
+{
+    int widest = -1;
+    double best = 1.3;
+    for (size_t i = first; i < end && i + 1 < o->points; i++) {
+        double a = (double)o->point[i].steps, b = (double)o->point[i + 1].steps;
+        if (b - a < 2 || b / a < best) continue;
+        best = b / a;
+        widest = (int)i;
+    }
+    return widest;
+}
+
+/* One more point where it helps most: beyond the finest, or, where that is rounding, in the widest
+ * gap. *added = 0 where none does. */
+static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
 {
     const OrderPoint *last = &o->point[o->points - 1];
     size_t first, end;
-    usable_range(r, o, &first, &end);
-    *added = 1;
+    fit_range(p, o->points, &first, &end);
     if (end == o->points || !isfinite(last->error)) {
-        if (affordable(o, last)) return add_point(r, o, o->points, 2 * last->steps);
-        *added = 0;
-        return 0;
+        *added = affordable(o, last);
+        return *added ? add_point(r, o, o->points, 2 * last->steps) : 0;
     }
-    for (size_t i = first; i + 1 < o->points && i < end; i++) {
-        size_t a = o->point[i].steps, b = o->point[i + 1].steps, middle = (a + b) / 2;
-        if (a < middle && 5 * b > 8 * a) return add_point(r, o, i + 1, middle);
-    }
-    *added = 0;
-    return 0;
-}
-
-/* error = constant h^expected (1 + b h + ...): least squares of log error - expected log h on 1 and h
- * over the window, at h = 0. */
-static double constant_of(const OrderStudy *o, const Fit *f)
-{
-    double z[POINTS_MAX], h[POINTS_MAX], n = (double)f->count, hz = 0, hh = 0, mean_h = 0, mean = 0;
-    if (f->count == 0) return NAN;
-    for (size_t i = 0; i < f->count; i++) {
-        const OrderPoint *p = &o->point[f->first + i];
-        h[i] = p->h;
-        z[i] = log(p->error) - o->expected * log(p->h);
-        mean_h += h[i] / n;
-        mean += z[i] / n;
-    }
-    for (size_t i = 0; i < f->count; i++) {
-        hz += (h[i] - mean_h) * (z[i] - mean);
-        hh += (h[i] - mean_h) * (h[i] - mean_h);
-    }
-    return exp(mean - hz / hh * mean_h);
+    int i = widest_gap(o, first, end);
+    *added = i >= 0;
+    if (i < 0) return 0;
+    return add_point(r, o, (size_t)i + 1, (o->point[i].steps + o->point[i + 1].steps) / 2);
 }
 
 /* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
-static int grows(const Runs *r, const OrderStudy *o)
+static int grows(const FitPoint *last)
 {
-    const OrderPoint *p = &o->point[o->points - 1];
-    return !isfinite(p->error) || (usable(r, p) && p->error >= 2 * p[-1].error);
+    return !isfinite(last->error) || (fit_usable(last) && last->error >= 2 * last[-1].error);
 }
 
-static int judge(const Runs *r, const OrderStudy *o, const Fit *f, int zero_stable)
+/* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
+ * agreed with: `disagree` asks for smaller steps. */
+static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
-    if (!zero_stable || grows(r, o)) return VERDICT_DIVERGES;
-    if (f->count == 0) return VERDICT_FLOOR;
+    if (!zero_stable || grows(&p[o->points - 1])) return VERDICT_DIVERGES;
+    if (f->count == 0) return fit_usable(&p[o->points - 1]) ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
-    return f->slope > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
+    return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
 /* Whether every sub-flow is the system's own closed one: step.c, sub_flow. */
@@ -327,21 +256,31 @@ static int flows_closed(const Table *t, const System *s)
     return 1;
 }
 
+/* Adds points until the slope is settled; p (FIT_MAX) and *f out. */
+static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
+{
+    for (int i = 0, added = 1;; i++) {
+        fit_points(r, o, p);
+        *f = fit_order(p, o->points);
+        if (f->tolerance <= settled || i == EXTRA) return 0;
+        TRY(refine(r, o, p, &added));
+        if (!added) return 0;
+    }
+}
+
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
 {
+    FitPoint p[FIT_MAX];
+    Fit f;
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
-    Fit f = fit_best(r, o);
-    for (int i = 0, added = 1; i < EXTRA && added && !(f.tolerance <= settled); i++) {
-        TRY(refine(r, o, &added));
-        f = fit_best(r, o);
-    }
+    TRY(settle(r, o, p, &f));
     for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    o->constant = constant_of(o, &f);
-    o->floor = floor_of(r, &o->point[o->points - 1]);
-    o->verdict = judge(r, o, &f, zero_stable);
+    o->constant = fit_constant(p, &f, o->expected, &o->constant_tolerance);
+    o->floor = p[o->points - 1].floor;
+    o->verdict = judge(o, p, &f, zero_stable);
     return 0;
 }
 
@@ -362,6 +301,15 @@ static int first_steps(const OrderOptions *o, double t_end, double h0, size_t *s
     return 0;
 }
 
+/* The order a local error has: p + 1, or 0 where the update does not reproduce y. */
+static int local_order(const Table *t, int order)
+{
+    double sum = t->flows ? 1 : 0;
+    for (size_t i = 0; i < t->update.terms; i++)
+        if (t->update.term[i].eval == TABLE_STATE) sum += table_double(t->update.term[i].c);
+    return fabs(sum - 1) <= 1e-12 ? order + 1 : 0;
+}
+
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out)
 {
@@ -370,10 +318,17 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
     Runs r;
     *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
     TRY(first_steps(o, t_end, h0, &steps));
-    out->point = memory_new((size_t)o->halvings + 1 + EXTRA, sizeof *out->point);
-    if (!out->point) return ERR_MEMORY;
-    int code = runs_open(&r, t, s, t_end);
-    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable);
+    size_t most = (size_t)o->halvings + 1 + EXTRA;
+    out->N = s->n * s->d;
+    out->point = memory_new(most, sizeof *out->point);
+    out->vectors = memory_new(most, out->N * sizeof(double));
+    if (!out->point || !out->vectors) {
+        order_free(out);
+        return ERR_MEMORY;
+    }
+    int code = runs_open(&r, t, s, t_end, o->local);
+    if (code == 0 && o->local) out->expected = local_order(r.table, expected);
+    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable || o->local);
     runs_close(&r);
     if (code != 0) order_free(out);
     return code;
@@ -382,5 +337,17 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
 void order_free(OrderStudy *o)
 {
     o->point = memory_free(o->point);
+    o->vectors = memory_free(o->vectors);
     o->points = 0;
+}
+
+double order_cosine(const OrderStudy *o, const double *e)
+{
+    size_t i = o->points;
+    while (i > 0 && !o->point[i - 1].used) i--;
+    if (i == 0) return NAN;
+    const double *v = o->point[i - 1].vector;
+    double ev = 0;
+    for (size_t k = 0; k < o->N; k++) ev += e[k] * v[k];
+    return ev / ((double)o->N * rms(o->N, e, NULL) * rms(o->N, v, NULL));
 }

@@ -128,6 +128,10 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* The degree-0 term alone, told even where nothing expands about y: sum of the update's state weights,
+ * less 1. */
+void theory_state(const Table *t, mpq_t out);
+
 /* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
@@ -212,12 +216,17 @@ int stability_limits(const Table *t, double *real, double *imag);
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
 /* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
- * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. */
+ * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
+ * param: a system serves one thread at a time. */
 typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
     void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
+     * else NULL. It must agree with F and G: who replaces one of them sets it to NULL. */
+    void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
+                 double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
@@ -227,15 +236,22 @@ struct System {
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
     int timed;       /* F or G depends on t explicitly */
+    int apart;       /* particles neither see each other nor have numbers of their own: any rows of
+                        y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
-    void *
-        context; /* of a system made elsewhere (bridge/field.c), from memory_new, owned; else NULL */
+    void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
+
+/* system_file.c: the user's own system, in the language told there. particles, dim: 0 for the text's
+ * own. Unusable text: ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out);
 const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
@@ -260,6 +276,9 @@ int stepper_step(Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Evaluations of F and G so far (flows count one each). */
 size_t stepper_evals(const Stepper *st);
+/* Bytes a step moves at least between the nearest cache and what is behind it: every array that a
+ * field, a row or a sub-flow reads or writes; with `apart` only states and kept slopes. */
+size_t stepper_traffic(const Stepper *st);
 
 /* ---- reference.c -------------------------------------------------------------------------------- */
 
@@ -282,31 +301,56 @@ typedef struct {
     size_t steps, evals;
     double error; /* RMS over coordinates at t-end; inf: not finite */
     double seconds;
-    int used; /* in the window of the fit */
+    int used;             /* in the window of the fit */
+    const double *vector; /* (N) the error itself, borrowed from the study */
 } OrderPoint;
 
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point; /* (points), coarsest first; owned */
-    double slope, low,
-        high;         /* least squares over the window, 95 % interval widened by what bias and
-                                floor may add (measure.c); NaN without one */
-    double constant;  /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;     /* below this errors are rounding, or the reference's own */
-    int closed_flows; /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point;         /* (points), coarsest first; owned */
+    size_t N;                  /* coordinates */
+    double *vectors;           /* (most points, N); owned */
+    double slope;              /* least squares over the window; NaN without one */
+    double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
+    double constant_tolerance; /* relative */
+    double floor;              /* below this errors are rounding, or the reference's own */
+    int closed_flows;          /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
 typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
+    int local;        /* the error of the first step in place of that at t_end */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
- * reference; verdict against the exact order `expected`. Caller: order_free. */
+ * reference; verdict against the exact order `expected`. With o->local the error of one step from the
+ * initial state, which falls like h^(expected + 1), or not at all where the update's state weights do
+ * not sum to 1; steps = t_end / h then. Caller: order_free. */
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
+
+/* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
+ * the sign of a constant, and its direction. NaN without a window or for e = 0. */
+double order_cosine(const OrderStudy *o, const double *e);
+
+/* ---- predict.c: the error constant of the theory ------------------------------------------------- */
+
+/* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
+ * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: not to be predicted (no
+ * expansion about y, zero-unstable, order 6 or more, times written by @, a field not smooth enough). */
+typedef struct {
+    double global, local;
+    double accuracy; /* relative, estimated */
+} Prediction;
+
+/* t_end = 0: the system's own; order: the exact one; vector (2, N) out, or NULL: the local and the
+ * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out, double *vector);
 
 #endif

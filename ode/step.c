@@ -1,9 +1,16 @@
 /* step.c: one stepper for every table: points, evaluations and update straight from its rows.
  *
  * A frozen table is compiled once: a row becomes a list of (double, slope or state, steps ago). Two
- * rings hold what a row may ask for: the last past_y + 1 states, and the slopes k_e = h f_e of the
- * last past_k + 1 steps. A table of flows applies sub-flows to the state instead. Nothing is
- * allocated after stepper_new, but by reference_flow where a system has no closed sub-flow.
+ * rings hold what a row may ask for: the last past_y + 1 states, and the values f_e of the last
+ * past_k + 1 steps; k_e = h f_e is formed in the rows, whose coefficients take the h. A table of flows
+ * applies sub-flows to the state instead. Nothing is allocated after stepper_new, but by
+ * reference_flow where a system has no closed sub-flow.
+ *
+ * Where the field is cheap a step costs what it moves through memory. So a row is one pass
+ * (combine.c); F and G of a stage H that no row tells apart are one slope where the system has F + G
+ * in one (`both`), and the row that comes next is formed from each block of it while that is in the
+ * nearest cache; and where particles do not see each other (`apart`) a whole step is done for a window
+ * of rows that fits this cache before the next window begins.
  *
  * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest
  * first. Where stage arguments use past slopes themselves (two-step Runge-Kutta), this recursion has
@@ -20,10 +27,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "ode/combine.h"
+
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
 enum { WARM = 8 };
+enum { WINDOW = 512 }; /* coordinates, 4 KiB an array: the 7 of rk4 in 32 KiB */
 
 typedef struct {
     int eval, past;
@@ -47,17 +57,21 @@ typedef struct {
 
 struct Stepper {
     const Table *table;
-    const System *system;
-    Weighted word; /* the system with the table's weights */
-    size_t N;
-    int depth;        /* steps a full program looks back: max(past_y, past_k) */
-    int stage_y;      /* deepest y[-j] of a stage argument */
-    int recursive;    /* a stage argument uses past slopes */
+    System system; /* n: rows of the window */
+    Weighted word; /* the system with the table's weights; n: as above */
+    size_t n, N;   /* of the whole system */
+    size_t rows;   /* of a full window: n unless the particles are apart */
+    size_t at;     /* first coordinate of the window */
+    size_t kept;   /* coordinates a slope is kept for: N, or a window's where no past is needed */
+    int depth;     /* steps a full program looks back: max(past_y, past_k) */
+    int stage_y;   /* deepest y[-j] of a stage argument */
+    int recursive; /* a stage argument uses past slopes */
     Program *program; /* (depth + 1): program[i] runs with i past steps */
+    int *pair;        /* (evals) 1: F + G of this evaluation and the next are one slope */
     double *fraction; /* (flows) of h */
     double *state;    /* (past_y + 2, N) ring */
-    double *slope;    /* (past_k + 1, evals, N) ring */
-    double *argument; /* (N) */
+    double *slope;    /* (past_k + 1, evals, kept) ring */
+    double *argument; /* (2, rows, d) */
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
     int start, state_at, slope_at;
@@ -73,14 +87,15 @@ static void sum_free(Sum *s)
     s->part = memory_free(s->part);
 }
 
-static int sum_compile(const Row *r, Sum *s)
+/* The second slope of a pair is in the first. */
+static int sum_compile(const Row *r, const int *pair, Sum *s)
 {
     s->part = memory_new(r->terms, sizeof *s->part);
     if (!s->part) return ERR_MEMORY;
-    s->parts = r->terms;
     for (size_t i = 0; i < r->terms; i++) {
         const Term *term = &r->term[i];
-        s->part[i] = (Part){term->eval, term->past, table_double(term->c)};
+        if (term->eval > 0 && pair[term->eval - 1]) continue;
+        s->part[s->parts++] = (Part){term->eval, term->past, table_double(term->c)};
     }
     const Part *p = s->part;
     s->plain = s->parts == 1 && p->eval == TABLE_STATE && p->past == 0 && p->c == 1;
@@ -101,29 +116,69 @@ static double node(const Table *t, const Point *p, int op)
     return table_double(p->c[op]) / (p->timed || weight == 0 ? 1 : weight);
 }
 
-static int program_compile(const Table *t, Program *p)
+static int program_compile(const Table *t, const int *pair, Program *p)
 {
     p->point = memory_new(t->points, sizeof *p->point);
     if (!p->point) return ERR_MEMORY;
     p->points = t->points;
     for (size_t i = 0; i < t->points; i++) {
-        TRY(sum_compile(&t->point[i].row, &p->point[i]));
+        TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
         for (int op = 0; op < 2; op++) p->point[i].node[op] = node(t, &t->point[i], op);
     }
-    return sum_compile(&t->update, &p->update);
+    return sum_compile(&t->update, pair, &p->update);
+}
+
+/* Every term of slope e has its like of slope e + 1. */
+static int row_pairs(const Row *r, int e)
+{
+    size_t first = 0, second = 0, alike = 0;
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *a = &r->term[i];
+        first += a->eval == e;
+        second += a->eval == e + 1;
+        for (size_t k = 0; a->eval == e && k < r->terms; k++) {
+            const Term *b = &r->term[k];
+            alike += b->eval == e + 1 && b->past == a->past && mpq_equal(b->c, a->c);
+        }
+    }
+    return first == second && first == alike;
+}
+
+/* F and G of one set at one point and time, told apart by no row. */
+static int is_pair(const Table *t, int e)
+{
+    const Eval *a = &t->eval[e], *b = a + 1;
+    const Point *p = &t->point[a->point];
+    if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
+    if (node(t, p, OP_F) != node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
+    for (size_t i = 0; i < t->points; i++)
+        if (!row_pairs(&t->point[i].row, e)) return 0;
+    return 1;
+}
+
+static int compile_tables(Stepper *st, Table **start)
+{
+    int programs = st->depth + 1, evals = (int)st->table->evals;
+    for (int i = 0; i < programs; i++)
+        if (!(start[i] = table_start(st->table, i))) return ERR_MEMORY;
+    for (int e = 0; st->system.both && e + 1 < evals; e++) {
+        st->pair[e] = 1;
+        for (int i = 0; i < programs; i++) st->pair[e] &= is_pair(start[i], e);
+    }
+    for (int i = 0; i < programs; i++) TRY(program_compile(start[i], st->pair, &st->program[i]));
+    return 0;
 }
 
 static int compile_all(Stepper *st)
 {
-    st->program = memory_new((size_t)st->depth + 1, sizeof *st->program);
-    if (!st->program) return ERR_MEMORY;
-    for (int i = 0; i <= st->depth; i++) {
-        Table *t = table_start(st->table, i);
-        int code = t ? program_compile(t, &st->program[i]) : ERR_MEMORY;
-        table_free(t);
-        TRY(code);
-    }
-    return 0;
+    size_t programs = (size_t)st->depth + 1;
+    st->pair = memory_new(st->table->evals, sizeof *st->pair);
+    st->program = memory_new(programs, sizeof *st->program);
+    Table **start = memory_new(programs, sizeof *start);
+    int code = st->pair && st->program && start ? compile_tables(st, start) : ERR_MEMORY;
+    for (size_t i = 0; start && i < programs; i++) table_free(start[i]);
+    memory_free(start);
+    return code;
 }
 
 /* What stage arguments ask of the past, and the longest row of all. */
@@ -144,15 +199,21 @@ static size_t survey(Stepper *st)
     return longest;
 }
 
+/* Rows of a block or full window. */
+static size_t block_rows(size_t d)
+{
+    return d < WINDOW ? WINDOW / d : 1;
+}
+
 static int make(Stepper *st)
 {
     const Table *t = st->table;
-    size_t N = st->N, longest = survey(st);
+    size_t N = st->N, d = st->system.d, longest = survey(st);
     TRY(compile_all(st));
     st->fraction = memory_new(t->flows, sizeof(double));
     st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
-    st->slope = memory_new(((size_t)t->past_k + 1) * t->evals, N * sizeof(double));
-    st->argument = memory_new(N, sizeof(double));
+    st->slope = memory_new(((size_t)t->past_k + 1) * t->evals, st->kept * sizeof(double));
+    st->argument = memory_new(2 * st->rows * d, sizeof(double));
     st->x = memory_new(longest, sizeof *st->x);
     st->c = memory_new(longest, sizeof *st->c);
     if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
@@ -167,9 +228,12 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     Stepper *st = memory_new(1, sizeof *st);
     if (!st) return ERR_MEMORY;
     st->table = t;
-    st->system = s;
+    st->system = *s;
     st->word = system_weigh(s, t);
+    st->n = s->n;
     st->N = s->n * s->d;
+    st->rows = s->apart && s->n > block_rows(s->d) ? block_rows(s->d) : s->n;
+    st->kept = t->past_k ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
     if (code != 0) {
@@ -184,63 +248,124 @@ void stepper_free(Stepper *st)
 {
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) program_free(&st->program[i]);
-    void *owned[] = {st->program, st->fraction, st->state, st->slope, st->argument, st->x, st->c};
+    void *owned[] = {st->program, st->pair,     st->fraction, st->state,
+                     st->slope,   st->argument, st->x,        st->c};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(st);
 }
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */
 
-/* y[-past]; past = -1 is the slot of the state to come. */
+/* y[-past] from the window on; past = -1 is the slot of the state to come. */
 static double *state(const Stepper *st, int past)
 {
     int slots = st->table->past_y + 2;
-    return st->state + (size_t)((st->state_at + slots - past) % slots) * st->N;
+    return st->state + (size_t)((st->state_at + slots - past) % slots) * st->N + st->at;
 }
 
 static double *slope(const Stepper *st, int eval, int past)
 {
     int slots = st->table->past_k + 1;
     size_t slot = (size_t)((st->slope_at + slots - past) % slots);
-    return st->slope + (slot * st->table->evals + (size_t)eval) * st->N;
+    size_t at = st->kept == st->N ? st->at : 0;
+    return st->slope + (slot * st->table->evals + (size_t)eval) * st->kept + at;
 }
 
-/* out (N) = sum_m c_m x_m in one pass; out overlaps no x. */
-static void combine(size_t N, size_t parts, const double *c, const double *const *x, double *out)
+static size_t window_size(const Stepper *st)
 {
-    for (size_t i = 0; i < N; i++) {
-        double sum = 0;
-        for (size_t m = 0; m < parts; m++) sum += c[m] * x[m][i];
-        out[i] = sum;
-    }
+    return st->system.n * st->system.d;
 }
 
-static void add_up(const Stepper *st, const Sum *s, double *out)
+/* Weights and sources of a row in the window, to c and x. */
+static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
         const Part *p = &s->part[m];
-        st->c[m] = p->c;
-        st->x[m] = p->eval == TABLE_STATE ? state(st, p->past) : slope(st, p->eval, p->past);
+        int is_state = p->eval == TABLE_STATE;
+        st->c[m] = is_state ? p->c : p->c * st->h;
+        st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
     }
-    combine(st->N, s->parts, st->c, st->x, out);
 }
 
-/* All slopes k_e = h f_e of the step from time t. A point that two evaluations in a row share is
- * computed once. */
-static void evaluate(Stepper *st, const Program *p, double t)
+/* Slope e at x, time t, and from it the row that comes next (NULL: none) to out: block by block where
+ * the system has F + G of some rows, so that a slope is used before it leaves the nearest cache. 1
+ * where out is finite, which is looked at where `check` says so. */
+static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
+                   int check)
 {
-    int at = -1;
-    for (size_t e = 0; e < st->table->evals; e++) {
-        const Eval *eval = &st->table->eval[e];
-        const Sum *point = &p->point[eval->point];
-        double *k = slope(st, (int)e, 0);
-        if (eval->point != at && !point->plain) add_up(st, point, st->argument);
-        at = eval->point;
-        st->system->field[eval->op](st->system, eval->set, t + point->node[eval->op] * st->h,
-                                    point->plain ? state(st, 0) : st->argument, k);
-        for (size_t i = 0; i < st->N; i++) k[i] *= st->h;
+    const System *s = &st->system;
+    const Eval *eval = &st->table->eval[e];
+    size_t d = s->d, rows = st->pair[e] ? block_rows(d) : s->n;
+    double *k = slope(st, (int)e, 0);
+    int finite = 1;
+    if (next) gather(st, next);
+    for (size_t first = 0; first < s->n; first += rows) {
+        size_t count = s->n - first < rows ? s->n - first : rows, at = first * d, N = count * d;
+        if (st->pair[e])
+            s->both(s, eval->set, t, x, first, count, k);
+        else
+            s->field[eval->op](s, eval->set, t, x, k);
+        if (next && check)
+            finite &= combine_checked(at, N, next->parts, st->c, st->x, out);
+        else if (next)
+            combine(at, N, next->parts, st->c, st->x, out);
     }
-    st->evals += st->table->evals;
+    return finite;
+}
+
+/* The row to form once the evaluations before `after` are done: the next point, NULL where that is
+ * still `point`, or the update. */
+static const Sum *next_row(const Table *t, const Program *p, size_t after, int point)
+{
+    if (after >= t->evals) return &p->update;
+    return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
+}
+
+/* All slopes of the step from time t, in the window, and the update to out (NULL: not wanted). Two
+ * buffers take turns as argument: a block may read more of the old one than its own rows. 1 where out
+ * is finite. */
+static int evaluate(Stepper *st, const Program *p, double t, double *out)
+{
+    const Table *table = st->table;
+    size_t windowed = st->rows < st->n; /* one block: one buffer, and room for the rest */
+    double *buffer[2] = {st->argument, st->argument + (windowed ? 0 : st->N)};
+    const double *x = state(st, 0);
+    int finite = 1, turn = 0;
+    if (table->evals && !p->point[table->eval[0].point].plain) {
+        gather(st, &p->point[table->eval[0].point]);
+        combine(0, window_size(st), p->point[table->eval[0].point].parts, st->c, st->x, buffer[0]);
+        x = buffer[turn++];
+    }
+    for (size_t e = 0, after; e < table->evals; e = after) {
+        const Eval *eval = &table->eval[e];
+        double time = t + p->point[eval->point].node[eval->op] * st->h;
+        after = e + 1 + (size_t)st->pair[e];
+        const Sum *next = next_row(table, p, after, eval->point);
+        int last = next == &p->update, formed = next && (last ? out != NULL : !next->plain);
+        double *to = last ? out : buffer[turn];
+        finite = advance(st, e, time, x, formed ? next : NULL, to, last);
+        if (!next || last) continue;
+        x = formed ? to : state(st, 0);
+        turn ^= formed;
+    }
+    return finite;
+}
+
+/* A pass over one window; p: NULL for a table of flows. */
+typedef int Pass(Stepper *st, const Program *p, double t);
+
+/* The pass over every window. */
+static int sweep(Stepper *st, Pass *pass, const Program *p, double t)
+{
+    int code = 0;
+    for (size_t row = 0; row < st->n && code == 0; row += st->rows) {
+        size_t left = st->n - row;
+        st->at = row * st->system.d;
+        st->system.n = st->word.system.n = left < st->rows ? left : st->rows;
+        code = pass(st, p, t);
+    }
+    st->at = 0;
+    return code;
 }
 
 /* The slopes become those of one step ago. */
@@ -274,6 +399,12 @@ int stepper_history(const Stepper *st)
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
 
+static int slopes_pass(Stepper *st, const Program *p, double t)
+{
+    evaluate(st, p, t, NULL);
+    return 0;
+}
+
 /* Fills the rings from past (history, N), nearest first. */
 static void begin_given(Stepper *st, const double *past)
 {
@@ -282,7 +413,7 @@ static void begin_given(Stepper *st, const double *past)
         push_state(st, past + (size_t)(j - 1) * st->N);
         if (j > steps) continue;
         int known = st->recursive && steps - j < st->depth ? steps - j : st->depth;
-        evaluate(st, &st->program[known], st->t0 - j * st->h);
+        sweep(st, slopes_pass, &st->program[known], st->t0 - j * st->h);
         shift_slopes(st);
     }
 }
@@ -307,7 +438,7 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 /* y over the fraction h of an operator, which is h / weight of its clock. */
 static int sub_flow(const Stepper *st, int op, int set, double t, double h, double *y)
 {
-    const System *s = st->system;
+    const System *s = &st->system;
     double weight = st->word.weight[op];
     if (s->timed && weight != 1) return reference_flow(&st->word.system, op, set, t, h / weight, y);
     if (!s->flow[op]) return reference_flow(s, op, set, t, h, y);
@@ -315,49 +446,45 @@ static int sub_flow(const Stepper *st, int op, int set, double t, double h, doub
     return 0;
 }
 
-/* Sub-flows one after another, each by its operator's clock. */
-static int flow_step(Stepper *st, double t, double *y)
+static int not_finite(const Stepper *st)
 {
-    double clock[2] = {0, 0};
-    memcpy(y, state(st, 0), st->N * sizeof *y);
+    return error_set(ERR_NUMERIC, "scheme %s: the state is not finite after step %ld",
+                     st->table->name, st->step + 1);
+}
+
+/* Sub-flows one after another, each by its operator's clock. */
+static int flow_pass(Stepper *st, const Program *p, double t)
+{
+    double clock[2] = {0, 0}, *y = state(st, -1);
+    (void)p;
+    memcpy(y, state(st, 0), window_size(st) * sizeof *y);
     for (size_t i = 0; i < st->table->flows; i++) {
         const Flow *f = &st->table->flow[i];
         double h = st->fraction[i] * st->h;
         TRY(sub_flow(st, f->op, f->set, t + clock[f->op], h, y));
         clock[f->op] += h / st->word.weight[f->op];
     }
-    st->evals += st->table->flows;
+    return combine_finite(window_size(st), y) ? 0 : not_finite(st);
+}
+
+static int table_pass(Stepper *st, const Program *p, double t)
+{
+    double *y = state(st, -1);
+    if (st->table->evals) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    gather(st, &p->update);
+    combine(0, window_size(st), p->update.parts, st->c, st->x, y);
     return 0;
-}
-
-static void table_step(Stepper *st, double t, double *y)
-{
-    int known = st->start == START_NETWORK && st->step < st->depth ? (int)st->step : st->depth;
-    evaluate(st, &st->program[known], t);
-    add_up(st, &st->program[known].update, y);
-    shift_slopes(st);
-}
-
-static int all_finite(size_t N, const double *y)
-{
-    for (size_t i = 0; i < N; i++)
-        if (!isfinite(y[i])) return 0;
-    return 1;
 }
 
 int stepper_step(Stepper *st)
 {
     double t = st->t0 + (double)st->step * st->h;
-    double *y = state(st, -1);
-    if (st->table->flows)
-        TRY(flow_step(st, t, y));
-    else
-        table_step(st, t, y);
-    st->step++;
-    if (!all_finite(st->N, y))
-        return error_set(ERR_NUMERIC, "scheme %s: the state is not finite after step %ld",
-                         st->table->name, st->step);
+    int known = st->start == START_NETWORK && st->step < st->depth ? (int)st->step : st->depth;
+    TRY(sweep(st, st->table->flows ? flow_pass : table_pass, &st->program[known], t));
+    if (!st->table->flows) shift_slopes(st);
     shift_state(st);
+    st->step++;
+    st->evals += st->table->flows + st->table->evals;
     return 0;
 }
 
@@ -369,4 +496,32 @@ const double *stepper_state(const Stepper *st)
 size_t stepper_evals(const Stepper *st)
 {
     return st->evals;
+}
+
+/* Arrays a row moves: its sources and its result. */
+static size_t arrays(const Sum *s)
+{
+    return s->plain ? 0 : s->parts + 1;
+}
+
+/* A pair's slope goes from the field to the row it is formed for through the nearest cache. */
+static size_t table_arrays(const Stepper *st)
+{
+    const Table *t = st->table;
+    const Program *p = &st->program[st->depth];
+    size_t moved = arrays(&p->update);
+    for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
+    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;
+    return moved;
+}
+
+size_t stepper_traffic(const Stepper *st)
+{
+    const Table *t = st->table;
+    size_t past_k = (size_t)t->past_k, moved = (size_t)t->past_y + 2;
+    if (st->rows == st->n)
+        moved = t->flows ? 2 * t->flows + 3 : table_arrays(st);
+    else if (past_k) /* slopes that are kept */
+        moved += (past_k + 1) * t->evals;
+    return moved * st->N * sizeof(double);
 }

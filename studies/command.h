@@ -13,12 +13,18 @@ typedef struct {
     const char *purpose; /* one line */
     const char *about;   /* a paragraph or two for --help */
     const OptionGroup *const *groups;
+    const char *operand;    /* option that a first argument without -- sets; NULL: none */
     int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
-extern const Command command_schemes, command_expand, command_order, command_data, command_train,
-    command_eval, command_compare, command_stability;
+/* clang-format off */
+extern const Command command_schemes, command_expand, command_stability, command_order,
+    command_verify,
+    command_data, command_train, command_eval,
+    command_compare,
+    command_bench;
+/* clang-format on */
 
 /* Set by SIGINT and SIGTERM where a command saves what it has. */
 extern volatile int command_stop;

@@ -20,6 +20,8 @@ static const Option scheme_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE",
+     "a particle system of your own ('trotter order --help' tells the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {0},
@@ -227,25 +229,52 @@ static void add_bound(Study *u, const char *name, double valid, double test)
     for (int j = 8; j < 11; j++) report_none(u->brief);
 }
 
-/* The mean over the seeds after each epoch, with the least and the largest. */
+/* sum += row by row, as far as both go: seeds cut the text at other places, so that one of them may
+ * have a row more. */
+static void sum_rows(RunRow *sum, size_t *rows, const RunRow *row, size_t n)
+{
+    if (n < *rows) *rows = n;
+    for (size_t i = 0; i < *rows; i++) {
+        sum[i].step += row[i].step;
+        sum[i].tokens += row[i].tokens;
+        sum[i].train_loss += row[i].train_loss;
+        sum[i].valid_ppl += row[i].valid_ppl;
+    }
+}
+
+static int add_log(Study *u, const Table *t, uint64_t seed, RunRow **sum, size_t *rows)
+{
+    RunRow *row;
+    size_t n;
+    TRY(runs_log(t, seed, u->dir, &row, &n));
+    if (!*sum) {
+        *sum = row;
+        *rows = n;
+        return 0;
+    }
+    sum_rows(*sum, rows, row, n);
+    memory_free(row);
+    return 0;
+}
+
+/* The mean over the seeds, row by row of their logs. */
 static int add_curve(Study *u, const Table *t)
 {
-    size_t epochs = options_size(u->options, "epochs"), seeds = options_size(u->options, "seeds");
-    double *ppl = memory_new(2 * epochs * seeds, sizeof *ppl), *tokens = ppl + epochs * seeds;
-    int code = ppl ? 0 : ERR_MEMORY;
+    size_t seeds = options_size(u->options, "seeds"), rows = 0;
+    RunRow *sum = NULL;
+    int code = 0;
     for (size_t k = 0; code == 0 && k < seeds; k++)
-        code = runs_curve(t, options_size(u->options, "seed") + k, u->dir, epochs, ppl + k * epochs,
-                          tokens + k * epochs);
-    for (size_t e = 0; code == 0 && e < epochs; e++) {
-        if (isnan(gsl_stats_mean(ppl + e, epochs, seeds))) break;
+        code = add_log(u, t, options_size(u->options, "seed") + k, &sum, &rows);
+    for (size_t i = 0; code == 0 && i < rows; i++) {
+        double n = (double)seeds;
         report_text(u->curves, t->name);
-        report_size(u->curves, e + 1);
-        report_fixed(u->curves, gsl_stats_mean(tokens + e, epochs, seeds), 0);
-        report_fixed(u->curves, gsl_stats_mean(ppl + e, epochs, seeds), 2);
-        report_fixed(u->curves, gsl_stats_min(ppl + e, epochs, seeds), 2);
-        report_fixed(u->curves, gsl_stats_max(ppl + e, epochs, seeds), 2);
+        report_fixed(u->curves, sum[i].step / n, 1);
+        report_fixed(u->curves, sum[i].epoch, 0);
+        report_fixed(u->curves, sum[i].tokens / n, 0);
+        report_fixed(u->curves, sum[i].train_loss / n, 4);
+        report_fixed(u->curves, sum[i].valid_ppl / n, 2);
     }
-    memory_free(ppl);
+    memory_free(sum);
     return code;
 }
 
@@ -286,62 +315,74 @@ static void print_caption(const Study *u, FILE *f)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-/* Horizontal bars from zero, so that lengths compare; column `ppl` of compare.csv and its spread. */
-static void draw_bars(Plot *p, size_t last, int ppl, double shift, size_t style, const char *title)
+/* Horizontal bars from zero, so that lengths compare, with their spread and numbers; `ppl` is a
+ * column of compare.csv, the next one its standard deviation (empty with one seed). */
+static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, const char *title)
 {
-    char look[96];
-    plot_style(style, look);
+    char rows[64], spread[64];
+    snprintf(rows, sizeof rows, "'compare.csv' every ::1::%zu using", n);
+    snprintf(spread, sizeof spread, "(valid(%d) ? $%d : 0)", ppl + 1, ppl + 1);
     plot_item(p,
-              "'compare.csv' every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) "
-              "with boxxyerror title '%s' noenhanced fs solid 0.85 noborder %.15s",
-              last, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, look);
+              "%s (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title '%s' "
+              "noenhanced fs solid 1 noborder lc rgb '%s'",
+              rows, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
+    plot_item(p, "%s %d:($0%+g):%s with xerrorbars notitle lc rgb '#222222' lw 1.5 pt 0", rows, ppl,
+              shift, spread);
     plot_item(p,
-              "'compare.csv' every ::1::%zu using %d:($0%+g):(valid(%d) ? $%d : 0) with xerrorbars "
-              "notitle lc rgb '#222222' lw 1.5 pt 0",
-              last, ppl, shift, ppl + 1, ppl + 1);
-    plot_item(p,
-              "'compare.csv' every ::1::%zu using ($%d+(valid(%d) ? $%d : 0)):($0%+g):"
-              "(sprintf(valid(%d) ? '%%.1f ± %%.1f' : '%%.1f', $%d, valid(%d) ? $%d : 0)) "
+              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f ± %%.1f' : '%%.1f', $%d, %s)) "
               "with labels left offset 0.6,0 noenhanced font ',11' notitle",
-              last, ppl, ppl + 1, ppl + 1, shift, ppl + 1, ppl, ppl + 1, ppl + 1);
+              rows, ppl, spread, shift, ppl + 1, ppl, spread);
 }
 
 static int draw_perplexities(const Study *u)
 {
     char title[256], name[400];
-    size_t n = u->schemes.count;
+    size_t n = u->schemes.count, first = options_size(u->options, "seed");
     Plot *p;
-    snprintf(title, sizeof title, "Perplexity, %s: mean and standard deviation over %zu seed(s)",
-             u->corpus.name, options_size(u->options, "seeds"));
+    snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
+             u->corpus.name, first, first + options_size(u->options, "seeds") - 1);
     PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph 0.18, 0, 0",
                  n - 1);
-    plot_setting(p, "set ytics scale 0\nset grid noytics\nset key below horizontal center");
+    plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
     for (size_t i = 0; i < n; i++) {
         plot_quote(u->schemes.scheme[i]->name, name, sizeof name);
         plot_setting(p, "set ytics add (%s %zu)", name, i);
     }
+    if (n > 6) plot_taller(p, 70 * (n - 6));
     draw_bars(p, n, 13, -0.19, 0, "validation");
     draw_bars(p, n, 15, 0.19, 5, "test");
     return plot_finish(p);
+}
+
+/* Loss of training as a line, of validation as points of the same colour. */
+static void draw_curve(Plot *p, size_t i, const char *name)
+{
+    char style[96], word[400];
+    plot_style(i, style);
+    plot_quote(name, word, sizeof word);
+    plot_item(p, "'curves.csv' using (strcol(1) eq %s ? $4/1000 : NaN):5 with lines notitle %s",
+              word, style);
+    plot_item(
+        p,
+        "'curves.csv' using (strcol(1) eq %s && valid(6) ? $4/1000 : NaN):(log($6)) with points "
+        "notitle %s",
+        word, style);
+    plot_item(p, "keyentry with linespoints title %s noenhanced %s", word, style);
 }
 
 static int draw_curves(const Study *u)
 {
     char title[256];
     Plot *p;
-    snprintf(title, sizeof title, "Training: %s, mean over %zu seed(s)", u->corpus.name,
-             options_size(u->options, "seeds"));
-    PlotFrame frame = {"curves", title, "epoch", "validation perplexity", 0};
+    snprintf(title, sizeof title, "Loss on %s: training (lines), validation (points)",
+             u->corpus.name);
+    PlotFrame frame = {"curves", title, "thousand tokens trained", "nats a token", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set logscale y\nset xtics 1 autofreq\nset xrange [0.8:%zu.2]",
-                 options_size(u->options, "epochs"));
-    for (size_t i = 0; i < u->schemes.count; i++)
-        plot_series(p, "curves.csv", 1, u->schemes.scheme[i]->name, 2, 4,
-                    u->schemes.scheme[i]->name);
-    plot_level(p, u->unigram_valid, "unigram");
-    if (!isnan(u->corpus.entropy_rate)) plot_level(p, exp(u->corpus.entropy_rate), "entropy rate");
+    for (size_t i = 0; i < u->schemes.count; i++) draw_curve(p, i, u->schemes.scheme[i]->name);
+    plot_level(p, log(u->unigram_valid), "unigram");
+    if (!isnan(u->corpus.entropy_rate)) plot_level(p, u->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }
 
@@ -415,7 +456,7 @@ static int write_config(const Study *u)
 static int study(Study *u)
 {
     const Options *o = u->options;
-    OrderOptions how = {0, 0, 7};
+    OrderOptions how = {.halvings = 7};
     TRY(select_open(o, "euler", &u->schemes));
     TRY(network_corpus(o, &u->corpus));
     TRY(check_models(u));
@@ -425,7 +466,8 @@ static int study(Study *u)
     u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
     u->trained = memory_new(u->schemes.count, sizeof *u->trained);
     if (!u->trained) return ERR_MEMORY;
-    TRY(convergence_run(options_text(o, "system"), 0, 0, 1, &how, &u->schemes, &u->orders));
+    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
+    TRY(convergence_run(&system, &how, &u->schemes, &u->orders));
     TRY(train_all(u));
     TRY(make_tables(u));
     TRY(show(u));

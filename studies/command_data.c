@@ -13,7 +13,7 @@ static const Option data_options[] = {
      "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
     {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
      0, 1e9},
-    {"seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
     {0},
 };
 

@@ -68,17 +68,31 @@ static void on_report(void *arg, const TrainReport *t)
 {
     Run *r = arg;
     char left[32];
+    size_t seed = options_size(r->options, "seed");
     progress_time(t->seconds_left, left);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s: epoch %ld of %ld, step %llu: training loss %.4f, validation perplexity %.2f%s",
-            r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step, t->train_loss,
-            t->valid_ppl, t->best ? "" : " (not the best)");
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s",
+            r->scheme->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
+            t->best ? "" : " (not the best)");
     else
-        progress_show("%s: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
-                      r->scheme->name, t->epoch, t->epochs, (unsigned long long)t->step,
-                      (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+        progress_show(
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+            r->scheme->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
     copy_log(r);
+}
+
+/* What the run will take, before it begins. */
+static void tell_memory(const Model *m)
+{
+    char words[512];
+    size_t n = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++)
+        n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
+                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
+    progress_note("memory of the model: %.1f MB at its peak:%s MB", 1e-6 * (double)model_bytes(m),
+                  words);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -156,8 +170,8 @@ static int draw_perplexity(const Run *r, const char *what)
     PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
     TRY(plot_new(r->dir, &frame, &p));
     plot_style(1, style);
-    plot_setting(p, "set yrange [0:*]\nset xrange [0.5:%zu.5]\nset xtics 1 autofreq",
-                 options_size(r->options, "epochs"));
+    plot_setting(p, "set yrange [0:*]");
+    plot_count(p, options_size(r->options, "epochs"));
     plot_item(p, "'log.csv' using 2:5 title 'validation' noenhanced %s", style);
     plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
@@ -188,15 +202,33 @@ static void tell(const Run *r, double seconds)
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
+static int drop_result(const Run *r)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, r->dir, "result.csv"));
+    unlink(path); /* it comes back when the run is done */
+    return 0;
+}
+
+/* A run that goes on keeps its files until it is known to be the same. */
 static int begin_files(const Run *r, int resume)
 {
-    char result[OUTPUT_PATH];
     TRY(output_directory(r->dir));
     TRY(write_scheme(r, resume));
+    if (resume) return 0;
     TRY(write_config(r));
-    TRY(output_path(result, r->dir, "result.csv"));
-    unlink(result); /* of an earlier run: it comes back when this one is done */
-    return 0;
+    return drop_result(r);
+}
+
+static int end_files(const Run *r, int code, int resume)
+{
+    if (code != 0 && code != ERR_INTERRUPTED) return code;
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    if (resume) TRY(write_config(r));
+    if (code == 0) return write_result(r);
+    TRY(drop_result(r));
+    return error_set(code, "%s", words);
 }
 
 static int build(Run *r)
@@ -229,9 +261,10 @@ static int run_all(Run *r)
 {
     double begun = progress_now();
     TRY(build(r));
-    TRY(begin_files(r, options_flag(r->options, "resume")));
-    TRY(train(r));
-    TRY(write_result(r));
+    tell_memory(r->model);
+    int resume = options_flag(r->options, "resume");
+    TRY(begin_files(r, resume));
+    TRY(end_files(r, train(r), resume));
     TRY(draw(r));
     tell(r, progress_now() - begun);
     return 0;

@@ -11,10 +11,20 @@
 #include "studies/nearest.h"
 #include "studies/progress.h"
 
+/* clang-format off */
 static const Command *const commands[] = {
-    &command_schemes, &command_expand, &command_stability, &command_order,
-    &command_data,    &command_train,  &command_eval,      &command_compare,
+    &command_schemes,
+    &command_expand,
+    &command_stability,
+    &command_order,
+    &command_verify,
+    &command_data,
+    &command_train,
+    &command_eval,
+    &command_compare,
+    &command_bench,
 };
+/* clang-format on */
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 volatile int command_stop;
@@ -80,6 +90,10 @@ static int run_command(const Command *c, int argc, char **argv)
 {
     Options *o = NULL;
     int code = options_new(c->groups, &o);
+    if (code == 0 && c->operand && argc > 1 && argv[1][0] != '-') {
+        code = options_set(o, OPTION_ARGUMENT, "", c->operand, argv[1]);
+        argc--, argv++;
+    }
     if (code == 0) code = options_arguments(o, argc, argv);
     if (code == 0) {
         if (options_flag(o, "help"))

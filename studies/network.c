@@ -11,6 +11,7 @@ static const Option text_options[] = {
      "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
     {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
      0, 1e9},
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
@@ -46,6 +47,9 @@ static const Option training_options[] = {
     {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
     {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
     {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
+    {"recompute", OPTION_FLAG, "no", NULL,
+     "keep only the inputs of sublayers and make the rest again going back: less memory, same bits",
+     0, 0},
     {0},
 };
 
@@ -90,7 +94,7 @@ int network_backend(const Options *o, const Backend **out)
 int network_corpus(const Options *o, Corpus *c)
 {
     return corpus_open(options_text(o, "corpus"), options_size(o, "vocabulary"),
-                       options_size(o, "seed"), c);
+                       options_size(o, "corpus-seed"), c);
 }
 
 static BridgeOptions bridge_options(const Options *o)
@@ -118,6 +122,7 @@ static ModelConfig model_config_of(const Options *o, size_t V)
         .max_tokens = options_size(o, "batch-tokens"),
         .max_length = options_size(o, "sequence"),
         .seed = options_size(o, "seed"),
+        .recompute = options_flag(o, "recompute"),
     };
 }
 

@@ -21,6 +21,9 @@ struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
+    size_t longest;       /* title of a series, in bytes */
+    size_t more;          /* height beyond the usual, of the vector image */
+    int guides;           /* words stand between plot and key */
 };
 
 /* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
@@ -30,9 +33,14 @@ static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
 static const int point[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 #define OF(list, i) ((list)[(i) % (sizeof(list) / sizeof *(list))])
 
+const char *plot_colour(size_t i)
+{
+    return OF(colour, i);
+}
+
 void plot_style(size_t i, char out[96])
 {
-    snprintf(out, 96, "lc rgb '%s' lw 2 dt %s pt %d ps 1", OF(colour, i), OF(dash, i / 7),
+    snprintf(out, 96, "lc rgb '%s' lw 2 dt %s pt %d ps 1", plot_colour(i), OF(dash, i / 7),
              OF(point, i));
 }
 
@@ -55,8 +63,7 @@ static const char look[] =
     "set border 3 lc rgb '#555555'\n"
     "set tics nomirror out textcolor rgb '#333333'\n"
     "set grid lc rgb '#dddddd' lw 1 dt 1\n"
-    "set key outside right top vertical Left reverse samplen 3 spacing 1.15 noenhanced\n"
-    "set title noenhanced\n"
+    "set key outside right top vertical Left reverse samplen 3 spacing 1.15 maxcols 1 noenhanced\n"
     "set xlabel noenhanced\n"
     "set ylabel noenhanced\n"
     "set style data linespoints\n";
@@ -66,7 +73,10 @@ static void write_frame(FILE *f, const PlotFrame *frame)
     char text[256];
     fprintf(f, "%s", look);
     plot_quote(frame->title, text, sizeof text);
-    fprintf(f, "set title %s noenhanced\n", text);
+    fprintf(f,
+            "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font ',15'\nset "
+            "tmargin 3\n",
+            text); /* above the whole image, not above the axes */
     plot_quote(frame->x, text, sizeof text);
     fprintf(f, "set xlabel %s noenhanced\n", text);
     plot_quote(frame->y, text, sizeof text);
@@ -117,6 +127,11 @@ void plot_item(Plot *p, const char *format, ...)
     va_end(args);
 }
 
+void plot_taller(Plot *p, size_t pixels)
+{
+    p->more += pixels;
+}
+
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title)
 {
@@ -125,6 +140,8 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
     plot_quote(value ? value : "", word, sizeof word);
     plot_quote(title, name, sizeof name);
     plot_style(p->series++, style);
+    if (strlen(title) > p->longest) p->longest = strlen(title);
+    if (p->series > 16) plot_taller(p, 29); /* the key */
     if (key)
         plot_item(p, "%s using (strcol(%d) eq %s ? $%d : NaN):%d title %s noenhanced %s", file, key,
                   word, x, y, name, style);
@@ -138,16 +155,26 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words)
     plot_quote(words, text, sizeof text);
     plot_item(p, "%.6g * x**%d with lines notitle lc rgb '#999999' lw 1.5 dt '.'", c, power);
     plot_setting(p,
-                 "set label %s at %.6g, %.6g left offset 0.5,0.5 noenhanced font ',11' "
+                 "set label %s at graph 1, first %.6g left offset 0.6,0 noenhanced font ',11' "
                  "textcolor rgb '#777777'",
-                 text, x, c * pow(x, power));
+                 text, c * pow(x, power));
+    p->guides = 1;
 }
 
-void plot_level(Plot *p, double y, const char *title)
+void plot_level(Plot *p, double y, const char *words)
 {
-    char name[256];
-    plot_quote(title, name, sizeof name);
-    plot_item(p, "%.6g with lines title %s noenhanced lc rgb '#777777' lw 1.5 dt '-'", y, name);
+    char text[256];
+    plot_quote(words, text, sizeof text);
+    plot_item(p, "%.6g with lines notitle lc rgb '#777777' lw 1.5 dt '-'", y);
+    plot_setting(p,
+                 "set label %s at graph 0.99, first %.6g right offset 0,0.6 noenhanced font ',11' "
+                 "textcolor rgb '#555555'",
+                 text, y);
+}
+
+void plot_count(Plot *p, size_t n)
+{
+    plot_setting(p, "set xrange [0.7:%zu.3]\nset xtics 1,%zu", n, n / 12 + 1);
 }
 
 /* The same plot twice: a vector and a pixel image of equal proportions. */
@@ -155,6 +182,8 @@ static int write_script(Plot *p)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, p->dir, "%s.gp", p->name));
+    if (p->guides)
+        plot_setting(p, "set key at graph 1.14,1 left top\nset rmargin %zu", p->longest + 15);
     fflush(p->settings.f);
     fflush(p->items.f);
     Output o;
@@ -163,16 +192,17 @@ static int write_script(Plot *p)
             "# gnuplot %s.gp, here, draws %s.svg and %s.png again\n%s"
             "do for [image in 'svg png'] {\n"
             "    if (image eq 'svg') {\n"
-            "        set terminal svg size 900,540 font 'DejaVu Sans,14' background 'white'\n"
+            "        set terminal svg size 900,%zu font 'DejaVu Sans,14' background 'white'\n"
             "    } else {\n"
-            "        set terminal pngcairo size 1800,1080 font 'DejaVu Sans,14' fontscale 2 "
+            "        set terminal pngcairo size 1800,%zu font 'DejaVu Sans,14' fontscale 2 "
             "linewidth 2 pointscale 2\n"
             "    }\n"
             "    set output '%s.'.image\n"
             "    plot %s\n"
             "    unset output\n"
             "}\n",
-            p->name, p->name, p->name, p->settings.text, p->name, p->items.text);
+            p->name, p->name, p->name, p->settings.text, 540 + p->more, 2 * (540 + p->more),
+            p->name, p->items.text);
     return output_close(&o, path);
 }
 

@@ -27,16 +27,23 @@ int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
  * `value` (key 0: all rows). */
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title);
-/* The curve c x^power, a guide to read slopes by, with its words at x. */
+/* The curve c x^power, a guide to read slopes by, with words behind the end x of the
+ * axis. */
 void plot_guide(Plot *p, double c, int power, double x, const char *words);
-/* A level line across the plot. */
-void plot_level(Plot *p, double y, const char *title);
+/* A level line across the plot, its words above its right end. */
+void plot_level(Plot *p, double y, const char *words);
+/* Whole numbers 1 .. n on the x axis, as many as fit. */
+void plot_count(Plot *p, size_t n);
+
+/* Room for more than usual: so many more pixels of height. */
+void plot_taller(Plot *p, size_t pixels);
 
 /* Lines of gnuplot of one's own: before the plot command (settings), or as items of it. */
 void plot_setting(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void plot_item(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1" of the i-th series. */
 void plot_style(size_t i, char out[96]);
+const char *plot_colour(size_t i);
 /* text as a gnuplot string in single quotes. */
 void plot_quote(const char *text, char *out, size_t bytes);
 

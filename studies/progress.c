@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int line_left; /* a line without its end stands on the terminal */
+static int line_left;    /* a line without its end stands on the terminal */
 static double last = -1; /* time of the last line */
 
 double progress_now(void)

@@ -105,7 +105,8 @@ void report_fixed(Report *r, double x, int decimals)
 {
     char shown[64];
     snprintf(shown, sizeof shown, fabs(x) < 1e12 ? "%.*f" : "%.*g", decimals, x);
-    add_number(r, x, shown);
+    int minus_zero = shown[0] == '-' && strspn(shown, "-0.") == strlen(shown);
+    add_number(r, x, shown + minus_zero);
 }
 
 void report_flag(Report *r, int flag)

@@ -21,8 +21,12 @@ typedef struct {
 int runs_train(const Options *o, const Table *scheme, uint64_t seed, const Corpus *c,
                const char *dir, RunResult *out, int *skipped);
 
-/* Validation perplexity after each epoch, from the log of a run: ppl (epochs), NaN where none. */
-int runs_curve(const Table *scheme, uint64_t seed, const char *dir, size_t epochs, double *ppl,
-               double *tokens);
+/* A row of a run's log. */
+typedef struct {
+    double step, epoch, tokens, train_loss, valid_ppl; /* NaN where the log has none */
+} RunRow;
+
+/* The log of a run; caller frees *row (memory_free). */
+int runs_log(const Table *scheme, uint64_t seed, const char *dir, RunRow **row, size_t *rows);
 
 #endif

@@ -19,113 +19,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "tests/kernel_buffers.h"
 #include "tests/kernel_ops.h"
-
-static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-static const Backend *backends[8];
-static size_t backend_count;
-
-/* Every backend by every kernel that the processor runs; the others are named, not passed over. */
-static int find_backends(void **state)
-{
-    (void)state;
-    for (size_t i = 0; backend_name(i); i++)
-        for (size_t k = 0; k < 3; k++)
-            if (backend_find(backend_name(i), kernels[k], backends + backend_count) == 0)
-                backend_count++;
-            else
-                printf("# skipped: %s\n", error_text());
-    return backend_count == 0;
-}
-
-static double eps_of(const Backend *b)
-{
-    return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
-}
-
-/* ---- buffers with guards around them ------------------------------------------------------------- */
-
-enum { GUARD = 16 };
-static const double GUARD_VALUE = -77.25;
-
-static void *buffer_new(const Backend *b, size_t n, const double *host)
-{
-    char *base = b->alloc(n + 2 * GUARD);
-    assert_non_null(base);
-    b->fill(base, GUARD_VALUE, n + 2 * GUARD);
-    void *p = backend_at(b, base, GUARD);
-    if (host)
-        b->put(p, host, n);
-    else
-        b->fill(p, NAN, n);
-    return p;
-}
-
-static int guards_intact(const Backend *b, const void *p, size_t n)
-{
-    double guard[2 * GUARD];
-    const char *base = (const char *)p - GUARD * b->size;
-    b->get(guard, base, GUARD);
-    b->get(guard + GUARD, backend_at(b, p, n), GUARD);
-    for (size_t i = 0; i < 2 * GUARD; i++)
-        if (guard[i] != GUARD_VALUE) return 0;
-    return 1;
-}
-
-static void buffer_free(const Backend *b, void *p, size_t n)
-{
-    if (!p) return;
-    assert_true(guards_intact(b, p, n));
-    b->release((char *)p - GUARD * b->size);
-}
-
-static double *host_new(size_t n)
-{
-    double *x = memory_new(n, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
-
-/* A number in (-1.5, 1.5) that float holds exactly. */
-static double sample(uint64_t stream, uint64_t i)
-{
-    return (double)(float)(3 * random_uniform(1234, stream, i) - 1.5);
-}
-
-static double *host_random(size_t n, uint64_t stream)
-{
-    double *x = host_new(n);
-    for (size_t i = 0; i < n; i++) x[i] = sample(stream, i);
-    return x;
-}
-
-/* ---- comparison ----------------------------------------------------------------------------------- */
-
-static double largest(const double *x, size_t n)
-{
-    double m = 0;
-    for (size_t i = 0; i < n; i++) m = fmax(m, fabs(x[i]));
-    return m;
-}
-
-/* max |x - ref| <= tol, false for a NaN. */
-static int near(const double *x, const double *ref, size_t n, double tol)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(x[i] - ref[i]) <= tol)) return 0;
-    return 1;
-}
-
-static int same(const double *x, const double *y, size_t n)
-{
-    return memcmp(x, y, n * sizeof *x) == 0;
-}
 
 #define CHECK(condition, op, b, t, what)                                                \
     do {                                                                                \
@@ -302,13 +197,6 @@ static void run_free(Run *u)
     buffer_free(u->b, u->out, u->r->out);
     buffer_free(u->b, u->kept, u->r->op->kept(u->r->t));
     buffer_free(u->b, u->dy, u->r->out);
-}
-
-static double *fetch(const Backend *b, const void *p, size_t n)
-{
-    double *x = host_new(n);
-    b->get(x, p, n);
-    return x;
 }
 
 static void run_forward(Run *u)
@@ -494,154 +382,7 @@ static void large_sizes(void **state)
     backend_threads(before);
 }
 
-/* ---- matrix products ---------------------------------------------------------------------------------- */
-
-typedef struct {
-    int ta, tb;
-    size_t m, n, k;
-    double alpha, beta;
-} Product;
-
-static double product_at(const Product *p, const double *A, size_t lda, const double *B, size_t ldb,
-                         size_t i, size_t j)
-{
-    double sum = 0;
-    for (size_t l = 0; l < p->k; l++)
-        sum +=
-            (p->ta ? A[l * lda + i] : A[i * lda + l]) * (p->tb ? B[j * ldb + l] : B[l * ldb + j]);
-    return p->alpha * sum;
-}
-
-static void check_product(const Backend *b, const Product *p)
-{
-    size_t lda = (p->ta ? p->m : p->k) + 3, ldb = (p->tb ? p->k : p->n) + 1, ldc = p->n + 2;
-    size_t a = (p->ta ? p->k : p->m) * lda, bn = (p->tb ? p->n : p->k) * ldb, c = p->m * ldc;
-    double *A = host_random(a, 1), *B = host_random(bn, 2), *C = host_random(c, 3);
-    if (p->beta == 0)
-        for (size_t i = 0; i < c; i++) C[i] = i % ldc < p->n ? NAN : C[i];
-    void *dA = buffer_new(b, a, A), *dB = buffer_new(b, bn, B), *dC = buffer_new(b, c, C);
-    b->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, dA, lda, dB, ldb, p->beta, dC, ldc);
-    double *x = fetch(b, dC, c);
-    /* k products of numbers below 1.5, two scalings, one sum */
-    double tol = ((double)p->k + 3) * eps_of(b) * (2.25 * fabs(p->alpha) * (double)p->k + 2);
-    for (size_t i = 0; i < c; i++) {
-        double ref = C[i];
-        if (i % ldc < p->n)
-            ref = product_at(p, A, lda, B, ldb, i / ldc, i % ldc) +
-                  (p->beta != 0 ? p->beta * C[i] : 0);
-        if (!(fabs(x[i] - ref) <= tol))
-            fail_msg("%s %s: C(%zu,%zu) of %zu x %zu x %zu, %d%d", b->name, b->kernel, i / ldc,
-                     i % ldc, p->m, p->n, p->k, p->ta, p->tb);
-    }
-    buffer_free(b, dA, a);
-    buffer_free(b, dB, bn);
-    buffer_free(b, dC, c);
-    for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, C, x}[i]);
-}
-
-/* Square, one row, one column, rows or columns enough for panels; all transpositions. */
-static void matrix_products(void **state)
-{
-    (void)state;
-    static const size_t sizes[][3] = {{1, 1, 1},   {3, 7, 5},     {1, 300, 150}, {300, 1, 150},
-                                      {4, 4, 900}, {130, 67, 33}, {20, 517, 41}};
-    for (size_t i = 0; i < backend_count; i++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int flags = 0; flags < 8; flags++) {
-                Product p = {flags & 1,   flags >> 1 & 1, sizes[s][0],         sizes[s][1],
-                             sizes[s][2], 0.75,           flags & 4 ? -0.5 : 0};
-                check_product(backends[i], &p);
-                p.beta = flags & 4 ? 1 : 0;
-                check_product(backends[i], &p);
-            }
-}
-
-/* ---- the rest of the table ---------------------------------------------------------------------------- */
-
-static void no_terms_is_zero(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < backend_count; i++) {
-        const Backend *b = backends[i];
-        void *r = buffer_new(b, 21, NULL);
-        b->lin(3, 7, 0, NULL, r);
-        double *x = fetch(b, r, 21);
-        for (size_t k = 0; k < 21; k++) assert_true(x[k] == 0);
-        memory_free(x);
-        buffer_free(b, r, 21);
-    }
-}
-
-/* put and get are exact for what float holds, copy and fill reach every element and no other. */
-static void moving_numbers(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < backend_count; i++)
-        for (size_t n = 0; n < 100; n += 33) {
-            const Backend *b = backends[i];
-            double *host = host_random(n, 5);
-            void *x = buffer_new(b, n, host), *y = buffer_new(b, n, NULL);
-            b->copy(y, x, n);
-            double *back = fetch(b, y, n);
-            assert_true(same(back, host, n));
-            b->fill(y, -3.5, n);
-            b->get(back, y, n);
-            for (size_t k = 0; k < n; k++) assert_true(back[k] == -3.5);
-            memory_free(host);
-            memory_free(back);
-            buffer_free(b, x, n);
-            buffer_free(b, y, n);
-        }
-}
-
-/* Three steps of Adam as Kingma and Ba write it; each step is some 12 roundings of numbers below 2. */
-static void adam_steps(void **state)
-{
-    (void)state;
-    enum { n = 77 };
-    const double rate = 0.125, b1 = 0.9, b2 = 0.98, eps = 1e-8, scale = 0.75;
-    for (size_t i = 0; i < backend_count; i++) {
-        const Backend *b = backends[i];
-        double *p = host_random(n, 1), *g = host_random(n, 2), m[n] = {0}, v[n] = {0};
-        void *dp = buffer_new(b, n, p), *dg = buffer_new(b, n, g);
-        void *dm = buffer_new(b, n, m), *dv = buffer_new(b, n, v);
-        for (int t = 1; t <= 3; t++) {
-            b->adam(n, dp, dg, dm, dv, rate, b1, b2, eps, scale, (uint64_t)t);
-            for (size_t k = 0; k < n; k++) {
-                m[k] = b1 * m[k] + (1 - b1) * scale * g[k];
-                v[k] = b2 * v[k] + (1 - b2) * scale * g[k] * scale * g[k];
-                p[k] -= rate * (m[k] / (1 - pow(b1, t))) / (sqrt(v[k] / (1 - pow(b2, t))) + eps);
-            }
-        }
-        double *x = fetch(b, dp, n);
-        assert_true(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
-        x[3] += 3 * 3 * 12 * 2 * eps_of(b);
-        assert_false(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
-        void *buffers[] = {dp, dg, dm, dv};
-        for (int k = 0; k < 4; k++) buffer_free(b, buffers[k], n);
-        for (int k = 0; k < 3; k++) memory_free((double *[]){p, g, x}[k]);
-    }
-}
-
-static void sums_of_squares(void **state)
-{
-    (void)state;
-    int before = backend_threads(0);
-    for (size_t i = 0; i < backend_count; i++)
-        for (size_t n = 0; n < 5000; n = 3 * n + 1)
-            for (int threads = 1; threads <= 3; threads++) {
-                double *x = host_random(n, 6), ref = 0;
-                void *d = buffer_new(backends[i], n, x);
-                for (size_t k = 0; k < n; k++) ref += x[k] * x[k];
-                backend_threads(threads);
-                double sum = backends[i]->sum_squares(n, d);
-                assert_true(fabs(sum - ref) <= (double)(n + 1) * DBL_EPSILON * (1 + ref));
-                assert_true(sum == backends[i]->sum_squares(n, d));
-                memory_free(x);
-                buffer_free(backends[i], d, n);
-            }
-    backend_threads(before);
-}
+/* ---- edges ------------------------------------------------------------------------------------- */
 
 /* The masks of a rate next to 1, and of every element index modulo 4 and modulo the lanes. */
 static void masks(void **state)
@@ -760,39 +501,6 @@ static void large_relative_table(void **state)
     trial_free(&t);
 }
 
-/* ---- the choice of a backend ---------------------------------------------------------------------------- */
-
-static void choosing(void **state)
-{
-    (void)state;
-    const Backend *b = NULL;
-    unsetenv("TROTTER_KERNEL");
-    assert_string_equal(backend_name(0), "cpu-f32");
-    assert_string_equal(backend_name(1), "cpu-f64");
-    assert_null(backend_name(2));
-    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    assert_int_equal(b->size, 4);
-    const Backend *best = b;
-    setenv("TROTTER_KERNEL", "x86-64-v2", 1);
-    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    assert_string_equal(b->kernel, "x86-64-v2");
-    assert_int_equal(backend_find("cpu-f32", best->kernel, &b), 0); /* said aloud beats it */
-    assert_ptr_equal(b, best);
-    assert_int_equal(backend_find("cpu-f64", "-v2", &b), 0);
-    assert_int_equal(b->size, 8);
-    setenv("TROTTER_KERNEL", "sse9", 1);
-    assert_int_equal(backend_find("cpu-f32", NULL, &b), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "sse9"));
-    unsetenv("TROTTER_KERNEL");
-    assert_int_equal(backend_find("cuda-f32", NULL, &b), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "CUDA"));
-    assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "tpu"));
-    for (size_t k = 0; k < 3; k++)
-        if (backend_find("cpu-f32", kernels[k], &b) != 0)
-            assert_non_null(strstr(error_text(), kernels[k]));
-}
-
 static void nothing_leaks(void **state)
 {
     (void)state;
@@ -802,14 +510,8 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choosing),
-        cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products),
         cmocka_unit_test(small_sizes),
         cmocka_unit_test(large_sizes),
-        cmocka_unit_test(no_terms_is_zero),
-        cmocka_unit_test(adam_steps),
-        cmocka_unit_test(sums_of_squares),
         cmocka_unit_test(masks),
         cmocka_unit_test(loss_extremes),
         cmocka_unit_test(attention_extremes),

@@ -11,6 +11,8 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/random.h"
+#include "ode/fit.h"
 #include "ode/ode.h"
 
 static Zoo zoo;
@@ -280,6 +282,30 @@ static void test_floor_is_cut(void **state)
     system_free(s);
 }
 
+static void biased_drift(const System *s, int set, double t, double h, double *y)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < 4 * s->n; i++)
+        y[i] = (y[i] + (i % 4 < 2 ? h * y[i + 2] : 0)) * (1 + 4e-15);
+}
+
+/* Rounding that is the same at every step adds up: cut as well, even where most points are of it. */
+static void test_drift_is_cut(void **state)
+{
+    (void)state;
+    System *s = make("henon");
+    Table *t = scheme("yoshida4");
+    s->flow[OP_G] = biased_drift;
+    for (int halvings = 5; halvings <= 12; halvings++) {
+        OrderStudy m = measure(t, s, (OrderOptions){.halvings = halvings}, 4, 1);
+        assert_int_equal(m.verdict, VERDICT_AGREE);
+        assert_false(halvings > 8 && m.point[m.points - 1].used);
+        order_free(&m);
+    }
+    table_free(t);
+    system_free(s);
+}
+
 /* A first step far too long: more points are added, the coarse ones are left out. */
 static void test_coarse_start(void **state)
 {
@@ -289,6 +315,27 @@ static void test_coarse_start(void **state)
     OrderStudy m = measure(t, s, (OrderOptions){.h0 = 0.5, .halvings = 4}, 5, 1);
     assert_int_equal(m.verdict, VERDICT_AGREE);
     assert_true(m.points > 5 && !m.point[0].used);
+    order_free(&m);
+    table_free(t);
+    system_free(s);
+}
+
+/* fisher blows up backwards in time: coarse points without a history are left out. A leapfrog that
+ * swings itself up leaves too few points to show an order: not agreed with. */
+static void test_no_history(void **state)
+{
+    (void)state;
+    System *s = make("fisher");
+    Table *t = scheme("ab5");
+    OrderStudy m = measure(t, s, (OrderOptions){.t_end = 4, .h0 = 1, .halvings = 6}, 5, 1);
+    assert_true(isinf(m.point[0].error) && !m.point[0].used);
+    assert_int_equal(m.verdict, VERDICT_AGREE);
+    order_free(&m);
+    table_free(t);
+    t = scheme("leapfrog");
+    m = measure(t, s, (OrderOptions){.t_end = 8, .h0 = 1, .halvings = 6}, 2, 1);
+    assert_int_equal(m.verdict, VERDICT_DISAGREE);
+    assert_true(isnan(m.slope));
     order_free(&m);
     table_free(t);
     system_free(s);
@@ -313,6 +360,77 @@ static void test_order_six(void **state)
     assert_int_equal(verdict(t, "linear", 5, 1), VERDICT_HIGHER);
     assert_int_equal(verdict(t, "linear", 7, 1), VERDICT_DISAGREE);
     table_free(t);
+}
+
+/* ---- the fit by itself ---------------------------------------------------------------------------- */
+
+enum { SYNTHETIC = 9 };
+
+/* Errors |C h^p (1 + b h + c h^2)| + rounding, h = 1/4 .. 1/1024. */
+static void synthesise(FitPoint *p, int order, double b, double c, double floor, uint64_t seed)
+{
+    for (size_t i = 0; i < SYNTHETIC; i++) {
+        double h = ldexp(0.25, -(int)i);
+        double e = 0.3 * pow(h, order) * (1 + b * h + c * h * h);
+        p[i] = (FitPoint){h, fabs(e) + floor * fabs(random_normal(seed, 9, i)), floor};
+    }
+}
+
+/* Over orders 1 to 6, random b and c in (-8, 8), which at h = 1/4 make every sign and size: the true
+ * order lies within the tolerance in nearly all cases, within what a verdict allows in all; the order
+ * below or above never does. */
+static void test_fit_covers(void **state)
+{
+    int cases = 0, covered = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        int order = 1 + (int)random_below(seed, 1, 0, 6);
+        double b = 16 * random_uniform(seed, 2, 0) - 8, c = 16 * random_uniform(seed, 3, 0) - 8;
+        FitPoint p[SYNTHETIC];
+        synthesise(p, order, b, c, 1e-15, seed);
+        Fit f = fit_order(p, SYNTHETIC);
+        if (f.count == 0 || f.tolerance > 0.125) continue; /* order_measure would add points */
+        double off = fabs(f.slope - order);
+        cases++;
+        covered += off <= f.tolerance;
+        if (!(off <= 0.25))
+            fail_msg("order %d, b %g, c %g: slope %g +- %g", order, b, c, f.slope, f.tolerance);
+    }
+    assert_true(cases >= 1500);
+    assert_true(covered >= cases * 95 / 100);
+}
+
+/* A pure power: its slope and constant to rounding; under the floor: no fit. */
+static void test_fit_exact(void **state)
+{
+    FitPoint p[SYNTHETIC];
+    double off;
+    (void)state;
+    for (int order = 0; order <= 4; order++) {
+        synthesise(p, order, 0, 0, 1e-30, 0);
+        Fit f = fit_order(p, SYNTHETIC);
+        assert_true(fabs(f.slope - order) <= 1e-12 && f.tolerance <= 1e-10);
+        assert_true(fabs(fit_constant(p, &f, order, &off) / 0.3 - 1) <= 1e-11 && off <= 1e-9);
+        for (size_t i = 3; i < SYNTHETIC; i++) p[i].floor = p[i].error;
+        f = fit_order(p, SYNTHETIC);
+        assert_true(f.count == 0 && isnan(f.slope) && isnan(fit_constant(p, &f, order, &off)));
+    }
+}
+
+/* A lower-order part that only the finest steps show bends the line: never a narrow wrong slope. */
+static void test_fit_bends(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        FitPoint p[SYNTHETIC];
+        synthesise(p, 4, 0.5, 0.1, 1e-15, 1);
+        for (size_t i = 0; i < SYNTHETIC; i++) p[i].error += ldexp(1, -k) * pow(p[i].h, 2);
+        Fit f = fit_order(p, SYNTHETIC);
+        double last = ldexp(1, -k) * pow(p[SYNTHETIC - 1].h, 2);
+        double share = last / p[SYNTHETIC - 1].error; /* of the lower order in the finest error */
+        if (share > 0.9) assert_true(fabs(f.slope - 4) > 0.25 || f.tolerance > 0.125);
+        if (share < 1e-3) assert_true(fabs(f.slope - 4) <= 0.25);
+    }
 }
 
 /* ---- constants ----------------------------------------------------------------------------------- */
@@ -458,13 +576,25 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zoo),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_inconsistent),  cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_too_low),       cmocka_unit_test(test_flattery),
-        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_floor_is_cut),
-        cmocka_unit_test(test_coarse_start),  cmocka_unit_test(test_order_six),
-        cmocka_unit_test(test_constant),      cmocka_unit_test(test_adams_constants),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_closed_flows),
+        cmocka_unit_test(test_zoo),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_inconsistent),
+        cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_too_low),
+        cmocka_unit_test(test_flattery),
+        cmocka_unit_test(test_zero_unstable),
+        cmocka_unit_test(test_floor_is_cut),
+        cmocka_unit_test(test_drift_is_cut),
+        cmocka_unit_test(test_coarse_start),
+        cmocka_unit_test(test_no_history),
+        cmocka_unit_test(test_order_six),
+        cmocka_unit_test(test_fit_covers),
+        cmocka_unit_test(test_fit_exact),
+        cmocka_unit_test(test_fit_bends),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_adams_constants),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_closed_flows),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

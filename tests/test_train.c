@@ -417,6 +417,9 @@ static void resuming_needs_the_same_run(void **state)
     assert_int_equal(run(&a), ERR_INPUT);
     assert_non_null(strstr(error_text(), "other options"));
     a.t.rate /= 2;
+    corpus.text[SPLIT_TRAIN].id[3] ^= 1;
+    assert_int_equal(run(&a), ERR_INPUT);
+    corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), 0);
     trial_init(&a, "nowhere", CONTEXT_STREAM);
     a.t.resume = 1;

@@ -1,6 +1,8 @@
 /* tiny.c: see tiny.h. */
 #include "tests/tiny.h"
 
+#include <string.h>
+
 #include "kernels/memory.h"
 #include "kernels/random.h"
 
@@ -42,11 +44,11 @@ static int skip(Plan *p, int slot, int y, int draw)
     return LIN(p, term(1, y), term(1, k));
 }
 
-Plan *tiny_identity(int draw)
+Plan *tiny_identity(int kind, int draw)
 {
     Plan *p = plan_new(1);
-    int g = ffn(p, 0, 1);
-    int k1 = plan_eval(p, g, 0, 0), k2 = plan_eval(p, g, 0, draw);
+    int slot = kind == SLOT_ATTENTION ? attn(p, 0, 1) : ffn(p, 0, 1);
+    int k1 = plan_eval(p, slot, 0, 0), k2 = plan_eval(p, slot, 0, draw);
     p->output = LIN(p, term(1, k1), term(-1, k2), term(1, 0));
     return p;
 }
@@ -117,9 +119,25 @@ static Plan *nested(void)
     return p;
 }
 
-const TinyPlan tiny_plans[] = {{"residual", tiny_residual}, {"shared", shared},
-                               {"learned", learned},        {"history", history},
-                               {"nested", nested},          {NULL, NULL}};
+/* Registers that a line reads before a sublayer or a gate does. */
+static Plan *late(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int a = plan_scalar(p, 0, "a", 1, 0.7);
+    int k1 = plan_eval(p, f, 0, 0);
+    int x = LIN(p, scaled(term(1, 0), a, 0), term(1, k1));
+    int z = LIN(p, term(0.5, x), term(0.5, 0), term(0.25, x));
+    int k2 = plan_eval(p, g, x, 1), k3 = plan_eval(p, g, 0, 2), k4 = plan_eval(p, f, z, 3);
+    int w = LIN(p, term(1, z), term(0.5, k4), scaled(term(1, k1), a, 0));
+    int u = plan_gate(p, 0, "u", ACT_TANH, 2, (int[]){z, k1});
+    p->output = LIN(p, term(1, w), term(1, k2), gated(term(1, k3), u), term(-0.5, x));
+    return p;
+}
+
+const TinyPlan tiny_plans[] = {
+    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history},
+    {"nested", nested},          {"late", late},     {NULL, NULL}};
 
 ModelConfig tiny_config(void)
 {
@@ -150,6 +168,21 @@ double *tiny_get(const Model *m, const void *x, size_t at, size_t n)
     double *host = memory_new(n, sizeof *host);
     if (host) b->get(host, backend_at(b, x, at), n);
     return host;
+}
+
+const Param *tiny_param(const Model *m, const char *name)
+{
+    const Param *list;
+    size_t n = model_params(m, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+double *tiny_tensor(Model *m, const char *name)
+{
+    const Param *p = tiny_param(m, name);
+    return p ? tiny_get(m, model_data(m), p->offset, p->size) : NULL;
 }
 
 void tiny_shake(Model *m, uint64_t seed)

@@ -15,9 +15,10 @@ typedef struct {
 /* Plans that every test loops over; NULL name at the end. */
 extern const TinyPlan tiny_plans[];
 
-Plan *tiny_identity(
-    int draw);             /* r0 + k1 - k2, both of one slot at r0; k2's draw is `draw`, k1's 0 */
-Plan *tiny_residual(void); /* r0 + F(r0), then + G */
+/* r0 + k1 - k2, both of one slot of `kind` at r0; k1's draw is 0, k2's `draw`. */
+Plan *tiny_identity(int kind, int draw);
+/* r0 + F(r0), then + G of that. */
+Plan *tiny_residual(void);
 
 /* Sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
@@ -30,5 +31,9 @@ void tiny_shake(Model *m, uint64_t seed);
 
 /* n numbers of a device buffer, from element `at`, as host doubles; caller frees (memory_free). */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
+
+/* A tensor by its name, and its values as tiny_get gives them; NULL: there is none. */
+const Param *tiny_param(const Model *m, const char *name);
+double *tiny_tensor(Model *m, const char *name);
 
 #endif

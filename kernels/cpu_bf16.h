@@ -1,0 +1,214 @@
+/* cpu_bf16.h: the matrix product of the bf16 backend. Part of cpu.c, where PRECISION_bf16 is set.
+ *
+ * Operands are f32 and are rounded to bf16 (8 bits of significand, nearest even) while they are
+ * packed for the cache, so that nothing is converted, kept or made stale. The product of two bf16
+ * numbers is exact in f32; sums are f32. A result is off by at most 2^-8 of sum |a||b|, and its bits
+ * depend neither on the number of threads nor on the cut into panels: the order of the sum over k
+ * is that of k.
+ *
+ * The instruction adds to each of 16 sums two products at once, so operands are kept in words: two
+ * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers.
+ *   B  panel of K words x NC columns, shared: strips of COLS columns, a word row [COLS] after another
+ *   A  block of MC rows, each thread's own: rows of words; transposed, strips [K][LANES]
+ * Source: Goto, van de Geijn 2008, "Anatomy of high-performance matrix multiplication", figure 8.
+ */
+#ifndef TROTTER_CPU_BF16_H
+#define TROTTER_CPU_BF16_H
+
+#include <immintrin.h>
+#include <pthread.h>
+
+#include "kernels/cpu_math.h"
+
+typedef float Sums __attribute__((vector_size(64)));
+typedef uint32_t Word; /* number of k in the low half, of k + 1 in the high half */
+typedef Word Words __attribute__((vector_size(64)));
+
+enum { LANES = 16, ROWS = 14, COLS = 32, WORDS = 512, MC = 12 * ROWS, NC = 128 * COLS };
+/* Row stride of a block: room for a strip in ROWS rows, and no two rows in one set of the cache. */
+enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
+
+static inline __mmask16 lanes(size_t n)
+{
+    return n < LANES ? (__mmask16)((1u << n) - 1) : UINT16_MAX;
+}
+
+/* ---- packing ------------------------------------------------------------------------------------ */
+
+/* 16 words of a row that runs along k; n of its numbers are there, the others 0. */
+static inline Words words_along(const float *x, size_t n)
+{
+    __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
+    __m512 high = _mm512_maskz_loadu_ps(lanes(n > LANES ? n - LANES : 0), x + LANES);
+    return (Words)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/* A word from each of 16 columns (n are there); k runs down the rows, of which `rows` are there. */
+static inline Words words_across(const float *x, size_t ld, size_t rows, size_t n)
+{
+    __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
+    __m512 high = _mm512_maskz_loadu_ps(rows > 1 ? lanes(n) : 0, rows > 1 ? x + ld : x);
+    Words l = (Words)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(low));
+    Words h = (Words)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(high));
+    return l | h << 16;
+}
+
+/* r, 16 x 16 words: log2(16) exchanges of off-diagonal squares (Eklundh 1972). */
+static inline __attribute__((always_inline)) void transpose(Words r[LANES])
+{
+    for (int s = LANES / 2; s; s /= 2) {
+        Words low = {0}, high = {0};
+        for (int l = 0; l < LANES; l++) {
+            low[l] = (Word)(l & s ? l - s + LANES : l);
+            high[l] = (Word)(l & s ? l + LANES : l + s);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) {
+            if (i & s) continue;
+            Words x = r[i], y = r[i + s];
+            r[i] = __builtin_shuffle(x, y, low);
+            r[i + s] = __builtin_shuffle(x, y, high);
+        }
+    }
+}
+
+/* A block (m, k) of op(A), k numbers along: rows of words, or strips where A is stored (k, m). */
+static void pack_rows(int trans, size_t m, size_t k, const float *A, size_t ld, Word *out)
+{
+    for (size_t i = 0; i < m && !trans; i++)
+        for (size_t p = 0; p < k; p += 2 * LANES)
+            *(Words *)(out + i * STRIDE + p / 2) = words_along(A + i * ld + p, k - p);
+    for (size_t i = 0; i < m && trans; i += ROWS)
+        for (size_t p = 0; p < k; p += 2)
+            *(Words *)(out + i * STRIDE + p / 2 * LANES) =
+                words_across(A + p * ld + i, ld, k - p, least(ROWS, m - i));
+}
+
+/* A strip of op(B), n <= COLS columns; missing ones are 0. */
+static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld, Word *out)
+{
+    for (size_t h = 0; h < COLS; h += LANES) {
+        size_t here = n > h ? least(LANES, n - h) : 0;
+        for (size_t p = 0; p < k && !trans; p += 2)
+            *(Words *)(out + p / 2 * COLS + h) =
+                words_across(B + p * ld + (here ? h : 0), ld, k - p, here);
+        for (size_t p = 0; p < k && trans; p += 2 * LANES) {
+            Words r[LANES];
+#pragma GCC unroll 16
+            for (size_t j = 0; j < LANES; j++)
+                r[j] = j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0};
+            transpose(r);
+#pragma GCC unroll 16
+            for (size_t q = 0; q < LANES; q++) *(Words *)(out + (p / 2 + q) * COLS + h) = r[q];
+        }
+    }
+}
+
+/* ---- a tile of C -------------------------------------------------------------------------------- */
+
+/* s (ROWS, COLS) = A B over `words` words; the word of row i is a[i * row + p * step]. */
+static inline __attribute__((always_inline)) void tile_sums(size_t words, const Word *a, size_t row,
+                                                            size_t step, const Word *b,
+                                                            Sums s[ROWS][2])
+{
+    Sums t[ROWS][2] = {{{0}}};
+    for (size_t p = 0; p < words; p++) {
+        __m512bh b0 = (__m512bh)_mm512_load_ps((const float *)(b + p * COLS));
+        __m512bh b1 = (__m512bh)_mm512_load_ps((const float *)(b + p * COLS + LANES));
+#pragma GCC unroll 14
+        for (size_t i = 0; i < ROWS; i++) {
+            __m512bh x = (__m512bh)_mm512_set1_epi32((int)a[i * row + p * step]);
+            t[i][0] = (Sums)_mm512_dpbf16_ps((__m512)t[i][0], x, b0);
+            t[i][1] = (Sums)_mm512_dpbf16_ps((__m512)t[i][1], x, b1);
+        }
+    }
+    memcpy(s, t, sizeof t);
+}
+
+/* C (m, n) = alpha s + beta C; beta = 0 does not read C. */
+static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float beta, float *C,
+                     size_t ldc)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t h = 0; h < 2 && h * LANES < n; h++) {
+            float *c = C + i * ldc + h * LANES;
+            __mmask16 mask = lanes(n - h * LANES);
+            Sums x = alpha * s[i][h];
+            if (beta != 0) x += beta * (Sums)_mm512_maskz_loadu_ps(mask, c);
+            _mm512_mask_storeu_ps(c, mask, (__m512)x);
+        }
+}
+
+/* C's lines are wanted when the sums are ready: without this a twentieth of the time is waiting. */
+static void tile_fetch(size_t m, const float *C, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t c = 0; c < COLS; c += LANES) __builtin_prefetch(C + i * ldc + c, 1);
+}
+
+/* ---- the product -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int ta, tb;
+    size_t m, n, k;
+    float alpha, beta;
+    const float *A, *B;
+    float *C;
+    size_t lda, ldb, ldc;
+} Product;
+
+/* Rows i0 .. i0+m-1 of C, columns j0 .. j0+n-1, k numbers from k0, with a packed panel of B. */
+static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size_t n, size_t k0,
+                          size_t k, const Word *panel)
+{
+    _Alignas(64) Word block[MC * STRIDE];
+    size_t words = (k + 1) / 2;
+    pack_rows(p->ta, m, k, p->A + (p->ta ? k0 * p->lda + i0 : i0 * p->lda + k0), p->lda, block);
+    for (size_t j = 0; j < n; j += COLS)
+        for (size_t i = 0; i < m; i += ROWS) {
+            Sums s[ROWS][2];
+            float *C = p->C + (i0 + i) * p->ldc + j0 + j;
+            size_t rows = least(ROWS, m - i);
+            tile_fetch(rows, C, p->ldc);
+            if (p->ta)
+                tile_sums(words, block + i * STRIDE, 1, LANES, panel + j * WORDS, s);
+            else
+                tile_sums(words, block + i * STRIDE, STRIDE, 1, panel + j * WORDS, s);
+            tile_put(rows, least(COLS, n - j), p->alpha, s, k0 ? 1 : p->beta, C, p->ldc);
+        }
+}
+
+/* One thread's part: the strips of each panel of B are dealt out, then the rows of C. */
+static void panels_product(const Product *p, Word *panel)
+{
+    size_t tiles = (p->m + ROWS - 1) / ROWS;
+    size_t t = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+    size_t lo = tiles * t / threads * ROWS, hi = least(p->m, tiles * (t + 1) / threads * ROWS);
+    for (size_t j0 = 0; j0 < p->n; j0 += NC)
+        for (size_t k0 = 0; k0 < p->k; k0 += 2 * WORDS) {
+            size_t n = least(NC, p->n - j0), k = least(2 * WORDS, p->k - k0);
+            const float *B = p->B + (p->tb ? j0 * p->ldb + k0 : k0 * p->ldb + j0);
+#pragma omp for schedule(static)
+            for (size_t j = 0; j < n; j += COLS)
+                pack_strip(p->tb, n - j, k, B + (p->tb ? j * p->ldb : j), p->ldb,
+                           panel + j * WORDS);
+            for (size_t i = lo; i < hi; i += MC)
+                block_product(p, i, least(MC, hi - i), j0, n, k0, k, panel);
+#pragma omp barrier
+        }
+}
+
+/* One product at a time has the panel; a small one needs no team. */
+static void bf16_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                      size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+{
+    static _Alignas(64) Word panel[NC * WORDS];
+    static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
+    Product p = {ta, tb, m, n, k, (float)alpha, (float)beta, A, B, C, lda, ldb, ldc};
+    pthread_mutex_lock(&taken);
+#pragma omp parallel if (m * n * k >= 32768)
+    panels_product(&p, panel);
+    pthread_mutex_unlock(&taken);
+}
+
+#endif

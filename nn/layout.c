@@ -1,0 +1,335 @@
+/* layout.c: the memory of a model, sized once from its plan and configuration (model_private.h).
+ *
+ * A pass runs through times: the embedding at 0, the instructions 0 .. I-1 at 1 .. I, the loss with the
+ * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
+ * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
+ * that never live together. */
+#include "nn/model_private.h"
+
+#include <limits.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* *p = a zeroed device buffer of n elements, freed with the model. */
+static int reserve(Model *m, void **p, size_t n)
+{
+    *p = m->backend->alloc(n);
+    if (!*p) return ERR_MEMORY;
+    m->buffer[m->buffers++] = *p;
+    return 0;
+}
+
+/* ---- times -------------------------------------------------------------------------------------- */
+
+static int time_of(int instr)
+{
+    return 1 + instr;
+}
+
+static int time_loss(const Plan *p)
+{
+    return 1 + (int)p->instrs;
+}
+
+/* instr -1: the embedding; `instrs`: the final norm. */
+static int time_back(const Plan *p, int instr)
+{
+    return 2 * (int)p->instrs + 1 - instr;
+}
+
+static void extend(int *end, int time)
+{
+    if (time > *end) *end = time;
+}
+
+/* written[r]: the instruction that writes it, r0: -1. pull[r]: the first of the backward list that needs its adjoint
+ * for adding to it, or else the one that writes it; see pass.c. */
+static void find_pulls(const Plan *p, int *written, int *pull)
+{
+    written[0] = pull[0] = -1;
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
+        if (in->op == PLAN_EVAL) pull[in->x] = i;
+        for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++) pull[in->term[k].x] = i;
+    }
+    pull[p->output] = (int)p->instrs;
+}
+
+/* end[r]: the last time a register is read. Backward reads what EVALs and GATEs read, and what
+ * learned factors are products with. */
+static void find_ends(const Plan *p, int training, const int *written, int *end)
+{
+    for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        if (in->op == PLAN_EVAL) extend(&end[in->x], training ? time_back(p, i) : time_of(i));
+        for (size_t k = 0; k < in->terms; k++) {
+            int again = training && (in->op == PLAN_GATE || in->term[k].factors);
+            extend(&end[in->term[k].x], again ? time_back(p, i) : time_of(i));
+        }
+    }
+    extend(&end[p->output], time_loss(p));
+}
+
+/* end[r]: the last time an adjoint is read: where its register was written, or by what is pulled from
+ * it. */
+static void find_adjoint_ends(const Plan *p, const int *written, const int *pull, int *end)
+{
+    for (size_t r = 0; r < p->registers; r++) end[r] = time_back(p, written[r]);
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        for (size_t k = 0; in->op == PLAN_LIN && k < in->terms; k++)
+            if (pull[in->term[k].x] < i) extend(&end[in->out], time_back(p, pull[in->term[k].x]));
+    }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Model *m;
+    Piece *piece;
+    size_t count;
+} Pieces;
+
+/* cols numbers for each row of a batch; pieces begin at multiples of 16 elements. */
+static size_t rows_of(const Model *m, size_t cols)
+{
+    return (cols * m->config.max_tokens + 15) / 16 * 16;
+}
+
+static void need(Pieces *o, void **where, size_t size, int begin, int end, int kind)
+{
+    o->piece[o->count++] = (Piece){where, size, begin, end, kind, 0};
+}
+
+static void need_registers(Pieces *o, const int *written, const int *end)
+{
+    size_t size = rows_of(o->m, o->m->config.width);
+    for (size_t r = 0; r < o->m->plan->registers; r++)
+        need(o, &o->m->state[r], size, time_of(written[r]), end[r], MEMORY_ACTIVATIONS);
+}
+
+static void need_adjoints(Pieces *o, const int *end)
+{
+    Model *m = o->m;
+    size_t size = rows_of(m, m->config.width);
+    for (size_t r = 0; r < m->plan->registers; r++)
+        need(o, &m->adjoint[r], size, time_back(m->plan, m->pull[r]), end[r], MEMORY_ADJOINTS);
+}
+
+/* Lays the pieces of one Work out in w->base (NULL: only measures); gives their size. */
+static size_t lay_work(const Model *m, int slot, Work *w)
+{
+    const SlotParams *o = &m->slot[slot];
+    size_t D = m->config.width, at = 0;
+    size_t H = m->plan->slot[slot].kind == SLOT_ATTENTION ? m->config.heads : 0;
+    const struct {
+        void **p;
+        size_t cols;
+    } piece[] = {{&w->normed, D}, {&w->stats, 2}, {&w->in, o->I}, {&w->core, o->O}, {&w->lse, H}};
+    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
+        if (w->base) *piece[i].p = backend_at(m->backend, w->base, at);
+        at += rows_of(m, piece[i].cols);
+    }
+    return at;
+}
+
+/* What instruction i, an EVAL, needs: forward, and in a model with training backward. */
+static void need_work(Pieces *o, int i)
+{
+    Model *m = o->m;
+    int slot = m->plan->instr[i].slot, now = time_of(i), back = time_back(m->plan, i);
+    size_t size = lay_work(m, slot, &(Work){0});
+    int keep = m->training && !m->config.recompute;
+    need(o, &m->work[i].base, size, now, keep ? back : now, MEMORY_ACTIVATIONS);
+    if (!m->training) return;
+    if (!keep) need(o, &m->again[i].base, size, back, back, MEMORY_ACTIVATIONS);
+    if (m->plan->slot[slot].kind != SLOT_ATTENTION) return;
+    size_t adjoints = rows_of(m, m->slot[slot].O) + rows_of(m, m->slot[slot].I);
+    need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
+}
+
+static void need_loss(Pieces *o)
+{
+    Model *m = o->m;
+    const ModelConfig *c = &m->config;
+    int now = time_loss(m->plan);
+    size_t rows = c->max_tokens < LOGIT_ROWS ? c->max_tokens : LOGIT_ROWS;
+    need(o, &m->hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->logits, (rows * c->vocab + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    if (m->training) need(o, &m->dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
+}
+
+static void need_all(Pieces *o, int *written, int *end)
+{
+    Model *m = o->m;
+    const Plan *p = m->plan;
+    find_pulls(p, written, m->pull);
+    find_ends(p, m->training, written, end);
+    need_registers(o, written, end);
+    for (size_t i = 0; i < p->instrs; i++)
+        if (p->instr[i].op == PLAN_EVAL) need_work(o, (int)i);
+    need_loss(o);
+    need(o, &m->gates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ACTIVATIONS);
+    if (!m->training) return;
+    need(o, &m->dgates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ADJOINTS);
+    find_adjoint_ends(p, written, m->pull, end);
+    need_adjoints(o, end);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------ */
+
+/* What backward reads is what forward left, or is made again. A feed-forward core's adjoint takes the
+ * place of the core, which is not needed then. */
+static void lay_again(const Model *m, int slot, const Work *w, Work *again)
+{
+    const SlotParams *o = &m->slot[slot];
+    void *adjoints = again->adjoints;
+    if (again->base)
+        lay_work(m, slot, again);
+    else
+        *again = *w;
+    again->dcore = adjoints ? adjoints : again->core;
+    again->din = adjoints ? backend_at(m->backend, adjoints, rows_of(m, o->O)) : again->core;
+}
+
+static void lay_works(Model *m)
+{
+    for (size_t i = 0; i < m->plan->instrs; i++) {
+        int slot = m->plan->instr[i].slot;
+        if (m->plan->instr[i].op != PLAN_EVAL) continue;
+        lay_work(m, slot, &m->work[i]);
+        if (m->training) lay_again(m, slot, &m->work[i], &m->again[i]);
+    }
+}
+
+/* Kinds of the moment when most is alive; what the placement wastes is workspace. */
+static void count_pieces(Model *m, const Pieces *o)
+{
+    size_t by_kind[MEMORY_KINDS];
+    size_t peak = arena_peak(o->count, o->piece, MEMORY_KINDS, by_kind);
+    by_kind[MEMORY_WORKSPACE] += m->arena_size - peak;
+    for (int k = 0; k < MEMORY_KINDS; k++) m->bytes[k] += by_kind[k] * m->backend->size;
+}
+
+static int lay_pieces(Model *m, Pieces *o)
+{
+    m->arena_size = arena_place(o->count, o->piece);
+    TRY(reserve(m, &m->arena, m->arena_size));
+    for (size_t i = 0; i < o->count; i++)
+        *o->piece[i].where = backend_at(m->backend, m->arena, o->piece[i].offset);
+    count_pieces(m, o);
+    lay_works(m);
+    return 0;
+}
+
+static int lay_arena(Model *m)
+{
+    const Plan *p = m->plan;
+    int *written = memory_new(2 * p->registers, sizeof *written);
+    Pieces o = {m, memory_new(2 * p->registers + 3 * p->instrs + 8, sizeof *o.piece), 0};
+    int code = written && o.piece ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        need_all(&o, written, written + p->registers);
+        code = lay_pieces(m, &o);
+    }
+    memory_free(written);
+    memory_free(o.piece);
+    return code;
+}
+
+static int lay_params(Model *m)
+{
+    const struct {
+        void **p;
+        int kind, training;
+    } list[] = {{&m->data, MEMORY_PARAMETERS, 0},
+                {&m->grad, MEMORY_GRADIENTS, 1},
+                {&m->moment[0], MEMORY_MOMENTS, 1},
+                {&m->moment[1], MEMORY_MOMENTS, 1}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].training && !m->training) continue;
+        TRY(reserve(m, list[i].p, m->size));
+        m->bytes[list[i].kind] += m->size * m->backend->size;
+    }
+    return 0;
+}
+
+static int lay_positions(Model *m)
+{
+    size_t n = m->config.max_length * m->config.width;
+    if (!(m->config.positions & POSITIONS_SINUSOID)) return 0;
+    m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
+    return reserve(m, &m->positions, n);
+}
+
+int layout_buffers(Model *m)
+{
+    TRY(lay_params(m));
+    TRY(lay_arena(m));
+    return lay_positions(m);
+}
+
+/* ---- host lists --------------------------------------------------------------------------------- */
+
+/* The LINs that read a register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
+static void list_readers(Model *m)
+{
+    const Plan *p = m->plan;
+    size_t *from = m->from;
+    for (size_t i = 0; i < p->instrs; i++)
+        for (size_t k = 0; p->instr[i].op == PLAN_LIN && k < p->instr[i].terms; k++)
+            from[p->instr[i].term[k].x]++;
+    for (size_t r = 1; r <= p->registers; r++) from[r] += from[r - 1];
+    for (size_t i = 0; i < p->instrs; i++)
+        for (size_t k = p->instr[i].op == PLAN_LIN ? p->instr[i].terms : 0; k-- > 0;)
+            m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
+}
+
+static size_t count_terms(const Plan *p)
+{
+    size_t terms = 0;
+    for (size_t i = 0; i < p->instrs; i++) terms += p->instr[i].terms;
+    return terms;
+}
+
+/* Each is freed by model_free whether or not the others were had. */
+int layout_lists(Model *m)
+{
+    const Plan *p = m->plan;
+    size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = count_terms(p);
+    m->param = memory_new(params, sizeof *m->param);
+    m->start = memory_new(params, sizeof *m->start);
+    m->slot = memory_new(p->slots, sizeof *m->slot);
+    m->scalar = memory_new(p->scalars, sizeof *m->scalar);
+    m->gate = memory_new(p->gates, sizeof *m->gate);
+    m->pull = memory_new(p->registers, sizeof *m->pull);
+    m->from = memory_new(p->registers + 1, sizeof *m->from);
+    m->reader = memory_new(terms, sizeof *m->reader);
+    m->state = memory_new(p->registers, sizeof *m->state);
+    m->adjoint = memory_new(p->registers, sizeof *m->adjoint);
+    m->work = memory_new(p->instrs, sizeof *m->work);
+    m->again = memory_new(p->instrs, sizeof *m->again);
+    m->nll = memory_new(m->config.max_tokens, sizeof *m->nll);
+    m->term = memory_new(terms, sizeof *m->term);
+    m->gate_x = memory_new(terms, sizeof *m->gate_x);
+    m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
+    if (!(m->param && m->start && m->slot && m->scalar && m->gate && m->pull && m->from &&
+          m->reader && m->state && m->adjoint && m->work && m->again && m->nll && m->term &&
+          m->gate_x && m->gate_dx))
+        return ERR_MEMORY;
+    list_readers(m);
+    return 0;
+}
+
+void layout_free(Model *m)
+{
+    for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
+    void *list[] = {m->param, m->start,  m->slot,           m->scalar,  m->gate, m->pull,
+                    m->from,  m->reader, m->state,          m->adjoint, m->work, m->again,
+                    m->nll,   m->term,   (void *)m->gate_x, m->gate_dx};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
+}

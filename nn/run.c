@@ -1,0 +1,214 @@
+/* run.c: what a training run leaves in its directory: state, log, vocabulary (run.h). */
+#include "nn/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/hash.h"
+
+/* ---- the state ---------------------------------------------------------------------------------- */
+
+const char *run_file(Run *r, const char *name)
+{
+    sprintf(r->file, "%s/%s", r->t->out, name);
+    return r->file;
+}
+
+/* Doubles in hexadecimal: exact. */
+static void print_progress(const Progress *p, char line[RUN_LINE])
+{
+    snprintf(line, RUN_LINE, "%" PRIu64 " %" PRIu64 " %ld %zu %zu %zu %zu %a %a %a %a %ld", p->step,
+             p->checked, p->epoch, p->batch, p->tokens, p->rows, p->sum_tokens, p->sum_nll,
+             p->grad_norm, p->seconds, p->best_ppl, p->best_epoch);
+}
+
+static int scan_progress(const char *line, Progress *p)
+{
+    return sscanf(line, "%" SCNu64 " %" SCNu64 " %ld %zu %zu %zu %zu %la %la %la %la %ld", &p->step,
+                  &p->checked, &p->epoch, &p->batch, &p->tokens, &p->rows, &p->sum_tokens,
+                  &p->sum_nll, &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch) == 12;
+}
+
+static int hash_plan(const Plan *p, uint64_t *hash)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (f) plan_print(p, f);
+    int failed = !f || fclose(f) != 0;
+    *hash = hash_bytes(HASH_START, text, failed ? 0 : bytes);
+    free(text);
+    return failed ? error_set(ERR_MEMORY, "out of memory: a plan's text") : 0;
+}
+
+static uint64_t hash_corpus(const Corpus *c)
+{
+    uint64_t h = HASH_START;
+    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++)
+        h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
+    return h;
+}
+
+/* All that decides a run but its length. */
+static int print_recipe(Run *r)
+{
+    const TrainConfig *t = r->t;
+    const ModelConfig *c = model_config(r->m);
+    uint64_t plan;
+    TRY(hash_plan(model_plan(r->m), &plan));
+    snprintf(r->recipe, RUN_LINE,
+             "context %d, batch tokens %zu, sequence %zu, rate %.17g, warm-up %" PRIu64
+             ", beta %.17g %.17g, eps %.17g, clip %.17g, seed %" PRIu64 " %" PRIu64
+             ", dropout %.17g, activation %d, heads %zu, positions %d, network %016" PRIx64
+             ", corpus %016" PRIx64,
+             t->context, t->batch_tokens, t->sequence, t->rate, t->warmup, t->adam.beta1,
+             t->adam.beta2, t->adam.eps, t->adam.clip, t->seed, c->seed, c->dropout, c->act,
+             c->heads, c->positions, plan, hash_corpus(r->c));
+    return 0;
+}
+
+int run_save(Run *r)
+{
+    char line[RUN_LINE];
+    if (!r->t->out) return 0;
+    print_progress(&r->p, line);
+    StoreText meta[] = {{"progress", line}, {"recipe", r->recipe}};
+    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 2);
+}
+
+static int same_recipe(Run *r, const char *file)
+{
+    char *recipe;
+    TRY(store_meta(file, "recipe", &recipe));
+    int code = strcmp(recipe, r->recipe) == 0
+                   ? 0
+                   : error_set(ERR_INPUT, "%s is of a run with other options: %s; now %s", file,
+                               recipe, r->recipe);
+    memory_free(recipe);
+    return code;
+}
+
+static int load_state(Run *r)
+{
+    const char *file = run_file(r, "state.safetensors");
+    char *line;
+    TRY(same_recipe(r, file));
+    TRY(store_meta(file, "progress", &line));
+    int read = scan_progress(line, &r->p);
+    memory_free(line);
+    if (!read) return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
+    return store_load_state(r->m, file);
+}
+
+/* ---- the log ------------------------------------------------------------------------------------ */
+
+double run_rate(const TrainConfig *t, uint64_t step)
+{
+    double s = (double)step, w = (double)t->warmup;
+    if (t->warmup == 0) return t->rate;
+    return s <= w ? t->rate * s / w : t->rate * sqrt(w / s);
+}
+
+double run_speed(const Progress *p)
+{
+    return p->seconds > 0 ? (double)p->tokens / p->seconds : 0;
+}
+
+double run_loss(const Progress *p)
+{
+    return p->sum_tokens ? p->sum_nll / (double)p->sum_tokens : NAN;
+}
+
+static int log_failed(Run *r)
+{
+    return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
+}
+
+int run_log(Run *r, double valid_ppl)
+{
+    Progress *p = &r->p;
+    char ppl[32] = "";
+    if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
+    double loss = run_loss(p);
+    p->sum_nll = 0;
+    p->sum_tokens = 0;
+    p->rows++;
+    if (!r->log) return 0;
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f\n", p->step, p->epoch, p->tokens,
+            loss, ppl, run_rate(r->t, p->step), p->grad_norm, run_speed(p));
+    return fflush(r->log) == 0 ? 0 : log_failed(r);
+}
+
+/* Leaves the header and the first `rows` whole lines after it. Gives 0 where nothing is left. */
+static int log_cut(const char *file, size_t rows)
+{
+    FILE *f = fopen(file, "r");
+    if (!f) return 0;
+    size_t lines = 0;
+    long at = 0, end = 0;
+    for (int c; lines <= rows && (c = getc(f)) != EOF;) {
+        at++;
+        if (c != '\n') continue;
+        lines++;
+        end = at;
+    }
+    fclose(f);
+    return end > 0 && truncate(file, end) == 0;
+}
+
+static int log_open(Run *r)
+{
+    const char *file = run_file(r, "log.csv");
+    int append = r->t->resume && log_cut(file, r->p.rows);
+    r->log = fopen(file, append ? "a" : "w");
+    if (!r->log) return log_failed(r);
+    if (append) return 0;
+    fputs("step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n", r->log);
+    return fflush(r->log) == 0 ? 0 : log_failed(r);
+}
+
+/* ---- the directory ------------------------------------------------------------------------------ */
+
+/* Makes a directory and those above it. */
+static int make_directory(const char *path)
+{
+    char *copy = memory_string(path);
+    if (!copy) return ERR_MEMORY;
+    int made = 0;
+    for (char *c = copy + 1;; c++) {
+        char end = *c;
+        if (end != '/' && end) continue;
+        *c = 0;
+        made = mkdir(copy, 0777) == 0 || errno == EEXIST;
+        *c = end;
+        if (!end || !made) break;
+    }
+    int error = errno;
+    memory_free(copy);
+    return made ? 0 : error_set(ERR_SYSTEM, "%s: %s", path, strerror(error));
+}
+
+/* A run directory: made if need be; of an older run the state goes, as it could be taken for this
+ * one's, and the model stays until there is a better one. */
+int run_open(Run *r)
+{
+    r->file = memory_new(strlen(r->t->out) + 32, 1);
+    if (!r->file) return ERR_MEMORY;
+    if (*r->t->out == 0) return error_set(ERR_INPUT, "the output directory has no name");
+    TRY(print_recipe(r));
+    if (r->t->resume) {
+        TRY(load_state(r));
+    } else {
+        TRY(make_directory(r->t->out));
+        unlink(run_file(r, "state.safetensors"));
+    }
+    TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
+    return log_open(r);
+}

@@ -1,0 +1,66 @@
+/* run.h: a training run, and the directory it keeps (run.c). Private to train.c and run.c.
+ *
+ * A run is its Progress: everything the loop knows that is not in the model. Written beside the
+ * parameters and moments it is the state file, and since dropout masks and batch orders are pure
+ * functions of seed, step and epoch, a resumed run repeats the uninterrupted one bit for bit (with
+ * the same threads). */
+#ifndef TROTTER_RUN_H
+#define TROTTER_RUN_H
+
+#include <stdio.h>
+
+#include "nn/nn.h"
+
+enum { RUN_LINE = 512 };
+
+/* What state.safetensors keeps besides the model. */
+typedef struct {
+    uint64_t step;    /* steps done */
+    uint64_t checked; /* step of the last validation */
+    long epoch;       /* from 1 */
+    size_t batch;     /* next batch of the epoch */
+    size_t tokens;    /* trained so far */
+    size_t rows;      /* rows of the log */
+    size_t sum_tokens;
+    double sum_nll; /* since the last row */
+    double grad_norm;
+    double seconds; /* of training alone */
+    double best_ppl;
+    long best_epoch; /* 0: none yet */
+} Progress;
+
+typedef struct {
+    Model *m;
+    const Corpus *c;
+    const TrainConfig *t;
+    Progress p;
+    Batches *train, *valid;
+    void *best; /* weights of the best epoch, where no directory keeps them */
+    FILE *log;
+    char *file;            /* room for a name in the run directory */
+    char recipe[RUN_LINE]; /* what a resumed run must agree in */
+    double reported;       /* time of the last report */
+} Run;
+
+/* Learning rate of a step: t->rate * step / warmup, then t->rate * sqrt(warmup / step). Source:
+ * Vaswani et al. 2017, equation 3, with the peak as the unit. */
+double run_rate(const TrainConfig *t, uint64_t step);
+
+/* Tokens a second of training alone; mean loss since the last row of the log (NaN: no step since). */
+double run_speed(const Progress *p);
+double run_loss(const Progress *p);
+
+/* Opens the run directory t->out: loads the state where t->resume, else makes the directory; writes
+ * the vocabulary and opens the log. */
+int run_open(Run *r);
+
+/* "<out>/<name>"; good until the next call. */
+const char *run_file(Run *r, const char *name);
+
+/* Writes state.safetensors; without a directory nothing. */
+int run_save(Run *r);
+
+/* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. */
+int run_log(Run *r, double valid_ppl);
+
+#endif

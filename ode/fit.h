@@ -1,0 +1,33 @@
+/* fit.h: the power of h that errors follow. Private to ode/ and its tests. */
+#ifndef TROTTER_FIT_H
+#define TROTTER_FIT_H
+
+#include <stddef.h>
+
+enum { FIT_WINDOW = 4 }; /* fewest points of a fit */
+enum { FIT_MAX = 40 };   /* most points given */
+
+/* Steps fall; error may be inf; floor > 0: what of the error may be rounding. */
+typedef struct {
+    double h, error, floor;
+} FitPoint;
+
+typedef struct {
+    size_t first, count; /* window; count 0: no fit, slope NaN, tolerance inf */
+    double slope, tolerance;
+} Fit;
+
+/* Whether an error is finite and far enough above its floor. */
+int fit_usable(const FitPoint *p);
+
+/* Points of the last run of usable ones without a gap: *first .. *end - 1. */
+void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end);
+
+/* Slope of log error over log h with its tolerance, over the best window of p (n), n <= FIT_MAX. */
+Fit fit_order(const FitPoint *p, size_t n);
+
+/* constant of error = constant h^order (1 + b h + ...) from the window of f, its finest points at
+ * least; *tolerance: relative. NaN and inf without a window. */
+double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance);
+
+#endif

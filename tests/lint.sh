@@ -1,0 +1,70 @@
+#!/bin/sh
+# lint.sh: formatting (clang-format), layering (which room includes which), and no machine's paths.
+# Each check is first shown a file that breaks its rule and has to object.
+cd "$(dirname "$0")/.." || exit 1
+failed=0
+bad=$(mktemp -d)
+trap 'rm -rf "$bad"' EXIT
+
+say() { echo "lint: $*" >&2; failed=1; }
+
+# ---- formatting: 1 where some file of the list is not as .clang-format has it
+format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ ].*(error|warning):' | cut -d: -f1 | sort | uniq -c; }
+
+# ---- layering: which rooms a room may include from
+#   room:  allowed rooms (or single files)
+rules='kernels: kernels
+ode: ode kernels/error.h kernels/memory.h kernels/random.h
+nn: nn kernels
+bridge: bridge nn ode kernels
+studies: studies bridge nn ode kernels
+tests: tests studies bridge nn ode kernels'
+
+# Includes of $2.. that room $1 may not have, as FILE:LINE:TEXT.
+layering() {
+    room=$1
+    shift
+    allowed=$(echo "$rules" | sed -n "s/^$room: *//p")
+    grep -n '^ *# *include *"' "$@" /dev/null | while IFS= read -r line; do
+        target=$(echo "$line" | sed 's/.*include *"\([^"]*\)".*/\1/')
+        ok=no
+        for a in $allowed; do
+            case $target in "$a" | "$a"/*) ok=yes ;; esac
+        done
+        [ $ok = yes ] || echo "$line"
+    done
+}
+
+# ---- paths of the machine this was written on, in files of the repository
+paths() { grep -nE '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/[A-Za-z0-9]' "$@" /dev/null; }
+
+# ---- negative controls
+mkdir -p "$bad/ode"
+printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
+cp .clang-format "$bad/"
+printf '#include "nn/nn.h"\n' >"$bad/ode/upward.c"
+printf '#include "kernels/backend.h"\n' >"$bad/ode/sideways.c"
+printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
+[ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
+[ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
+[ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
+[ -n "$(layering kernels "$bad/ode/upward.c")" ] || say "the layering check does not see kernels/ include nn/"
+[ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
+
+# ---- the repository
+for room in kernels ode nn bridge studies tests; do
+    files=$(ls $room/*.c $room/*.h 2>/dev/null)
+    [ -n "$files" ] || continue
+    found=$(format $files)
+    [ -z "$found" ] || say "not as .clang-format has it ('make format' mends it):
+$found"
+    found=$(layering $room $files)
+    [ -z "$found" ] || say "an include that points the wrong way:
+$found"
+done
+found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read -r f; do paths "$f"; done)
+[ -z "$found" ] || say "a path of one machine:
+$found"
+
+[ $failed = 0 ] && echo "lint: formatting, layering and paths are as they should be"
+exit $failed

@@ -1,0 +1,283 @@
+/* test_backend.c: the choice of a backend, moving numbers, matrix products, Adam, norms; on every
+ * backend and instruction set, against plain loops of doubles. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "tests/kernel_buffers.h"
+
+/* ---- the choice of a backend ---------------------------------------------------------------------------- */
+
+static void choosing(void **state)
+{
+    (void)state;
+    const Backend *b = NULL;
+    unsetenv("TROTTER_KERNEL");
+    assert_string_equal(backend_name(0), "cpu-f32");
+    assert_string_equal(backend_name(1), "cpu-f64");
+    assert_string_equal(backend_name(2), "cpu-bf16");
+    assert_null(backend_name(3));
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    assert_int_equal(b->size, 4);
+    const Backend *best = b;
+    setenv("TROTTER_KERNEL", "x86-64-v2", 1);
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    assert_string_equal(b->kernel, "x86-64-v2");
+    assert_int_equal(backend_find("cpu-f32", best->kernel, &b), 0); /* said aloud beats it */
+    assert_ptr_equal(b, best);
+    assert_int_equal(backend_find("cpu-f64", "-v2", &b), 0);
+    assert_int_equal(b->size, 8);
+    setenv("TROTTER_KERNEL", "sse9", 1);
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "sse9"));
+    unsetenv("TROTTER_KERNEL");
+    assert_int_equal(backend_find("cuda-f32", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "CUDA"));
+    assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "tpu"));
+    for (size_t k = 0; k < 3; k++)
+        if (backend_find("cpu-f32", kernels[k], &b) != 0)
+            assert_non_null(strstr(error_text(), kernels[k]));
+}
+
+/* ---- matrix products ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    int ta, tb;
+    size_t m, n, k;
+    double alpha, beta;
+} Product;
+
+static double product_at(const Product *p, const double *A, size_t lda, const double *B, size_t ldb,
+                         size_t i, size_t j)
+{
+    double sum = 0;
+    for (size_t l = 0; l < p->k; l++)
+        sum +=
+            (p->ta ? A[l * lda + i] : A[i * lda + l]) * (p->tb ? B[j * ldb + l] : B[l * ldb + j]);
+    return p->alpha * sum;
+}
+
+static void check_product(const Backend *b, const Product *p)
+{
+    size_t lda = (p->ta ? p->m : p->k) + 3, ldb = (p->tb ? p->k : p->n) + 1, ldc = p->n + 2;
+    size_t a = (p->ta ? p->k : p->m) * lda, bn = (p->tb ? p->n : p->k) * ldb, c = p->m * ldc;
+    double *A = host_random(a, 1), *B = host_random(bn, 2), *C = host_random(c, 3);
+    if (p->beta == 0)
+        for (size_t i = 0; i < c; i++) C[i] = i % ldc < p->n ? NAN : C[i];
+    void *dA = buffer_new(b, a, A), *dB = buffer_new(b, bn, B), *dC = buffer_new(b, c, C);
+    b->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, dA, lda, dB, ldb, p->beta, dC, ldc);
+    double *x = fetch(b, dC, c);
+    /* k products of numbers below 1.5, each off by b->eps; their sum, two scalings, one sum */
+    double size = 2.25 * fabs(p->alpha) * (double)p->k;
+    double tol = b->eps * size + ((double)p->k + 3) * eps_of(b) * (size + 2);
+    for (size_t i = 0; i < c; i++) {
+        double ref = C[i];
+        if (i % ldc < p->n)
+            ref = product_at(p, A, lda, B, ldb, i / ldc, i % ldc) +
+                  (p->beta != 0 ? p->beta * C[i] : 0);
+        if (!(fabs(x[i] - ref) <= tol))
+            fail_msg("%s %s: C(%zu,%zu) of %zu x %zu x %zu, %d%d", b->name, b->kernel, i / ldc,
+                     i % ldc, p->m, p->n, p->k, p->ta, p->tb);
+    }
+    buffer_free(b, dA, a);
+    buffer_free(b, dB, bn);
+    buffer_free(b, dC, c);
+    for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, C, x}[i]);
+}
+
+/* Square, one row, one column, rows or columns enough for panels; all transpositions. */
+static void matrix_products(void **state)
+{
+    (void)state;
+    static const size_t sizes[][3] = {{1, 1, 1},    {3, 7, 5},     {1, 300, 150}, {300, 1, 150},
+                                      {4, 4, 900},  {130, 67, 33}, {20, 517, 41}, {29, 70, 2051},
+                                      {3, 4200, 3}, {400, 9, 2}};
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int flags = 0; flags < 8; flags++) {
+                Product p = {flags & 1,   flags >> 1 & 1, sizes[s][0],         sizes[s][1],
+                             sizes[s][2], 0.75,           flags & 4 ? -0.5 : 0};
+                check_product(backends[i], &p);
+                p.beta = flags & 4 ? 1 : 0;
+                check_product(backends[i], &p);
+            }
+}
+
+/* A float rounded to 8 bits of significand, nearest even, by its bits. */
+static double round_bf16(double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
+    memcpy(&f, &u, sizeof f);
+    return (double)f;
+}
+
+/* bf16 products are those of the rounded factors, to the rounding of f32 sums, and their bits are
+ * the same whatever the number of threads. */
+static void bf16_products(void **state)
+{
+    (void)state;
+    const Backend *b;
+    enum { M = 61, N = 97, K = 1500 };
+    if (backend_find("cpu-bf16", NULL, &b) != 0) {
+        printf("# skipped: %s\n", error_text());
+        skip();
+    }
+    double *A = host_random(M * K, 1), *B = host_random(K * N, 2), *ref = host_new(M * N);
+    double *bits = NULL;
+    void *dA = buffer_new(b, M * K, A), *dB = buffer_new(b, K * N, B), *C = b->alloc(M * N);
+    for (size_t i = 0; i < M * K; i++) A[i] = round_bf16(A[i]);
+    for (size_t i = 0; i < K * N; i++) B[i] = round_bf16(B[i]);
+    const Product p = {.m = M, .n = N, .k = K, .alpha = 1};
+    for (size_t i = 0; i < M * N; i++) ref[i] = product_at(&p, A, K, B, N, i / N, i % N);
+    int before = backend_threads(0);
+    for (int threads = 1; threads <= 3; threads++) {
+        backend_threads(threads);
+        b->gemm(0, 0, M, N, K, 1, dA, K, dB, N, 0, C, N);
+        double *x = fetch(b, C, M * N), tol = K * (double)FLT_EPSILON * 2.25 * K;
+        if (!bits) bits = fetch(b, C, M * N);
+        assert_true(same(x, bits, M * N));
+        assert_true(near(x, ref, M * N, tol));
+        x[5] += 3 * tol;
+        assert_false(near(x, ref, M * N, tol));
+        memory_free(x);
+    }
+    backend_threads(before);
+    buffer_free(b, dA, M * K);
+    buffer_free(b, dB, K * N);
+    b->release(C);
+    for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, ref, bits}[i]);
+}
+
+/* ---- the rest of the table ---------------------------------------------------------------------------- */
+
+static void no_terms_is_zero(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *r = buffer_new(b, 21, NULL);
+        b->lin(3, 7, 0, NULL, r);
+        double *x = fetch(b, r, 21);
+        for (size_t k = 0; k < 21; k++) assert_true(x[k] == 0);
+        memory_free(x);
+        buffer_free(b, r, 21);
+    }
+}
+
+/* put and get are exact for what float holds, copy and fill reach every element and no other. */
+static void moving_numbers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t n = 0; n < 100; n += 33) {
+            const Backend *b = backends[i];
+            double *host = host_random(n, 5);
+            void *x = buffer_new(b, n, host), *y = buffer_new(b, n, NULL);
+            b->copy(y, x, n);
+            double *back = fetch(b, y, n);
+            assert_true(same(back, host, n));
+            b->fill(y, -3.5, n);
+            b->get(back, y, n);
+            for (size_t k = 0; k < n; k++) assert_true(back[k] == -3.5);
+            memory_free(host);
+            memory_free(back);
+            buffer_free(b, x, n);
+            buffer_free(b, y, n);
+        }
+}
+
+/* Three steps of Adam as Kingma and Ba write it; each step is some 12 roundings of numbers below 2. */
+static void adam_steps(void **state)
+{
+    (void)state;
+    enum { n = 77 };
+    const double rate = 0.125, b1 = 0.9, b2 = 0.98, eps = 0.0625, scale = 0.75;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *p = host_random(n, 1), *g = host_random(n, 2), m[n] = {0}, v[n] = {0};
+        void *dp = buffer_new(b, n, p), *dg = buffer_new(b, n, g);
+        void *dm = buffer_new(b, n, m), *dv = buffer_new(b, n, v);
+        for (int t = 1; t <= 3; t++) {
+            b->adam(n, dp, dg, dm, dv, rate, b1, b2, eps, scale, (uint64_t)t);
+            for (size_t k = 0; k < n; k++) {
+                m[k] = b1 * m[k] + (1 - b1) * scale * g[k];
+                v[k] = b2 * v[k] + (1 - b2) * scale * g[k] * scale * g[k];
+                p[k] -= rate * (m[k] / (1 - pow(b1, t))) / (sqrt(v[k] / (1 - pow(b2, t))) + eps);
+            }
+        }
+        double *x = fetch(b, dp, n);
+        assert_true(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        x[3] += 3 * 3 * 12 * 2 * eps_of(b);
+        assert_false(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        void *buffers[] = {dp, dg, dm, dv};
+        for (int k = 0; k < 4; k++) buffer_free(b, buffers[k], n);
+        for (int k = 0; k < 3; k++) memory_free((double *[]){p, g, x}[k]);
+    }
+}
+
+static void sums_of_squares(void **state)
+{
+    (void)state;
+    int before = backend_threads(0);
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t n = 0; n < 5000; n = 3 * n + 1)
+            for (int threads = 1; threads <= 3; threads++) {
+                double *x = host_random(n, 6), ref = 0;
+                void *d = buffer_new(backends[i], n, x);
+                for (size_t k = 0; k < n; k++) ref += x[k] * x[k];
+                backend_threads(threads);
+                double sum = backends[i]->sum_squares(n, d);
+                assert_true(fabs(sum - ref) <= (double)(n + 1) * DBL_EPSILON * (1 + ref));
+                assert_true(sum == backends[i]->sum_squares(n, d));
+                memory_free(x);
+                buffer_free(backends[i], d, n);
+            }
+    backend_threads(before);
+}
+
+/* Memory is zeroed, or refused with words. */
+static void memory_of_a_backend(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *p = b->alloc(33);
+        assert_non_null(p);
+        double *x = fetch(b, p, 33);
+        assert_true(largest(x, 33) == 0);
+        memory_free(x);
+        b->release(p);
+        b->release(NULL);
+        error_set(ERR_INPUT, "%s", "");
+        memory_fail_at(1);
+        assert_null(b->alloc(33));
+        assert_non_null(strstr(error_text(), "out of memory"));
+        assert_null(b->alloc(SIZE_MAX / 2));
+    }
+}
+
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    assert_int_equal(memory_live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choosing),         cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products),  cmocka_unit_test(bf16_products),
+        cmocka_unit_test(no_terms_is_zero), cmocka_unit_test(adam_steps),
+        cmocka_unit_test(sums_of_squares),  cmocka_unit_test(memory_of_a_backend),
+        cmocka_unit_test(nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, find_backends, NULL);
+}
