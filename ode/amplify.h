@@ -104,7 +104,9 @@ static int amp_arrays(Amplifier *a)
     AMP_REAL turn = 8 * AMP_ATAN(1);
     for (size_t i = 0; i < a->samples; i++) {
         AMP_REAL angle = turn * (AMP_REAL)i / (AMP_REAL)a->samples;
-        a->unit[i] = AMP_COS(angle) + AMP_SIN(angle) * (AMP_COMPLEX)I;
+        AMP_REAL re = 4 * i % (2 * a->samples) == a->samples ? 0 : AMP_COS(angle);
+        AMP_REAL im = 2 * i % a->samples == 0 ? 0 : AMP_SIN(angle); /* exact on the axes */
+        a->unit[i] = re + im * (AMP_COMPLEX)I;
     }
     return 0;
 }

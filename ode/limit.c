@@ -3,7 +3,7 @@
  * A one-step scheme has a polynomial R(z) with rational coefficients, and |R| <= 1 is told exactly: on
  * the negative axis by R - 1 and -R - 1, on the imaginary one by |R(ix)|^2 - 1, a polynomial in x^2
  * (poly.c). Other schemes are searched in quadruple precision, where a double root on the unit circle,
- * as leapfrog has at i, still leaves 17 digits. */
+ * as leapfrog has at i, still leaves 17 digits; the largest in double. */
 __extension__ typedef _Float128 Quad;
 __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_REAL Quad
@@ -17,7 +17,6 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #include "ode/poly.h"
 
 enum { AXIS_REAL, AXIS_IMAG };
-enum { FACTORS_MAX = 80 }; /* more would take minutes */
 
 /* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
 
@@ -161,8 +160,9 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 typedef struct {
     Amplifier a;
     int axis;
-    Quad small; /* |zeta| - 1 that is surely not rounding of simple roots */
-    Quad slack; /* the same with double roots */
+    Stability *fast; /* in its stead, in double precision: NULL or what is used */
+    Quad small;      /* |zeta| - 1 that is surely not rounding of simple roots */
+    Quad slack;      /* the same with double roots */
     Quad scale;
 } Axis;
 
@@ -174,6 +174,11 @@ static void along(Axis *s, Quad x)
 
 static Quad excess(Axis *s, Quad x)
 {
+    if (s->fast) {
+        double z[2] = {s->axis == AXIS_REAL ? -(double)x / 2 : 0,
+                       s->axis == AXIS_IMAG ? (double)x / 2 : 0};
+        return stability_at(s->fast, z, z) - 1;
+    }
     along(s, x);
     return amp_radius(&s->a) - 1;
 }
@@ -190,18 +195,27 @@ static Quad moved(Axis *s, const QuadComplex *p, Quad x)
     return most;
 }
 
+/* The same of |zeta| alone, where that is all there is. */
+static Quad moved_fast(Axis *s, Quad x)
+{
+    Quad m = excess(s, x) - excess(s, 0);
+    return m < 0 ? -m : m;
+}
+
 /* The x = 2^k at which P has moved by about 1/32; 0: P does not depend on z. */
 static int find_scale(Axis *s)
 {
+    static const Quad far = (Quad)0x1p-5;
     Quad x = 1;
-    QuadComplex *p = memory_new(s->a.degree + 1, sizeof *p);
+    size_t n = s->fast ? 0 : s->a.degree + 1;
+    QuadComplex *p = memory_new(n, sizeof *p);
     if (!p) return ERR_MEMORY;
-    along(s, 0);
-    for (size_t i = 0; i <= s->a.degree; i++) p[i] = s->a.p[i];
+    if (!s->fast) along(s, 0);
+    for (size_t i = 0; i < n; i++) p[i] = s->a.p[i];
     s->scale = 0;
-    if (moved(s, p, 1) > 64 * AMP_EPSILON) {
-        while (moved(s, p, x) > (Quad)0x1p-5) x /= 2;
-        while (moved(s, p, x) <= (Quad)0x1p-5) x *= 2;
+    if ((s->fast ? moved_fast(s, 1) : moved(s, p, 1)) > 64 * AMP_EPSILON) {
+        while ((s->fast ? moved_fast(s, x) : moved(s, p, x)) > far) x /= 2;
+        while ((s->fast ? moved_fast(s, x) : moved(s, p, x)) <= far) x *= 2;
         s->scale = x;
     }
     memory_free(p);
@@ -249,17 +263,38 @@ static double search(Axis *s)
     return (double)bisect(s, low, high);
 }
 
+/* One multiplication takes about 0.3 us in quadruple precision and 1 ns in double; a limit takes some
+ * 300 values. */
+enum { QUAD_WORK = 100000, FAST_WORK = 10000000 };
+
+/* In quadruple precision where that is bearable; else in double, which costs nothing for a one-step
+ * scheme and half the digits at a double root for others; else not told. */
+static int open_axis(Axis *s, const Table *t, int *told)
+{
+    int code = stability_new(t, &s->fast), one_step = !t->past_y && !t->past_k;
+    *told = 0;
+    if (code == ERR_INPUT) return 0; /* too many factors */
+    if (code != 0) return code;
+    size_t work = stability_work(s->fast);
+    *told = work <= FAST_WORK;
+    s->small = t->exact && !one_step ? 1e-9 : 1e-12;
+    s->slack = one_step ? 1e-12 : 1e-7;
+    if (one_step || work > QUAD_WORK) return 0;
+    stability_free(s->fast);
+    s->fast = NULL;
+    s->small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
+    s->slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
+    return amp_new(&s->a, t);
+}
+
 static int searched_limit(const Table *t, int axis, double *end)
 {
     Axis s = {.axis = axis};
-    s.small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
-    s.slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
+    int told, code = open_axis(&s, t, &told);
     *end = NAN;
-    int code = amp_new(&s.a, t);
-    if (code == ERR_INPUT) return 0; /* more factors still */
-    int told = code == 0 && s.a.degree <= FACTORS_MAX;
-    if (told) code = find_scale(&s);
+    if (told && code == 0) code = find_scale(&s);
     if (told && code == 0) *end = search(&s);
+    stability_free(s.fast);
     amp_free(&s.a);
     return code;
 }

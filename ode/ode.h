@@ -209,8 +209,8 @@ int stability_modulus(const Table *t, const double f[2], const double g[2], doub
 
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
  * lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
- * inf. A scheme that fails the root condition has no interval: 0, 0. NaN: more than 80 amplification
- * factors, not told. */
+ * inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
+ * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */

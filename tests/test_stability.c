@@ -317,6 +317,24 @@ static void test_built(void **state)
     }
 }
 
+/* (1 + z/2)^80 and (1 + z/2 + z^2/8)^80, that is in 80 stages by polynomials and, too many for them, in
+ * 160 stages in double precision: |R| <= 1 to z = -4, |R| > 1 on the imaginary axis at once. */
+static void test_long(void **state)
+{
+    (void)state;
+    static const char *const solver[] = {":euler", ":heun"};
+    for (int k = 0; k < 2; k++) {
+        char name[200] = "word:";
+        for (int i = 0; i < 40; i++) strcat(name, "sf");
+        strcat(name, solver[k]);
+        Table *t = find(name);
+        double real, imag;
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        if (!is_near(real, -4, 1e-11) || imag != 0) fail_msg("%s: %.15g %.15g", name, real, imag);
+        table_free(t);
+    }
+}
+
 /* Sixteen decimals leave 1e-17 where order conditions leave nothing; the limits are those of the
  * rationals all the same. */
 static void test_decimals(void **state)
@@ -441,11 +459,11 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_modulus),      cmocka_unit_test(test_known),
-        cmocka_unit_test(test_ends),         cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_built),        cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_interval),     cmocka_unit_test(test_history),
-        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_modulus), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_ends),    cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_built),   cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_history), cmocka_unit_test(test_short_memory),
     };
     return cmocka_run_group_tests_name("stability", tests, setup, teardown);
 }
