@@ -226,6 +226,8 @@ typedef struct {
     size_t meta_count;
     int resume;         /* continue from out/state.safetensors */
     double log_seconds; /* progress at most this often */
+    /* Called once, when files and state are in order, before the first step; NULL: not called. */
+    void (*begin)(void *arg);
     /* Called for progress and at each epoch's end (valid_ppl > 0 then). */
     void (*report)(void *arg, const TrainReport *r);
     void *arg;

@@ -275,6 +275,7 @@ int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult 
 {
     Run r = {.m = m, .c = c, .t = config, .p = {.epoch = 1}};
     int code = open_run(&r);
+    if (code == 0 && config->begin) config->begin(config->arg);
     if (code == 0) code = all_epochs(&r);
     if (code == 0) code = finish(&r, result);
     close_run(&r);

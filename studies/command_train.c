@@ -84,8 +84,9 @@ static void on_report(void *arg, const TrainReport *t)
 }
 
 /* What the run will take, before it begins. */
-static void tell_memory(const Model *m)
+static void tell_memory(void *arg)
 {
+    const Model *m = ((const Run *)arg)->model;
     char words[512];
     size_t n = 0;
     for (int k = 0; k < MEMORY_KINDS; k++)
@@ -249,6 +250,7 @@ static int train(Run *r)
     t.meta_count = r->meta.count;
     t.resume = options_flag(r->options, "resume");
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
+    t.begin = tell_memory;
     t.report = on_report;
     t.arg = r;
     t.stop = &command_stop;
@@ -263,7 +265,6 @@ static int run_all(Run *r)
     TRY(build(r));
     int resume = options_flag(r->options, "resume");
     TRY(begin_files(r, resume));
-    tell_memory(r->model);
     TRY(end_files(r, train(r), resume));
     TRY(draw(r));
     tell(r, progress_now() - begun);
