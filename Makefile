@@ -94,6 +94,9 @@ $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+# The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
+ODE_HOT = combine system_attention system_hamilton system_reaction
+$(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)

@@ -155,6 +155,12 @@ static void amp_combine(const Amplifier *a, size_t p, size_t s, int update, AMP_
     }
 }
 
+/* Size for comparisons; 0 only at 0. */
+static double amp_size(AMP_COMPLEX x)
+{
+    return x == 0 ? 0 : fmax(cabs((double complex)x), 0x1p-1022);
+}
+
 /* Determinant by elimination with row pivots; m (n, n) is lost. */
 static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
 {
@@ -162,8 +168,8 @@ static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
     for (size_t j = 0; j < n; j++) {
         size_t best = j;
         for (size_t i = j + 1; i < n; i++)
-            if (AMP_ABS(m[i * n + j]) > AMP_ABS(m[best * n + j])) best = i;
-        if (AMP_ABS(m[best * n + j]) == 0) return 0;
+            if (amp_size(m[i * n + j]) > amp_size(m[best * n + j])) best = i;
+        if (amp_size(m[best * n + j]) == 0) return 0;
         for (size_t c = j; c < n && best != j; c++) {
             AMP_COMPLEX swap = m[j * n + c];
             m[j * n + c] = m[best * n + c];
@@ -213,22 +219,22 @@ static void amp_polynomial(Amplifier *a, const AMP_COMPLEX z[2])
 }
 
 /* Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; its size relative to the root. */
-static AMP_REAL amp_correct(Amplifier *a, size_t d, size_t i)
+static double amp_correct(Amplifier *a, size_t d, size_t i)
 {
     AMP_COMPLEX x = a->root[i], f = a->p[0], g = 0, sum = 0;
     for (size_t m = 1; m <= d; m++) {
         g = g * x + f;
         f = f * x + a->p[m];
     }
-    if (AMP_ABS(f) == 0) return 0;
+    if (amp_size(f) == 0) return 0;
     for (size_t j = 0; j < d; j++) {
         AMP_COMPLEX apart = x - a->root[j];
-        if (j != i && AMP_ABS(apart) > 0) sum += 1 / apart;
+        if (j != i && amp_size(apart) > 0) sum += 1 / apart;
     }
     AMP_COMPLEX below = g - f * sum;
-    AMP_COMPLEX step = AMP_ABS(below) > 0 ? f / below : x * (AMP_REAL)1e-3;
+    AMP_COMPLEX step = amp_size(below) > 0 ? f / below : x * (AMP_REAL)1e-3;
     a->root[i] -= step;
-    return AMP_ABS(step) / (AMP_ABS(a->root[i]) + AMP_EPSILON * AMP_ABS(step));
+    return amp_size(step) / (amp_size(a->root[i]) + 1e-40 * amp_size(step));
 }
 
 /* Where the iteration begins: the roots found last, moved a little apart, or a circle. */
@@ -236,7 +242,7 @@ static void amp_begin(Amplifier *a, size_t d)
 {
     double circle = 0;
     for (size_t m = 1; m <= d && d != a->found; m++)
-        circle = fmax(circle, pow((double)AMP_ABS(a->p[m]), 1 / (double)m));
+        circle = fmax(circle, pow(amp_size(a->p[m]), 1 / (double)m));
     for (size_t i = 0; i < d; i++) {
         double complex turn = cexp((2 * 3.14159265358979 * (double)i / (double)d + 0.4) * I);
         a->root[i] = d == a->found ? a->root[i] * (1 + 1e-5 * turn) : circle * turn;
@@ -247,21 +253,16 @@ static void amp_begin(Amplifier *a, size_t d)
 /* Largest |zeta| from a->p; factors that are zero to rounding are dropped. */
 static AMP_REAL amp_radius(Amplifier *a)
 {
-    AMP_REAL largest = 0, modulus = 0, change = 1;
+    double largest = 0, change = 1;
+    AMP_REAL modulus = 0;
     size_t d = a->degree;
-    for (size_t m = 0; m <= d; m++) {
-        AMP_REAL size = AMP_ABS(a->p[m]);
-        largest = size > largest ? size : largest;
-    }
-    while (d > 0 && AMP_ABS(a->p[d]) <= 64 * AMP_EPSILON * largest) d--;
+    for (size_t m = 0; m <= d; m++) largest = fmax(largest, amp_size(a->p[m]));
+    while (d > 0 && amp_size(a->p[d]) <= 64 * (double)AMP_EPSILON * largest) d--;
     if (d == 1) return AMP_ABS(a->p[1] / a->p[0]);
     amp_begin(a, d);
-    for (int turn = 0; turn < 200 && change > 4 * AMP_EPSILON; turn++) {
+    for (int turn = 0; turn < 200 && change > 4 * (double)AMP_EPSILON; turn++) {
         change = 0;
-        for (size_t i = 0; i < d; i++) {
-            AMP_REAL m = amp_correct(a, d, i);
-            change = m > change ? m : change;
-        }
+        for (size_t i = 0; i < d; i++) change = fmax(change, amp_correct(a, d, i));
     }
     for (size_t i = 0; i < d; i++) {
         AMP_REAL size = AMP_ABS(a->root[i]);

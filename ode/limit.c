@@ -79,6 +79,7 @@ static double poly_work(const Poly *p)
 /* An inexact table leaves rounding where order conditions would have left nothing. */
 static void drop_rounding(const Table *t, Poly *p)
 {
+    poly_trim(p);
     for (int i = 0; !t->exact && i <= p->degree; i++) {
         if (fabs(mpq_get_d(p->c[i])) > inexact_zero) break;
         mpq_set_ui(p->c[i], 0, 1);
@@ -254,9 +255,11 @@ static int searched_limit(const Table *t, int axis, double *end)
     s.small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
     s.slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
     *end = NAN;
-    TRY(amp_new(&s.a, t));
-    int code = s.a.degree <= FACTORS_MAX ? find_scale(&s) : 0;
-    if (code == 0 && s.a.degree <= FACTORS_MAX) *end = search(&s);
+    int code = amp_new(&s.a, t);
+    if (code == ERR_INPUT) return 0; /* more factors still */
+    int told = code == 0 && s.a.degree <= FACTORS_MAX;
+    if (told) code = find_scale(&s);
+    if (told && code == 0) *end = search(&s);
     amp_free(&s.a);
     return code;
 }

@@ -128,6 +128,10 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* The degree-0 term alone, told even where nothing expands about y: sum of the update's state weights,
+ * less 1. */
+void theory_state(const Table *t, mpq_t out);
+
 /* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
@@ -218,9 +222,11 @@ typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    /* F, G and, where it saves a pass over memory, field[OP_H] = F + G in one (else NULL; it must
-     * agree with the two: who replaces one of them sets it to NULL). */
-    void (*field[3])(const System *s, int set, double t, const double *y, double *dy);
+    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
+     * else NULL. It must agree with F and G: who replaces one of them sets it to NULL. */
+    void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
+                 double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
@@ -240,6 +246,12 @@ struct System {
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
+
+/* system_file.c: the user's own system, in the language told there. particles, dim: 0 for the text's
+ * own. Unusable text: ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out);
 const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */

@@ -94,12 +94,17 @@ static double quantile(size_t n, const double *x, double q)
     return x[i] + (at - floor_at) * (x[next] - x[i]);
 }
 
+void bench_quartiles(size_t n, double *x, double q[3])
+{
+    qsort(x, n, sizeof *x, rising);
+    for (int i = 0; i < 3; i++) q[i] = quantile(n, x, 0.25 * (i + 1));
+}
+
 static void summarise(Contender *c)
 {
-    qsort(c->time, c->pieces, sizeof *c->time, rising);
-    c->low = quantile(c->pieces, c->time, 0.25);
-    c->median = quantile(c->pieces, c->time, 0.5);
-    c->high = quantile(c->pieces, c->time, 0.75);
+    double q[3];
+    bench_quartiles(c->pieces, c->time, q);
+    c->low = q[0], c->median = q[1], c->high = q[2];
 }
 
 int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)

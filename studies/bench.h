@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "kernels/backend.h"
 #include "ode/ode.h"
 #include "studies/option.h"
 #include "studies/peer/peer.h"
@@ -39,6 +40,9 @@ typedef struct {
 
 /* Opens, warms, times and closes all. A contender whose peer has no such method: ERR_MISUSE. */
 int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
+
+/* Sorts x (n) and gives its quartiles: lower, median, upper. */
+void bench_quartiles(size_t n, double *x, double q[3]);
 
 /* The rows of a bench in both forms: `value` of CSV, and the table for people. */
 typedef struct {
@@ -75,5 +79,36 @@ const Peer *bench_boost(void);
 /* ---- bench_ode.c ---------------------------------------------------------------------------------- */
 
 int bench_ode(const Options *o);
+
+/* ---- bench_products.c: the matrix products of a training step, by themselves ---------------------- */
+
+/* b with a gemm that notes its products between _begin and _end (its code: ERR_MEMORY). One backend
+ * at a time; borrowed until the next call. */
+const Backend *products_of(const Backend *b);
+void products_begin(void);
+int products_end(void);
+void products_again(void); /* all that were noted, in order, on the same buffers */
+double products_flops(void);
+void products_free(void);
+
+/* All products of product i's shape, told at the first of them (else count 0); 0: no product i. */
+typedef struct {
+    char name[64]; /* "NT 4096x512x2048+": op(A), op(B), m x n x k, + where C accumulates */
+    size_t count;
+    double flops, seconds; /* of all; each at its fastest */
+} ProductShape;
+int products_shape(size_t i, ProductShape *s);
+
+/* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
+
+/* Runs `/usr/bin/python3 FILE args...` (args end with NULL) and reads tokens_per_s from the JSON object
+ * on its last line. best: with the environment that makes PyTorch fastest here. A script that
+ * cannot run or has no such line: ERR_INPUT. */
+int bench_script(const char *file, int best, const char *const *args, double *tokens_per_s);
+
+/* ---- bench_train.c --------------------------------------------------------------------------------- */
+
+int bench_train(const Options *o);
+extern const OptionGroup bench_train_group;
 
 #endif

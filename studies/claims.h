@@ -146,7 +146,7 @@ char *claim_value(const char *statements, const char *value);
 /* ---- checks: what they take ---------------------------------------------------------------------- */
 
 /* claims_series.c */
-ClaimCheck check_expansion; /* map, minus map or NULL, terms, degree, field; map, minus if */
+ClaimCheck check_expansion; /* maps, minus map or NULL, terms, degree, field; maps, minus if */
 ClaimCheck check_order;     /* maps, order, field; maps if, field if */
 ClaimCheck check_same;      /* map, map */
 

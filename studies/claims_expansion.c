@@ -169,27 +169,30 @@ int expansion_derive(const Expansion *x, const char *map, Finding *f)
     return f->count > before ? 0 : derive_order(x, map, x->degree + 1, f);
 }
 
-/* The terms of the lowest order that has any, as words; at most eight. */
 void expansion_say(const Expansion *x, Finding *f)
 {
     char name[256];
+    mpq_t c;
     int n = 1, said = 0;
-    while (n < x->degree + 1 && expansion_met(x, n, NULL)) n++;
+    mpq_init(c);
+    while (n < x->degree + 1 && expansion_met(x, n, x->want)) n++;
     finding_say(f, "h^%d (", n);
     for (size_t i = x->forest->first[n]; i < x->forest->first[n + 1]; i++) {
-        if (!expansion_counts(x, i) || expansion_is_zero(x->have[i])) continue;
+        mpq_sub(c, x->have[i], x->want[i]);
+        if (!expansion_counts(x, i) || expansion_is_zero(c) || said++ >= 8) continue;
+        const char *sign = mpq_sgn(c) < 0 ? "-" : "+";
+        mpq_abs(c, c);
         tree_name(x->forest, i, name, sizeof name);
-        char *c = mpq_get_str(NULL, 10, x->have[i]);
-        if (said < 8)
-            finding_say(f, "%s%s %s",
-                        said        ? *c == '-' ? " - " : " + "
-                        : *c == '-' ? "-"
-                                    : "",
-                        c + (*c == '-'), name);
-        if (said++ == 8) finding_say(f, " + ..");
-        free(c);
+        char *text = mpq_get_str(NULL, 10, c);
+        if (said > 1)
+            finding_say(f, " %s ", sign);
+        else if (*sign == '-')
+            finding_say(f, "-");
+        finding_say(f, "%s %s", text, name);
+        free(text);
     }
-    finding_say(f, said ? ")" : "0)");
+    finding_say(f, said > 8 ? " + ..)" : ")");
+    mpq_clear(c);
 }
 
 /* ---- by numbers --------------------------------------------------------------------------------------- */

@@ -46,9 +46,9 @@ mpq_t *expansion_rationals(size_t n);
 int expansion_met(const Expansion *x, int order, mpq_t *want);
 int expansion_as_wanted(const Expansion *x);
 
-/* All non-zero terms through the degree, or else the first behind it, into the derivation; those of the
- * lowest order that has any, in words. */
+/* All non-zero terms through the degree, or else the first behind it, into the derivation. */
 int expansion_derive(const Expansion *x, const char *map, Finding *f);
+/* have - want in words: the lowest order that has any, eight terms at most. */
 void expansion_say(const Expansion *x, Finding *f);
 
 /* Slope in h of what want leaves, and of a control with a coefficient of h^degree spoilt. */

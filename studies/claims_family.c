@@ -51,6 +51,20 @@ static int is_affine(const Family *y)
     return affine;
 }
 
+/* "1/2 - K", "-1 + 2 K" */
+static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_t bytes)
+{
+    mpq_t size;
+    mpq_init(size);
+    mpq_abs(size, slope);
+    const char *sign = mpq_sgn(slope) < 0 ? "-" : "+";
+    if (mpq_cmp_ui(size, 1, 1) == 0)
+        gmp_snprintf(out, bytes, "%Qd %s K", at_zero, sign);
+    else
+        gmp_snprintf(out, bytes, "%Qd %s %Qd K", at_zero, sign, size);
+    mpq_clear(size);
+}
+
 /* "F'F: -1/2 + 1 K" for the first tree that depends on K, all trees into the derivation. */
 static int say_affine(const Family *y, const Expansion *x, Finding *f)
 {
@@ -65,9 +79,7 @@ static int say_affine(const Family *y, const Expansion *x, Finding *f)
         mpq_sub(at_zero, y->have[0][t], at_zero);
         if (mpq_sgn(slope) == 0 && mpq_sgn(at_zero) == 0) continue;
         code = tree_name(x->forest, t, name, sizeof name);
-        const char *form = mpq_sgn(slope) < 0 ? "%Qd - %Qd K" : "%Qd + %Qd K";
-        mpq_abs(slope, slope);
-        gmp_snprintf(line, sizeof line, form, at_zero, slope);
+        affine_text(at_zero, slope, line, sizeof line);
         if (code == 0) code = finding_derive_text(f, "map - exact", name, line);
         if (!said++) finding_say(f, "; every defect is affine in K, that of %s is %s", name, line);
     }

@@ -22,6 +22,14 @@ static size_t run_length(const Finding *f, size_t from)
     return n;
 }
 
+/* Power of h that belongs to a row: letters of the term, one less in log(step)/h. */
+static int power(const Derived *d)
+{
+    int n = -(strncmp(d->map, "log", 3) == 0);
+    for (const char *s = d->term; *s; s++) n += *s == 'F' || *s == 'G';
+    return n;
+}
+
 static int checked(FILE *out)
 {
     return ferror(out) ? error_set(ERR_SYSTEM, "the report cannot be written") : 0;
@@ -44,9 +52,10 @@ static void markdown_derivation(const Finding *f, FILE *out)
         n = run_length(f, i);
         fprintf(out, "\n| ");
         markdown_text(f->derived[i].map, out);
-        fprintf(out, " | coefficient |\n|---|---|\n");
+        fprintf(out, " | power of h | coefficient |\n|---|---|---|\n");
         for (size_t k = i; k < i + n; k++)
-            fprintf(out, "| `%s` | %s |\n", f->derived[k].term, f->derived[k].coefficient);
+            fprintf(out, "| `%s` | %d | %s |\n", f->derived[k].term, power(&f->derived[k]),
+                    f->derived[k].coefficient);
     }
 }
 
@@ -64,7 +73,7 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
         markdown_text(c[i]->statement, out);
         fprintf(out, "\n\n**%c", toupper((unsigned char)verdict[0]));
         markdown_text(verdict + 1, out);
-        fprintf(out, ".** ");
+        fprintf(out, ".** Evidence: ");
         markdown_text(f[i].text, out);
         fprintf(out, ".\n");
         markdown_derivation(&f[i], out);
@@ -74,11 +83,29 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
 
 /* ---- LaTeX --------------------------------------------------------------------------------------------- */
 
+/* What a ^ or _ lifts or lowers: {..}, (..), a number, or one letter. Its length, braces included. */
+static size_t script_length(const char *s)
+{
+    if (*s == '{') return strcspn(s, "}") + 1;
+    if (*s == '(') return strcspn(s, ")") + 1;
+    size_t n = strspn(s, "0123456789.");
+    if (n && s[n - 1] == '.') n--;
+    return n ? n : *s != '\0';
+}
+
+/* ^2 as $^{2}$; returns what it used. */
+static size_t latex_script(const char *s, FILE *out)
+{
+    size_t n = script_length(s + 1), braces = s[1] == '{';
+    fprintf(out, "$%c{%.*s}$", *s, (int)(n - 2 * braces), s + 1 + braces);
+    return n;
+}
+
 static void latex_text(const char *s, FILE *out)
 {
     for (; *s; s++) {
-        if (*s == '^')
-            fputs("\\textasciicircum{}", out);
+        if (*s == '^' || (*s == '_' && s[1]))
+            s += latex_script(s, out);
         else if (*s == '\\')
             fputs("\\textbackslash{}", out);
         else if (strchr("<>|", *s))
@@ -88,14 +115,18 @@ static void latex_text(const char *s, FILE *out)
         else if (*s == '"')
             fputs("\\textquotedbl{}", out);
         else
-            fprintf(out, strchr("#$%&_{}", *s) ? "\\%c" : "%c", *s);
+            fprintf(out, strchr("#$%&{}", *s) ? "\\%c" : "%c", *s);
     }
 }
 
-/* "-1/12" as -\tfrac{1}{12}. */
+/* One rational, "-1/12" as -\tfrac{1}{12}; anything longer in parentheses. */
 static void latex_number(const char *c, FILE *out)
 {
     const char *slash = strchr(c, '/');
+    if (strchr(c, ' ')) {
+        fprintf(out, "(%s)", c);
+        return;
+    }
     if (*c == '-') putc(*c++, out);
     if (slash)
         fprintf(out, "\\tfrac{%.*s}{%s}", (int)(slash - c), c, slash + 1);
@@ -117,13 +148,12 @@ static void latex_derivation(const Finding *f, FILE *out)
         latex_text(f->derived[i].map, out);
         fprintf(out, ": $");
         for (size_t k = i; k < i + n; k++) {
-            fputs(k == i                                ? ""
-                  : f->derived[k].coefficient[0] == '-' ? "\\allowbreak "
-                                                        : "\\allowbreak +",
-                  out);
-            latex_number(f->derived[k].coefficient, out);
-            fputs("\\,", out);
-            latex_term(f->derived[k].term, out);
+            const Derived *d = &f->derived[k];
+            int minus = d->coefficient[0] == '-' && !strchr(d->coefficient, ' ');
+            if (k > i) fprintf(out, "\\allowbreak %s", minus ? "" : "+");
+            latex_number(d->coefficient, out);
+            fprintf(out, "\\,h^{%d}", power(d));
+            latex_term(d->term, out);
         }
         fprintf(out, "$\n");
     }
@@ -146,7 +176,7 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
         latex_text(c[i]->statement, out);
         fprintf(out, "\n\n\\textbf{%c", toupper((unsigned char)verdict[0]));
         latex_text(verdict + 1, out);
-        fprintf(out, ".} ");
+        fprintf(out, ".} Evidence: ");
         latex_text(f[i].text, out);
         fprintf(out, ".\n");
         latex_derivation(&f[i], out);

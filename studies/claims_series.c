@@ -24,7 +24,7 @@ static int judge_terms(Expansion *x, const char *map, const char *label, Finding
     else if (*holds)
         finding_say(f, "all trees through h^%d as stated; ", x->degree);
     else {
-        finding_say(f, "the difference begins with ");
+        finding_say(f, "not so: what is stated lacks ");
         expansion_say(x, f);
         finding_say(f, "; ");
     }
@@ -48,12 +48,29 @@ static int run_terms(const Zoo *z, const char *map, const char *minus, const cha
     return code;
 }
 
+/* The same for every map of "A|B|C". */
+static int run_all(const Zoo *z, const char *maps, const char *minus, const char *const *arg,
+                   const char *label, Finding *f, int *holds)
+{
+    char *list = memory_string(maps), *rest = list;
+    int code = list ? 0 : ERR_MEMORY, several = strchr(maps, '|') != NULL;
+    *holds = 1;
+    for (char *map; code == 0 && (map = strsep(&rest, "|"));) {
+        int one = 0;
+        if (map != list) finding_say(f, ". ");
+        code = run_terms(z, map, minus, arg, several ? map : label, f, &one);
+        *holds = *holds && one;
+    }
+    memory_free(list);
+    return code;
+}
+
 int check_expansion(const Zoo *z, const char *const *arg, Finding *f)
 {
-    TRY(run_terms(z, arg[0], arg[1], arg, arg[5] ? "as stated" : NULL, f, &f->holds));
+    TRY(run_all(z, arg[0], arg[1], arg, arg[5] ? "as stated" : NULL, f, &f->holds));
     if (!arg[5]) return 0;
     finding_say(f, ". ");
-    return run_terms(z, arg[5], arg[6], arg, "under the condition", f, &f->conditional);
+    return run_all(z, arg[5], arg[6], arg, "under the condition", f, &f->conditional);
 }
 
 /* ---- check: order --------------------------------------------------------------------------------------- */

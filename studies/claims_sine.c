@@ -41,7 +41,7 @@ void sine_differential(const Sine *s, const Forest *f, size_t tree, const double
 
 static void field(const System *system, int op, int set, const double *y, double *dy)
 {
-    const Sine *s = (const Sine *)system;
+    const Sine *s = system->context; /* a stepper may hand on a copy of the system */
     double part[SINE_D];
     if (!s->mixed) {
         sine_derivative(s, op, set, y, 0, NULL, dy);
@@ -96,6 +96,7 @@ int sine_flow(const Sine *s, const double w[2], double t, double *y)
         for (int op = 0; op < 2; op++) mixed.weight[op][0] = w[op];
     }
     mixed.system.initial = y;
+    mixed.system.context = &mixed;
     TRY(reference_solve(&mixed.system, &t, 1, end, &agreement));
     if (!(agreement <= 1e-13))
         return error_set(ERR_ACCURACY, "two reference solutions differ by %.1e", agreement);
@@ -118,7 +119,9 @@ static int past_states(const Sine *s, const Table *t, double h, int count, const
 int sine_step(const Sine *s, const Table *t, double h, double *y)
 {
     Stepper *st;
-    TRY(stepper_new(t, &s->system, &st));
+    System system = s->system;
+    system.context = (void *)s;
+    TRY(stepper_new(t, &system, &st));
     size_t history = (size_t)stepper_history(st);
     double *past = memory_new(history, SINE_D * sizeof *past);
     int code = past ? past_states(s, t, h, (int)history, y, past) : ERR_MEMORY;

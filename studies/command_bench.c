@@ -1,14 +1,18 @@
 /* command_bench.c: speed, measured here: one row per bench. */
 #include "studies/bench.h"
 #include "studies/command.h"
+#include "studies/network.h"
 
 static const struct {
     const char *name;
     int (*run)(const Options *o);
-} benches[] = {{"ode", bench_ode}};
+} benches[] = {{"ode", bench_ode}, {"train", bench_train}};
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode", "what is timed; `trotter bench ode` says the same", 0, 0},
+    {"what", OPTION_CHOICE, NULL, "ode|train", "what is timed; `trotter bench ode` says the same",
+     0, 0},
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped (ode)", 0,
+     0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
     {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
@@ -18,18 +22,19 @@ static const Option bench_options[] = {
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "what,variant,value,unit as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-ode.csv and DIR/bench-ode.md too", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too", 0, 0},
     {0},
 };
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&bench_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {&bench_group, &bench_train_group,
+                                            &network_machine_group, &output_group, NULL};
 
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT, "say what to time: trotter bench ode");
+        return error_set(ERR_INPUT, "say what to time: trotter bench ode, trotter bench train");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -43,7 +48,23 @@ const Command command_bench = {
         "against\n"
         "            GSL's odeiv2 and Boost.odeint (`make peers`), per evaluation of F + G; "
         "bytes moved\n"
-        "            and their share of a copy, the interaction's share of the GEMM rate.\n",
+        "            and their share of a copy, the interaction's share of the GEMM rate.\n"
+        "bench train tokens per second of whole training steps (forward, backward, clipping, Adam; "
+        "one\n"
+        "            layer, vocabulary 10,000, 64 sequences of 64 random tokens, dropout 0.1), and "
+        "in\n"
+        "            turns with them the floor, which is the step's own matrix products alone, the "
+        "GEMM\n"
+        "            rate, and --peer's script. It is called as PyTorch's peer: --scheme "
+        "standard|macaron2|\n"
+        "            rk2|rk4 --d --ffn --heads --layers --vocab --batch --seq --dropout --threads "
+        "--steps\n"
+        "            --warmup, and ends with a line of JSON that has tokens_per_s; once as it is, "
+        "once with\n"
+        "            MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, MALLOC_TOP_PAD_ and "
+        "OpenBLAS's "
+        "OpenMP\n"
+        "            build preloaded, which is PyTorch at its best.\n",
     .groups = groups,
     .operand = "what",
     .run = run,

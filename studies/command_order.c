@@ -14,6 +14,7 @@ static const Option study_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P", "particle system (default: the one that --systems marks)", 0,
      0},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told below", 0, 0},
     {"particles", OPTION_SIZE, "0", "N", "particles; 0: the system's own number", 0, 4096},
     {"dim", OPTION_SIZE, "0", "D", "coordinates of a particle; 0: the system's own number", 0,
      4096},
@@ -77,8 +78,10 @@ static int run(Options *o)
                         .halvings = (int)options_size(o, "halvings"),
                         .local = options_flag(o, "local")};
     TRY(select_open(o, "exact", &s));
-    int code = convergence_run(options_text(o, "system"), options_size(o, "particles"),
-                               options_size(o, "dim"), options_size(o, "seed"), &how, &s, &u);
+    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
+                           options_size(o, "particles"), options_size(o, "dim"),
+                           options_size(o, "seed")};
+    int code = convergence_run(&system, &how, &s, &u);
     if (code == 0) code = show(o, &u, &s);
     convergence_free(&u);
     select_close(&s);

@@ -148,11 +148,20 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
-int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
-                    const OrderOptions *options, const Selection *s, ConvergenceStudy *u)
+int choose_system(const SystemChoice *c, System **out)
+{
+    if (c->file && c->name)
+        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
+    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
+    const char *name = c->name ? c->name : system_default();
+    return system_new(name, c->particles, c->dim, c->seed, out);
+}
+
+int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,
+                    ConvergenceStudy *u)
 {
     *u = (ConvergenceStudy){.options = *options, .count = s->count};
-    TRY(system_new(system ? system : system_default(), particles, dim, seed, &u->system));
+    TRY(choose_system(system, &u->system));
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
     TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));

@@ -29,10 +29,20 @@ typedef struct {
     double coarsest;            /* largest step */
 } ConvergenceStudy;
 
-/* Measures every scheme on the system of a name (NULL: the default one); particles, dim: 0 for the
- * system's own. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
-int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
-                    const OrderOptions *options, const Selection *s, ConvergenceStudy *out);
+/* Which particle system: a name or, if not NULL, a file; name NULL: the default one. particles, dim: 0
+ * for the system's own. */
+typedef struct {
+    const char *name, *file;
+    size_t particles, dim;
+    uint64_t seed;
+} SystemChoice;
+
+/* Caller: system_free. */
+int choose_system(const SystemChoice *c, System **out);
+
+/* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
+int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,
+                    ConvergenceStudy *out);
 void convergence_free(ConvergenceStudy *u);
 
 /* Schemes whose order or constant disagrees. */

@@ -40,10 +40,15 @@ static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
 static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empty)
 {
     int code = theory_defect(f, e->table, defect, empty);
-    if (code == ERR_ACCURACY) command_warn("%s", error_text());
-    if (code != 0) return code == ERR_ACCURACY ? 0 : code;
+    if (code != 0 && code != ERR_ACCURACY) return code;
+    theory_state(e->table, empty);
+    if (code == ERR_ACCURACY)
+        command_warn("%s", error_text());
+    else if (!theory_is_zero(e->table, empty))
+        command_warn("%s: the state weights of the update do not sum to 1: no order",
+                     e->table->name);
     if (!theory_is_zero(e->table, empty)) TRY(add_term(e, 0, "y", empty));
-    return add_trees(e, f, defect);
+    return code == 0 ? add_trees(e, f, defect) : 0;
 }
 
 static int find_trees(Expansion *e)
