@@ -3,6 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
+#   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
@@ -116,6 +117,17 @@ check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
 	@$(MAKE) --no-print-directory FLAVOUR=sanitize run-tests
 
+# PyTorch reads our weights: Debian's python3-torch, or any through PYTHON=.
+PYTHON ?= /usr/bin/python3
+check-peer: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/peer/dump
+	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) tests/peer/peer_torch.py $(B)/tests/peer/dump; \
+	else echo "check-peer: SKIPPED, no $(PYTHON): apt-get install python3-torch"; fi
+
+$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+.PHONY: check-peer
+
 run-tests:
 	@sh tests/run.sh $(B) $(TESTS)
 .PHONY: run-tests
@@ -132,7 +144,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer))
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.

@@ -21,7 +21,7 @@ typedef struct {
 /* clang-format off */
 extern const Command command_schemes, command_expand, command_stability, command_order,
     command_verify,
-    command_data, command_train, command_eval,
+    command_data, command_train, command_eval, command_generate,
     command_compare,
     command_bench;
 /* clang-format on */

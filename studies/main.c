@@ -20,7 +20,7 @@ static const Command *const commands[] = {
     &command_verify,
     &command_data,
     &command_train,
-    &command_eval,
+    &command_eval, &command_generate,
     &command_compare,
     &command_bench,
 };
