@@ -318,6 +318,7 @@ typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
     int local;        /* the error of the first step in place of that at t_end */
+    int repeats;      /* of short runs, the shortest time counts; 0: none */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the

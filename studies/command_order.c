@@ -76,7 +76,8 @@ static int run(Options *o)
     OrderOptions how = {.t_end = options_real(o, "t-end"),
                         .h0 = options_real(o, "h0"),
                         .halvings = (int)options_size(o, "halvings"),
-                        .local = options_flag(o, "local")};
+                        .local = options_flag(o, "local"),
+                        .repeats = options_text(o, "out") ? 4 : 0};
     TRY(select_open(o, "exact", &s));
     SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
                            options_size(o, "particles"), options_size(o, "dim"),
