@@ -225,6 +225,8 @@ struct System {
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
     void (*solution)(const System *s, double t, double *y);
+    /* An invariant; NULL: none. */
+    double (*energy)(const System *s, const double *y);
     double *initial; /* (n, d) */
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
@@ -347,5 +349,24 @@ typedef struct {
  * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
                   Prediction *out, double *vector);
+
+/* ---- drift.c: an invariant over a long time ------------------------------------------------------- */
+
+typedef struct {
+    double t, energy; /* end of a part of the run; largest relative error in it */
+} DriftPoint;
+
+typedef struct {
+    size_t points;
+    DriftPoint *point; /* (points); owned */
+    double largest;    /* relative error of the energy */
+    double growth;     /* of the last quarter over the first: near 1 bounded, near 4 linear */
+    double reversal;   /* RMS of y - y_0 after running back; inf: not finite */
+} Drift;
+
+/* Steps of h to t_end, in `parts` (>= 4) equal parts, and back. A system without an energy, steps out
+ * of range: ERR_INPUT. Caller: drift_free. */
+int order_drift(const Table *t, const System *s, double t_end, double h, size_t parts, Drift *out);
+void drift_free(Drift *d);
 
 #endif
