@@ -7,7 +7,9 @@
  *   bracket.c  splittings as Lie series      limit.c    stability limits
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   system.c   particle systems              step.c     one stepper for every table
- *   reference.c  reference solutions         measure.c  measured order
+ *   system_file.c  systems of a text         reference.c  reference solutions
+ *   measure.c  measured order                predict.c  error constants of the theory
+ *   drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
  * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t).
