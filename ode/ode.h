@@ -7,7 +7,9 @@
  *   bracket.c  splittings as Lie series      limit.c    stability limits
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   system.c   particle systems              step.c     one stepper for every table
- *   reference.c  reference solutions         measure.c  measured order
+ *   system_file.c  systems of a text         reference.c  reference solutions
+ *   measure.c  measured order                predict.c  error constants of the theory
+ *   drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
  * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t).
@@ -231,6 +233,8 @@ struct System {
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
     void (*solution)(const System *s, double t, double *y);
+    /* An invariant; NULL: none. */
+    double (*energy)(const System *s, const double *y);
     double *initial; /* (n, d) */
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
@@ -324,6 +328,7 @@ typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
     int local;        /* the error of the first step in place of that at t_end */
+    int repeats;      /* of short runs, the shortest time counts; 0: none */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
@@ -352,5 +357,24 @@ typedef struct {
  * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
                   Prediction *out, double *vector);
+
+/* ---- drift.c: an invariant over a long time ------------------------------------------------------- */
+
+typedef struct {
+    double t, energy; /* end of a part of the run; largest relative error in it */
+} DriftPoint;
+
+typedef struct {
+    size_t points;
+    DriftPoint *point; /* (points); owned */
+    double largest;    /* relative error of the energy */
+    double growth;     /* of the last quarter over the first: near 1 bounded, near 4 linear */
+    double reversal;   /* RMS of y - y_0 after running back; inf: not finite */
+} Drift;
+
+/* Steps of h to t_end, in `parts` (>= 4) equal parts, and back. A system without an energy, steps out
+ * of range: ERR_INPUT. Caller: drift_free. */
+int order_drift(const Table *t, const System *s, double t_end, double h, size_t parts, Drift *out);
+void drift_free(Drift *d);
 
 #endif

@@ -133,6 +133,29 @@ SIMD_CLONES static void henon_kick_flow(const System *s, int set, double t, doub
     kick_flow(s->n, henon_force, h, y);
 }
 
+static double kinetic(const double *y)
+{
+    return (y[2] * y[2] + y[3] * y[3]) / 2;
+}
+
+static double kepler_energy(const System *s, const double *y)
+{
+    double H = 0;
+    for (size_t i = 0; i < 4 * s->n; i += 4) H += kinetic(y + i) - 1 / hypot(y[i], y[i + 1]);
+    return H;
+}
+
+static double henon_energy(const System *s, const double *y)
+{
+    double H = 0;
+    for (size_t i = 0; i < 4 * s->n; i += 4) {
+        const double *q = y + i;
+        H += kinetic(q) + (q[0] * q[0] + q[1] * q[1]) / 2 + q[0] * q[0] * q[1] -
+             q[1] * q[1] * q[1] / 3;
+    }
+    return H;
+}
+
 /* E - e sin E = M by Newton from M + e sin M; e < 1/2: 20 steps are far more than it takes. */
 static double eccentric_anomaly(double e, double M)
 {
@@ -184,6 +207,7 @@ const SystemKind system_kepler = {.base = {.name = "kepler",
                                            .field = {kepler_kick, drift},
                                            .both = kepler_both,
                                            .flow = {kepler_kick_flow, drift_flow},
+                                           .energy = kepler_energy,
                                            .solution = kepler_solution},
                                   .n_min = 1,
                                   .d_min = 4,
@@ -202,7 +226,8 @@ const SystemKind system_henon = {.base = {.name = "henon",
                                           .apart = 1,
                                           .field = {henon_kick, drift},
                                           .both = henon_both,
-                                          .flow = {henon_kick_flow, drift_flow}},
+                                          .flow = {henon_kick_flow, drift_flow},
+                                          .energy = henon_energy},
                                  .n_min = 1,
                                  .d_min = 4,
                                  .d_max = 4,

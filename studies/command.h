@@ -19,7 +19,7 @@ typedef struct {
 } Command;
 
 /* clang-format off */
-extern const Command command_schemes, command_expand, command_stability, command_order,
+extern const Command command_schemes, command_expand, command_stability, command_order, command_plot,
     command_verify,
     command_data, command_train, command_eval, command_generate,
     command_compare,

@@ -5,12 +5,13 @@
 
 #include "studies/command.h"
 #include "studies/convergence.h"
+#include "studies/invariant.h"
 #include "studies/select.h"
 
+#define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
+
 static const Option study_options[] = {
-    {"scheme", OPTION_TEXT,
-     "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2", "A,B,...",
-     "names separated by commas, or all", 0, 0},
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, or all", 0, 0},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P", "particle system (default: the one that --systems marks)", 0,
      0},
@@ -24,6 +25,8 @@ static const Option study_options[] = {
     {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
     {"local", OPTION_FLAG, NULL, NULL, "the local error: one step from exact history, slope p + 1",
      0, 0},
+    {"invariant", OPTION_FLAG, NULL, NULL,
+     "energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon", 0, 0},
     {0},
 };
 
@@ -68,22 +71,34 @@ static int list_systems(void)
     return 0;
 }
 
-static int run(Options *o)
+static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)
 {
-    Selection s;
     ConvergenceStudy u = {0};
-    if (options_flag(o, "systems")) return list_systems();
     OrderOptions how = {.t_end = options_real(o, "t-end"),
                         .h0 = options_real(o, "h0"),
                         .halvings = (int)options_size(o, "halvings"),
-                        .local = options_flag(o, "local")};
-    TRY(select_open(o, "exact", &s));
+                        .local = options_flag(o, "local"),
+                        .repeats = options_text(o, "out") ? 4 : 0};
+    int code = convergence_run(system, &how, s, &u);
+    if (code == 0) code = show(o, &u, s);
+    convergence_free(&u);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Selection s;
     SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
                            options_size(o, "particles"), options_size(o, "dim"),
                            options_size(o, "seed")};
-    int code = convergence_run(&system, &how, &s, &u);
-    if (code == 0) code = show(o, &u, &s);
-    convergence_free(&u);
+    int invariant = options_flag(o, "invariant");
+    if (options_flag(o, "systems")) return list_systems();
+    if (invariant && strcmp(options_text(o, "scheme"), USUAL) == 0)
+        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", INVARIANT_SCHEMES));
+    TRY(select_open(o, "exact", &s));
+    int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
+                                           &s, options_flag(o, "csv"), options_text(o, "out"))
+                         : study_orders(o, &system, &s);
     select_close(&s);
     return code;
 }

@@ -17,6 +17,7 @@ static const Command *const commands[] = {
     &command_expand,
     &command_stability,
     &command_order,
+    &command_plot,
     &command_verify,
     &command_data,
     &command_train,

@@ -239,6 +239,8 @@ int options_arguments(Options *o, int argc, char **argv)
         else
             code = options_set(o, OPTION_ARGUMENT, "", list[index].name, optarg ? optarg : "yes");
     }
+    while (code == 0 && optind < argc && options_known(o, "file"))
+        code = options_set(o, OPTION_ARGUMENT, "", "file", argv[optind++]);
     if (code == 0 && optind < argc)
         code = error_set(ERR_INPUT, "unexpected argument '%s'", argv[optind]);
     memory_free(list);

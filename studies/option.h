@@ -35,7 +35,8 @@ typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
 
-/* Reads argv[1 ..]; anything unknown, missing or out of range: ERR_INPUT with one line of words. */
+/* Reads argv[1 ..]; words without -- are items of the list `file`, where the table has one. Anything
+ * unknown, missing or out of range: ERR_INPUT with one line of words. */
 int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections); messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);

@@ -1,0 +1,26 @@
+/* csv.h: reads a table that was saved as CSV (RFC 4180: quotes, doubled quotes, line ends of either
+ * kind), its first line the names of the columns. */
+#ifndef TROTTER_CSV_H
+#define TROTTER_CSV_H
+
+#include <stddef.h>
+
+typedef struct {
+    const char *file; /* borrowed until csv_close */
+    size_t columns, rows;
+    char **cell;  /* (rows + 1, columns), the names first */
+    size_t *line; /* (rows + 1): where each begins */
+    char *text;
+} Csv;
+
+/* Not to be read, not of the form, rows of unequal length: ERR_INPUT with "FILE:LINE: ...". */
+int csv_open(Csv *c, const char *file);
+void csv_close(Csv *c);
+
+/* Index of a named column, or -1. */
+int csv_column(const Csv *c, const char *name);
+const char *csv_cell(const Csv *c, size_t row, int column);
+/* A number; an empty cell is NaN; `inf` is one. Anything else: ERR_INPUT with the line. */
+int csv_number(const Csv *c, size_t row, int column, double *out);
+
+#endif
