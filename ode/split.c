@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { STAGES_MAX = 512 }; /* row s has up to s terms: a table of S stages takes S^3 work */
+
 static int is_solver(const Table *s)
 {
     int ok = s->stages > 0 && s->flows == 0 && s->symbols == 0 && s->past_y == 0 && s->past_k == 0;
@@ -107,9 +109,9 @@ int table_expand(const Table *from, const Table *solver, Table **out)
         return error_set(ERR_INPUT,
                          "expected a one-step scheme over H as sub-flow solver; '%s' is none",
                          solver->name);
-    if (from->flows * solver->stages > 4096)
-        return error_set(ERR_INPUT, "expected at most 4096 stages; '%s' with '%s' has %zu",
-                         from->name, solver->name, from->flows * solver->stages);
+    if (from->flows * solver->stages > STAGES_MAX)
+        return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
+                         STAGES_MAX, from->name, solver->name, from->flows * solver->stages);
     snprintf(name, sizeof name, "%s:%s", from->name, solver->name);
     if (!(*out = table_new(name))) return ERR_MEMORY;
     int code = expand_into(*out, from, solver);
