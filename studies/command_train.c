@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "studies/command.h"
@@ -81,6 +82,13 @@ static void on_report(void *arg, const TrainReport *t)
             r->scheme->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
             (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
     copy_log(r);
+}
+
+/* The most it has held, the model built and its buffers written once. */
+static double process_megabytes(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? 1.024e-3 * (double)u.ru_maxrss : NAN;
 }
 
 /* What the run will take, before it begins. */
