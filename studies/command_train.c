@@ -99,8 +99,8 @@ static void tell_memory(const Model *m)
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
                               model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB", 1e-6 * (double)model_bytes(m),
-                  words);
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process so far: %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, process_megabytes());
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
