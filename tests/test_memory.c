@@ -99,7 +99,8 @@ static void the_process_takes_what_is_counted(void **state)
     (void)state;
     one_step("transformer", (Size){64, 512, 1, 0});
     Batch b = batch(2048);
-    Model *warm = model("heun-layer", (Size){64, 2048, 1, 0}); /* the BLAS library takes its own first */
+    Model *warm =
+        model("heun-layer", (Size){64, 2048, 1, 0}); /* the BLAS library takes its own first */
     step(warm, &b, 1);
     model_free(warm);
     double before = status("VmRSS:");
