@@ -3,6 +3,7 @@
 
 #include "studies/command.h"
 #include "studies/output.h"
+#include "studies/progress.h"
 #include "studies/select.h"
 #include "studies/structure.h"
 
@@ -38,6 +39,10 @@ static int add_row(Report *r, int degree, const Table *scheme)
     Theory theory;
     double real, imag;
     TRY(theory_search(scheme, degree, &theory));
+    if (!scheme->exact)
+        progress_note("%s has decimals or roots: the conditions of its order hold to %.2g, and below "
+                      "%.0e counts as met",
+                      scheme->name, theory.residual, theory.bound);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &real, &imag);
