@@ -3,6 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
+#   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
@@ -93,6 +94,9 @@ $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
+# The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
+ODE_HOT = combine system_attention system_hamilton system_reaction
+$(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
@@ -113,6 +117,17 @@ check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
 	@$(MAKE) --no-print-directory FLAVOUR=sanitize run-tests
 
+# PyTorch reads our weights: Debian's python3-torch, or any through PYTHON=.
+PYTHON ?= /usr/bin/python3
+check-peer: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/peer/dump
+	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) tests/peer/peer_torch.py $(B)/tests/peer/dump; \
+	else echo "check-peer: SKIPPED, no $(PYTHON): apt-get install python3-torch"; fi
+
+$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+.PHONY: check-peer
+
 run-tests:
 	@sh tests/run.sh $(B) $(TESTS)
 .PHONY: run-tests
@@ -120,7 +135,7 @@ run-tests:
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
 DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
        --corpus kjv --vocabulary 4000 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
-       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 3
+       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
 
 demo: build
 	build/trotter compare $(DEMO) --out out/demo
@@ -129,7 +144,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests))
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer))
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.

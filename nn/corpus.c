@@ -116,42 +116,48 @@ static int find_files(const char *dir, char *file[SPLITS])
     return missing(dir, found);
 }
 
+/* What was asked for besides the name. */
+typedef struct {
+    int level;
+    size_t limit;
+    uint64_t seed;
+} Wish;
+
 /* The vocabulary of a training text, and the text under it. */
-static int encode_train(const char *file, const char *bytes, size_t count, size_t limit, Corpus *c)
+static int encode_train(const char *file, const char *bytes, size_t count, Wish w, Corpus *c)
 {
-    TRY(vocab_build(bytes, count, limit, &c->vocab));
+    TRY(vocab_build(bytes, count, w.level, w.limit, &c->vocab));
     return text_encode(file, bytes, count, &c->vocab, &c->text[SPLIT_TRAIN]);
 }
 
-static int read_train(const char *file, size_t limit, Corpus *c)
+static int read_train(const char *file, Wish w, Corpus *c)
 {
     char *bytes;
     size_t count;
     TRY(read_text(file, &bytes, &count));
-    int code = encode_train(file, bytes, count, limit, c);
+    int code = encode_train(file, bytes, count, w, c);
     memory_free(bytes);
     return code;
 }
 
-static int open_directory(const char *dir, size_t limit, uint64_t seed, Corpus *c)
+static int open_directory(const char *dir, Wish w, Corpus *c)
 {
-    (void)seed;
     char *file[SPLITS] = {0};
     int code = find_files(dir, file);
-    if (!code) code = read_train(file[SPLIT_TRAIN], limit, c);
+    if (!code) code = read_train(file[SPLIT_TRAIN], w, c);
     for (int i = SPLIT_VALID; i < SPLITS && !code; i++)
         code = text_read(file[i], &c->vocab, &c->text[i]);
     free_files(file);
     return code;
 }
 
-static int open_kjv(const char *name, size_t limit, uint64_t seed, Corpus *c)
+static int open_kjv(const char *name, Wish w, Corpus *c)
 {
-    (void)seed;
     if (strcmp(name, "kjv") != 0)
         return error_set(ERR_INPUT, "corpus '%s': kjv takes nothing behind its name", name);
     BuiltinText b = builtin_kjv(SPLIT_TRAIN);
-    TRY(encode_train(b.file, b.bytes, b.count, limit ? limit : 10000, c));
+    if (w.limit == 0 && w.level == LEVEL_WORD) w.limit = 10000;
+    TRY(encode_train(b.file, b.bytes, b.count, w, c));
     for (int i = SPLIT_VALID; i < SPLITS; i++) {
         b = builtin_kjv(i);
         TRY(text_encode(b.file, b.bytes, b.count, &c->vocab, &c->text[i]));
@@ -159,17 +165,19 @@ static int open_kjv(const char *name, size_t limit, uint64_t seed, Corpus *c)
     return 0;
 }
 
-static int open_markov(const char *name, size_t limit, uint64_t seed, Corpus *c)
+static int open_markov(const char *name, Wish w, Corpus *c)
 {
-    if (limit)
+    if (w.level == LEVEL_CHAR)
+        return error_set(ERR_INPUT, "corpus %s: its states have no characters", name);
+    if (w.limit)
         return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; markov:V has V words", name);
-    return markov_corpus(name, seed, c);
+    return markov_corpus(name, w.seed, c);
 }
 
 /* The name proper ends at a colon. A directory of that name is reached as ./name. */
 static const struct {
     const char *name;
-    int (*open)(const char *name, size_t limit, uint64_t seed, Corpus *c);
+    int (*open)(const char *name, Wish w, Corpus *c);
 } builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}};
 enum { BUILTINS = sizeof builtin / sizeof *builtin };
 
@@ -178,23 +186,23 @@ const char *corpus_builtin(size_t i)
     return i < BUILTINS ? builtin[i].name : NULL;
 }
 
-static int open_any(const char *name, size_t limit, uint64_t seed, Corpus *c)
+static int open_any(const char *name, Wish w, Corpus *c)
 {
     c->name = memory_string(name);
     if (!c->name) return ERR_MEMORY;
     size_t n = strcspn(name, ":");
     for (size_t i = 0; i < BUILTINS; i++)
         if (strlen(builtin[i].name) == n && strncmp(name, builtin[i].name, n) == 0)
-            return builtin[i].open(name, limit, seed, c);
-    if (is_directory(name)) return open_directory(name, limit, seed, c);
+            return builtin[i].open(name, w, c);
+    if (is_directory(name)) return open_directory(name, w, c);
     return error_set(ERR_INPUT, "no corpus '%s': neither a directory nor kjv, markov or markov:V",
                      name);
 }
 
-int corpus_open(const char *name, size_t vocab_limit, uint64_t seed, Corpus *c)
+int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c)
 {
     *c = (Corpus){.entropy_rate = NAN};
-    int code = open_any(name, vocab_limit, seed, c);
+    int code = open_any(name, (Wish){level, vocab_limit, seed}, c);
     if (code) corpus_free(c);
     return code;
 }

@@ -11,6 +11,7 @@
 
 #define WORD_EOS "<eos>"
 #define WORD_UNK "<unk>"
+#define CHAR_BLANK "_" /* between words, where characters are tokens */
 
 /* ---- read.c ---- */
 
@@ -28,10 +29,14 @@ typedef struct {
     const char *at, *end; /* not read yet */
     size_t lines;         /* ended so far: the current line's number less one */
     int open;             /* the current line has begun */
+    int level;        /* LEVEL_CHAR: words come character by character, CHAR_BLANK between them */
+    const char *rest; /* of such a word */
+    size_t left;      /* its bytes */
+    int inside;       /* a word of this line has come */
 } Scan;
 
-Scan scan_begin(const char *bytes, size_t count);
-/* The next word, or *bytes = 0 for the end of a line; 0 when the text is over. */
+Scan scan_begin(const char *bytes, size_t count, int level);
+/* The next token, or *bytes = 0 for the end of a line; 0 when the text is over. */
 int scan_next(Scan *s, const char **word, size_t *bytes);
 
 /* ---- words.c ---- */
@@ -58,14 +63,9 @@ void words_free(Words *w);
 /* ---- vocab.c ---- */
 
 /* Vocabulary of a training text, cut to `limit` words (0: not cut). */
-int vocab_build(const char *bytes, size_t count, size_t limit, Vocab *v);
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v);
 /* Vocabulary of n distinct words, by id; <eos> must be among them. */
 int vocab_make(const Word *list, size_t n, Vocab *v);
-
-/* ---- text.c ---- */
-
-/* The text at `bytes` under a vocabulary; `file` is for messages and kept as a copy. */
-int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
 
 /* ---- markov.c ---- */
 

@@ -151,15 +151,26 @@ static void need_work(Pieces *o, int i)
     need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t logit_rows(size_t V)
+{
+    size_t rows = LOGIT_NUMBERS / V;
+    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(rows, LOGIT_MOST);
+}
+
 static void need_loss(Pieces *o)
 {
     Model *m = o->m;
     const ModelConfig *c = &m->config;
     int now = time_loss(m->plan);
-    size_t rows = c->max_tokens < LOGIT_ROWS ? c->max_tokens : LOGIT_ROWS;
+    m->logit_rows = least(c->max_tokens, logit_rows(c->vocab));
     need(o, &m->hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
     need(o, &m->stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->logits, (rows * c->vocab + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    need(o, &m->logits, (m->logit_rows * c->vocab + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
     if (m->training) need(o, &m->dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
 }
 

@@ -195,10 +195,21 @@ static int init_values(Model *m)
     return 0;
 }
 
+/* The network runs a folded plan. */
+static int fold(Model *m)
+{
+    Plan *folded;
+    TRY(plan_fold(m->plan, &folded));
+    plan_free(m->plan);
+    m->plan = folded;
+    return 0;
+}
+
 static int build(Model *m)
 {
     TRY(plan_check(m->plan));
     TRY(check_shape(&m->config, m->plan));
+    TRY(fold(m));
     m->E = m->config.width / m->config.heads;
     TRY(layout_lists(m));
     add_params(m);

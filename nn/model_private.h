@@ -19,7 +19,8 @@
 #include "nn/arena.h"
 #include "nn/nn.h"
 
-enum { LOGIT_ROWS = 512, MODEL_BUFFERS = 8 };
+/* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 8 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
@@ -92,8 +93,9 @@ struct Model {
     void *hidden;    /* (N, D) after the final norm */
     void *stats;     /* (N, 2) of the final norm */
     void *dhidden;   /* (N, D), training */
-    void *logits;    /* (LOGIT_ROWS, V) */
-    double *nll;     /* (max N) host */
+    size_t logit_rows;
+    void *logits; /* (logit_rows, V) */
+    double *nll;  /* (max N) host */
 
     LinTerm *term; /* host lists as long as the longest instruction */
     const void **gate_x;

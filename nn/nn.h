@@ -17,10 +17,12 @@
 
 enum { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
 enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
+enum { LEVEL_WORD, LEVEL_CHAR }; /* what a token is */
 
 /* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
  * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
 typedef struct {
+    int level;   /* LEVEL_* */
     size_t size; /* V */
     char **word; /* (V), by id */
     void *index; /* word -> id */
@@ -52,18 +54,23 @@ typedef struct {
  * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A
  * token of valid or test that the training text lacks becomes <unk>; where the vocabulary has no
  * <unk> that is ERR_INPUT with file, line and word. A NUL byte, an empty or missing file: ERR_INPUT.
+ * LEVEL_CHAR: the tokens are the characters (UTF-8; a byte that begins none is one by itself) of the
+ * words, "_" between two words of a line, <eos> at its end; how many blanks there were, and a written
+ * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.
  * Caller: corpus_free; after an error *c holds nothing. */
-int corpus_open(const char *name, size_t vocab_limit, uint64_t seed, Corpus *c);
+int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
 /* Vocabulary of a file with a token a line, in order of id (an empty line, two words on one, a word
- * twice, no <eos>: ERR_INPUT); text of a file under a vocabulary. vocab_write: as store_write. */
+ * twice, no <eos>: ERR_INPUT); level is for the caller to set; text of a file under a vocabulary.
+ * text_encode: text in memory, `file` being for messages. vocab_write: as store_write. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
 void text_free(Text *t);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned

@@ -329,11 +329,11 @@ static void final_norm_back(const Model *m, const Pass *p)
                           m->dhidden, m->adjoint[r], grad(m, m->final_w), grad(m, m->final_b));
 }
 
-/* m->logits (n, V) = rows at .. at+n-1 of hidden E^T; gives n <= LOGIT_ROWS. */
+/* m->logits (n, V) = rows at .. at+n-1 of hidden E^T; gives n <= m->logit_rows. */
 static size_t logit_rows(const Model *m, const Pass *p, size_t at)
 {
     size_t V = m->config.vocab, D = m->config.width;
-    size_t n = p->N - at < LOGIT_ROWS ? p->N - at : LOGIT_ROWS;
+    size_t n = p->N - at < m->logit_rows ? p->N - at : m->logit_rows;
     m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->hidden, at * D), D,
                      data(m, m->output), D, 0, m->logits, V);
     return n;

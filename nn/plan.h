@@ -103,6 +103,10 @@ int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, cons
  * gate used; ERR_MISUSE with words otherwise. The model runs it before it trusts a plan. */
 int plan_check(const Plan *p);
 
+/* fold.c: *out = a plan of the same slots and values, up to the order of sums, in which long lines are
+ * summed as soon as their terms are known, so that fewer registers live at a time. p: checked. */
+int plan_fold(const Plan *p, Plan **out);
+
 /* One line an instruction: "r3 = 1/2... " in numbers: `r5 = r0 + 0.5 r1 + 0.5 a[0] r4`. */
 void plan_print(const Plan *p, FILE *f);
 

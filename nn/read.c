@@ -77,18 +77,19 @@ int read_text(const char *file, char **bytes, size_t *count)
     return code;
 }
 
-Scan scan_begin(const char *bytes, size_t count)
+Scan scan_begin(const char *bytes, size_t count, int level)
 {
-    return (Scan){bytes, bytes + count, 0, 0};
+    return (Scan){.at = bytes, .end = bytes + count, .level = level};
 }
 
 static int is_blank(const Scan *s)
 {
     const char *p = s->at;
-    return *p == ' ' || *p == '\t' || (*p == '\r' && (p + 1 == s->end || p[1] == '\n'));
+    if (*p == '\r') return s->level == LEVEL_CHAR || p + 1 == s->end || p[1] == '\n';
+    return *p == ' ' || *p == '\t';
 }
 
-int scan_next(Scan *s, const char **word, size_t *bytes)
+static int next_word(Scan *s, const char **word, size_t *bytes)
 {
     for (; s->at < s->end && is_blank(s); s->at++) s->open = 1;
     *word = s->at;
@@ -103,5 +104,42 @@ int scan_next(Scan *s, const char **word, size_t *bytes)
     while (s->at < s->end && *s->at != '\n' && !is_blank(s)) s->at++;
     *bytes = (size_t)(s->at - *word);
     s->open = 1;
+    return 1;
+}
+
+/* Bytes of the UTF-8 character at p, which has `left`: its lead byte tells; 1 where what follows it is
+ * no such character. Source: RFC 3629, section 3. */
+static size_t character(const char *p, size_t left)
+{
+    unsigned char c = (unsigned char)*p;
+    size_t n = c < 0xC2 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 1;
+    if (n > left) return 1;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80) return 1;
+    return n;
+}
+
+static int next_character(Scan *s, const char **token, size_t *bytes)
+{
+    *token = s->rest;
+    *bytes = character(s->rest, s->left);
+    s->rest += *bytes;
+    s->left -= *bytes;
+    return 1;
+}
+
+int scan_next(Scan *s, const char **token, size_t *bytes)
+{
+    if (s->left) return next_character(s, token, bytes);
+    if (!next_word(s, token, bytes)) return 0;
+    if (s->level == LEVEL_WORD) return 1;
+    int between = s->inside && *bytes;
+    s->inside = *bytes > 0;
+    if (!s->inside) return 1; /* the line's end */
+    s->rest = *token;
+    s->left = *bytes;
+    if (!between) return next_character(s, token, bytes);
+    *token = CHAR_BLANK;
+    *bytes = strlen(CHAR_BLANK);
     return 1;
 }

@@ -28,7 +28,12 @@ typedef struct {
     const char *name;
     size_t rows, cols; /* cols = 0: a vector of `rows` */
     double *data;      /* (rows, cols) host */
+    const Backend *backend;
+    void *
+        device; /* with a backend: the numbers are there, in its element type, and data is not read */
 } Tensor;
+
+enum { STORE_CHUNK = 4096 }; /* numbers that pass through the host at a time */
 
 static inline size_t tensor_numbers(const Tensor *t)
 {
@@ -39,9 +44,8 @@ static inline size_t tensor_numbers(const Tensor *t)
 
 int store_element(const char *dtype); /* bytes of "F32", "F64"; 0: another */
 const char *store_dtype(int element); /* the reverse; NULL: none */
-/* digits out: the checksum above, NUL behind; meta, a map of strings, may hold one, not read. */
-void store_checksum(const json_t *meta, const char *data, size_t bytes,
-                    char digits[STORE_DIGITS + 1]);
+/* digits out: the checksum above, NUL behind; data_hash: hash(data); meta, a map of strings, may hold one, not read. */
+void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DIGITS + 1]);
 int store_no_memory(void); /* ERR_MEMORY where jansson has none */
 
 /* ---- store_out.c ---- */

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/corpus.h"
+#include "nn/hash.h"
 #include "nn/store.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data come in as they lie in memory");
@@ -146,7 +147,7 @@ static int check_sum(const Opened *o, int from)
     const char *given = json_string_value(json_object_get(meta, STORE_CHECKSUM));
     char digits[STORE_DIGITS + 1];
     if (!given) return 0;
-    store_checksum(meta, o->data, o->size, digits);
+    store_checksum(meta, hash_bytes(HASH_START, o->data, o->size), digits);
     if (strlen(given) == STORE_DIGITS && strcmp(given + from, digits + from) == 0) return 0;
     return error_set(ERR_INPUT, "%s was altered: checksum %s, its content has %s", o->file, given,
                      digits);
@@ -215,6 +216,18 @@ static void from_element(const char *p, size_t n, int element, double *x)
         }
 }
 
+static void take_numbers(const char *p, int element, const Tensor *t)
+{
+    double x[STORE_CHUNK];
+    size_t all = tensor_numbers(t), n;
+    if (!t->backend) from_element(p, all, element, t->data);
+    for (size_t at = 0; t->backend && at < all; at += n) {
+        n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
+        from_element(p + at * (size_t)element, n, element, x);
+        t->backend->put(backend_at(t->backend, t->device, at), x, n);
+    }
+}
+
 static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const Tensor *t,
                 size_t count, int element, int sealed)
 {
@@ -223,8 +236,7 @@ static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const 
     TRY(check_sum(o, 0));
     TRY(match_all(o, e, n, t, count, element, match));
     for (size_t i = 0; i < count; i++)
-        from_element(o->data + match[i]->begin, tensor_numbers(&t[i]), match[i]->element,
-                     t[i].data);
+        take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
     return 0;
 }
 

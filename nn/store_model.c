@@ -1,5 +1,5 @@
 /* store_model.c: a model as a list of tensors, for store.c. Everything passes through host doubles,
- * which hold every element type exactly. */
+ * which hold every element type exactly, a chunk at a time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +11,8 @@
 enum { WEIGHTS = 1, STATE = 3, NAME = sizeof((Param *)0)->name + 32 };
 
 typedef struct {
-    size_t size;    /* numbers of a buffer */
-    double *number; /* (buffers, size) */
     size_t count;   /* tensors, of all buffers */
-    Tensor *tensor; /* (count), windows of number */
+    Tensor *tensor; /* (count), windows of the model */
     char (*name)[NAME];
 } Listing;
 
@@ -35,7 +33,6 @@ static void name_tensor(char *name, const Param *p, int i)
 
 static void free_listing(Listing *l)
 {
-    memory_free(l->number);
     memory_free(l->tensor);
     memory_free(l->name);
 }
@@ -43,17 +40,18 @@ static void free_listing(Listing *l)
 static int list_tensors(const Model *m, int buffers, Listing *l)
 {
     const Param *p;
+    const Backend *b = model_backend(m);
     size_t params = model_params(m, &p);
-    *l = (Listing){.size = model_size(m), .count = params * (size_t)buffers};
-    l->number = memory_new(l->size * (size_t)buffers, sizeof *l->number);
+    *l = (Listing){.count = params * (size_t)buffers};
     l->tensor = memory_new(l->count, sizeof *l->tensor);
     l->name = memory_new(l->count, sizeof *l->name);
-    if (!l->number || !l->tensor || !l->name) return ERR_MEMORY;
+    if (!l->tensor || !l->name) return ERR_MEMORY;
     for (size_t k = 0; k < l->count; k++) {
         size_t i = k / params, j = k % params;
         name_tensor(l->name[k], &p[j], (int)i);
         l->tensor[k] =
-            (Tensor){l->name[k], p[j].rows, p[j].cols, l->number + i * l->size + p[j].offset};
+            (Tensor){l->name[k], p[j].rows, p[j].cols,
+                     NULL,       b,         backend_at(b, buffer(m, (int)i), p[j].offset)};
     }
     return 0;
 }
@@ -71,8 +69,6 @@ static int save(const Model *m, const char *file, int buffers, int element, cons
     Listing l;
     TRY(check_buffers(m, buffers));
     int code = list_tensors(m, buffers, &l);
-    for (int i = 0; i < buffers && !code; i++)
-        model_backend(m)->get(l.number + (size_t)i * l.size, buffer(m, i), l.size);
     if (!code) code = tensors_write(file, l.tensor, l.count, element, meta, count);
     free_listing(&l);
     return code;
@@ -84,8 +80,6 @@ static int load(Model *m, const char *file, int buffers, int element, int sealed
     TRY(check_buffers(m, buffers));
     int code = list_tensors(m, buffers, &l);
     if (!code) code = tensors_read(file, l.tensor, l.count, element, sealed);
-    for (int i = 0; i < buffers && !code; i++)
-        model_backend(m)->put(buffer(m, i), l.number + (size_t)i * l.size, l.size);
     free_listing(&l);
     return code;
 }

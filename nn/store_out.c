@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/hash.h"
 #include "nn/store.h"
 #include "nn/write.h"
 
@@ -21,17 +22,51 @@ static void to_element(const double *x, size_t n, int element, char *out)
         }
 }
 
-static int lay_out(const Tensor *t, size_t count, int element, char **data, size_t *bytes)
+/* The bytes of a file, a chunk at a time: the header, then the tensors. */
+typedef struct {
+    const Tensor *t;
+    size_t count;
+    int element;
+    WritePart header; /* not written yet; count 0: it is */
+    size_t i, at;     /* the next number */
+    double x[STORE_CHUNK];
+    char out[STORE_CHUNK * sizeof(double)];
+} Stream;
+
+static int stream_next(void *arg, WritePart *part)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) n += tensor_numbers(&t[i]) * (size_t)element;
-    char *p = memory_new(n, 1);
-    if (!p) return ERR_MEMORY;
-    *data = p;
-    *bytes = n;
-    for (size_t i = 0; i < count; p += tensor_numbers(&t[i]) * (size_t)element, i++)
-        to_element(t[i].data, tensor_numbers(&t[i]), element, p);
-    return 0;
+    Stream *s = arg;
+    if (s->header.count) {
+        *part = s->header;
+        s->header.count = 0;
+        return 1;
+    }
+    while (s->i < s->count && s->at == tensor_numbers(&s->t[s->i])) s->i++, s->at = 0;
+    if (s->i == s->count) return 0;
+    const Tensor *t = &s->t[s->i];
+    size_t left = tensor_numbers(t) - s->at, n = left < STORE_CHUNK ? left : STORE_CHUNK;
+    if (t->backend)
+        t->backend->get(s->x, backend_at(t->backend, t->device, s->at), n);
+    else
+        memcpy(s->x, t->data + s->at, n * sizeof *s->x);
+    to_element(s->x, n, s->element, s->out);
+    s->at += n;
+    *part = (WritePart){s->out, n * (size_t)s->element};
+    return 1;
+}
+
+static void stream_begin(Stream *s, WritePart header)
+{
+    s->header = header;
+    s->i = s->at = 0;
+}
+
+static uint64_t stream_hash(Stream *s)
+{
+    uint64_t h = HASH_START;
+    stream_begin(s, (WritePart){0});
+    for (WritePart p; stream_next(s, &p);) h = hash_bytes(h, p.bytes, p.count);
+    return h;
 }
 
 /* Why `text` did not become a JSON string: it is no UTF-8, or memory was short just then. */
@@ -54,8 +89,7 @@ static int add_text(json_t *meta, const char *key, const char *value)
 }
 
 /* meta, a fresh object: the texts, and the checksum behind them. */
-static int add_metadata(json_t *meta, const StoreText *text, size_t texts, const char *data,
-                        size_t bytes)
+static int add_metadata(json_t *meta, const StoreText *text, size_t texts, uint64_t data_hash)
 {
     for (size_t i = 0; i < texts; i++) {
         if (strcmp(text[i].key, STORE_CHECKSUM) == 0)
@@ -63,7 +97,7 @@ static int add_metadata(json_t *meta, const StoreText *text, size_t texts, const
         TRY(add_text(meta, text[i].key, text[i].value));
     }
     char digits[STORE_DIGITS + 1];
-    store_checksum(meta, data, bytes, digits);
+    store_checksum(meta, data_hash, digits);
     return add_text(meta, STORE_CHECKSUM, digits);
 }
 
@@ -93,32 +127,42 @@ static int print_header(const json_t *root, char **header, size_t *bytes)
     return json_dumpb(root, p + 8, n, JSON_COMPACT) == n ? 0 : store_no_memory();
 }
 
-static int describe(json_t *root, const Tensor *t, size_t count, int element, const StoreText *text,
-                    size_t texts, WritePart data)
+static int describe(json_t *root, Stream *s, const StoreText *text, size_t texts)
 {
     json_t *meta = json_object();
     if (json_object_set_new(root, STORE_METADATA, meta) != 0) return store_no_memory();
-    TRY(add_metadata(meta, text, texts, data.bytes, data.count));
-    for (size_t i = 0, begin = 0; i < count; begin += tensor_numbers(&t[i]) * (size_t)element, i++)
-        TRY(add_tensor(root, &t[i], element, begin));
+    TRY(add_metadata(meta, text, texts, stream_hash(s)));
+    for (size_t i = 0, begin = 0; i < s->count; i++) {
+        TRY(add_tensor(root, &s->t[i], s->element, begin));
+        begin += tensor_numbers(&s->t[i]) * (size_t)s->element;
+    }
     return 0;
+}
+
+static int write_tensors(const char *file, Stream *s, const StoreText *meta, size_t metas)
+{
+    char *header = NULL;
+    size_t bytes = 0;
+    json_t *root = json_object();
+    int code = root ? describe(root, s, meta, metas) : store_no_memory();
+    if (!code) code = print_header(root, &header, &bytes);
+    stream_begin(s, (WritePart){header, bytes});
+    if (!code) code = write_stream(file, stream_next, s);
+    json_decref(root);
+    memory_free(header);
+    return code;
 }
 
 int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas)
 {
-    char *data = NULL, *header = NULL;
-    WritePart part[2] = {{0}};
     if (!store_dtype(element)) return error_set(ERR_MISUSE, "no element of %d bytes", element);
-    TRY(lay_out(t, count, element, &data, &part[1].count));
-    part[1].bytes = data;
-    json_t *root = json_object();
-    int code = root ? describe(root, t, count, element, meta, metas, part[1]) : store_no_memory();
-    if (!code) code = print_header(root, &header, &part[0].count);
-    part[0].bytes = header;
-    if (!code) code = write_parts(file, part, 2);
-    json_decref(root);
-    memory_free(header);
-    memory_free(data);
+    Stream *s = memory_new(1, sizeof *s);
+    if (!s) return ERR_MEMORY;
+    s->t = t;
+    s->count = count;
+    s->element = element;
+    int code = write_tensors(file, s, meta, metas);
+    memory_free(s);
     return code;
 }

@@ -7,11 +7,11 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-static size_t count_tokens(const char *bytes, size_t count)
+static size_t count_tokens(const char *bytes, size_t count, int level)
 {
     const char *word;
     size_t n, tokens = 0;
-    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);) tokens++;
+    for (Scan s = scan_begin(bytes, count, level); scan_next(&s, &word, &n);) tokens++;
     return tokens;
 }
 
@@ -25,7 +25,7 @@ static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
 {
     const char *word;
     size_t n, begun = 0; /* first token of this line */
-    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);) {
+    for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
         if (id < 0 && v->unk < 0) return unknown(t->file, s.lines + 1, word, n);
         t->unknown += id < 0;
@@ -42,7 +42,7 @@ int text_encode(const char *file, const char *bytes, size_t count, const Vocab *
 {
     *t = (Text){0};
     t->file = memory_string(file);
-    t->id = memory_new(count_tokens(bytes, count), sizeof *t->id);
+    t->id = memory_new(count_tokens(bytes, count, v->level), sizeof *t->id);
     int code = t->file && t->id ? fill(bytes, count, v, t) : ERR_MEMORY;
     if (code) text_free(t);
     return code;

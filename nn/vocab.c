@@ -40,11 +40,11 @@ static int by_keeping(const void *x, const void *y)
     return a != b ? b - a : by_count(x, y);
 }
 
-static int words_of(const char *bytes, size_t count, Words *w)
+static int words_of(const char *bytes, size_t count, int level, Words *w)
 {
     const char *word;
     size_t n;
-    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n);)
+    for (Scan s = scan_begin(bytes, count, level); scan_next(&s, &word, &n);)
         TRY(n ? words_add(w, word, n, 1) : words_add(w, WORD_EOS, strlen(WORD_EOS), 1));
     return 0;
 }
@@ -63,15 +63,17 @@ static int words_cut(Words *w, size_t limit)
     return 0;
 }
 
-int vocab_build(const char *bytes, size_t count, size_t limit, Vocab *v)
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v)
 {
     *v = (Vocab){0};
     Words w = {0};
-    int code = words_of(bytes, count, &w);
+    int code = words_of(bytes, count, level, &w);
+    if (!code && level == LEVEL_CHAR) code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
     if (!code && limit) code = words_cut(&w, limit);
     if (!code) {
         qsort(w.word, w.size, sizeof *w.word, by_count);
         code = vocab_make(w.word, w.size, v);
+        v->level = level;
     }
     words_free(&w);
     return code;
@@ -128,7 +130,8 @@ static int words_listed(const char *file, const char *bytes, size_t count, Words
 {
     const char *word;
     size_t n, found = 0; /* on this line */
-    for (Scan s = scan_begin(bytes, count); scan_next(&s, &word, &n); found = n ? found + 1 : 0) {
+    for (Scan s = scan_begin(bytes, count, LEVEL_WORD); scan_next(&s, &word, &n);
+         found = n ? found + 1 : 0) {
         size_t before = w->size;
         if (n == 0 && found == 0)
             return error_set(ERR_INPUT, "%s:%zu: an empty line in a vocabulary", file, s.lines);

@@ -36,9 +36,11 @@ static int write_bytes(int fd, const char *file, WritePart part)
     return 0;
 }
 
-static int fill(int fd, const char *file, const WritePart *part, size_t parts)
+typedef int (*Next)(void *arg, WritePart *part);
+
+static int fill(int fd, const char *file, Next next, void *arg)
 {
-    for (size_t i = 0; i < parts; i++) TRY(write_bytes(fd, file, part[i]));
+    for (WritePart part; next(arg, &part);) TRY(write_bytes(fd, file, part));
     return fsync(fd) == 0 ? 0 : failed("sync", file);
 }
 
@@ -63,18 +65,18 @@ static int sync_folder(const char *file, char *path)
     return code;
 }
 
-static int replace(const char *file, char *temporary, const WritePart *part, size_t parts)
+static int replace(const char *file, char *temporary, Next next, void *arg)
 {
     int fd = create(temporary);
     if (fd < 0) return failed("create", temporary);
-    int code = fill(fd, file, part, parts);
+    int code = fill(fd, file, next, arg);
     if (close(fd) != 0 && !code) code = failed("close", file);
     if (!code && rename(temporary, file) != 0) code = failed("rename to", file);
     if (code) unlink(temporary);
     return code ? code : sync_folder(file, temporary);
 }
 
-int write_parts(const char *file, const WritePart *part, size_t parts)
+int write_stream(const char *file, Next next, void *arg)
 {
     struct stat s;
     if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would take the place of /dev/null */
@@ -83,12 +85,20 @@ int write_parts(const char *file, const WritePart *part, size_t parts)
     char *temporary = memory_new(bytes, 1);
     if (!temporary) return ERR_MEMORY;
     snprintf(temporary, bytes, "%s.tmp-%ld", file, (long)getpid());
-    int code = replace(file, temporary, part, parts);
+    int code = replace(file, temporary, next, arg);
     memory_free(temporary);
     return code;
 }
 
+static int next_once(void *arg, WritePart *part)
+{
+    WritePart *all = arg;
+    *part = *all;
+    all->count = 0;
+    return part->count > 0;
+}
+
 int store_write(const char *file, const void *bytes, size_t count)
 {
-    return write_parts(file, &(WritePart){bytes, count}, 1);
+    return write_stream(file, next_once, &(WritePart){bytes, count});
 }

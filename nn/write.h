@@ -1,4 +1,4 @@
-/* write.h: store_write for a file that lies in memory in several parts. */
+/* write.h: store_write for a file that comes part by part. */
 #ifndef TROTTER_WRITE_H
 #define TROTTER_WRITE_H
 
@@ -9,8 +9,8 @@ typedef struct {
     size_t count;
 } WritePart;
 
-/* Writes the parts one behind another, atomically; ERR_SYSTEM leaves an old file as it was (but for
+/* Writes what `next` gives until it gives 0, atomically; ERR_SYSTEM leaves an old file as it was (but for
  * a folder that cannot be synced: then the new one is there, though perhaps not for good). */
-int write_parts(const char *file, const WritePart *part, size_t parts);
+int write_stream(const char *file, int (*next)(void *arg, WritePart *part), void *arg);
 
 #endif

@@ -5,9 +5,14 @@
 
 #include <stddef.h>
 
-/* out (N) = sum_m c_m x_m, terms added from left to right, in one pass; out overlaps no x. parts = 0:
- * out = 0. Returns 0 where every element of out is finite, else NaN. */
-double combine(size_t N, size_t parts, const double *c, const double *const *x, double *out);
+/* Elements at .. at + N - 1 of out = sum_m c_m x_m, terms added from left to right, in one pass; out
+ * overlaps no x. parts = 0: out = 0. */
+void combine(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
+             double *out);
+
+/* The same; 1 where all of these elements of out are finite. */
+int combine_checked(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
+                    double *out);
 
 /* 1 where every element of x (N) is finite. */
 int combine_finite(size_t N, const double *x);

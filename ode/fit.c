@@ -115,17 +115,32 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
-/* Least squares of z = log error - order log h on 1 and h, at h = 0. */
-double fit_constant(const FitPoint *p, const Fit *f, int order)
+/* log of the constant from two points, z = log error - order log h extrapolated to h = 0 by a line,
+ * with the floor's share in it. */
+static double extrapolate(const FitPoint *p, int order, double *noise)
 {
-    double z[FIT_MAX], h[FIT_MAX], zh = 0, hh = 0;
-    if (f->count == 0) return NAN;
+    double fine = p[0].h / (p[0].h - p[1].h), coarse = fine - 1;
+    *noise = fine * p[1].floor / p[1].error + coarse * p[0].floor / p[0].error;
+    return fine * (log(p[1].error) - order * log(p[1].h)) -
+           coarse * (log(p[0].error) - order * log(p[0].h));
+}
+
+/* Neighbours give estimates with a bias O(h^2): each has left about a third of its difference to the
+ * one before. A difference may be small by chance: a quarter of that before it is added, which is
+ * what it would be by rule. Of all estimates in the window the one with the least tolerance. */
+double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance)
+{
+    double z[FIT_MAX], best = NAN;
+    *tolerance = INFINITY;
     p += f->first;
-    for (size_t i = 0; i < f->count; i++) {
-        h[i] = p[i].h;
-        z[i] = log(p[i].error) - order * log(p[i].h);
+    for (size_t i = 0; i + 1 < f->count; i++) {
+        double off;
+        z[i] = extrapolate(p + i, order, &off);
+        if (i < 2) continue;
+        off += fabs(z[i] - z[i - 1]) + fabs(z[i - 1] - z[i - 2]) / 4;
+        if (!(off < *tolerance)) continue;
+        *tolerance = off;
+        best = exp(z[i]);
     }
-    double mean_h = centre(f->count, h), mean_z = centre(f->count, z);
-    for (size_t i = 0; i < f->count; i++) zh += z[i] * h[i], hh += h[i] * h[i];
-    return exp(mean_z - zh / hh * mean_h);
+    return best;
 }

@@ -26,7 +26,8 @@ void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end);
 /* Slope of log error over log h with its tolerance, over the best window of p (n), n <= FIT_MAX. */
 Fit fit_order(const FitPoint *p, size_t n);
 
-/* constant of error = constant h^order (1 + b h + ...) over the window of f; NaN without one. */
-double fit_constant(const FitPoint *p, const Fit *f, int order);
+/* constant of error = constant h^order (1 + b h + ...) from the window of f, its finest points at
+ * least; *tolerance: relative. NaN and inf without a window. */
+double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance);
 
 #endif

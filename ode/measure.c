@@ -9,7 +9,8 @@
  * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
  * random walk of rounding, and its drift, where errors rise at the finest points.
  *
- * History comes from the reference solution at negative times: no starting error, whole interval.
+ * History comes from the reference solution at negative times: no starting error, whole interval. A
+ * study of the local error takes one step from there, and the reference at its end.
  */
 #include "ode/fit.h"
 #include "ode/system.h"
@@ -51,9 +52,10 @@ typedef struct {
     const System *solved; /* the field of the reference */
     Stepper *stepper;
     size_t N;
+    int local;
     double t_end, agreement, norm;
     double drift;  /* rounding a step that repeats itself */
-    double *exact; /* (N) at t_end */
+    double *exact; /* (N) at t_end, or after one step */
     double *past;  /* (history, N) */
     double *times; /* (history) */
 } Runs;
@@ -90,18 +92,30 @@ static int all_steps(Runs *r, size_t steps)
     return 0;
 }
 
-/* Runs p->steps steps. A state, or a history, that is not finite is an outcome: error = inf. */
-static int run(Runs *r, OrderPoint *p)
+/* The step's end, for its local error. */
+static int solve_step(Runs *r, double h)
+{
+    double agreement;
+    TRY(reference_solve(r->solved, &h, 1, r->exact, &agreement));
+    r->agreement = fmax(r->agreement, agreement);
+    return 0;
+}
+
+/* Runs p->steps steps, or one. A state, or a history, that is not finite is an outcome: error = inf. */
+static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
     p->error = INFINITY;
-    int code = begin(r, p->h);
+    int code = r->local ? solve_step(r, p->h) : 0;
+    if (code == 0) code = begin(r, p->h);
     double start = now();
-    if (code == 0) code = all_steps(r, p->steps);
+    if (code == 0) code = all_steps(r, r->local ? 1 : p->steps);
     p->seconds = now() - start;
     p->evals = stepper_evals(r->stepper);
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
-    double error = rms(r->N, stepper_state(r->stepper), r->exact);
+    const double *y = stepper_state(r->stepper);
+    for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
+    double error = rms(r->N, vector, NULL);
     if (isfinite(error)) p->error = error;
     return 0;
 }
@@ -115,9 +129,9 @@ static void runs_close(Runs *r)
     memory_free(r->times);
 }
 
-static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
+static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int local)
 {
-    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end};
+    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end, .local = local};
     r->table = table_freeze(t);
     if (!r->table) return ERR_MEMORY;
     r->word = system_weigh(s, t);
@@ -137,7 +151,7 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end)
  * step and their growth along the solution (measured: 0.3 to 0.8, rk4 and ab5, 2^16 steps). */
 static double floor_of(const Runs *r, const OrderPoint *p)
 {
-    double steps = (double)p->steps;
+    double steps = r->local ? 1 : (double)p->steps;
     return r->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
 }
 
@@ -146,7 +160,7 @@ static double floor_of(const Runs *r, const OrderPoint *p)
 static double drift_of(const Runs *r, const OrderStudy *o)
 {
     double drift = 0;
-    for (size_t i = o->points - 1; i > 0; i--) {
+    for (size_t i = o->points - 1; i > 0 && !r->local; i--) {
         const OrderPoint *p = &o->point[i], *q = p - 1;
         double ratio = p->error / q->error * (double)q->steps / (double)p->steps;
         if (!(p->error > q->error && ratio < 2 && p->error < 1e-9 * r->norm)) break;
@@ -160,8 +174,9 @@ static double drift_of(const Runs *r, const OrderStudy *o)
 /* Adds a run of `steps` steps at index `at`. */
 static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
 {
-    OrderPoint p = {.steps = steps};
-    TRY(run(r, &p));
+    double *vector = o->vectors + o->points * o->N;
+    OrderPoint p = {.steps = steps, .vector = vector};
+    TRY(run(r, &p, vector));
     memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
     o->point[at] = p;
     o->points++;
@@ -263,7 +278,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    o->constant = fit_constant(p, &f, o->expected);
+    o->constant = fit_constant(p, &f, o->expected, &o->constant_tolerance);
     o->floor = p[o->points - 1].floor;
     o->verdict = judge(o, p, &f, zero_stable);
     return 0;
@@ -286,6 +301,15 @@ static int first_steps(const OrderOptions *o, double t_end, double h0, size_t *s
     return 0;
 }
 
+/* The order a local error has: p + 1, or 0 where the update does not reproduce y. */
+static int local_order(const Table *t, int order)
+{
+    double sum = t->flows ? 1 : 0;
+    for (size_t i = 0; i < t->update.terms; i++)
+        if (t->update.term[i].eval == TABLE_STATE) sum += table_double(t->update.term[i].c);
+    return fabs(sum - 1) <= 1e-12 ? order + 1 : 0;
+}
+
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out)
 {
@@ -294,10 +318,17 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
     Runs r;
     *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
     TRY(first_steps(o, t_end, h0, &steps));
-    out->point = memory_new((size_t)o->halvings + 1 + EXTRA, sizeof *out->point);
-    if (!out->point) return ERR_MEMORY;
-    int code = runs_open(&r, t, s, t_end);
-    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable);
+    size_t most = (size_t)o->halvings + 1 + EXTRA;
+    out->N = s->n * s->d;
+    out->point = memory_new(most, sizeof *out->point);
+    out->vectors = memory_new(most, out->N * sizeof(double));
+    if (!out->point || !out->vectors) {
+        order_free(out);
+        return ERR_MEMORY;
+    }
+    int code = runs_open(&r, t, s, t_end, o->local);
+    if (code == 0 && o->local) out->expected = local_order(r.table, expected);
+    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable || o->local);
     runs_close(&r);
     if (code != 0) order_free(out);
     return code;
@@ -306,5 +337,17 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
 void order_free(OrderStudy *o)
 {
     o->point = memory_free(o->point);
+    o->vectors = memory_free(o->vectors);
     o->points = 0;
+}
+
+double order_cosine(const OrderStudy *o, const double *e)
+{
+    size_t i = o->points;
+    while (i > 0 && !o->point[i - 1].used) i--;
+    if (i == 0) return NAN;
+    const double *v = o->point[i - 1].vector;
+    double ev = 0;
+    for (size_t k = 0; k < o->N; k++) ev += e[k] * v[k];
+    return ev / ((double)o->N * rms(o->N, e, NULL) * rms(o->N, v, NULL));
 }

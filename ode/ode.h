@@ -3,7 +3,9 @@
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
  *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
- *   theory.c   exact order, error terms      stability.c  root condition, limits
+ *   theory.c   exact order, error terms      stability.c  root condition, amplification
+ *   bracket.c  splittings as Lie series      limit.c    stability limits
+ *   structure.c  symmetry, symplecticity, effective order, error constants
  *   system.c   particle systems              step.c     one stepper for every table
  *   reference.c  reference solutions         measure.c  measured order
  *
@@ -126,6 +128,10 @@ int theory_search(const Table *t, int most, Theory *out);
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
+/* The degree-0 term alone, told even where nothing expands about y: sum of the update's state weights,
+ * less 1. */
+void theory_state(const Table *t, mpq_t out);
+
 /* Does a coefficient of the error count as zero? Exactly 0, or in an inexact table at most 1e-12. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
@@ -153,16 +159,58 @@ void bracket_free(Brackets *b);
  * (pairs F before G - pairs G before F), weighted. */
 int bracket_area(const Table *t, mpq_t area);
 
-/* ---- stability.c -------------------------------------------------------------------------------- */
+/* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
+
+enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
+
+typedef struct {
+    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. One-step
+     * tables: all trees of order 1 .. searched. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
+     * beta_(k-j). */
+    int symmetric;
+    int symmetric_order; /* S(-h) S(h) = identity + O(h^(this+1)); -1 where symmetric or not told */
+    int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
+    int searched;
+    /* Is every step symplectic, F and G being Hamiltonian fields; and for separable Hamiltonians? */
+    int symplectic, symplectic_separable;
+    int effective_order; /* splittings by exact flows, up to `searched`; -1: not told */
+    /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
+     * sigma(1) = sum beta, which global errors go by (Henrici 1962). */
+    int has_constant;
+    mpq_t error_constant[2];
+} Structure;
+
+/* Of a frozen table; searched 1 .. TREE_MAX. Caller: structure_free. */
+int structure_find(const Table *t, int searched, Structure *out);
+void structure_free(Structure *s);
+
+/* The largest p <= most <= LIE_MAX for which some conjugate exp(chi) S exp(-chi) of a splitting by exact
+ * flows has order p (Butcher 1969). Lie-Trotter: 2. */
+int structure_effective_order(const Table *t, int most, int *order);
+
+/* ---- stability.c: the test equation y' = (lambda_F + lambda_G) y ---------------------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 
-/* Largest |amplification factor| for y' = (zF + zG) y, h zF = f, h zG = g (complex as re, im). */
+/* Amplification of a frozen table (borrowed); more than 255 factors: ERR_INPUT. */
+typedef struct Stability Stability;
+int stability_new(const Table *t, Stability **out);
+void stability_free(Stability *s);
+/* Largest |amplification factor| at h lambda_F = f, h lambda_G = g (complex as re, im). */
+double stability_at(Stability *s, const double f[2], const double g[2]);
+/* Multiplications that stability_at takes, roughly. */
+size_t stability_work(const Stability *s);
+
+/* The same for one point. */
 int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus);
 
+/* ---- limit.c ------------------------------------------------------------------------------------ */
+
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
- * lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >= 0, may be inf. */
+ * lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
+ * inf. A scheme that fails the root condition has no interval: 0, 0. NaN: more than 80 amplification
+ * factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
@@ -174,9 +222,11 @@ typedef struct System System;
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    /* F, G and, where it saves a pass over memory, field[OP_H] = F + G in one (else NULL; it must
-     * agree with the two: who replaces one of them sets it to NULL). */
-    void (*field[3])(const System *s, int set, double t, const double *y, double *dy);
+    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
+     * else NULL. It must agree with F and G: who replaces one of them sets it to NULL. */
+    void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
+                 double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
     void (*flow[2])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
@@ -196,6 +246,12 @@ struct System {
  * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
+
+/* system_file.c: the user's own system, in the language told there. particles, dim: 0 for the text's
+ * own. Unusable text: ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out);
 const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
@@ -245,30 +301,56 @@ typedef struct {
     size_t steps, evals;
     double error; /* RMS over coordinates at t-end; inf: not finite */
     double seconds;
-    int used; /* in the window of the fit */
+    int used;             /* in the window of the fit */
+    const double *vector; /* (N) the error itself, borrowed from the study */
 } OrderPoint;
 
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point; /* (points), coarsest first; owned */
-    double slope;      /* least squares over the window; NaN without one */
-    double low, high;  /* 95 % interval, widened by what bias and floor may add (fit.c) */
-    double constant;   /* error ~ constant * h^expected as h -> 0, from the window */
-    double floor;      /* below this errors are rounding, or the reference's own */
-    int closed_flows;  /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point;         /* (points), coarsest first; owned */
+    size_t N;                  /* coordinates */
+    double *vectors;           /* (most points, N); owned */
+    double slope;              /* least squares over the window; NaN without one */
+    double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
+    double constant_tolerance; /* relative */
+    double floor;              /* below this errors are rounding, or the reference's own */
+    int closed_flows;          /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
 typedef struct {
     double t_end, h0; /* 0: the system's default */
     int halvings;     /* points - 1; at least 4 */
+    int local;        /* the error of the first step in place of that at t_end */
 } OrderOptions;
 
 /* Global error of a table (symbols frozen inside) on a system over dyadic steps, history from the
- * reference; verdict against the exact order `expected`. Caller: order_free. */
+ * reference; verdict against the exact order `expected`. With o->local the error of one step from the
+ * initial state, which falls like h^(expected + 1), or not at all where the update's state weights do
+ * not sum to 1; steps = t_end / h then. Caller: order_free. */
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
+
+/* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
+ * the sign of a constant, and its direction. NaN without a window or for e = 0. */
+double order_cosine(const OrderStudy *o, const double *e);
+
+/* ---- predict.c: the error constant of the theory ------------------------------------------------- */
+
+/* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
+ * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: not to be predicted (no
+ * expansion about y, zero-unstable, order 6 or more, times written by @, a field not smooth enough). */
+typedef struct {
+    double global, local;
+    double accuracy; /* relative, estimated */
+} Prediction;
+
+/* t_end = 0: the system's own; order: the exact one; vector (2, N) out, or NULL: the local and the
+ * global error themselves, over h^(order+1) and h^order. Source: predict.c. */
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out, double *vector);
 
 #endif

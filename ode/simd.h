@@ -1,9 +1,9 @@
 /* simd.h: hot loops of ode/ for the processor at hand, and an exponential that vectorises.
  *
  * SIMD_CLONES before a function compiles it for x86-64-v2's default, v3 and v4; the best is taken when
- * the program starts (GCC's target_clones). -std=c17 keeps a*b + c from being contracted, so that all
- * clones of an element-wise loop give the same bits. Only sums over elements (`omp simd reduction`)
- * depend on the width. An OpenMP region does not inherit the target: call clones from inside it.
+ * the program starts (GCC's target_clones). Last bits depend on it where a*b + c is rounded once
+ * (ODE_HOT in the Makefile) and in sums over elements. An OpenMP region does not inherit the target:
+ * call clones from inside it.
  */
 #ifndef TROTTER_SIMD_H
 #define TROTTER_SIMD_H

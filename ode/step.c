@@ -8,8 +8,9 @@
  *
  * Where the field is cheap a step costs what it moves through memory. So a row is one pass
  * (combine.c); F and G of a stage H that no row tells apart are one slope where the system has F + G
- * in one (field[OP_H]); and where particles do not see each other (`apart`) a whole step is done for
- * a window of rows that fits the nearest cache before the next window begins.
+ * in one (`both`), and the row that comes next is formed from each block of it while that is in the
+ * nearest cache; and where particles do not see each other (`apart`) a whole step is done for a window
+ * of rows that fits this cache before the next window begins.
  *
  * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest
  * first. Where stage arguments use past slopes themselves (two-step Runge-Kutta), this recursion has
@@ -32,7 +33,7 @@
 #include "kernels/memory.h"
 
 enum { WARM = 8 };
-enum { WINDOW = 256 }; /* coordinates, 2 KiB an array: 16 arrays in 32 KiB */
+enum { WINDOW = 512 }; /* coordinates, 4 KiB an array: the 7 of rk4 in 32 KiB */
 
 typedef struct {
     int eval, past;
@@ -70,7 +71,7 @@ struct Stepper {
     double *fraction; /* (flows) of h */
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
-    double *argument; /* (rows, d) */
+    double *argument; /* (2, rows, d) */
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
     int start, state_at, slope_at;
@@ -160,7 +161,7 @@ static int compile_tables(Stepper *st, Table **start)
     int programs = st->depth + 1, evals = (int)st->table->evals;
     for (int i = 0; i < programs; i++)
         if (!(start[i] = table_start(st->table, i))) return ERR_MEMORY;
-    for (int e = 0; st->system.field[OP_H] && e + 1 < evals; e++) {
+    for (int e = 0; st->system.both && e + 1 < evals; e++) {
         st->pair[e] = 1;
         for (int i = 0; i < programs; i++) st->pair[e] &= is_pair(start[i], e);
     }
@@ -198,6 +199,12 @@ static size_t survey(Stepper *st)
     return longest;
 }
 
+/* Rows of a block or full window. */
+static size_t block_rows(size_t d)
+{
+    return d < WINDOW ? WINDOW / d : 1;
+}
+
 static int make(Stepper *st)
 {
     const Table *t = st->table;
@@ -206,7 +213,7 @@ static int make(Stepper *st)
     st->fraction = memory_new(t->flows, sizeof(double));
     st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
     st->slope = memory_new(((size_t)t->past_k + 1) * t->evals, st->kept * sizeof(double));
-    st->argument = memory_new(st->rows * d, sizeof(double));
+    st->argument = memory_new(2 * st->rows * d, sizeof(double));
     st->x = memory_new(longest, sizeof *st->x);
     st->c = memory_new(longest, sizeof *st->c);
     if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
@@ -225,7 +232,7 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->word = system_weigh(s, t);
     st->n = s->n;
     st->N = s->n * s->d;
-    st->rows = s->apart && s->n > WINDOW / s->d ? WINDOW / s->d + (s->d > WINDOW) : s->n;
+    st->rows = s->apart && s->n > block_rows(s->d) ? block_rows(s->d) : s->n;
     st->kept = t->past_k ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
@@ -269,8 +276,8 @@ static size_t window_size(const Stepper *st)
     return st->system.n * st->system.d;
 }
 
-/* out (window): a row of the table; NaN or 0 as combine says. */
-static double add_up(const Stepper *st, const Sum *s, double *out)
+/* Weights and sources of a row in the window, to c and x. */
+static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
         const Part *p = &s->part[m];
@@ -278,23 +285,70 @@ static double add_up(const Stepper *st, const Sum *s, double *out)
         st->c[m] = is_state ? p->c : p->c * st->h;
         st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
     }
-    return combine(window_size(st), s->parts, st->c, st->x, out);
 }
 
-/* All slopes of the step from time t, in the window. A point that two evaluations in a row share is
- * computed once. */
-static void evaluate(Stepper *st, const Program *p, double t)
+/* Slope e at x, time t, and from it the row that comes next (NULL: none) to out: block by block where
+ * the system has F + G of some rows, so that a slope is used before it leaves the nearest cache. 1
+ * where out is finite, which is looked at where `check` says so. */
+static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
+                   int check)
 {
-    int at = -1;
-    for (size_t e = 0; e < st->table->evals; e += 1 + (size_t)st->pair[e]) {
-        const Eval *eval = &st->table->eval[e];
-        const Sum *point = &p->point[eval->point];
-        int op = st->pair[e] ? OP_H : eval->op;
-        if (eval->point != at && !point->plain) add_up(st, point, st->argument);
-        at = eval->point;
-        st->system.field[op](&st->system, eval->set, t + point->node[eval->op] * st->h,
-                             point->plain ? state(st, 0) : st->argument, slope(st, (int)e, 0));
+    const System *s = &st->system;
+    const Eval *eval = &st->table->eval[e];
+    size_t d = s->d, rows = st->pair[e] ? block_rows(d) : s->n;
+    double *k = slope(st, (int)e, 0);
+    int finite = 1;
+    if (next) gather(st, next);
+    for (size_t first = 0; first < s->n; first += rows) {
+        size_t count = s->n - first < rows ? s->n - first : rows, at = first * d, N = count * d;
+        if (st->pair[e])
+            s->both(s, eval->set, t, x, first, count, k);
+        else
+            s->field[eval->op](s, eval->set, t, x, k);
+        if (next && check)
+            finite &= combine_checked(at, N, next->parts, st->c, st->x, out);
+        else if (next)
+            combine(at, N, next->parts, st->c, st->x, out);
     }
+    return finite;
+}
+
+/* The row to form once the evaluations before `after` are done: the next point, NULL where that is
+ * still `point`, or the update. */
+static const Sum *next_row(const Table *t, const Program *p, size_t after, int point)
+{
+    if (after >= t->evals) return &p->update;
+    return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
+}
+
+/* All slopes of the step from time t, in the window, and the update to out (NULL: not wanted). Two
+ * buffers take turns as argument: a block may read more of the old one than its own rows. 1 where out
+ * is finite. */
+static int evaluate(Stepper *st, const Program *p, double t, double *out)
+{
+    const Table *table = st->table;
+    size_t windowed = st->rows < st->n; /* one block: one buffer, and room for the rest */
+    double *buffer[2] = {st->argument, st->argument + (windowed ? 0 : st->N)};
+    const double *x = state(st, 0);
+    int finite = 1, turn = 0;
+    if (table->evals && !p->point[table->eval[0].point].plain) {
+        gather(st, &p->point[table->eval[0].point]);
+        combine(0, window_size(st), p->point[table->eval[0].point].parts, st->c, st->x, buffer[0]);
+        x = buffer[turn++];
+    }
+    for (size_t e = 0, after; e < table->evals; e = after) {
+        const Eval *eval = &table->eval[e];
+        double time = t + p->point[eval->point].node[eval->op] * st->h;
+        after = e + 1 + (size_t)st->pair[e];
+        const Sum *next = next_row(table, p, after, eval->point);
+        int last = next == &p->update, formed = next && (last ? out != NULL : !next->plain);
+        double *to = last ? out : buffer[turn];
+        finite = advance(st, e, time, x, formed ? next : NULL, to, last);
+        if (!next || last) continue;
+        x = formed ? to : state(st, 0);
+        turn ^= formed;
+    }
+    return finite;
 }
 
 /* A pass over one window; p: NULL for a table of flows. */
@@ -347,7 +401,7 @@ int stepper_history(const Stepper *st)
 
 static int slopes_pass(Stepper *st, const Program *p, double t)
 {
-    evaluate(st, p, t);
+    evaluate(st, p, t, NULL);
     return 0;
 }
 
@@ -415,8 +469,11 @@ static int flow_pass(Stepper *st, const Program *p, double t)
 
 static int table_pass(Stepper *st, const Program *p, double t)
 {
-    evaluate(st, p, t);
-    return add_up(st, &p->update, state(st, -1)) == 0 ? 0 : not_finite(st);
+    double *y = state(st, -1);
+    if (st->table->evals) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    gather(st, &p->update);
+    combine(0, window_size(st), p->update.parts, st->c, st->x, y);
+    return 0;
 }
 
 int stepper_step(Stepper *st)
@@ -447,16 +504,24 @@ static size_t arrays(const Sum *s)
     return s->plain ? 0 : s->parts + 1;
 }
 
-size_t stepper_traffic(const Stepper *st)
+/* A pair's slope goes from the field to the row it is formed for through the nearest cache. */
+static size_t table_arrays(const Stepper *st)
 {
     const Table *t = st->table;
     const Program *p = &st->program[st->depth];
-    size_t moved = t->flows ? 2 * t->flows + 3 : arrays(&p->update);
-    if (st->rows < st->n) { /* states, and slopes that are kept */
-        size_t past_k = (size_t)t->past_k;
-        return ((size_t)t->past_y + 2 + (past_k ? (past_k + 1) * t->evals : 0)) * st->N * 8;
-    }
-    for (size_t i = 0; i < p->points; i++) moved += arrays(&p->point[i]);
-    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += 2;
+    size_t moved = arrays(&p->update);
+    for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
+    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;
+    return moved;
+}
+
+size_t stepper_traffic(const Stepper *st)
+{
+    const Table *t = st->table;
+    size_t past_k = (size_t)t->past_k, moved = (size_t)t->past_y + 2;
+    if (st->rows == st->n)
+        moved = t->flows ? 2 * t->flows + 3 : table_arrays(st);
+    else if (past_k) /* slopes that are kept */
+        moved += (past_k + 1) * t->evals;
     return moved * st->N * sizeof(double);
 }

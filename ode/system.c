@@ -130,7 +130,7 @@ Weighted system_weigh(const System *s, const Table *t)
     for (int op = 0; op < 2; op++) w.weight[op] = table_double(t->weight[op]);
     w.system.field[OP_F] = weighted_F;
     w.system.field[OP_G] = weighted_G;
-    w.system.field[OP_H] = NULL;
+    w.system.both = NULL;
     w.system.flow[OP_F] = w.system.flow[OP_G] = NULL;
     w.system.solution = NULL;
     return w;

@@ -101,10 +101,11 @@ SIMD_CLONES static void kepler_kick(const System *s, int set, double t, const do
     kick(s->n, kepler_force, y, dy);
 }
 
-SIMD_CLONES static void kepler_both(const System *s, int set, double t, const double *y, double *dy)
+SIMD_CLONES static void kepler_both(const System *s, int set, double t, const double *y,
+                                    size_t first, size_t rows, double *dy)
 {
-    (void)set, (void)t;
-    both(s->n, kepler_force, y, dy);
+    (void)s, (void)set, (void)t;
+    both(rows, kepler_force, y + 4 * first, dy + 4 * first);
 }
 
 SIMD_CLONES static void kepler_kick_flow(const System *s, int set, double t, double h, double *y)
@@ -119,10 +120,11 @@ SIMD_CLONES static void henon_kick(const System *s, int set, double t, const dou
     kick(s->n, henon_force, y, dy);
 }
 
-SIMD_CLONES static void henon_both(const System *s, int set, double t, const double *y, double *dy)
+SIMD_CLONES static void henon_both(const System *s, int set, double t, const double *y,
+                                   size_t first, size_t rows, double *dy)
 {
-    (void)set, (void)t;
-    both(s->n, henon_force, y, dy);
+    (void)s, (void)set, (void)t;
+    both(rows, henon_force, y + 4 * first, dy + 4 * first);
 }
 
 SIMD_CLONES static void henon_kick_flow(const System *s, int set, double t, double h, double *y)
@@ -179,7 +181,8 @@ const SystemKind system_kepler = {.base = {.name = "kepler",
                                            .t_end = 1,
                                            .h0 = 0.125,
                                            .apart = 1,
-                                           .field = {kepler_kick, drift, kepler_both},
+                                           .field = {kepler_kick, drift},
+                                           .both = kepler_both,
                                            .flow = {kepler_kick_flow, drift_flow},
                                            .solution = kepler_solution},
                                   .n_min = 1,
@@ -197,7 +200,8 @@ const SystemKind system_henon = {.base = {.name = "henon",
                                           .t_end = 1,
                                           .h0 = 0.25,
                                           .apart = 1,
-                                          .field = {henon_kick, drift, henon_both},
+                                          .field = {henon_kick, drift},
+                                          .both = henon_both,
                                           .flow = {henon_kick_flow, drift_flow}},
                                  .n_min = 1,
                                  .d_min = 4,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "kernels/random.h"
+#include "ode/simd.h"
 
 static const double diffusion = 0.5;
 static const double turn = 6.283185307179586476925286766559; /* 2 pi */
@@ -27,75 +28,134 @@ static double logistic(double u, double R)
 
 /* ---- fisher -------------------------------------------------------------------------------------- */
 
-static double rate(size_t column)
+/* param: rate (d); decay (d), kernel (n), old (n, d): scratch of the flows. */
+static size_t fisher_params(size_t n, size_t d)
 {
-    return 1 + 0.25 * (double)(column % 4);
+    return 2 * d + n + n * d;
+}
+
+static double *decay_of(const System *s)
+{
+    return s->param + s->d;
+}
+
+static double *kernel_of(const System *s)
+{
+    return s->param + 2 * s->d;
+}
+
+SIMD_CLONES static void stencil(size_t d, const double *left, const double *u, const double *right,
+                                double *du)
+{
+#pragma omp simd
+    for (size_t c = 0; c < d; c++) du[c] = diffusion * (left[c] - 2 * u[c] + right[c]);
 }
 
 static void diffuse(const System *s, int set, double t, const double *y, double *dy)
 {
+    size_t d = s->d, last = (s->n - 1) * d;
+    (void)set, (void)t;
+    stencil(d, y + last, y, y + d, dy);
+    stencil(last - d, y, y + d, y + 2 * d, dy + d);
+    stencil(d, y + last - d, y + last, y, dy + last);
+}
+
+SIMD_CLONES static void grow(const System *s, int set, double t, const double *y, double *dy)
+{
     size_t n = s->n, d = s->d;
+    const double *rate = s->param;
     (void)set, (void)t;
-    for (size_t i = 0; i < n; i++) {
-        const double *left = y + (i + n - 1) % n * d, *right = y + (i + 1) % n * d;
+    for (size_t i = 0; i < n * d; i += d)
+#pragma omp simd
+        for (size_t c = 0; c < d; c++) dy[i + c] = rate[c] * y[i + c] * (1 - y[i + c]);
+}
+
+SIMD_CLONES static void diffuse_grow(const System *s, int set, double t, const double *y,
+                                     size_t first, size_t rows, double *dy)
+{
+    size_t n = s->n, d = s->d;
+    const double *rate = s->param;
+    (void)set, (void)t;
+    for (size_t i = first; i < first + rows; i++) {
+        const double *left = y + (i ? i - 1 : n - 1) * d, *right = y + (i + 1 < n ? i + 1 : 0) * d;
+        const double *u = y + i * d;
+#pragma omp simd
         for (size_t c = 0; c < d; c++)
-            dy[i * d + c] = diffusion * (left[c] - 2 * y[i * d + c] + right[c]);
+            dy[i * d + c] =
+                diffusion * (left[c] - 2 * u[c] + right[c]) + rate[c] * u[c] * (1 - u[c]);
     }
 }
 
-static void grow(const System *s, int set, double t, const double *y, double *dy)
+SIMD_CLONES static void grow_flow(const System *s, int set, double t, double h, double *y)
 {
+    size_t n = s->n, d = s->d;
+    double *decay = decay_of(s);
     (void)set, (void)t;
-    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = rate(i % s->d) * y[i] * (1 - y[i]);
+    for (size_t c = 0; c < d; c++) decay[c] = exp(-h * s->param[c]);
+    for (size_t i = 0; i < n * d; i += d)
+#pragma omp simd
+        for (size_t c = 0; c < d; c++) y[i + c] = y[i + c] / (y[i + c] + (1 - y[i + c]) * decay[c]);
 }
 
-static void grow_flow(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    for (size_t i = 0; i < s->n * s->d; i++) y[i] = logistic(y[i], h * rate(i % s->d));
-}
+/* First column of the circulant exp(h F) - 1, which convolves with e^{-x} I_m(x), x = 2 D h, I_m the
+ * modified Bessel functions (e^{x cos a} = I_0 + 2 sum I_m cos(m a), Abramowitz, Stegun 1964, 9.6.34),
+ * over all images m + k n. Backward recurrence I_{m-1} = I_{m+1} + (2 m / x) I_m, normalised by that
+ * series at a = 0 (Miller; Gautschi 1967). It gives the middle as minus the others too, so rounding is
+ * of size h eps; with the 1, eps at every step would add up. |x| <= FLOW_MAX. Returns M, the farthest
+ * m of any size. */
+enum { FLOW_MAX = 32 };
 
-/* param: cosine (n): cos(2 pi m / n); kernel (n), column (n): scratch of the flow. */
-static size_t fisher_params(size_t n, size_t d)
+static size_t heat_kernel(size_t n, double h, double *kernel)
 {
-    (void)d;
-    return 3 * n;
-}
-
-/* First column of the circulant exp(h F) - 1: kernel_m = 1/n sum_k (exp(h lambda_k) - 1)
- * cos(2 pi k m / n), lambda_k = -2 D (1 - cos(2 pi k / n)). Without the 1 its rounding is of size
- * h eps; with it, the same eps at every step would add up to steps * eps.
- * Davis 1979, "Circulant matrices", section 3.2. */
-static void heat_kernel(size_t n, double h, const double *cosine, double *kernel)
-{
+    double x = 2 * diffusion * h, z = fabs(x), above = 0, v = 1e-300, sum = 0;
+    size_t M = 0;
+    for (double term = 1; term > 1e-24;) term *= z / 2 / (double)++M;
     memset(kernel, 0, n * sizeof *kernel);
-    for (size_t k = 0; k < n; k++) {
-        double e = expm1(-2 * diffusion * h * (1 - cosine[k])) / (double)n;
-        for (size_t m = 0, km = 0; m < n; m++, km = (km + k) % n) kernel[m] += e * cosine[km];
+    for (size_t m = M; m > 0; m--) {
+        double c = x < 0 && m % 2 ? -v : v, below = above + 2 * (double)m / z * v;
+        kernel[m % n] += c;
+        kernel[(n - m % n) % n] += c;
+        kernel[0] -= 2 * c;
+        sum += 2 * v;
+        above = v;
+        v = below;
     }
+    double scale = (x < 0 ? exp(2 * z) : 1) / (sum + v);
+    for (size_t m = 0; m < n; m++) kernel[m] *= scale;
+    return M;
+}
+
+SIMD_CLONES static void add_row(size_t d, double c, const double *x, double *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < d; i++) y[i] += c * x[i];
+}
+
+static void diffuse_short(const System *s, double h, double *y)
+{
+    size_t n = s->n, d = s->d;
+    double *kernel = kernel_of(s), *old = kernel + n;
+    size_t M = heat_kernel(n, h, kernel), taps = 2 * M + 1 < n ? 2 * M + 1 : n;
+    memcpy(old, y, n * d * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < taps; k++) {
+            size_t m = taps < n ? (n - M + k) % n : k;
+            add_row(d, kernel[m], old + (i + n - m) % n * d, y + i * d);
+        }
 }
 
 static void diffuse_flow(const System *s, int set, double t, double h, double *y)
 {
-    size_t n = s->n, d = s->d;
-    double *cosine = s->param, *kernel = cosine + n, *column = kernel + n;
+    double parts = ceil(fabs(2 * diffusion * h) / FLOW_MAX);
     (void)set, (void)t;
-    heat_kernel(n, h, cosine, kernel);
-    for (size_t c = 0; c < d; c++) {
-        for (size_t i = 0; i < n; i++) column[i] = y[i * d + c];
-        for (size_t i = 0; i < n; i++) {
-            double change = 0;
-            for (size_t m = 0; m < n; m++) change += kernel[m] * column[i >= m ? i - m : i + n - m];
-            y[i * d + c] += change;
-        }
-    }
+    for (double k = 0; k < parts; k++) diffuse_short(s, h / parts, y);
 }
 
 /* A smooth wave a species: rough data would blow up backwards in time, where histories lie. */
 static void fisher_init(System *s, uint64_t seed)
 {
     size_t n = s->n, d = s->d;
-    for (size_t m = 0; m < n; m++) s->param[m] = cos(turn * (double)m / (double)n);
+    for (size_t c = 0; c < d; c++) s->param[c] = 1 + 0.25 * (double)(c % 4);
     for (size_t i = 0; i < n * d; i++) {
         double phase = turn * random_uniform(seed, STREAM_INITIAL, i % d);
         double x = turn * (double)(i / d) / (double)n;
@@ -112,6 +172,7 @@ const SystemKind system_fisher = {
              .t_end = 1,
              .h0 = 0.25,
              .field = {diffuse, grow},
+             .both = diffuse_grow,
              .flow = {diffuse_flow, grow_flow}},
     .n_min = 3,
     .d_min = 1,

@@ -9,6 +9,19 @@
  * TABLE_DIGITS decimals, but decimals typed by hand carry about 16. */
 static const double inexact_bound = 1e-12;
 
+void theory_state(const Table *t, mpq_t out)
+{
+    mpq_t c;
+    mpq_init(c);
+    mpq_set_si(out, t->flows ? 0 : -1, 1); /* flows keep the state */
+    for (size_t i = 0; i < t->update.terms; i++) {
+        if (t->update.term[i].eval != TABLE_STATE) continue;
+        table_value(t, &t->update.term[i], c);
+        mpq_add(out, out, c);
+    }
+    mpq_clear(c);
+}
+
 /* (numerical - exact) / sigma by tree; empty: sum of state weights - 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
 {

@@ -18,8 +18,13 @@ typedef struct {
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
-extern const Command command_schemes, command_expand, command_order, command_data, command_train,
-    command_eval, command_compare, command_bench;
+/* clang-format off */
+extern const Command command_schemes, command_expand, command_stability, command_order,
+    command_verify,
+    command_data, command_train, command_eval, command_generate,
+    command_compare,
+    command_bench;
+/* clang-format on */
 
 /* Set by SIGINT and SIGTERM where a command saves what it has. */
 extern volatile int command_stop;

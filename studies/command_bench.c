@@ -11,6 +11,8 @@ static const struct {
 static const Option bench_options[] = {
     {"what", OPTION_CHOICE, NULL, "ode|train", "what is timed; `trotter bench ode` says the same",
      0, 0},
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped (ode)", 0,
+     0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
     {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",

@@ -20,6 +20,8 @@ static const Option scheme_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE",
+     "a particle system of your own ('trotter order --help' tells the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {0},
@@ -454,7 +456,7 @@ static int write_config(const Study *u)
 static int study(Study *u)
 {
     const Options *o = u->options;
-    OrderOptions how = {0, 0, 7};
+    OrderOptions how = {.halvings = 7};
     TRY(select_open(o, "euler", &u->schemes));
     TRY(network_corpus(o, &u->corpus));
     TRY(check_models(u));
@@ -464,7 +466,8 @@ static int study(Study *u)
     u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
     u->trained = memory_new(u->schemes.count, sizeof *u->trained);
     if (!u->trained) return ERR_MEMORY;
-    TRY(convergence_run(options_text(o, "system"), 0, 0, 1, &how, &u->schemes, &u->orders));
+    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
+    TRY(convergence_run(&system, &how, &u->schemes, &u->orders));
     TRY(train_all(u));
     TRY(make_tables(u));
     TRY(show(u));

@@ -11,7 +11,9 @@
 static const Option data_options[] = {
     {"corpus", OPTION_TEXT, "kjv", "NAME",
      "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
-    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
+    {"level", OPTION_CHOICE, "word", "word|char",
+     "word: tokens are words; char: characters, _ between words", 0, 0},
+    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
      0, 1e9},
     {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
     {0},
@@ -80,14 +82,14 @@ static void digest(const Bytes *b, char hex[2 * SHA256_DIGEST_SIZE + 1])
     for (size_t i = 0; i < sizeof sum; i++) sprintf(hex + 2 * i, "%02x", sum[i]);
 }
 
-/* Distinct words of a text before any cut, <eos> counted as one. */
-static int count_distinct(const Bytes *b, size_t *distinct)
+/* Distinct words (or characters) of a text before any cut, <eos> counted as one. */
+static int count_distinct(const Bytes *b, int level, size_t *distinct)
 {
     Words words = {0};
     const char *word;
     size_t bytes;
     int code = words_add(&words, WORD_EOS, strlen(WORD_EOS), 1);
-    for (Scan s = scan_begin(b->bytes, b->count); code == 0 && scan_next(&s, &word, &bytes);)
+    for (Scan s = scan_begin(b->bytes, b->count, level); code == 0 && scan_next(&s, &word, &bytes);)
         if (bytes) code = words_add(&words, word, bytes, 1);
     *distinct = words.size;
     words_free(&words);
@@ -102,7 +104,7 @@ static int add_row(Report *r, const Corpus *c, int split)
     Bytes b = {0};
     TRY(read_bytes(c, split, &b));
     digest(&b, hex);
-    int code = count_distinct(&b, &distinct);
+    int code = count_distinct(&b, c->vocab.level, &distinct);
     memory_free(b.bytes);
     TRY(code);
     report_text(r, t->file);
@@ -116,7 +118,8 @@ static int add_row(Report *r, const Corpus *c, int split)
 
 static void print_bounds(const Corpus *c)
 {
-    printf("\nvocabulary: %zu words%s\n", c->vocab.size,
+    printf("\nvocabulary: %zu %s%s\n", c->vocab.size,
+           c->vocab.level == LEVEL_CHAR ? "characters" : "words",
            c->vocab.unk < 0 ? ", none of them <unk>" : "");
     printf(
         "unigram perplexity (what the frequencies of words alone reach): valid %.2f, test %.2f\n",

@@ -31,7 +31,8 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
                                             NULL};
 
-static const char *const columns[] = {"tokens", "nll", "ppl"};
+/* The last one where tokens are characters. */
+static const char *const columns[] = {"tokens", "nll", "ppl", "bits_per_character"};
 
 /* ---- logits -------------------------------------------------------------------------------------- */
 
@@ -94,13 +95,14 @@ static int save_logits(Network *n, const Text *t, const char *file, size_t most)
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
 
-static int report_result(size_t tokens, double nll, int csv)
+static int report_result(size_t tokens, double nll, int level, int csv)
 {
     Report *r;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    TRY(report_new(level == LEVEL_CHAR ? 4 : 3, columns, &r));
     report_size(r, tokens);
     report_real(r, nll, 9);
     report_real(r, exp(nll), 7);
+    if (level == LEVEL_CHAR) report_real(r, nll / log(2), 7);
     int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     report_free(r);
     return code;
@@ -114,7 +116,7 @@ static int eval_text(const Options *o, Network *n, const Text *t)
     size_t tokens;
     TRY(train_eval(n->model, t, &n->vocab, c.context, c.batch_tokens, c.sequence, &nll, &tokens));
     if (logits) TRY(save_logits(n, t, logits, options_size(o, "max-tokens")));
-    return report_result(tokens, nll, options_flag(o, "csv"));
+    return report_result(tokens, nll, n->vocab.level, options_flag(o, "csv"));
 }
 
 static int run(Options *o)
@@ -136,7 +138,9 @@ const Command command_eval = {
     .purpose = "perplexity and logits of a saved model on a text",
     .about = "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every "
              "token of the\n"
-             "text exactly once, <eos> at the end of every line included.\n",
+             "text exactly once, <eos> at the end of every line included. Of a model of "
+             "characters it tells\n"
+             "bits a character too, log2 of the perplexity.\n",
     .groups = groups,
     .run = run,
 };

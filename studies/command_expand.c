@@ -1,23 +1,31 @@
-/* command_expand.c: the terms of a scheme's local error, numerical - exact, by elementary
- * differentials. */
-#include <gmp.h>
-#include <math.h>
+/* command_expand.c: the terms of a scheme's local error: elementary differentials of numerical - exact,
+ * or brackets of log(step)/h - (F + G). */
 #include <string.h>
 
 #include "studies/command.h"
+#include "studies/expansion.h"
+#include "studies/lattice.h"
 #include "studies/output.h"
 #include "studies/select.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, or all", 0, 0},
     SELECT_FILE,
-    {"degree", OPTION_SIZE, "3", "N", "terms of h^1 to h^N", 1, TREE_MAX},
+    {"degree", OPTION_SIZE, "0", "N",
+     "terms of h^1 to h^N, at most 8 in trees; 0: one more than each scheme's order", 0, LIE_MAX},
+    {"basis", OPTION_CHOICE, "trees", "trees|brackets",
+     "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/expand.csv and DIR/expand.md too", 0, 0},
+    {"latex", OPTION_FLAG, NULL, NULL, "the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting (.csv, .gp, "
+     ".svg, "
+     ".png)",
+     0, 0},
     {0},
 };
 
@@ -27,117 +35,111 @@ static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
 static const char *const columns[] = {"scheme", "degree", "term", "coefficient"};
 
-enum { TERM_BYTES = 256 };
-
-static int add_term(Report *r, const Table *t, size_t degree, const char *term, const mpq_t c)
+/* "word:sffs: signed area 0; [F,[F,G]] 1/12, ...": every bracket of at most three letters. */
+static int print_area(const Table *t)
 {
-    report_text(r, t->name);
-    report_size(r, degree);
-    report_text(r, term);
-    if (!t->exact) {
-        report_real(r, table_double(c), 17);
-        return 0;
+    mpq_t area;
+    char number[256];
+    Brackets b;
+    TRY(bracket_error(t, 3, &b));
+    mpq_init(area);
+    int code = bracket_area(t, area);
+    expansion_number(t, area, number, sizeof number);
+    printf("%s: signed area %s", t->name, number);
+    for (size_t i = 0; i < b.count; i++) {
+        if (b.bracket[i].degree != 3) continue;
+        expansion_number(t, b.bracket[i].c, number, sizeof number);
+        printf(", %s %s", b.bracket[i].name, number);
     }
-    char *text = mpq_get_str(NULL, 10, c);
-    if (!text) return ERR_MEMORY;
-    report_text(r, text);
-    void (*release)(void *, size_t);
-    mp_get_memory_functions(NULL, NULL, &release);
-    release(text, strlen(text) + 1);
-    return 0;
-}
-
-/* An inexact table leaves rounding where an exact one leaves nothing. */
-static int is_zero(const Table *t, const mpq_t c, double bound)
-{
-    return mpq_sgn(c) == 0 || (!t->exact && fabs(table_double(c)) <= bound);
-}
-
-static int add_terms(Report *r, const Forest *f, const Table *t, mpq_t *defect, double bound)
-{
-    char term[TERM_BYTES];
-    for (size_t i = 0; i < f->count; i++) {
-        if (is_zero(t, defect[i], bound)) continue;
-        TRY(tree_name(f, i, term, sizeof term));
-        TRY(add_term(r, t, (size_t)f->tree[i].order, term, defect[i]));
-    }
-    return 0;
-}
-
-/* What the update makes of a constant state, less 1: told even where nothing expands. */
-static void state_defect(const Table *t, mpq_t out)
-{
-    mpq_t c;
-    mpq_init(c);
-    mpq_set_si(out, -1, 1);
-    for (size_t i = 0; i < t->update.terms; i++) {
-        if (t->update.term[i].eval != TABLE_STATE) continue;
-        table_value(t, &t->update.term[i], c);
-        mpq_add(out, out, c);
-    }
-    mpq_clear(c);
-}
-
-static int expand_frozen(Report *r, const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
-{
-    Theory theory;
-    TRY(theory_find(f, t, &theory));
-    int code = theory_defect(f, t, defect, empty);
-    if (code != 0 && code != ERR_ACCURACY) return code;
-    if (code == ERR_ACCURACY) {
-        command_warn("%s", error_text());
-        state_defect(t, empty);
-    } else if (!is_zero(t, empty, theory.bound)) {
-        command_warn("%s: the state weights of the update do not sum to 1: no order", t->name);
-    }
-    if (!is_zero(t, empty, theory.bound)) TRY(add_term(r, t, 0, "y", empty));
-    return code == 0 ? add_terms(r, f, t, defect, theory.bound) : 0;
-}
-
-static int expand(Report *r, const Forest *f, const Table *scheme)
-{
-    mpq_t empty, *defect = memory_new(f->count, sizeof *defect);
-    Table *t = table_freeze(scheme);
-    int code = ERR_MEMORY;
-    mpq_init(empty);
-    if (t && defect) {
-        for (size_t i = 0; i < f->count; i++) mpq_init(defect[i]);
-        code = expand_frozen(r, f, t, defect, empty);
-        for (size_t i = 0; i < f->count; i++) mpq_clear(defect[i]);
-    }
-    mpq_clear(empty);
-    memory_free(defect);
-    table_free(t);
+    putchar('\n');
+    mpq_clear(area);
+    bracket_free(&b);
     return code;
 }
 
-static int fill(Report *r, const Selection *s, size_t degree)
+static int print_words(const Expansion *e, size_t n)
 {
-    Forest *forest = NULL;
-    TRY(forest_new((int)degree, &forest));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < s->count; i++) code = expand(r, forest, s->scheme[i]);
-    forest_free(forest);
+    if (e[0].basis == BASIS_TREES)
+        printf("terms of numerical - exact after one step: coefficient h^degree term(y)\n");
+    else
+        printf(
+            "terms of log(step)/h - field: coefficient h^(degree-1) term, field F+G (of a word: "
+            "aF+bG);\n"
+            "brackets of the Lyndon basis, F < G, each split at its longest proper Lyndon suffix;\n"
+            "[F,G] = G'F - F'G\n");
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].count == 0) printf("%s: no term up to h^%d\n", e[i].table->name, e[i].degree);
+        if (e[i].table->flows) TRY(print_area(e[i].table));
+    }
+    putchar('\n');
+    return 0;
+}
+
+static int write_latex(const Expansion *e, size_t n, FILE *f)
+{
+    for (size_t i = 0; i < n; i++) TRY(expansion_latex(&e[i], f));
+    return 0;
+}
+
+static int save_latex(const Expansion *e, size_t n, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, dir, "expand.tex"));
+    TRY(output_open(&o));
+    int code = write_latex(e, n, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
     return code;
 }
 
-static int save(const Report *r, const char *dir)
+/* DIR/path-NAME..., what a file name should not have being '-'. */
+static int save_path(const Table *t, const char *dir)
+{
+    char name[TABLE_NAME + 8];
+    snprintf(name, sizeof name, "path-%s", t->name);
+    name[60] = '\0';
+    for (char *c = name; *c; c++)
+        if (strchr(":,/'\" \\", *c)) *c = '-';
+    return lattice_draw(t, dir, name);
+}
+
+static int save(const Expansion *e, size_t n, const Report *r, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_report(r, REPORT_CSV, dir, "expand.csv"));
-    return output_report(r, REPORT_MARKDOWN, dir, "expand.md");
+    TRY(output_report(r, REPORT_MARKDOWN, dir, "expand.md"));
+    TRY(save_latex(e, n, dir));
+    for (size_t i = 0; i < n; i++)
+        if (e[i].table->flows) TRY(save_path(e[i].table, dir));
+    return 0;
 }
 
-static int show(const Options *o, const Selection *s)
+static int show(const Options *o, const Expansion *e, size_t n, const Report *r)
+{
+    int csv = options_flag(o, "csv");
+    const char *dir = options_text(o, "out");
+    if (options_flag(o, "latex")) {
+        TRY(write_latex(e, n, stdout));
+    } else {
+        if (!csv) TRY(print_words(e, n));
+        TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    }
+    return dir ? save(e, n, r, dir) : 0;
+}
+
+static int expand(const Options *o, const Selection *s, Expansion *e)
 {
     Report *r = NULL;
+    size_t done = 0;
     TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
-    int csv = options_flag(o, "csv");
-    int code = fill(r, s, options_size(o, "degree"));
-    if (code == 0 && !csv)
-        printf("terms of numerical - exact after one step: coefficient h^degree term(y)\n\n");
-    if (code == 0) code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
-    if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));
+    int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree");
+    while (code == 0 && done < s->count) {
+        code = expansion_find(s->scheme[done], basis, degree, &e[done]);
+        if (code == 0) expansion_report(&e[done++], r);
+    }
+    if (code == 0) code = show(o, e, done, r);
+    for (size_t i = 0; i < done; i++) expansion_free(&e[i]);
     report_free(r);
     return code;
 }
@@ -145,8 +147,12 @@ static int show(const Options *o, const Selection *s)
 static int run(Options *o)
 {
     Selection s;
+    if (options_flag(o, "latex") && options_flag(o, "csv"))
+        return error_set(ERR_INPUT, "expected --csv or --latex, not both");
     TRY(select_open(o, "exact", &s));
-    int code = show(o, &s);
+    Expansion *e = memory_new(s.count, sizeof *e);
+    int code = e ? expand(o, &s, e) : ERR_MEMORY;
+    memory_free(e);
     select_close(&s);
     return code;
 }
@@ -154,12 +160,22 @@ static int run(Options *o)
 const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
-    .about = "Coefficients of the elementary differentials in numerical - exact, one step of size "
-             "h, from\n"
-             "y' = F(y) + G(y): exact rationals where the scheme's numbers are rational. A term of "
-             "degree 0\n"
-             "means that the state weights do not sum to 1. Exact sub-flows unless a suffix says "
-             "otherwise.\n",
+    .about =
+        "Coefficients of the elementary differentials in numerical - exact, one step of size "
+        "h, from\n"
+        "y' = F(y) + G(y): exact rationals where the scheme's numbers are rational. A term of "
+        "degree 0\n"
+        "means that the state weights do not sum to 1. Exact sub-flows unless a suffix says "
+        "otherwise.\n"
+        "--basis brackets, for splittings by exact flows: log(step)/h - (F+G), its terms of "
+        "`degree` letters\n"
+        "with h^(degree-1), in the Lyndon basis (F < G; each word split at its longest proper "
+        "Lyndon\n"
+        "suffix), [F,G] = G'F - F'G; a symmetric scheme has no even degrees. The coefficient of "
+        "[F,G] is\n"
+        "the signed area between the splitting's lattice path and its chord. Up to h^8 in "
+        "trees, about a\n"
+        "second a scheme; up to 10 letters in brackets.\n",
     .groups = groups,
     .run = run,
 };

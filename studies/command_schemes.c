@@ -4,6 +4,7 @@
 #include "studies/command.h"
 #include "studies/output.h"
 #include "studies/select.h"
+#include "studies/structure.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...", "names separated by commas, or all", 0, 0},
@@ -14,8 +15,12 @@ static const Option scheme_options[] = {
 static const Option output_options[] = {
     {"degree", OPTION_SIZE, "6", "N", "trees are compared up to this order", 2, TREE_MAX},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
+    {"structure", OPTION_FLAG, NULL, NULL,
+     "what the schemes keep instead: symmetry, symplecticity, effective order, error constants", 0,
+     0},
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/schemes.csv and DIR/schemes.md too", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write DIR/schemes.csv and DIR/schemes.md too (with --structure: structure.csv, .md)", 0, 0},
     {0},
 };
 
@@ -76,9 +81,27 @@ static int print_texts(const Selection *s)
     return 0;
 }
 
+static int show_structure(const Options *o, const Selection *s)
+{
+    Report *r = NULL;
+    int csv = options_flag(o, "csv"), code = 0;
+    const char *dir = options_text(o, "out");
+    TRY(structure_report(s, (int)options_size(o, "degree"), &r));
+    if (!csv)
+        printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words,
+               options_size(o, "degree"));
+    code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    if (code == 0 && dir) code = output_directory(dir);
+    if (code == 0 && dir) code = output_report(r, REPORT_CSV, dir, "structure.csv");
+    if (code == 0 && dir) code = output_report(r, REPORT_MARKDOWN, dir, "structure.md");
+    report_free(r);
+    return code;
+}
+
 static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s);
+    if (options_flag(o, "structure")) return show_structure(o, s);
     Report *r = NULL;
     TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
     int csv = options_flag(o, "csv");

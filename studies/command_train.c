@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "studies/command.h"
@@ -83,6 +84,13 @@ static void on_report(void *arg, const TrainReport *t)
     copy_log(r);
 }
 
+/* The most it has held, the model built and its buffers written once. */
+static double process_megabytes(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? 1.024e-3 * (double)u.ru_maxrss : NAN;
+}
+
 /* What the run will take, before it begins. */
 static void tell_memory(const Model *m)
 {
@@ -91,8 +99,8 @@ static void tell_memory(const Model *m)
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
                               model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB", 1e-6 * (double)model_bytes(m),
-                  words);
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process so far: %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, process_megabytes());
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */

@@ -11,31 +11,45 @@ enum { CONVERGENCE_TREES = 6 }; /* exact orders are looked for up to this one */
 typedef struct {
     Theory theory;
     double slope, low, high;
+    double constant, predicted; /* of the error; predicted: by the theory */
     int verdict;
-} Convergence; /* of one scheme */
+    int constant_verdict; /* VERDICT_AGREE or VERDICT_DISAGREE; -1: not compared */
+} Convergence;            /* of one scheme */
 
 typedef struct {
     System *system;
     OrderOptions options;
     size_t count;
-    Convergence *scheme;        /* (count) */
-    Report *points;             /* scheme,system,h,steps,evals,error */
-    Report *summary;            /* scheme,system,expected,measured,low,high,constant,verdict */
+    Convergence *scheme; /* (count) */
+    Report *points;      /* scheme,system,h,steps,evals,error */
+    Report *work;        /* scheme,system,h,evals,seconds,error */
+    Report *summary; /* scheme,system,expected,measured,low,high,constant,verdict,predicted,match */
     double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
     double top;                 /* largest error of a scheme that does not diverge */
     double coarsest;            /* largest step */
 } ConvergenceStudy;
 
-/* Measures every scheme on the system of a name (NULL: the default one); particles, dim: 0 for the
- * system's own. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
-int convergence_run(const char *system, size_t particles, size_t dim, uint64_t seed,
-                    const OrderOptions *options, const Selection *s, ConvergenceStudy *out);
+/* Which particle system: a name or, if not NULL, a file; name NULL: the default one. particles, dim: 0
+ * for the system's own. */
+typedef struct {
+    const char *name, *file;
+    size_t particles, dim;
+    uint64_t seed;
+} SystemChoice;
+
+/* Caller: system_free. */
+int choose_system(const SystemChoice *c, System **out);
+
+/* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
+int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,
+                    ConvergenceStudy *out);
 void convergence_free(ConvergenceStudy *u);
 
-/* Schemes whose verdict is `disagree`. */
+/* Schemes whose order or constant disagrees. */
 size_t convergence_disagree(const ConvergenceStudy *u);
 
-/* DIR/order.csv, summary.csv, summary.md, and the plots order and work. */
+/* DIR/order.csv, summary.csv, summary.md and the plot order; of global errors also work.csv and the
+ * plots work and time. */
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 
 #endif

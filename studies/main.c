@@ -11,10 +11,20 @@
 #include "studies/nearest.h"
 #include "studies/progress.h"
 
+/* clang-format off */
 static const Command *const commands[] = {
-    &command_schemes, &command_expand, &command_order,   &command_data,
-    &command_train,   &command_eval,   &command_compare, &command_bench,
+    &command_schemes,
+    &command_expand,
+    &command_stability,
+    &command_order,
+    &command_verify,
+    &command_data,
+    &command_train,
+    &command_eval, &command_generate,
+    &command_compare,
+    &command_bench,
 };
+/* clang-format on */
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 volatile int command_stop;

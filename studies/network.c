@@ -9,7 +9,9 @@
 static const Option text_options[] = {
     {"corpus", OPTION_TEXT, "kjv", "NAME",
      "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
-    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent words; 0: all (10000 of kjv)",
+    {"level", OPTION_CHOICE, "word", "word|char",
+     "word: tokens are words; char: characters, _ between words", 0, 0},
+    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
      0, 1e9},
     {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
@@ -93,8 +95,8 @@ int network_backend(const Options *o, const Backend **out)
 
 int network_corpus(const Options *o, Corpus *c)
 {
-    return corpus_open(options_text(o, "corpus"), options_size(o, "vocabulary"),
-                       options_size(o, "corpus-seed"), c);
+    return corpus_open(options_text(o, "corpus"), options_choice(o, "level"),
+                       options_size(o, "vocabulary"), options_size(o, "corpus-seed"), c);
 }
 
 static BridgeOptions bridge_options(const Options *o)
@@ -317,6 +319,7 @@ static int load(Network *n, const char *dir, const Options *given)
     TRY(take_options(n->options, file));
     TRY(take_scheme(file, &n->table));
     TRY(vocab_read(words, &n->vocab));
+    n->vocab.level = options_choice(n->options, "level");
     return build(n, file);
 }
 

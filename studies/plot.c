@@ -141,7 +141,7 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
     plot_quote(title, name, sizeof name);
     plot_style(p->series++, style);
     if (strlen(title) > p->longest) p->longest = strlen(title);
-    if (p->series > 18) plot_taller(p, 25); /* the key */
+    if (p->series > 16) plot_taller(p, 29); /* the key */
     if (key)
         plot_item(p, "%s using (strcol(%d) eq %s ? $%d : NaN):%d title %s noenhanced %s", file, key,
                   word, x, y, name, style);

@@ -155,7 +155,7 @@ static void test_evaluation(void **state)
 {
     (void)state;
     Corpus c;
-    assert_int_equal(corpus_open("kjv", 0, 0, &c), 0);
+    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 0, &c), 0);
     const Text *t = &c.text[SPLIT_VALID];
     for (int context = 0; context < 2; context++) {
         Batches *b;

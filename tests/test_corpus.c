@@ -58,7 +58,7 @@ static void test_lines(void **state)
         const char *s = row[i].text;
         Vocab v;
         Text t;
-        assert_int_equal(vocab_build(s, strlen(s), 0, &v), 0);
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
         assert_int_equal(text_read(write_string("lines", s), &v, &t), 0);
         assert_string_equal(spell(&v, &t), row[i].tokens);
         assert_int_equal(t.lines, row[i].lines);
@@ -69,12 +69,69 @@ static void test_lines(void **state)
     }
 }
 
+/* Characters: UTF-8, blanks between words as one "_", whatever else is a byte by itself. */
+static void test_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tokens;
+        size_t lines, blank;
+    } row[] = {
+        {"ab c\n", "a b _ c <eos>", 1, 0},
+        {" a \t b \n\n c", "a _ b <eos> <eos> c <eos>", 3, 1},
+        {"a_b\r\n", "a _ b <eos>", 1, 0},
+        {"a\rb\n", "a _ b <eos>", 1, 0},
+        {"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\n", "\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80 <eos>",
+         1, 0},
+        {"\xff\xc3(\xe4\xb8", "\xff \xc3 ( \xe4 \xb8 <eos>", 1, 0},
+        {"<eos>\n", "< e o s > <eos>", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *s = row[i].text;
+        Vocab v, w;
+        Text t;
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, &v), 0);
+        assert_true(v.unk >= 0);
+        assert_int_equal(vocab_write(&v, scratch_path("v")), 0);
+        assert_int_equal(vocab_read(scratch_path("v"), &w), 0);
+        assert_int_equal(w.size, v.size);
+        w.level = LEVEL_CHAR;
+        for (int k = 0; k < 2; k++) { /* the vocabulary, and as it is read back */
+            assert_int_equal(text_read(write_string("lines", s), k ? &w : &v, &t), 0);
+            assert_string_equal(spell(&v, &t), row[i].tokens);
+            assert_int_equal(t.lines, row[i].lines);
+            assert_int_equal(t.blank, row[i].blank);
+            text_free(&t);
+        }
+        assert_int_equal(text_encode("new", "Z\n", 2, &v, &t), 0);
+        assert_int_equal(t.unknown, 1);
+        text_free(&t);
+        vocab_free(&v);
+        vocab_free(&w);
+    }
+}
+
+/* As many characters as bytes, but for the blanks at the ends of words and lines: wc. */
+static void test_kjv_by_characters(void **state)
+{
+    (void)state;
+    Corpus c;
+    assert_int_equal(corpus_open("kjv", LEVEL_CHAR, 0, 1, &c), 0);
+    assert_in_range(c.vocab.size, 30, 128);
+    for (int i = 0; i < SPLITS; i++) {
+        assert_int_equal(c.text[i].tokens, builtin_kjv(i).count);
+        assert_int_equal(c.text[i].unknown, 0);
+    }
+    corpus_free(&c);
+    assert_int_equal(corpus_open("markov", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
+}
+
 static void test_refused_texts(void **state)
 {
     (void)state;
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build("a\n", 2, 0, &v), 0);
+    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
     assert_int_equal(text_read(scratch_path("none"), &v, &t), ERR_INPUT);
     assert_true(says("none"));
     assert_int_equal(text_read(scratch, &v, &t), ERR_INPUT); /* a directory */
@@ -100,14 +157,14 @@ static void test_long_line(void **state)
     const char *file = scratch_write("long", s, n);
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build(s, n, 0, &v), 0);
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
     assert_int_equal(text_read(file, &v, &t), 0);
     assert_int_equal(t.tokens, words + 1);
     assert_int_equal(t.lines, 1);
     text_free(&t);
     vocab_free(&v);
     memset(s, 'x', n); /* and a word of 10 MB */
-    assert_int_equal(vocab_build(s, n, 0, &v), 0);
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
     assert_int_equal(strlen(v.word[v.eos == 0]), n);
     vocab_free(&v);
     memory_free(s);
@@ -176,8 +233,8 @@ static void test_vocab_order(void **state)
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
         Vocab v, all;
         Text t, whole;
-        assert_int_equal(vocab_build(s, count, limit[k], &v), 0);
-        assert_int_equal(vocab_build(s, count, 0, &all), 0);
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], &v), 0);
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, &all), 0);
         assert_int_equal(text_encode("text", s, count, &v, &t), 0);
         assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
         assert_true(in_order(&v, &t));
@@ -211,7 +268,7 @@ static void test_vocab_order(void **state)
         vocab_free(&all);
     }
     Vocab v;
-    assert_int_equal(vocab_build(s, count, 1, &v), ERR_INPUT);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, &v), ERR_INPUT);
     memory_free(s);
 }
 
@@ -222,7 +279,7 @@ static void test_own_unk(void **state)
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build(s, strlen(s), 0, &v), 0);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
     assert_int_equal(text_read(write_string("t", "of newer\n"), &v, &t), 0);
@@ -230,10 +287,11 @@ static void test_own_unk(void **state)
     assert_int_equal(t.unknown, 1);
     text_free(&t);
     vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), 5, &v), 0); /* nothing to cut, no second <unk> */
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, &v),
+                     0); /* nothing to cut, no second <unk> */
     assert_int_equal(v.size, 5);
     vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), 3, &v), 0);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, &v), 0);
     assert_string_equal(v.word[0], "<unk>"); /* its own 3 and the 2 cut off */
     assert_string_equal(v.word[1], "the");
     assert_string_equal(v.word[2], "<eos>");
@@ -246,7 +304,7 @@ static void test_vocab_file(void **state)
     size_t count;
     char *s = random_text(6, 200, &count);
     Vocab v, w;
-    assert_int_equal(vocab_build(s, count, 40, &v), 0);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, &v), 0);
     const char *file = scratch_path("vocab.txt");
     assert_int_equal(vocab_write(&v, file), 0);
     assert_int_equal(vocab_read(file, &w), 0);
@@ -286,7 +344,7 @@ static void test_kjv(void **state)
     (void)state;
     static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
     Corpus c;
-    assert_int_equal(corpus_open("kjv", 0, 1, &c), 0);
+    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &c), 0);
     assert_int_equal(c.vocab.size, 10000);
     assert_true(isnan(c.entropy_rate));
     for (int i = 0; i < SPLITS; i++) {
@@ -299,7 +357,7 @@ static void test_kjv(void **state)
     }
     /* 12,149 words and <eos>; 9,999 of them kept, 2,151 cut: words of rank > 9,999. */
     Corpus all;
-    assert_int_equal(corpus_open("kjv", 20000, 1, &all), 0);
+    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 20000, 1, &all), 0);
     assert_int_equal(all.vocab.size, 12149 + 2);
     assert_int_equal(all.text[SPLIT_TRAIN].unknown, 0);
     assert_true(all.text[SPLIT_VALID].unknown > 0);
@@ -335,7 +393,7 @@ static void test_directories(void **state)
     Corpus c;
     for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
         make_corpus(form[i][0], form[i][1], form[i][2]);
-        assert_int_equal(corpus_open(scratch, 0, 0, &c), 0);
+        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "a b <eos> a c <eos>");
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
@@ -343,7 +401,7 @@ static void test_directories(void **state)
         assert_true(fabs(corpus_unigram(&c, SPLIT_TEST) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
         corpus_free(&c);
         remove(scratch_path(form[i][1]));
-        assert_int_equal(corpus_open(scratch, 0, 0, &c), ERR_INPUT);
+        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
         assert_true(says("no text for valid") && says("ptb.NAME.txt"));
         assert_null(c.name);
     }
@@ -352,12 +410,12 @@ static void test_directories(void **state)
     write_string("ptb.train.txt", "x y\n");
     write_string("ptb.valid.txt", "x\n");
     write_string("ptb.test.txt", "y\n");
-    assert_int_equal(corpus_open(scratch, 0, 0, &c), 0);
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
     assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "x y <eos>");
     corpus_free(&c);
     make_corpus("a.train.txt", "a.valid.txt", "a.test.txt");
     write_string("b.train.txt", "a\n");
-    assert_int_equal(corpus_open(scratch, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("a.train.txt") && says("b.train.txt"));
     scratch_files(1);
 }
@@ -371,19 +429,19 @@ static void test_refused_corpora(void **state)
         "markov:+8", "markov: 8"};
     Corpus c;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        assert_int_equal(corpus_open(name[i], 0, 0, &c), ERR_INPUT);
+        assert_int_equal(corpus_open(name[i], LEVEL_WORD, 0, 0, &c), ERR_INPUT);
         assert_null(c.name);
     }
-    assert_int_equal(corpus_open("markov", 100, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 100, 0, &c), ERR_INPUT);
     make_corpus("train.txt", "valid.txt", "test.txt");
     write_string("test.txt", "a b\nnew\n");
-    assert_int_equal(corpus_open(scratch, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("test.txt:2: 'new'"));
-    assert_int_equal(corpus_open(scratch, 3, 0, &c), 0); /* with <unk> it is read */
-    assert_int_equal(c.text[SPLIT_TEST].unknown, 2);     /* b is cut, too: <eos>, <unk>, a */
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
+    assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut, too: <eos>, <unk>, a */
     corpus_free(&c);
     write_string("train.txt", "");
-    assert_int_equal(corpus_open(scratch, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     scratch_files(1);
     assert_string_equal(corpus_builtin(0), "kjv");
     assert_string_equal(corpus_builtin(1), "markov");
@@ -395,7 +453,7 @@ static void test_refused_corpora(void **state)
 static int job_directory(void)
 {
     Corpus c;
-    TRY(corpus_open(scratch, 3, 0, &c));
+    TRY(corpus_open(scratch, LEVEL_WORD, 3, 0, &c));
     corpus_free(&c);
     return 0;
 }
@@ -407,7 +465,7 @@ static int job_growth(void)
     char *p = s;
     Vocab v;
     for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
-    TRY(vocab_build(s, (size_t)(p - s), 0, &v));
+    TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, &v));
     vocab_free(&v);
     return 0;
 }
@@ -446,6 +504,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_kjv_by_characters),
         cmocka_unit_test(test_refused_texts),
         cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_pipe),

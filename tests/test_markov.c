@@ -141,7 +141,7 @@ static void test_markov_text(void **state)
         Markov m;
         Corpus c;
         snprintf(name, sizeof name, "markov:%zu", states[k]);
-        assert_int_equal(corpus_open(name, 0, 7, &c), 0);
+        assert_int_equal(corpus_open(name, LEVEL_WORD, 0, 7, &c), 0);
         assert_int_equal(markov_new(states[k], 7, &m), 0);
         assert_int_equal(c.vocab.size, states[k]);
         assert_int_equal(c.vocab.unk, -1);
@@ -170,9 +170,9 @@ static void test_markov_seed(void **state)
 {
     (void)state;
     Corpus a, b, d;
-    assert_int_equal(corpus_open("markov", 0, 3, &a), 0);
-    assert_int_equal(corpus_open("markov:256", 0, 3, &b), 0);
-    assert_int_equal(corpus_open("markov", 0, 4, &d), 0);
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
+    assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 4, &d), 0);
     for (int i = 0; i < SPLITS; i++) {
         assert_true(same_text(&a.text[i], &b.text[i]));
         assert_false(same_text(&a.text[i], &d.text[i]));
@@ -198,7 +198,7 @@ static void test_markov_seed(void **state)
 static int job_markov(void)
 {
     Corpus c;
-    TRY(corpus_open("markov:8", 0, 0, &c));
+    TRY(corpus_open("markov:8", LEVEL_WORD, 0, 0, &c));
     corpus_free(&c);
     return 0;
 }

@@ -31,9 +31,9 @@ static const double sample[NUMBERS] = {
 /* Three tensors over x (NUMBERS). */
 static void list_over(double *x, Tensor t[3])
 {
-    t[0] = (Tensor){"embed.weight", 3, 2, x};
-    t[1] = (Tensor){"layers.0.attn.1.norm.bias", 4, 0, x + 6};
-    t[2] = (Tensor){"layers.0.scheme.a", 1, 0, x + 10};
+    t[0] = (Tensor){"embed.weight", 3, 2, x, NULL, NULL};
+    t[1] = (Tensor){"layers.0.attn.1.norm.bias", 4, 0, x + 6, NULL, NULL};
+    t[2] = (Tensor){"layers.0.scheme.a", 1, 0, x + 10, NULL, NULL};
 }
 
 static const StoreText meta[] = {{"scheme", "scheme \"heun\"\n# \\ \xc3\xa9\n"}, {"step", "12345"}};
@@ -100,7 +100,7 @@ static void test_round_trip(void **state)
         assert_null(value);
     }
     double x = 1 + 0x1p-30, y; /* F32 rounds to nearest, F64 keeps all */
-    Tensor t = {"x", 1, 0, &x}, u = {"x", 1, 0, &y};
+    Tensor t = {"x", 1, 0, &x, NULL, NULL}, u = {"x", 1, 0, &y, NULL, NULL};
     assert_int_equal(tensors_write(scratch_path("f"), &t, 1, STORE_F32, NULL, 0), 0);
     assert_int_equal(tensors_read(scratch_path("f"), &u, 1, STORE_F32, 1), 0);
     assert_true(y == 1);
@@ -233,14 +233,14 @@ static void test_hostile_headers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
         double x[5] = {7, 7, 7, 7, 7};
-        Tensor t[2] = {{"a", 2, 1, x}, {"b", 3, 0, x + 2}};
+        Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
         int code = tensors_read(write_raw(raw[i].header, raw[i].size), t, 2, STORE_F32, 0);
         assert_int_equal(code, raw[i].says ? ERR_INPUT : 0);
         if (raw[i].says && !(says(raw[i].says) && says("raw"))) fail_msg("%s", error_text());
         for (int j = 0; j < 5; j++) assert_true(x[j] == (raw[i].says ? 7 : 1));
     }
     double x[5] = {7}; /* sealed: a file without a checksum is refused */
-    Tensor t[2] = {{"a", 2, 1, x}, {"b", 3, 0, x + 2}};
+    Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
     assert_int_equal(tensors_read(write_raw(raw[0].header, 20), t, 2, STORE_F32, 1), ERR_INPUT);
     assert_true(says("no checksum") && x[0] == 7);
 }
@@ -306,7 +306,7 @@ static int meta_sound(const char *file)
 /* 1: refused with x (3) untouched, or, if it may be whole, read as 1, 2, 3. */
 static int flip_sound(const char *file, int sealed, double *x, size_t *refused)
 {
-    const Tensor t[2] = {{"a", 2, 1, x}, {"b", 1, 0, x + 2}};
+    const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
     for (int i = 0; i < 3; i++) x[i] = 7;
     int code = tensors_read(file, t, 2, STORE_F32, sealed);
     *refused += code == ERR_INPUT;
@@ -321,7 +321,7 @@ static void test_flipped_bits(void **state)
 {
     (void)state;
     double x[3] = {1, 2, 3};
-    const Tensor t[2] = {{"a", 2, 1, x}, {"b", 1, 0, x + 2}};
+    const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
     const char *file = scratch_path("bits");
     char *bytes;
     size_t count, sealed = 0, open = 0;

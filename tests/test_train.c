@@ -49,7 +49,7 @@ static int set_up(void **state)
     if (mkdir(path(directory, "corpus", ""), 0777)) return -1;
     if (write_text("train.txt", 30) || write_text("valid.txt", 7) || write_text("test.txt", 5))
         return -1;
-    return corpus_open(directory, 0, 1, &corpus);
+    return corpus_open(directory, LEVEL_WORD, 0, 1, &corpus);
 }
 
 static int tear_down(void **state)

@@ -1,0 +1,165 @@
+/* fold.c: long lines summed ahead of time, so that what they sum need not all wait for them.
+ *
+ * A line r = y + c1 k1 + ... + cn kn at the end of a layer keeps every k alive until it comes. Where
+ * an EVAL still comes before the line, those k that nothing else reads any more are summed first:
+ *     s1 = c1 k1 + c2 k2,   s2 = s1 + c3 k3 + c4 k4,   ...   r = y + s
+ * Terms with learned factors stay, as gates are known late; so do registers that an EVAL or a GATE
+ * reads, which are kept in any case. The sum is the same, its order is not. */
+#include "nn/plan.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Per register of the old plan. The line that reads it last may take it early, if it was last touched
+ * before at `ripe`. */
+typedef struct {
+    int map;        /* its number in the new plan */
+    int line, ripe; /* the last two instructions that touch it, or -1 */
+    int kept, taken;
+} Reg;
+
+typedef struct {
+    const Plan *old;
+    Plan *new;
+    Reg *reg;       /* (registers) */
+    int *sum;       /* (instrs) of a line: the register of its sum so far, or -1 */
+    PlanTerm *term; /* room for the longest line and one more */
+} Folder;
+
+static void touch(Reg *r, int i)
+{
+    if (r->line != i) r->ripe = r->line;
+    r->line = i;
+}
+
+static void find_lives(const Plan *p, Reg *reg)
+{
+    for (size_t r = 0; r < p->registers; r++) reg[r].line = reg[r].ripe = -1;
+    reg[0].kept = reg[p->output].kept = 1;
+    for (int i = 0; i < (int)p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        for (size_t k = 0; k < in->terms; k++) {
+            Reg *x = &reg[in->term[k].x];
+            x->kept |= in->op == PLAN_GATE || in->term[k].factors || x->line == i; /* twice in i */
+            touch(x, i);
+        }
+        if (in->op == PLAN_EVAL) reg[in->x].kept = 1;
+        if (in->op != PLAN_GATE) touch(&reg[in->out], i);
+    }
+}
+
+static int add_line(Folder *f, size_t terms)
+{
+    return plan_lin(f->new, terms, f->term);
+}
+
+/* Before instruction i: what line l can have by then, if that makes fewer registers. */
+static int fold_line(Folder *f, int l, int i)
+{
+    const PlanInstr *in = &f->old->instr[l];
+    size_t n = 0;
+    if (in->op != PLAN_LIN || l <= i) return 0;
+    if (f->sum[l] >= 0) f->term[n++] = (PlanTerm){.c = 1, .x = f->sum[l]};
+    for (size_t k = 0; k < in->terms; k++) {
+        const Reg *r = &f->reg[in->term[k].x];
+        if (r->kept || r->taken || r->line != l || r->ripe >= i) continue;
+        f->term[n++] = (PlanTerm){.c = in->term[k].c, .x = r->map};
+    }
+    if (n < 2) return 0;
+    for (size_t k = 0; k < in->terms; k++) {
+        Reg *r = &f->reg[in->term[k].x];
+        r->taken |= !r->kept && r->line == l && r->ripe < i;
+    }
+    f->sum[l] = add_line(f, n);
+    return f->sum[l] < 0 ? f->sum[l] : 0;
+}
+
+/* Before the EVAL i: lines of the registers touched since the EVAL before. */
+static int fold_before(Folder *f, int i)
+{
+    const Plan *p = f->old;
+    for (int j = i - 1; j >= 0; j--) {
+        const PlanInstr *in = &p->instr[j];
+        for (size_t k = 0; k < in->terms; k++) TRY(fold_line(f, f->reg[in->term[k].x].line, i));
+        if (in->op != PLAN_GATE) TRY(fold_line(f, f->reg[in->out].line, i));
+        if (in->op == PLAN_EVAL) break;
+    }
+    return 0;
+}
+
+static int copy_line(Folder *f, int i)
+{
+    const PlanInstr *in = &f->old->instr[i];
+    size_t n = 0;
+    for (size_t k = 0; k < in->terms; k++) {
+        const Reg *r = &f->reg[in->term[k].x];
+        if (r->taken && r->line == i) continue;
+        f->term[n] = in->term[k];
+        f->term[n++].x = r->map;
+    }
+    if (f->sum[i] >= 0) f->term[n++] = (PlanTerm){.c = 1, .x = f->sum[i]};
+    return add_line(f, n);
+}
+
+static int copy_gate(Folder *f, const PlanInstr *in)
+{
+    const PlanGate *g = &f->old->gate[in->out];
+    int *x = memory_new(in->terms, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (size_t k = 0; k < in->terms; k++) x[k] = f->reg[in->term[k].x].map;
+    int code = plan_gate(f->new, g->layer, g->name, g->act, in->terms, x);
+    memory_free(x);
+    return code;
+}
+
+static int copy_instr(Folder *f, int i)
+{
+    const PlanInstr *in = &f->old->instr[i];
+    if (in->op == PLAN_GATE) {
+        int gate = copy_gate(f, in);
+        return gate < 0 ? gate : 0;
+    }
+    if (in->op == PLAN_EVAL) TRY(fold_before(f, i));
+    int r = in->op == PLAN_LIN ? copy_line(f, i)
+                               : plan_eval(f->new, in->slot, f->reg[in->x].map, in->draw);
+    f->reg[in->out].map = r;
+    return r < 0 ? r : 0;
+}
+
+static int copy_plan(Folder *f)
+{
+    const Plan *p = f->old;
+    for (size_t i = 0; i < p->slots; i++) {
+        int slot = plan_slot(f->new, p->slot[i]);
+        if (slot < 0) return slot;
+    }
+    for (size_t i = 0; i < p->scalars; i++) {
+        const PlanScalar *s = &p->scalar[i];
+        int scalar = plan_scalar(f->new, s->layer, s->name, s->size, s->init);
+        if (scalar < 0) return scalar;
+    }
+    for (int i = 0; i < (int)p->instrs; i++) TRY(copy_instr(f, i));
+    f->new->output = f->reg[p->output].map;
+    return 0;
+}
+
+int plan_fold(const Plan *p, Plan **out)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < p->instrs; i++)
+        most = p->instr[i].terms > most ? p->instr[i].terms : most;
+    Folder f = {p, plan_new(p->layers), memory_new(p->registers, sizeof *f.reg),
+                memory_new(p->instrs, sizeof *f.sum), memory_new(most + 1, sizeof *f.term)};
+    int code = f.new &&f.reg &&f.sum &&f.term ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < p->instrs; i++) f.sum[i] = -1;
+    if (code == 0) find_lives(p, f.reg);
+    if (code == 0) code = copy_plan(&f);
+    memory_free(f.reg);
+    memory_free(f.sum);
+    memory_free(f.term);
+    if (code)
+        plan_free(f.new);
+    else
+        *out = f.new;
+    return code;
+}

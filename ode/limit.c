@@ -1,0 +1,294 @@
+/* limit.c: how far the stability interval reaches from 0 along an axis.
+ *
+ * A one-step scheme has a polynomial R(z) with rational coefficients, and |R| <= 1 is told exactly: on
+ * the negative axis by R - 1 and -R - 1, on the imaginary one by |R(ix)|^2 - 1, a polynomial in x^2
+ * (poly.c). Other schemes are searched in quadruple precision, where a double root on the unit circle,
+ * as leapfrog has at i, still leaves 17 digits. */
+__extension__ typedef _Float128 Quad;
+__extension__ typedef _Complex _Float128 QuadComplex;
+#define AMP_REAL Quad
+#define AMP_COMPLEX QuadComplex
+#define AMP_EPSILON 0x1p-112
+#define AMP_ABS cabsf128
+#define AMP_COS cosf128
+#define AMP_SIN sinf128
+#define AMP_ATAN atanf128
+#include "ode/amplify.h"
+#include "ode/poly.h"
+
+enum { AXIS_REAL, AXIS_IMAG };
+enum { FACTORS_MAX = 80 }; /* more would take minutes */
+
+/* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
+
+static const double exact_work = 2e7; /* degree^2 times bits: about a second */
+static const double inexact_zero = 1e-12;
+
+/* out = z/2 * (row as a polynomial in z), or the row itself where !slope; k: polynomials of the points. */
+static void row_polynomial(const Table *t, const Row *r, const Poly *k, int slope, Poly *out)
+{
+    mpq_t x;
+    mpq_init(x);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval == TABLE_STATE) {
+            mpq_add(out->c[slope], out->c[slope], s->c);
+            continue;
+        }
+        const Poly *f = &k[t->eval[s->eval].point];
+        for (int j = 0; j <= f->degree; j++) {
+            mpq_mul(x, s->c, f->c[j]);
+            mpq_add(out->c[j + slope], out->c[j + slope], x);
+        }
+    }
+    for (int j = 0; slope && j <= out->room; j++) mpq_div_2exp(out->c[j], out->c[j], 1);
+    poly_trim(out);
+    mpq_clear(x);
+}
+
+/* R(z), lambda_F = lambda_G = lambda / 2: every slope of a point is the same. */
+static int amplification(const Table *t, Poly *R)
+{
+    Poly *k = memory_new(t->points, sizeof *k);
+    if (!k) return ERR_MEMORY;
+    int code = 0;
+    size_t done = 0;
+    for (size_t e = 0; code == 0 && e < t->evals; e++) {
+        size_t p = (size_t)t->eval[e].point;
+        if (k[p].c) continue;
+        code = poly_new(&k[p], (int)++done);
+        if (code == 0) row_polynomial(t, &t->point[p].row, k, 1, &k[p]);
+    }
+    if (code == 0) code = poly_new(R, (int)done);
+    if (code == 0) row_polynomial(t, &t->update, k, 0, R);
+    for (size_t p = 0; p < t->points; p++) poly_free(&k[p]);
+    memory_free(k);
+    return code;
+}
+
+static double poly_work(const Poly *p)
+{
+    size_t bits = 0;
+    for (int i = 0; i <= p->degree; i++) {
+        size_t n = mpz_sizeinbase(mpq_numref(p->c[i]), 2) + mpz_sizeinbase(mpq_denref(p->c[i]), 2);
+        if (n > bits) bits = n;
+    }
+    return (double)bits * (double)p->degree * (double)p->degree;
+}
+
+/* An inexact table leaves rounding where order conditions would have left nothing. */
+static void drop_rounding(const Table *t, Poly *p)
+{
+    poly_trim(p);
+    for (int i = 0; !t->exact && i <= p->degree; i++) {
+        if (fabs(mpq_get_d(p->c[i])) > inexact_zero) break;
+        mpq_set_ui(p->c[i], 0, 1);
+    }
+    poly_trim(p);
+}
+
+/* sign * R(-x) - 1 <= 0 on [0, end]. */
+static int real_side(const Table *t, const Poly *R, int sign, double *end)
+{
+    Poly f = {0};
+    mpq_t one;
+    TRY(poly_new(&f, R->degree < 0 ? 0 : R->degree));
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    for (int i = 0; i <= R->degree; i++) {
+        mpq_set(f.c[i], R->c[i]);
+        if (sign * (i % 2 ? -1 : 1) < 0) mpq_neg(f.c[i], f.c[i]);
+    }
+    mpq_sub(f.c[0], f.c[0], one);
+    mpq_clear(one);
+    drop_rounding(t, &f);
+    int code = poly_interval(&f, end);
+    poly_free(&f);
+    return code;
+}
+
+static int real_interval(const Table *t, const Poly *R, double *end)
+{
+    double above, below;
+    TRY(real_side(t, R, 1, &above));
+    TRY(real_side(t, R, -1, &below));
+    *end = fmin(above, below);
+    return 0;
+}
+
+/* |R(ix)|^2 - 1 in u = x^2: sum over i = j mod 2 of (-1)^((i - j)/2) r_i r_j u^((i + j)/2), less 1. */
+static int imag_interval(const Table *t, const Poly *R, double *end)
+{
+    Poly f = {0};
+    mpq_t x;
+    TRY(poly_new(&f, R->degree < 0 ? 0 : R->degree));
+    mpq_init(x);
+    for (int i = 0; i <= R->degree; i++)
+        for (int j = i % 2; j <= R->degree; j += 2) {
+            mpq_mul(x, R->c[i], R->c[j]);
+            if ((i - j) % 4) mpq_neg(x, x);
+            mpq_add(f.c[(i + j) / 2], f.c[(i + j) / 2], x);
+        }
+    mpq_set_ui(x, 1, 1);
+    mpq_sub(f.c[0], f.c[0], x);
+    mpq_clear(x);
+    drop_rounding(t, &f);
+    int code = poly_interval(&f, end);
+    *end = sqrt(*end);
+    poly_free(&f);
+    return code;
+}
+
+/* *done = 0 where the numbers are too long for it. */
+static int exact_limits(const Table *t, double *real, double *imag, int *done)
+{
+    Poly R = {0};
+    *done = 0;
+    if (t->past_y || t->past_k || t->points > 128) return 0;
+    int code = amplification(t, &R);
+    if (code == 0 && poly_work(&R) <= exact_work) {
+        *done = 1;
+        code = real_interval(t, &R, real);
+        if (code == 0) code = imag_interval(t, &R, imag);
+    }
+    poly_free(&R);
+    return code;
+}
+
+/* ---- the others, by search ---------------------------------------------------------------------------- */
+
+/* Along the axis: |zeta| - 1 at distance x, and the size at which P begins to move. */
+typedef struct {
+    Amplifier a;
+    int axis;
+    Quad small; /* |zeta| - 1 that is surely not rounding of simple roots */
+    Quad slack; /* the same with double roots */
+    Quad scale;
+} Axis;
+
+static void along(Axis *s, Quad x)
+{
+    QuadComplex z = s->axis == AXIS_REAL ? -x / 2 : x / 2 * (QuadComplex)I;
+    amp_polynomial(&s->a, (QuadComplex[]){z, z});
+}
+
+static Quad excess(Axis *s, Quad x)
+{
+    along(s, x);
+    return amp_radius(&s->a) - 1;
+}
+
+/* max over coefficients of |P(w; x) - P(w; 0)|; p (degree + 1): those at 0. */
+static Quad moved(Axis *s, const QuadComplex *p, Quad x)
+{
+    Quad most = 0;
+    along(s, x);
+    for (size_t i = 0; i <= s->a.degree; i++) {
+        Quad m = cabsf128(s->a.p[i] - p[i]);
+        if (m > most) most = m;
+    }
+    return most;
+}
+
+/* The x = 2^k at which P has moved by about 1/32; 0: P does not depend on z. */
+static int find_scale(Axis *s)
+{
+    Quad x = 1;
+    QuadComplex *p = memory_new(s->a.degree + 1, sizeof *p);
+    if (!p) return ERR_MEMORY;
+    along(s, 0);
+    for (size_t i = 0; i <= s->a.degree; i++) p[i] = s->a.p[i];
+    s->scale = 0;
+    if (moved(s, p, 1) > 64 * AMP_EPSILON) {
+        while (moved(s, p, x) > (Quad)0x1p-5) x /= 2;
+        while (moved(s, p, x) <= (Quad)0x1p-5) x *= 2;
+        s->scale = x;
+    }
+    memory_free(p);
+    return 0;
+}
+
+/* Unstable arbitrarily near 0? Where the growth is first seen, at x from far below the scale upwards,
+ * |zeta| - 1 is then c x^m with a whole m; beyond a limit it is not. */
+static int from_zero(Axis *s)
+{
+    static const double deepest = 0x1p-44;
+    Quad x = s->scale * (Quad)deepest, e[3];
+    while (x < s->scale / 8 && !(excess(s, x) > s->small)) x *= 2;
+    for (int i = 0; i < 3; i++) e[i] = excess(s, x * (Quad)(1 << i));
+    double low = log2((double)(e[1] / e[0])), high = log2((double)(e[2] / e[1]));
+    return e[0] > s->small && low > 0.9 && fabs(high - low) < 0.3 && fabs(low - round(low)) < 0.2;
+}
+
+/* Where |zeta| - 1 passes the slack, less what the slack is worth at the slope there. */
+static Quad bisect(Axis *s, Quad low, Quad high)
+{
+    Quad near = (Quad)0x1p-30;
+    for (int i = 0; i < 100 && (high - low) > high * (Quad)0x1p-60; i++) {
+        Quad middle = (low + high) / 2;
+        if (excess(s, middle) <= s->slack)
+            low = middle;
+        else
+            high = middle;
+    }
+    Quad slope = (excess(s, low * (1 + near)) - s->slack) / (low * near);
+    Quad early = s->slack / slope;
+    return early > 0 && early < low * near ? low - early : low;
+}
+
+/* Steps up from far below the scale; P grows without bound, so this ends. */
+static double search(Axis *s)
+{
+    Quad low = 0, high = s->scale * (Quad)0x1p-20;
+    if (s->scale == 0) return INFINITY;
+    if (from_zero(s)) return 0;
+    while (excess(s, high) <= s->slack) {
+        low = high;
+        high += high < s->scale / 16 ? high : high < s->scale ? s->scale / 16 : high / 64;
+    }
+    return (double)bisect(s, low, high);
+}
+
+static int searched_limit(const Table *t, int axis, double *end)
+{
+    Axis s = {.axis = axis};
+    s.small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
+    s.slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
+    *end = NAN;
+    int code = amp_new(&s.a, t);
+    if (code == ERR_INPUT) return 0; /* more factors still */
+    int told = code == 0 && s.a.degree <= FACTORS_MAX;
+    if (told) code = find_scale(&s);
+    if (told && code == 0) *end = search(&s);
+    amp_free(&s.a);
+    return code;
+}
+
+/* |R| = exp(re of sum of c z): its sign decides. */
+static void flow_limits(const Table *t, double *real, double *imag)
+{
+    mpq_t sum;
+    mpq_init(sum);
+    for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
+    *real = mpq_sgn(sum) < 0 ? 0 : INFINITY;
+    *imag = INFINITY;
+    mpq_clear(sum);
+}
+
+int stability_limits(const Table *t, double *real, double *imag)
+{
+    int zero_stable, on_circle, done = 0, code = 0;
+    *real = *imag = 0;
+    TRY(stability_roots(t, &zero_stable, &on_circle));
+    if (!zero_stable) return 0;
+    if (t->flows)
+        flow_limits(t, real, imag);
+    else
+        code = exact_limits(t, real, imag, &done);
+    if (code == 0 && !t->flows && !done) {
+        code = searched_limit(t, AXIS_REAL, real);
+        if (code == 0) code = searched_limit(t, AXIS_IMAG, imag);
+    }
+    *real = *real == 0 ? 0 : -*real;
+    return code;
+}

@@ -1,0 +1,31 @@
+/* poly.h: polynomials in one variable with rational coefficients; private to stability.c and limit.c. */
+#ifndef TROTTER_POLY_H
+#define TROTTER_POLY_H
+
+#include <gmp.h>
+
+/* sum c[i] x^i; degree -1 is zero. c has room for degree `room`, what lies above `degree` is zero. */
+typedef struct {
+    int degree, room;
+    mpq_t *c;
+} Poly;
+
+int poly_new(Poly *p, int room);            /* zero; ERR_MEMORY */
+void poly_free(Poly *p);                    /* a zeroed struct is allowed */
+void poly_trim(Poly *p);                    /* degree := that of the highest coefficient not zero */
+void poly_copy(Poly *to, const Poly *from); /* to->room >= from->degree */
+
+/* p := p mod q (q not zero); quotient (may be NULL) of room >= p->degree - q->degree, out. */
+void poly_divide(Poly *p, const Poly *q, Poly *quotient);
+
+/* repeated = gcd(p, p'), simple = p / repeated: every root of p once. Rooms of p->degree, p not zero. */
+int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);
+
+/* Sign of p(x). */
+int poly_sign(const Poly *p, const mpq_t x);
+
+/* The end of the interval from 0 on which p <= 0: sup of X with p <= 0 on [0, X], to 16 digits; inf
+ * where it has none; 0 where p > 0 at once. Roots are isolated by Sturm's theorem, so none is missed. */
+int poly_interval(const Poly *p, double *end);
+
+#endif

@@ -1,0 +1,487 @@
+/* predict.c: the error constant that theory predicts, to compare a measured one with.
+ *
+ * A scheme of order p makes at each step the error h^(p+1) d(y) + ..., with
+ *     d(y) = sum over trees of order p + 1 of defect(t) F(t)(y),
+ * and its global error is h^p e(T) + ..., with
+ *     e' = J(y) e + d(y) / rho'(1),   e(0) = 0,   J = derivative of the field,
+ * rho the polynomial of the update's state weights (rho'(1) = 1 for one-step schemes). A scheme of
+ * order 0 follows another field, a F + b G: there e(T) is the difference of two flows.
+ *
+ * Elementary differentials need derivatives of fields that are known by their values alone:
+ *     f^(k)(v1 .. vk) = 2^(1-k) sum over signs, s1 = 1, of s2 .. sk c_k(v1 + s2 v2 + ...),
+ * c_k(w) the k-th Taylor coefficient of x -> f(y + x w) at 0, from PAIRS symmetric pairs of values:
+ * exact up to x^(2 PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every
+ * k. The step of the differences shrinks until two in a row agree; how well is told.
+ *
+ * Time: each operator has a clock of its own, two coordinates more, of speed 1 / weight (step.c).
+ * Where every stage is H one colour is enough, 37 trees up to order 6 in place of 1202.
+ * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep);
+ * polarisation: Thomas 2014, "A polarization identity for multilinear maps".
+ */
+#include "ode/system.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { PAIRS = 5 };
+enum { ORDER_MAX = 6 };                   /* of trees evaluated */
+enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
+enum { STEPS_MAX = 8 };                   /* of differences tried */
+static const double first_step = 0.08, step_ratio = 0.6;
+static const double enough = 1e-4;     /* agreement asked for */
+static const double usable = 0.02;     /* agreement below which there is a prediction at all */
+static const double work_max = 0x1p29; /* values of fields, coordinate by coordinate */
+
+typedef struct {
+    const System *s;
+    const Forest *f;
+    size_t N;
+    int order;       /* of the trees of d */
+    int one;         /* one colour stands for F + G */
+    double *defect;  /* (count), 0 where not of that order */
+    char *needed;    /* (count): the tree or one it is in has a defect */
+    double speed[2]; /* of the clocks */
+    double part[2];  /* weights of the field */
+    double weight[ORDER_MAX][PAIRS];
+    double root;            /* rho'(1) */
+    double t, length, step; /* the point: time; size of y; step relative to it */
+    const double *y;
+    double *vector;             /* (2, N) or NULL: where the errors themselves go, local, global */
+    double *value;              /* (count, N + 2): F(t)(y), clocks last */
+    double *w, *x, *dx, *other; /* (N + 2) scratch */
+} Terms;
+
+/* ---- fields and their derivatives ----------------------------------------------------------------- */
+
+/* dx (N) = field of a colour at y + c w, w (N + 2). */
+static void field(const Terms *m, int op, double c, const double *w, double *dx)
+{
+    double t = m->t + c * w[m->N + (size_t)op];
+    for (size_t i = 0; i < m->N; i++) m->x[i] = m->y[i] + c * w[i];
+    m->s->field[op](m->s, 1, t, m->x, dx);
+    if (!m->one) return;
+    m->s->field[OP_G](m->s, 1, t, m->x, m->other);
+    for (size_t i = 0; i < m->N; i++) dx[i] += m->other[i];
+}
+
+/* Coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, .., PAIRS^2. */
+static double lagrange(int j, int power)
+{
+    double c[PAIRS] = {1};
+    int degree = 0;
+    for (int i = 1; i <= PAIRS; i++) {
+        if (i == j) continue;
+        double scale = 1.0 / (j * j - i * i);
+        for (int k = ++degree; k >= 0; k--)
+            c[k] = scale * ((k ? c[k - 1] : 0) - (k < degree ? i * i * c[k] : 0));
+    }
+    return c[power];
+}
+
+/* c_k = sum_j weight[k][j-1] (g(j) + (-1)^k g(-j) - [k even] 2 g(0)) / 2: the part of g of k's parity,
+ * divided by x or x^2, is a polynomial in x^2, interpolated at 1, 4, ... */
+static void find_weights(Terms *m)
+{
+    for (int k = 1; k < ORDER_MAX; k++)
+        for (int j = 1; j <= PAIRS; j++)
+            m->weight[k][j - 1] = lagrange(j, (k - 1) / 2) / (k % 2 ? j : j * j);
+}
+
+/* out (N) += c times the k-th Taylor coefficient of x -> op(y + x w); at0 (N) the field at y. */
+static void add_taylor(Terms *m, int op, int k, double c, const double *w, const double *at0,
+                       double *out)
+{
+    double size = 0, sign = k % 2 ? -1 : 1;
+    for (size_t i = 0; i < m->N + 2; i++) size = fmax(size, fabs(w[i]));
+    if (size == 0) return;
+    double step = m->step * m->length / size;
+    for (int j = 1; j <= PAIRS; j++) {
+        double a = c * m->weight[k][j - 1] / 2 / pow(step, k);
+        field(m, op, j * step, w, m->dx);
+        for (size_t i = 0; i < m->N; i++) out[i] += a * (m->dx[i] - (k % 2 ? 0 : at0[i]));
+        field(m, op, -j * step, w, m->dx);
+        for (size_t i = 0; i < m->N; i++) out[i] += a * (sign * m->dx[i] - (k % 2 ? 0 : at0[i]));
+    }
+}
+
+/* ---- elementary differentials ----------------------------------------------------------------------- */
+
+static double *value(const Terms *m, size_t tree)
+{
+    return m->value + tree * (m->N + 2);
+}
+
+/* w (N + 2) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
+static double direction(const Terms *m, const Tree *t, unsigned signs)
+{
+    double product = 1;
+    memcpy(m->w, value(m, (size_t)t->child[0]), (m->N + 2) * sizeof(double));
+    for (int c = 1; c < t->children; c++) {
+        const double *v = value(m, (size_t)t->child[c]);
+        double s = signs >> (c - 1) & 1 ? -1 : 1;
+        for (size_t i = 0; i < m->N + 2; i++) m->w[i] += s * v[i];
+        product *= s;
+    }
+    return product;
+}
+
+/* F(t)(y) of a tree whose children are known. A field's leaf is tree 0 (F) or 1 (G). */
+static void evaluate(Terms *m, size_t tree)
+{
+    const Tree *t = &m->f->tree[tree];
+    double *out = value(m, tree);
+    memset(out, 0, (m->N + 2) * sizeof *out);
+    if (t->children == 0) {
+        memset(m->w, 0, (m->N + 2) * sizeof *m->w);
+        field(m, t->colour, 0, m->w, out);
+        out[m->N + (size_t)t->colour] = m->speed[t->colour];
+        return;
+    }
+    unsigned all = 1u << (t->children - 1);
+    for (unsigned signs = 0; signs < all; signs++) {
+        double s = direction(m, t, signs);
+        add_taylor(m, t->colour, t->children, s / all, m->w, value(m, (size_t)t->colour), out);
+    }
+}
+
+static void stand_at(Terms *m, double t, const double *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m->N; i++) sum += y[i] * y[i];
+    m->t = t;
+    m->y = y;
+    m->length = sum > 0 ? sqrt(sum / (double)m->N) : 1;
+}
+
+/* d (N) = sum of defect F(t)(y). */
+static void leading(Terms *m, double t, const double *y, double *d)
+{
+    stand_at(m, t, y);
+    memset(d, 0, m->N * sizeof *d);
+    for (size_t i = 0; i < m->f->count; i++) {
+        if (!m->needed[i]) continue;
+        evaluate(m, i);
+        for (size_t k = 0; k < m->N; k++) d[k] += m->defect[i] * value(m, i)[k];
+    }
+}
+
+/* ---- what is needed --------------------------------------------------------------------------------- */
+
+static int over_H(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++)
+        if (t->stage[i].op != OP_H) return 0;
+    return t->stages > 0;
+}
+
+static int has_G(const Forest *f, size_t tree)
+{
+    const Tree *t = &f->tree[tree];
+    int found = t->colour == OP_G;
+    for (int i = 0; i < t->children; i++) found = found || has_G(f, (size_t)t->child[i]);
+    return found;
+}
+
+static void mark(Terms *m, size_t tree)
+{
+    const Tree *t = &m->f->tree[tree];
+    m->needed[tree] = m->needed[t->colour] = 1;
+    for (int i = 0; i < t->children; i++) mark(m, (size_t)t->child[i]);
+}
+
+static int find_defects(Terms *m, const Table *t)
+{
+    const Forest *f = m->f;
+    mpq_t *q = memory_new(f->count, sizeof(mpq_t)), empty;
+    if (!q) return ERR_MEMORY;
+    for (size_t i = 0; i < f->count; i++) mpq_init(q[i]);
+    mpq_init(empty);
+    int code = theory_defect(f, t, q, empty);
+    for (size_t i = f->first[m->order]; code == 0 && i < f->count; i++) {
+        if (theory_is_zero(t, q[i]) || (m->one && has_G(f, i))) continue;
+        m->defect[i] = table_double(q[i]);
+        mark(m, i);
+    }
+    for (size_t i = 0; i < f->count; i++) mpq_clear(q[i]);
+    mpq_clear(empty);
+    memory_free(q);
+    return code;
+}
+
+/* rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1. */
+static double root_slope(const Table *t)
+{
+    double sum = 1;
+    for (size_t i = 0; i < t->update.terms; i++) {
+        const Term *term = &t->update.term[i];
+        if (term->eval == TABLE_STATE) sum += term->past * table_double(term->c);
+    }
+    return sum;
+}
+
+static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)
+{
+    size_t N = s->n * s->d;
+    *m = (Terms){.s = s, .f = f, .N = N, .order = f->max, .one = over_H(t), .root = root_slope(t)};
+    m->defect = memory_new(f->count, sizeof(double));
+    m->needed = memory_new(f->count, 1);
+    m->value = memory_new(f->count + 4, (N + 2) * sizeof(double));
+    if (!m->defect || !m->needed || !m->value) return ERR_MEMORY;
+    m->w = value(m, f->count);
+    m->x = m->w + N + 2;
+    m->dx = m->x + N + 2;
+    m->other = m->dx + N + 2;
+    for (int op = 0; op < 2; op++) {
+        m->part[op] = table_double(t->weight[op]);
+        m->speed[op] = m->part[op] != 0 ? 1 / m->part[op] : 0;
+    }
+    find_weights(m);
+    return find_defects(m, t);
+}
+
+static void terms_free(Terms *m)
+{
+    memory_free(m->defect);
+    memory_free(m->needed);
+    memory_free(m->value);
+}
+
+/* Values of fields for d at one point. */
+static double values(const Terms *m)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m->f->count; i++)
+        if (m->needed[i] && m->f->tree[i].children) sum += PAIRS * (1 << m->f->tree[i].children);
+    return sum;
+}
+
+/* ---- e' = J e + d / rho'(1) -------------------------------------------------------------------------- */
+
+/* Solution and d at t_end i / intervals, i = 0 .. intervals; the arrays are (intervals + 1, N). */
+typedef struct {
+    size_t intervals;
+    double t_end;
+    double *y, *d;
+    double *e, *half, *k, *z; /* (N) fine, coarse; (4, N); (N + 2) */
+} Path;
+
+static void path_free(Path *p)
+{
+    memory_free(p->y);
+    memory_free(p->d);
+    memory_free(p->e);
+}
+
+static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)
+{
+    double t[NODES_MAX + 1], agreement;
+    size_t N = m->N;
+    *p = (Path){.intervals = intervals, .t_end = t_end};
+    p->y = memory_new(p->intervals + 1, N * sizeof(double));
+    p->d = memory_new(p->intervals + 1, N * sizeof(double));
+    p->e = memory_new(8, (N + 2) * sizeof(double));
+    if (!p->y || !p->d || !p->e) return ERR_MEMORY;
+    p->half = p->e + N;
+    p->k = p->half + N;
+    p->z = p->k + 4 * N;
+    for (size_t i = 0; i <= p->intervals; i++) t[i] = t_end * (double)i / (double)p->intervals;
+    return reference_solve(solved, t, p->intervals + 1, p->y, &agreement);
+}
+
+/* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0). */
+static void error_slope(Terms *m, const Path *p, size_t i, double *k)
+{
+    stand_at(m, p->t_end * (double)i / (double)p->intervals, p->y + i * m->N);
+    for (size_t c = 0; c < m->N; c++) k[c] = p->d[i * m->N + c] / m->root;
+    for (int op = 0; op < (m->one ? 1 : 2); op++) add_taylor(m, op, 1, m->part[op], p->z, NULL, k);
+}
+
+/* e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride` intervals. */
+static void integrate(Terms *m, const Path *p, size_t stride, double *e)
+{
+    static const double node[4] = {0, 1, 1, 2}, weight[4] = {1, 2, 2, 1};
+    size_t N = m->N;
+    double h = p->t_end * 2 * (double)stride / (double)p->intervals;
+    memset(e, 0, N * sizeof *e);
+    memset(p->z, 0, (N + 2) * sizeof *p->z);
+    for (size_t i = 0; i < p->intervals; i += 2 * stride) {
+        for (int j = 0; j < 4; j++) {
+            const double *last = p->k + (size_t)(j - 1) * N;
+            for (size_t c = 0; c < N; c++) p->z[c] = e[c] + (j ? node[j] / 2 * h * last[c] : 0);
+            error_slope(m, p, i + (size_t)node[j] * stride, p->k + (size_t)j * N);
+        }
+        for (size_t c = 0; c < N; c++)
+            for (int j = 0; j < 4; j++) e[c] += h / 6 * weight[j] * p->k[(size_t)j * N + c];
+    }
+}
+
+static double rms(size_t N, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
+    return sqrt(sum / (double)N);
+}
+
+/* Local and global constant with one step of differences; *off: what the integration may be off by. */
+static void constants(Terms *m, Path *p, int global, Prediction *out, double *off)
+{
+    size_t N = m->N, last = global ? p->intervals : 0;
+    for (size_t i = 0; i <= last; i++)
+        leading(m, p->t_end * (double)i / (double)p->intervals, p->y + i * N, p->d + i * N);
+    out->local = rms(N, p->d);
+    *off = 0;
+    if (!global) return;
+    integrate(m, p, 2, p->half);
+    integrate(m, p, 1, p->e);
+    for (size_t c = 0; c < N; c++) p->half[c] = (p->e[c] - p->half[c]) / 15;
+    for (size_t c = 0; c < N; c++) p->e[c] += p->half[c];
+    out->global = rms(N, p->e);
+    *off = rms(N, p->half);
+}
+
+/* Relative difference of a and b; both vanish where they are below `zero`, which counts as agreed. */
+static double apart(double a, double b, double zero)
+{
+    if (a < zero && b < zero) return 0;
+    double r = fabs(a - b) / fmax(fabs(a), fabs(b));
+    return isfinite(r) ? r : INFINITY;
+}
+
+/* What cancels to within this is nothing: rounding of the differences, or the scheme's error is zero
+ * on this system. */
+static double nothing(const Terms *m, const Path *p)
+{
+    return 1e-8 * (1 + rms(m->N, p->y));
+}
+
+/* *coarse: the share of the accuracy that is the integration's. */
+static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double *coarse)
+{
+    Prediction last, now = {NAN, NAN, INFINITY};
+    double off, zero = nothing(m, p);
+    *out = (Prediction){NAN, NAN, INFINITY};
+    *coarse = 0;
+    m->step = first_step;
+    constants(m, p, global, &now, &off);
+    for (int i = 1; i < STEPS_MAX && !(out->accuracy - *coarse <= enough); i++) {
+        last = now;
+        m->step *= step_ratio;
+        constants(m, p, global, &now, &off);
+        now.accuracy = apart(now.local, last.local, zero);
+        if (global) now.accuracy = fmax(now.accuracy, apart(now.global, last.global, zero));
+        *coarse = global && now.global > zero ? off / now.global : 0;
+        now.accuracy += *coarse;
+        if (now.accuracy < out->accuracy) {
+            *out = now;
+            if (m->vector) memcpy(m->vector, p->d, m->N * sizeof(double));
+            if (m->vector && global) memcpy(m->vector + m->N, p->e, m->N * sizeof(double));
+        }
+    }
+    if (!(out->accuracy <= usable)) out->local = out->global = NAN;
+    if (out->local < zero) out->local = 0;
+    if (out->global < zero) out->global = 0;
+}
+
+/* ---- order 0 ----------------------------------------------------------------------------------------- */
+
+/* Field that a scheme which expands, but is not consistent, converges to. */
+static Weighted limit_field(const Table *t, const System *s)
+{
+    Weighted w = system_weigh(s, t);
+    mpq_t one;
+    mpq_init(one);
+    for (int op = 0; op < 2; op++) {
+        double sum = 0;
+        for (int set = 1; set <= table_sets(t, op); set++) {
+            table_weight(t, op, set, one);
+            sum += table_double(one);
+        }
+        w.weight[op] = sum / root_slope(t);
+    }
+    mpq_clear(one);
+    return w;
+}
+
+static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction *out)
+{
+    const System *s = m->s;
+    size_t N = m->N;
+    double agreement;
+    Weighted w = limit_field(t, s);
+    int code = reference_solve(&w.system, &p->t_end, 1, p->e, &agreement);
+    if (code > 0) return 0; /* it leaves the numbers: no constant */
+    TRY(code);
+    for (size_t i = 0; i < N; i++) p->e[i] -= p->y[p->intervals * N + i];
+    out->global = rms(N, p->e);
+    if (m->vector) memcpy(m->vector + N, p->e, N * sizeof *p->e);
+    return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------- */
+
+static int has_written_times(const Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (t->point[i].timed) return 1;
+    return 0;
+}
+
+/* On a path of so many intervals; *done where more of them would not help. */
+static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
+                      size_t intervals, Prediction *out, int *done)
+{
+    Weighted word = system_weigh(s, t);
+    const System *solved = m->part[0] == 1 && m->part[1] == 1 ? s : &word.system;
+    Path p;
+    double coarse = 0;
+    int code = path_new(&p, m, solved, t_end, intervals);
+    if (code == 0) shrink_steps(m, &p, global && m->order > 1, out, &coarse);
+    if (code == 0 && global && m->order == 1) code = other_flow(m, t, &p, out);
+    path_free(&p);
+    *done = code != 0 || !(coarse > enough / 2);
+    return code > 0 ? 0 : code;
+}
+
+static int predict(Terms *m, const Table *t, const System *s, double t_end, int global,
+                   Prediction *out)
+{
+    for (size_t n = NODES_MIN, done = 0; !done && n <= NODES_MAX; n *= 2) {
+        int over = 0;
+        double points = global && m->order > 1 ? (double)n + 1 : 1;
+        if (values(m) * points * (double)m->N > work_max) return 0;
+        TRY(predict_on(m, t, s, t_end, global, n, out, &over));
+        done = (size_t)over;
+    }
+    return 0;
+}
+
+static int predict_frozen(const Table *t, const System *s, double t_end, int order, int global,
+                          Prediction *out, double *vector)
+{
+    Forest *f;
+    Terms m = {0};
+    TRY(forest_new(order + 1, &f));
+    int code = terms_new(&m, t, s, f);
+    m.vector = vector;
+    if (code == 0) code = predict(&m, t, s, t_end, global, out);
+    terms_free(&m);
+    forest_free(f);
+    return code == ERR_ACCURACY ? 0 : code; /* no expansion about y */
+}
+
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out, double *vector)
+{
+    *out = (Prediction){NAN, NAN, INFINITY};
+    if (t_end == 0) t_end = s->t_end;
+    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
+    if (s->timed && has_written_times(t)) return 0;
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = predict_frozen(frozen, s, t_end, order, zero_stable, out, vector);
+    table_free(frozen);
+    return code;
+}

@@ -1,0 +1,426 @@
+/* structure.c: symmetry, symplecticity and error constants, read off a table.
+ *
+ * Symmetry of one-step tables goes by series: S(-h) has the series (-1)^|t| a(t). A separable
+ * Hamiltonian has F'F = G'G = 0, so only trees without an edge between equal colours remain.
+ * Symplecticity: b_i a_ij + b_j a_ji = b_i b_j for all pairs of evaluations, on separable Hamiltonians for
+ * the pairs of F with G (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that
+ * are equal have been joined and those without effect dropped; so the condition is necessary too.
+ * What is not told: symplecticity of methods with history. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/lie.h"
+
+#include <stdlib.h>
+
+enum { EVALS_MAX = 256 }; /* above, symplecticity is not told */
+
+static void clear_all(mpq_t *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
+    memory_free(list);
+}
+
+static mpq_t *new_all(size_t n)
+{
+    mpq_t *list = memory_new(n, sizeof(mpq_t));
+    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
+    return list;
+}
+
+static int differ(const Table *t, const mpq_t a, const mpq_t b)
+{
+    mpq_t d;
+    mpq_init(d);
+    mpq_sub(d, a, b);
+    int zero = theory_is_zero(t, d);
+    mpq_clear(d);
+    return !zero;
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------- */
+
+/* Neighbours of one operator are one flow, flows over time 0 none. op, c (t->flows) out; the count. */
+static size_t join_flows(const Table *t, int *op, mpq_t *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->flows; i++) {
+        if (n > 0 && op[n - 1] == t->flow[i].op) {
+            mpq_add(c[n - 1], c[n - 1], t->flow[i].c);
+        } else {
+            op[n] = t->flow[i].op;
+            mpq_set(c[n++], t->flow[i].c);
+        }
+        if (theory_is_zero(t, c[n - 1])) n--;
+    }
+    return n;
+}
+
+static int is_palindrome(const Table *t, int *yes)
+{
+    int *op = memory_new(t->flows, sizeof *op);
+    mpq_t *c = new_all(t->flows);
+    int code = op && c ? 0 : ERR_MEMORY;
+    *yes = 1;
+    if (code == 0) {
+        size_t n = join_flows(t, op, c);
+        for (size_t i = 0; i < n / 2; i++)
+            *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
+    }
+    memory_free(op);
+    clear_all(c, t->flows);
+    return code;
+}
+
+/* Largest q with S(h) S(-h) = 1 up to words of length q. */
+static int flows_symmetric_order(const Table *t, int most, int *order)
+{
+    Words step = {0}, back = {0}, both = {0};
+    int code = lie_new(most, &step);
+    if (code == 0) code = lie_new(most, &back);
+    if (code == 0) code = lie_new(most, &both);
+    if (code == 0) code = lie_step(t, &step);
+    if (code == 0) {
+        lie_copy(&back, &step);
+        for (size_t w = 0; w < lie_count(most); w++)
+            if (lie_length(w) % 2) mpq_neg(back.c[w], back.c[w]);
+        lie_multiply(&both, &step, &back);
+        size_t w = 1;
+        while (w < lie_count(most) && theory_is_zero(t, both.c[w])) w++;
+        *order = w < lie_count(most) ? lie_length(w) - 1 : most;
+    }
+    lie_free(&step);
+    lie_free(&back);
+    lie_free(&both);
+    return code;
+}
+
+static int find_flows(const Table *t, Structure *out)
+{
+    TRY(is_palindrome(t, &out->symmetric));
+    out->symmetric_separable = out->symmetric;
+    out->symplectic = out->symplectic_separable = TOLD_YES;
+    if (!out->symmetric) TRY(flows_symmetric_order(t, out->searched, &out->symmetric_order));
+    return structure_effective_order(t, out->searched, &out->effective_order);
+}
+
+/* ---- one-step tables: symmetry ------------------------------------------------------------------------- */
+
+static int is_separable(const Forest *f, size_t tree)
+{
+    const Tree *t = &f->tree[tree];
+    for (int i = 0; i < t->children; i++)
+        if (f->tree[t->child[i]].colour == t->colour || !is_separable(f, (size_t)t->child[i]))
+            return 0;
+    return 1;
+}
+
+/* The lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0: none. */
+static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
+{
+    Series *step = NULL, *back = NULL, *both = NULL;
+    int code = series_step(f, t, &step);
+    if (code == 0) code = series_new(f, &back);
+    if (code == 0) code = series_new(f, &both);
+    if (code == 0) {
+        mpq_set(back->empty, step->empty);
+        for (size_t i = 0; i < f->count; i++) {
+            mpq_set(back->a[i], step->a[i]);
+            if (f->tree[i].order % 2) mpq_neg(back->a[i], back->a[i]);
+        }
+        series_compose(both, step, back);
+    }
+    *all = *separable = 0;
+    for (size_t i = f->count; code == 0 && i-- > 0;) {
+        if (theory_is_zero(t, both->a[i])) continue;
+        *all = f->tree[i].order;
+        if (is_separable(f, i)) *separable = f->tree[i].order;
+    }
+    series_free(step);
+    series_free(back);
+    series_free(both);
+    return code;
+}
+
+/* With forests as large as needed. */
+static int find_symmetry(const Table *t, Structure *out)
+{
+    int all = 0, separable = 0, code = 0;
+    for (int max = out->searched < 3 ? out->searched : 3; code == 0; max++) {
+        Forest *f;
+        code = forest_new(max, &f);
+        if (code == 0) code = first_defects(t, f, &all, &separable);
+        forest_free(f);
+        if ((all && separable) || max >= out->searched) break;
+    }
+    if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: not told */
+    out->symmetric = !all;
+    out->symmetric_separable = !separable;
+    if (all) out->symmetric_order = all - 1;
+    return 0;
+}
+
+/* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
+
+/* Joined evaluations: a (n, n), b (n); rows of a hold what reaches the condition alone. */
+typedef struct {
+    const Table *t;
+    int separable;
+    size_t n;
+    int *of;   /* (evals): where an evaluation went */
+    int *op;   /* (n) */
+    int *used; /* (n) */
+    mpq_t *a, *b;
+} Joined;
+
+static int is_plain(const Row *r)
+{
+    return r->terms > 0 && r->term[0].eval == TABLE_STATE && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+}
+
+/* y plus slopes everywhere, no history. */
+static int is_runge_kutta(const Table *t)
+{
+    int ok = !t->past_y && !t->past_k && is_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) ok = ok && is_plain(&t->point[p].row);
+    return ok;
+}
+
+/* out (evals) = coefficients of a row by joined evaluation; `op` >= 0: only those of the other operator. */
+static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
+{
+    for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
+    for (size_t i = 1; i < r->terms; i++) {
+        int e = r->term[i].eval;
+        if (s->t->eval[e].op != op) mpq_add(out[s->of[e]], out[s->of[e]], r->term[i].c);
+    }
+}
+
+static int find_equal(const Joined *s, int op, mpq_t *row)
+{
+    size_t n = s->t->evals;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t j = 0;
+        while (j < n && !differ(s->t, s->a[i * n + j], row[j])) j++;
+        if (j == n && s->op[i] == op) return (int)i;
+    }
+    return -1;
+}
+
+static void join_evaluations(Joined *s)
+{
+    const Table *t = s->t;
+    size_t n = t->evals;
+    for (size_t e = 0; e < n; e++) {
+        mpq_t *row = s->a + s->n * n;
+        row_coefficients(s, &t->point[t->eval[e].point].row, s->separable ? t->eval[e].op : -1,
+                         row);
+        int same = find_equal(s, t->eval[e].op, row);
+        s->of[e] = same < 0 ? (int)s->n : same;
+        if (same < 0) s->op[s->n++] = t->eval[e].op;
+    }
+    row_coefficients(s, &t->update, -1, s->b);
+    for (size_t i = s->n; i-- > 0;) {
+        s->used[i] = !theory_is_zero(t, s->b[i]);
+        for (size_t j = i + 1; j < s->n; j++)
+            s->used[i] = s->used[i] || (s->used[j] && !theory_is_zero(t, s->a[j * n + i]));
+    }
+}
+
+/* b_i a_ij + b_j a_ji - b_i b_j = 0? */
+static int pair_holds(const Joined *s, size_t i, size_t j)
+{
+    size_t n = s->t->evals;
+    mpq_t sum, q;
+    mpq_inits(sum, q, NULL);
+    mpq_mul(sum, s->b[i], s->a[i * n + j]);
+    mpq_mul(q, s->b[j], s->a[j * n + i]);
+    mpq_add(sum, sum, q);
+    mpq_mul(q, s->b[i], s->b[j]);
+    int equal = !differ(s->t, sum, q);
+    mpq_clears(sum, q, NULL);
+    return equal;
+}
+
+static int all_pairs_hold(const Joined *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            if (!s->used[i] || !s->used[j] || (s->separable && s->op[i] == s->op[j])) continue;
+            if (!pair_holds(s, i, j)) return TOLD_NO;
+        }
+    return TOLD_YES;
+}
+
+static int find_symplectic(const Table *t, int separable, int *out)
+{
+    size_t n = t->evals;
+    Joined s = {.t = t, .separable = separable};
+    if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
+    s.of = memory_new(n, sizeof *s.of);
+    s.op = memory_new(n, sizeof *s.op);
+    s.used = memory_new(n, sizeof *s.used);
+    s.a = new_all(n * n);
+    s.b = new_all(n);
+    int code = s.of && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        join_evaluations(&s);
+        *out = all_pairs_hold(&s);
+    }
+    memory_free(s.of);
+    memory_free(s.op);
+    memory_free(s.used);
+    clear_all(s.a, n * n);
+    clear_all(s.b, n);
+    return code;
+}
+
+/* ---- linear multistep ------------------------------------------------------------------------------------ */
+
+/* y[+1] - sum v_j y[-j] = h sum beta_j f[-j]: alpha (k + 2), beta (2, k + 2), index j + 1. */
+typedef struct {
+    int k;
+    mpq_t *alpha, *beta[2];
+} Multistep;
+
+static void multistep_free(Multistep *m)
+{
+    clear_all(m->alpha, (size_t)m->k + 2);
+    for (int op = 0; op < 2; op++) clear_all(m->beta[op], (size_t)m->k + 2);
+}
+
+/* Is every slope taken at some past state itself? */
+static int is_linear(const Table *t)
+{
+    for (size_t p = 0; p < t->points; p++)
+        if (t->point[p].row.terms != 1 || !is_plain(&t->point[p].row)) return 0;
+    return t->flows == 0 && t->evals > 0;
+}
+
+static void add_term(const Table *t, const Term *x, Multistep *m)
+{
+    if (x->eval == TABLE_STATE) {
+        mpq_sub(m->alpha[x->past + 1], m->alpha[x->past + 1], x->c);
+        return;
+    }
+    const Eval *e = &t->eval[x->eval];
+    mpq_ptr beta = m->beta[e->op][x->past + t->point[e->point].row.term[0].past + 1];
+    mpq_add(beta, beta, x->c);
+}
+
+static int multistep_new(const Table *t, Multistep *m)
+{
+    *m = (Multistep){.k = t->past_y + t->past_k};
+    size_t n = (size_t)m->k + 2;
+    m->alpha = new_all(n);
+    for (int op = 0; op < 2; op++) m->beta[op] = new_all(n);
+    if (!m->alpha || !m->beta[0] || !m->beta[1]) return ERR_MEMORY;
+    mpq_set_ui(m->alpha[0], 1, 1);
+    for (size_t i = 0; i < t->update.terms; i++) add_term(t, &t->update.term[i], m);
+    return 0;
+}
+
+static int multistep_symmetric(const Table *t, const Multistep *m)
+{
+    mpq_t minus;
+    int last = m->k + 1, ok = 1;
+    while (last > 0 && mpq_sgn(m->alpha[last]) == 0 && mpq_sgn(m->beta[0][last]) == 0 &&
+           mpq_sgn(m->beta[1][last]) == 0)
+        last--;
+    mpq_init(minus);
+    for (int i = 0; i <= last; i++) {
+        mpq_neg(minus, m->alpha[last - i]);
+        ok = ok && !differ(t, m->alpha[i], minus);
+        for (int op = 0; op < 2; op++) ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
+    }
+    mpq_clear(minus);
+    return ok;
+}
+
+/* out = the coefficient of h^n y^(n) in numerical - exact:
+ * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
+static void error_term(const Multistep *m, int n, mpq_t out)
+{
+    mpq_t x, power, j;
+    mpq_inits(x, power, j, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (int i = 0; i <= m->k + 1; i++) {
+        mpq_set_ui(power, 1, 1); /* (1 - i)^(n-1) / (n-1)! */
+        for (int f = 1; f < n; f++) {
+            mpq_set_si(j, 1 - i, (unsigned)f);
+            mpq_canonicalize(j);
+            mpq_mul(power, power, j);
+        }
+        mpq_mul(x, power, m->beta[0][i]);
+        mpq_add(out, out, x);
+        mpq_set_si(j, 1 - i, (unsigned)n);
+        mpq_canonicalize(j);
+        mpq_mul(power, power, j);
+        mpq_mul(x, power, m->alpha[i]);
+        mpq_sub(out, out, x);
+    }
+    mpq_clears(x, power, j, NULL);
+}
+
+/* Both operators with the same weights, and consistent? Then the constant. */
+static void find_constant(const Table *t, const Multistep *m, Structure *out)
+{
+    mpq_t sum, sigma;
+    mpq_inits(sum, sigma, NULL);
+    int same = 1, n = 1;
+    for (int i = 0; i <= m->k + 1; i++) {
+        same = same && !differ(t, m->beta[0][i], m->beta[1][i]);
+        mpq_add(sum, sum, m->alpha[i]);
+        mpq_add(sigma, sigma, m->beta[0][i]);
+    }
+    error_term(m, 1, out->error_constant[0]);
+    if (same && theory_is_zero(t, sum) && theory_is_zero(t, out->error_constant[0])) {
+        /* order 2 (k + 2) is out of reach for 2 (k + 2) - 1 free coefficients */
+        while (n <= 2 * m->k + 6 && theory_is_zero(t, out->error_constant[0]))
+            error_term(m, ++n, out->error_constant[0]);
+        out->has_constant = !theory_is_zero(t, sigma);
+        if (out->has_constant) mpq_div(out->error_constant[1], out->error_constant[0], sigma);
+    }
+    mpq_clears(sum, sigma, NULL);
+}
+
+static int find_multistep(const Table *t, Structure *out)
+{
+    Multistep m;
+    int code = multistep_new(t, &m);
+    if (code == 0) {
+        if (t->past_y || t->past_k)
+            out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
+        find_constant(t, &m, out);
+    }
+    multistep_free(&m);
+    return code;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------- */
+
+int structure_find(const Table *t, int searched, Structure *out)
+{
+    *out = (Structure){.symmetric = TOLD_NOT,
+                       .symmetric_order = -1,
+                       .symmetric_separable = TOLD_NOT,
+                       .searched = searched,
+                       .symplectic = TOLD_NOT,
+                       .symplectic_separable = TOLD_NOT,
+                       .effective_order = -1};
+    if (searched < 1 || searched > TREE_MAX)
+        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX,
+                         searched);
+    mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
+    int code = t->flows ? find_flows(t, out) : 0;
+    if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);
+    if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
+    if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
+    if (code == 0 && is_linear(t)) code = find_multistep(t, out);
+    if (code != 0) structure_free(out);
+    return code;
+}
+
+void structure_free(Structure *s)
+{
+    mpq_clears(s->error_constant[0], s->error_constant[1], NULL);
+}

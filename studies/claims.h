@@ -1,0 +1,190 @@
+/* claims.h: what the source papers say, one record a claim, and what is found of it.
+ *
+ * The registry is the const table of claims.c: adding a claim is adding a row. A row names a check
+ * and the texts it works on; a mutant is the same row with one text altered, whose verdict must not
+ * be the registered one. A check says two things, exactly where it can and by numbers always: does
+ * the claim hold as it stands, and does it hold under its condition. Its numbers carry a negative
+ * control, a spoilt prediction that must be refused; where the exact and the numerical answer differ,
+ * or the control passes, the finding is not sound and the verdict is "undecided".
+ *
+ * Order p means local error h^(p+1); the Macaron paper counts local orders. Error = numerical -
+ * exact, [F,G] = G'F - F'G.
+ */
+#ifndef TROTTER_CLAIMS_H
+#define TROTTER_CLAIMS_H
+
+#include <gmp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "ode/ode.h"
+
+enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
+enum { CLAIM_ARGS = 7 };
+
+/* One coefficient of a derivation, for the reports: in `map`, before `term`. */
+typedef struct {
+    char map[160], term[48], coefficient[48];
+} Derived;
+
+typedef struct {
+    int holds;       /* as it stands */
+    int conditional; /* under the claim's condition */
+    int sound;       /* exact and numerical answers agree, controls were refused */
+    FILE *words;     /* evidence, one paragraph */
+    char *text;
+    size_t bytes;
+    size_t count;
+    Derived *derived;
+} Finding;
+
+typedef int ClaimCheck(const Zoo *z, const char *const *arg, Finding *f);
+
+typedef struct {
+    const char *id, *source, *statement;
+    int expected;          /* CLAIM_* */
+    const char *condition; /* after "holds only if"; NULL */
+    ClaimCheck *check;
+    const char *arg[CLAIM_ARGS];
+    struct {
+        int arg;          /* the text altered, */
+        const char *text; /* its new form, */
+        const char *what; /* in words */
+    } mutant;
+} Claim;
+
+/* ---- claims.c: the registry ------------------------------------------------------------------- */
+
+const Claim *claim_at(size_t i); /* NULL past the end */
+
+/* Runs a claim, or its mutant; *out holds nothing after an error. Caller: finding_free. */
+int claim_run(const Claim *c, const Zoo *z, int mutant, Finding *out);
+int finding_verdict(const Finding *f); /* CLAIM_* */
+void finding_free(Finding *f);
+
+/* "verified", "refuted", "holds only if CONDITION", "undecided"; out (bytes). */
+void claim_verdict(const Claim *c, int verdict, char *out, size_t bytes);
+
+/* For checks: words of evidence, and a coefficient of a derivation. */
+void finding_say(Finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int finding_derive(Finding *f, const char *map, const char *term, const mpq_t c);
+int finding_derive_text(Finding *f, const char *map, const char *term, const char *coefficient);
+
+/* ---- claims_report.c -------------------------------------------------------------------------- */
+
+/* All claims run, in one order; evidence and derivations too. */
+int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out);
+int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out);
+
+/* ---- claims_sine.c: a field whose derivatives are known ---------------------------------------- */
+
+enum { SINE_D = 4, SINE_UNITS = 5, SINE_SETS = 2 };
+
+/* f_s(y) = A_s sin(B_s y + b_s) for either operator and each set s: a network of one layer, so
+ * f^(m)(y)(v1, .., vm) = A (sin(B y + b + m pi/2) * B v1 * .. * B vm), and every elementary
+ * differential is a recursion over its tree. */
+typedef struct {
+    System system;               /* first: its functions find the rest behind it */
+    int sets;                    /* 0: all sets are the first */
+    double weight[2][SINE_SETS]; /* with `mixed` the operator is sum_s weight f_s */
+    int mixed;
+    double A[2][SINE_SETS][SINE_D][SINE_UNITS];
+    double B[2][SINE_SETS][SINE_UNITS][SINE_D];
+    double b[2][SINE_SETS][SINE_UNITS];
+    double y[SINE_D]; /* initial */
+} Sine;
+
+/* one_field: G = 0, so that F alone stands for the field. */
+void sine_new(Sine *s, uint64_t seed, int one_field);
+
+/* out (D) = f^(m)(y)(v1, .., vm) of a set (from 1), v (m, D). */
+void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
+                     const double (*v)[SINE_D], double *out);
+
+/* out (D) = F(t)(y) of a tree, set 1. */
+void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
+
+/* y (D) over time t of w[0] F + w[1] G, set 1; t of either sign. */
+int sine_flow(const Sine *s, const double w[2], double t, double *y);
+
+/* y (D) one step of a frozen table; history from the flow. */
+int sine_step(const Sine *s, const Table *t, double h, double *y);
+
+/* Order of e[j] at h = 2^-j, j = 0 .. n-1: the last two ratios above rounding, extrapolated; inf where
+ * all is rounding, NaN where e is not finite. */
+double sine_slope(const double *e, int n);
+
+double sine_norm(const double *x);                        /* RMS of x (D) */
+void sine_subtract(double *e, double c, const double *v); /* e (D) -= c v */
+
+/* ---- claims_map.c: maps h -> map(y) ------------------------------------------------------------- */
+
+enum { MAP_PARTS = 3 };
+
+/* Tables and exact flows one after another: "exact", "exact:1/2" (time h/2), a scheme's name, a
+ * scheme's statements, or several of them with " then " between. */
+typedef struct {
+    size_t parts;
+    struct {
+        Table *table; /* frozen; NULL: the exact flow */
+        mpq_t theta;
+    } part[MAP_PARTS];
+    mpq_t weight[2]; /* of F and G in the exact flow */
+} Map;
+
+int map_read(const Zoo *z, const char *spec, Map *out);
+void map_free(Map *m);
+int map_series(const Map *m, const Forest *f, Series **out);
+int map_apply(const Map *m, const Sine *s, double h, double *y);
+
+/* A frozen table of a name or of statements. */
+int map_table(const Zoo *z, const char *spec, Table **out);
+
+/* The statements with (value) in place of every K; caller: memory_free. NULL: out of memory. */
+char *claim_value(const char *statements, const char *value);
+
+/* ---- checks: what they take ---------------------------------------------------------------------- */
+
+/* claims_series.c */
+ClaimCheck check_expansion; /* maps, minus map or NULL, terms, degree, field; maps, minus if */
+ClaimCheck check_order;     /* maps, order, field; maps if, field if */
+ClaimCheck check_same;      /* map, map */
+
+/* claims_family.c */
+ClaimCheck check_family; /* statements with K, order, values, values if or NULL, field */
+
+/* claims_error.c */
+ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is the smaller */
+ClaimCheck check_times;  /* scheme, nodes of F and G */
+ClaimCheck check_global; /* scheme, system, order of the global error */
+
+/* claims_word.c */
+ClaimCheck check_brackets;    /* scheme, degree, brackets */
+ClaimCheck check_symmetry;    /* scheme, degree */
+ClaimCheck check_sandwich;    /* c of (n + k (2n - k - c)) / 2, largest n */
+ClaimCheck check_extreme;     /* n, n - k */
+ClaimCheck check_palindromes; /* mirror or repeat, longest half */
+ClaimCheck check_converse;    /* longest word */
+
+/* claims_sets.c */
+ClaimCheck check_sets;      /* scheme, h^2 terms with two feed-forward sets */
+ClaimCheck check_set_order; /* schemes, order */
+
+/* claims_method.c */
+ClaimCheck check_stability; /* statements with K, stable values, unstable values */
+ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
+ClaimCheck check_dense;     /* layer: a weight a layer; pair: one a pair of layers */
+
+/* claims_neumann.c */
+ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
+
+/* claims_network.c */
+ClaimCheck check_layer;     /* scheme, the paper's equations by name */
+ClaimCheck check_released;  /* scheme, factor of the state, equations, scheme over y + L(y) */
+ClaimCheck check_gate_bias; /* bias, order */
+
+/* claims_gradient.c */
+ClaimCheck check_gradient; /* scheme, formula, layers, formula if */
+ClaimCheck check_vanish;   /* scheme, factor a block, statements whose gradient does vanish */
+
+#endif

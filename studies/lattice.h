@@ -1,0 +1,12 @@
+/* lattice.h: a splitting as a path in the plane of times spent under F and under G. */
+#ifndef TROTTER_LATTICE_H
+#define TROTTER_LATTICE_H
+
+#include "ode/ode.h"
+
+/* Draws DIR/NAME.csv, .gp, .svg, .png: the path of a table of flows against its chord, the area between
+ * shaded by sign, its size and the brackets of degree 3 beside it. CSV columns: part,F,G (part: path,
+ * chord, then plus1, minus2, ...: the shaded pieces in order). */
+int lattice_draw(const Table *t, const char *dir, const char *name);
+
+#endif

@@ -1,0 +1,171 @@
+/* dump.c: one model and what the engine makes of it, in files for peer_torch.py.
+ *
+ *   dump DIR SCHEME LAYERS relu|gelu tied|untied
+ *
+ * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
+ * DIR/batch.json         packed sequences, loss, norm of the gradient, Adam's numbers
+ * DIR/logits.f32         (N, V), of the start
+ * DIR/gradient.safetensors, DIR/end.safetensors   of the mean loss; parameters after STEPS of Adam */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+
+enum { N = 24, S = 3, V = 50, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
+static const size_t start[S + 1] = {0, 10, 11, N};
+static const AdamConfig adam = {1e-2, 0.9, 0.997, 1e-5, 0.5};
+
+typedef struct {
+    const char *dir, *scheme;
+    size_t layers;
+    int act, untied;
+    Model *m;
+    int32_t input[N], target[N], position[N];
+    double loss, norm;
+} Dump;
+
+static const char *path(const Dump *d, const char *name)
+{
+    static char p[4096];
+    snprintf(p, sizeof p, "%s/%s", d->dir, name);
+    return p;
+}
+
+static int build(Dump *d)
+{
+    Zoo z = {0};
+    Table *t;
+    Plan *p;
+    const Backend *b;
+    BridgeOptions o = {.layers = d->layers, .width = D, .inner = INNER, .match = MATCH_NONE};
+    ModelConfig c = {.vocab = V,
+                     .width = D,
+                     .heads = HEADS,
+                     .clip = 8,
+                     .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
+                     .untied = d->untied,
+                     .act = d->act,
+                     .max_tokens = N,
+                     .max_length = N,
+                     .seed = 1};
+    TRY(backend_find("cpu-f32", NULL, &b));
+    TRY(zoo_open(&z));
+    int code = zoo_find(&z, d->scheme, "euler", &t);
+    zoo_close(&z);
+    TRY(code);
+    code = bridge_plan(t, &o, &p);
+    table_free(t);
+    TRY(code);
+    return model_new(&c, p, b, 1, &d->m);
+}
+
+static int shake(Dump *d)
+{
+    size_t n = model_size(d->m);
+    double *x = memory_new(n, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    model_backend(d->m)->get(x, model_data(d->m), n);
+    for (size_t i = 0; i < n; i++) x[i] += 0.1 * random_normal(7, 1, i);
+    model_backend(d->m)->put(model_data(d->m), x, n);
+    memory_free(x);
+    return 0;
+}
+
+static Batch batch(Dump *d)
+{
+    for (size_t s = 0; s < S; s++)
+        for (size_t i = start[s]; i < start[s + 1]; i++) {
+            d->input[i] = (int32_t)random_below(3, 1, i, V);
+            d->target[i] = (int32_t)random_below(3, 2, i, V);
+            d->position[i] = (int32_t)(i - start[s]);
+        }
+    static size_t begin[S + 1];
+    memcpy(begin, start, sizeof start);
+    return (Batch){N, S, start[S] - start[S - 1], d->input, d->target, d->position, begin};
+}
+
+static int dump_logits(Dump *d, const Batch *b)
+{
+    double *z = memory_new(N * V, sizeof *z);
+    float *f = memory_new(N * V, sizeof *f);
+    int code = z && f ? model_logits(d->m, b, z) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < N * V; i++) f[i] = (float)z[i];
+    if (code == 0) code = store_write(path(d, "logits.f32"), f, N * V * sizeof *f);
+    memory_free(z);
+    memory_free(f);
+    return code;
+}
+
+/* The gradient in the parameters' place, and back. */
+static int dump_gradient(Dump *d)
+{
+    const Backend *b = model_backend(d->m);
+    size_t n = model_size(d->m);
+    void *data = b->alloc(n);
+    if (!data) return ERR_MEMORY;
+    b->copy(data, model_data(d->m), n);
+    b->copy(model_data(d->m), model_grad(d->m), n);
+    int code = store_save(d->m, path(d, "gradient.safetensors"), NULL, 0);
+    b->copy(model_data(d->m), data, n);
+    b->release(data);
+    return code;
+}
+
+static void print_list(FILE *f, const char *name, const int32_t *x)
+{
+    fprintf(f, "\"%s\": [", name);
+    for (int i = 0; i < N; i++) fprintf(f, "%s%d", i ? ", " : "", x[i]);
+    fprintf(f, "],\n");
+}
+
+static int dump_batch(const Dump *d)
+{
+    FILE *f = fopen(path(d, "batch.json"), "w");
+    if (!f) return error_set(ERR_SYSTEM, "cannot write in %s", d->dir);
+    fprintf(f,
+            "{\"scheme\": \"%s\", \"layers\": %zu, \"act\": \"%s\", \"heads\": %d, \"clip\": 8,\n",
+            d->scheme, d->layers, d->act == ACT_RELU ? "relu" : "gelu", HEADS);
+    fprintf(f, "\"start\": [%zu, %zu, %zu, %zu],\n", start[0], start[1], start[2], start[3]);
+    print_list(f, "input", d->input);
+    print_list(f, "target", d->target);
+    fprintf(f, "\"loss\": %.17g, \"norm\": %.17g, \"steps\": %d,\n", d->loss, d->norm, STEPS);
+    fprintf(f, "\"rate\": %g, \"beta\": [%g, %g], \"eps\": %g, \"limit\": %g}\n", adam.rate,
+            adam.beta1, adam.beta2, adam.eps, adam.clip);
+    return fclose(f) == 0 ? 0 : error_set(ERR_SYSTEM, "cannot write in %s", d->dir);
+}
+
+static int dump(Dump *d)
+{
+    double loss, norm;
+    TRY(build(d));
+    TRY(shake(d));
+    Batch b = batch(d);
+    TRY(store_save(d->m, path(d, "start.safetensors"), NULL, 0));
+    TRY(dump_logits(d, &b));
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        TRY(model_gradient(d->m, &b, step, &loss));
+        if (step == 1) TRY(dump_gradient(d));
+        TRY(model_adam(d->m, &adam, step, &norm));
+        if (step == 1) d->loss = loss, d->norm = norm;
+    }
+    TRY(store_save(d->m, path(d, "end.safetensors"), NULL, 0));
+    return dump_batch(d);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 6) return 2;
+    Dump d = {.dir = argv[1],
+              .scheme = argv[2],
+              .layers = strtoul(argv[3], NULL, 10),
+              .act = strcmp(argv[4], "gelu") == 0 ? ACT_GELU : ACT_RELU,
+              .untied = strcmp(argv[5], "untied") == 0};
+    int code = dump(&d);
+    if (code) fprintf(stderr, "dump: %s\n", error_text());
+    model_free(d.m);
+    return code != 0;
+}

@@ -1,0 +1,376 @@
+/* test_system_file.c: systems read from texts: expressions against C's own, fields against built-in
+ * ones and against a direct double loop, orders of schemes on them, and every bad text told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "ode/ode.h"
+
+static System *parse(const char *text, size_t n, size_t d)
+{
+    System *s = NULL;
+    if (system_parse("test", text, strlen(text), n, d, 1, &s) != 0)
+        fail_msg("%s: %s", text, error_text());
+    return s;
+}
+
+static double rms(size_t N, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)N);
+}
+
+/* ---- expressions --------------------------------------------------------------------------------- */
+
+static double drift_at(const char *expression, double y, double t)
+{
+    char text[512];
+    double dy;
+    snprintf(text, sizeof text,
+             "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n",
+             expression);
+    System *s = parse(text, 0, 0);
+    s->field[OP_G](s, 1, t, &y, &dy);
+    system_free(s);
+    return dy;
+}
+
+static void test_expressions(void **state)
+{
+    const double y = 0.7, t = 0.3, a = 3, b = 1.5, pi = 3.14159265358979323846;
+    const struct {
+        const char *text;
+        double value;
+    } cases[] = {
+        {"1 - 2 - 3", -4},
+        {"12/2/3", 2},
+        {"-2^2", -4},
+        {"2^-2", 0.25},
+        {"2*-y", -2 * y},
+        {"- - y", y},
+        {"+y - 1", y - 1},
+        {"a + b*y^3", a + b * y * y * y},
+        {"y^b", pow(y, b)},
+        {"y^-4", pow(y, -4)},
+        {"y^17", pow(y, 17)},
+        {"(y + 1)*(y - 1)/(y*y)", (y * y - 1) / (y * y)},
+        {"sqrt(y) + exp(-y) - log(y)", sqrt(y) + exp(-y) - log(y)},
+        {"sin(y)*cos(2*t) + tan(t)", sin(y) * cos(2 * t) + tan(t)},
+        {"tanh(y) + abs(-y)", tanh(y) + y},
+        {"1.5e-3*y + .5", 1.5e-3 * y + .5},
+        {"pi*i + c*n + d", pi + 1 + 1},
+        {"exp(sin(cos(t + y1)))", exp(sin(cos(t + y)))},
+        {"2*(3 + 4*(5 - 6*(7 + 8)))", 2 * (3 + 4 * (5 - 6 * 15.0))},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double v = drift_at(cases[k].text, y, t);
+        /* powers by squaring: a few roundings more than pow */
+        if (!(fabs(v - cases[k].value) <= 16 * DBL_EPSILON * fabs(cases[k].value)))
+            fail_msg("%s = %.17g, not %.17g", cases[k].text, v, cases[k].value);
+    }
+}
+
+/* ---- fields -------------------------------------------------------------------------------------- */
+
+static void compare(const System *a, const System *b, int op)
+{
+    size_t N = a->n * a->d;
+    double *y = memory_new(3 * N, sizeof *y), *f = y + N, *g = f + N;
+    assert_non_null(y);
+    for (size_t i = 0; i < N; i++) y[i] = random_normal(3, 1, i);
+    a->field[op](a, 1, 0.2, y, f);
+    b->field[op](b, 1, 0.2, y, g);
+    if (!(rms(N, f, g) <= 1e-13)) fail_msg("%s: %g", a->name, rms(N, f, g));
+    memory_free(y);
+}
+
+/* Built-in systems, written as texts; n beyond the lanes of one pass. */
+static void test_built_in(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        size_t n, d;
+        int op;
+    } cases[] = {
+        {"kuramoto", "system k\nd 2\nF = mean 1.5*sin(z - y)\ninitial = i\n", 150, 2, OP_F},
+        {"vortex", "system v\nd 2\nG1 = y1/2\nG2 = -y2/2\ninitial = i\n", 70, 2, OP_G},
+        {"henon",
+         "system h\nd 4\nG3 = -y1 - 2*y1*y2\nG4 = y2^2 - y2 - y1^2\nF = sum 0*z\ninitial = 1\n", 3,
+         4, OP_G},
+        {"forced",
+         "system f\nd 3\nF = mean cos(2*t)*(z - y)\nG = (1 + sin(3*t + i - 1)/2)*y*(1 - y)\n"
+         "initial = 1/2\n",
+         66, 3, OP_F},
+        {"forced",
+         "system f\nd 3\nF = mean cos(2*t)*(z - y)\nG = (1 + sin(3*t + i - 1)/2)*y*(1 - y)\n"
+         "initial = 1/2\n",
+         66, 3, OP_G},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        System *b, *a = parse(cases[k].text, cases[k].n, 0);
+        assert_int_equal(system_new(cases[k].name, cases[k].n, cases[k].d, 1, &b), 0);
+        if (strcmp(cases[k].name, "henon") == 0) { /* its drift is our own field's other half */
+            double y[12], f[12], g[12];
+            for (size_t i = 0; i < 12; i++) y[i] = random_normal(3, 1, i);
+            a->field[OP_G](a, 1, 0, y, f);
+            b->field[OP_F](b, 1, 0, y, g);
+            assert_true(rms(12, f, g) <= 1e-14);
+        } else {
+            compare(a, b, cases[k].op);
+        }
+        assert_int_equal(a->timed, b->timed);
+        system_free(a);
+        system_free(b);
+    }
+}
+
+/* Sum, mean and softmax against a double loop; scores that overflow exp by themselves. */
+static void test_interaction(void **state)
+{
+    enum { N = 130 };
+    static const char text[] = "system s\nn 130\nd 3\n"
+                               "F1 = sum j*(z1 - y2)/(1 + r)\nF2 = mean i*z3*r2\n"
+                               "F3 = softmax 900*dot : z2 + y\ninitial = normal\n";
+    static double y[3 * N], f[3 * N], g[3 * N];
+    (void)state;
+    System *s = parse(text, 0, 0);
+    for (size_t i = 0; i < 3 * N; i++) y[i] = random_normal(9, 1, i);
+    s->field[OP_F](s, 1, 0, y, f);
+    for (size_t i = 0; i < N; i++) {
+        const double *a = y + 3 * i;
+        double top = -INFINITY, weight = 0;
+        for (size_t j = 0; j < N; j++) {
+            const double *b = y + 3 * j;
+            top = fmax(top, 900 * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]));
+        }
+        g[3 * i] = g[3 * i + 1] = g[3 * i + 2] = 0;
+        for (size_t j = 0; j < N; j++) {
+            const double *b = y + 3 * j;
+            double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2], r2 = 0;
+            for (int k = 0; k < 3; k++) r2 += (a[k] - b[k]) * (a[k] - b[k]);
+            if (j != i) g[3 * i] += (double)(j + 1) * (b[0] - a[1]) / (1 + sqrt(r2));
+            if (j != i) g[3 * i + 1] += (double)(i + 1) * b[2] * r2 / N;
+            g[3 * i + 2] += exp(900 * dot - top) * (b[1] + a[2]);
+            weight += exp(900 * dot - top);
+        }
+        g[3 * i + 2] /= weight;
+    }
+    /* 130 terms of size up to 1e4; a score of 1e4 has an error of 1e4 eps, as has its exponential */
+    assert_true(rms(3 * N, f, g) <= 1e-9);
+    system_free(s);
+}
+
+/* Self-interaction is left out: a singular kernel is fine. */
+static void test_singular(void **state)
+{
+    (void)state;
+    System *s =
+        parse("system g\nn 5\nd 2\nF = sum (z - y)/r^3\ninitial1 = i\ninitial2 = i^2\n", 0, 0);
+    assert_true(isfinite(s->initial[0]));
+    system_free(s);
+}
+
+/* ---- a full citizen ------------------------------------------------------------------------------ */
+
+static void test_order(void **state)
+{
+    static const char text[] =
+        "system swarm\nn 6\nd 2\nparam a = 1/2\nF = mean (z - y)*(a - exp(-r2))\n"
+        "G1 = -y1\nG2 = sin(t) - y2^3\ninitial = cos(2*pi*i/n + c) + normal/10\nt-end 1\nh0 1/8\n";
+    static const char *const names[] = {"euler", "macaron", "heun", "rk4", "ab3", "lie-trotter"};
+    static const int orders[] = {1, 1, 2, 4, 3, 1};
+    Zoo zoo;
+    (void)state;
+    assert_int_equal(zoo_open(&zoo), 0);
+    System *s = parse(text, 0, 0);
+    assert_true(s->h0 == 0.125 && s->t_end == 1 && s->timed);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Table *t;
+        OrderStudy m;
+        Prediction p;
+        assert_int_equal(zoo_find(&zoo, names[i], "exact", &t), 0);
+        OrderOptions o = {.halvings = 5};
+        assert_int_equal(order_measure(t, s, &o, orders[i], 1, &m), 0);
+        assert_int_equal(order_predict(t, s, 0, orders[i], 1, &p, NULL), 0);
+        assert_int_equal(m.verdict, VERDICT_AGREE);
+        assert_true(fabs(m.constant / p.global - 1) <= fmax(m.constant_tolerance, 0.01));
+        order_free(&m);
+        table_free(t);
+    }
+    system_free(s);
+    zoo_close(&zoo);
+}
+
+/* Sizes and seed from outside; draws are a function of the seed. */
+static void test_choices(void **state)
+{
+    static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = uniform + 10*normal\n";
+    System *a, *b;
+    (void)state;
+    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &a), 0);
+    assert_true(a->n == 7 && a->d == 3);
+    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &b), 0);
+    assert_true(rms(21, a->initial, b->initial) == 0);
+    system_free(b);
+    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 6, &b), 0);
+    assert_true(rms(21, a->initial, b->initial) > 1);
+    system_free(a);
+    system_free(b);
+}
+
+/* ---- bad texts ----------------------------------------------------------------------------------- */
+
+/* One line that names the place; nothing leaks. */
+static void test_bad(void **state)
+{
+    static const struct {
+        const char *text, *place;
+    } cases[] = {
+        {"", "test: "},
+        {"G = y\n", "test:1:1: "},
+        {"system x\n", "test: "},
+        {"system x\nG = y\n", "test: "},
+        {"system x y\n", "test:1:"},
+        {"system x\nsystem x\n", "test:2:"},
+        {"system x\nG = y +\n", "test:2:8: "},
+        {"system x\nG = y y\n", "test:2:7: "},
+        {"system x\nG = (y\n", "test:2:7: "},
+        {"system x\nG = z\n", "test:2:5: "},
+        {"system x\nG = y2\n", "test:2:5: "},
+        {"system x\nG = y*uniform\n", "test:2:7: "},
+        {"system x\nG = foo(y)\n", "test:2:5: "},
+        {"system x\nG = sin y\n", "test:2:9: "},
+        {"system x\nG = 1e400\n", "test:2:5: "},
+        {"system x\nG = 0x10\n", "test:2:5: "},
+        {"system x\nF = y\n", "test:2:5: "},
+        {"system x\nF = softmax y, z\n", "test:2:14: "},
+        {"system x\nF = sum uniform\n", "test:2:9: "},
+        {"system x\ninitial = y\n", "test:2:11: "},
+        {"system x\ninitial = t\n", "test:2:11: "},
+        {"system x\nG0 = y\n", "test:2:3: "},
+        {"system x\nG2 = y\n", "test:2:3: "},
+        {"system x\nG9999 = y\n", "test:2:6: "},
+        {"system x\nG = y\nG1 = y\n", "test:3:3: "},
+        {"system x\nG = y\nn 3\n", "test:3:2: "},
+        {"system x\nn 0\n", "test:2:2: "},
+        {"system x\nn -3\n", "test:2:3: "},
+        {"system x\nn 65537\n", "test:2:"},
+        {"system x\nd 33\n", "test:2:"},
+        {"system x\nn 60000\nd 30\nG = y\ninitial = 1\n", "test: "},
+        {"system x\nparam pi = 3\n", "test:2:6: "},
+        {"system x\nparam y1 = 3\n", "test:2:6: "},
+        {"system x\nparam a = 1\nparam a = 2\n", "test:3:6: "},
+        {"system x\nparam a = 1/0\n", "test:2:10: "},
+        {"system x\nt-end 0\n", "test:2:6: "},
+        {"system x\nh0 -1\n", "test:2:3: "},
+        {"system x\nwhat 1\n", "test:2:1: "},
+        {"system x\nG = 1/(y - 1)\ninitial = 1\n", "test:2: "},
+        {"system x\nF = sum 1/r\ninitial = 1\n", "test:2: "},
+        {"system x\nG = y\ninitial = log(-i)\n", "test:3: "},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        System *s = NULL;
+        size_t live = memory_live(), n = strlen(cases[k].place);
+        int code = system_parse("test", cases[k].text, strlen(cases[k].text), 0, 0, 1, &s);
+        if (code != ERR_INPUT) fail_msg("accepted: %s", cases[k].text);
+        if (strncmp(error_text(), cases[k].place, n) != 0)
+            fail_msg("%s: %s, not at %s", cases[k].text, error_text(), cases[k].place);
+        assert_null(strchr(error_text(), '\n'));
+        assert_int_equal(memory_live(), live);
+    }
+}
+
+/* Texts without end or measure: refused, in bounded time and memory. */
+static void test_large(void **state)
+{
+    static char text[60000];
+    static const char *const units[] = {"(", "-", "y+", "y*(", "sin(", "1^", "+", "y-("};
+    System *s;
+    (void)state;
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+        size_t n = (size_t)sprintf(text, "system x\nG = "), unit = strlen(units[k]);
+        while (n + unit < 3900) n += (size_t)sprintf(text + n, "%s", units[k]);
+        assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
+    }
+    size_t n = (size_t)sprintf(text, "system x\n");
+    for (int i = 0; n < 55000; i++) n += (size_t)sprintf(text + n, "param a%d = 1\n", i);
+    assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
+    n = (size_t)sprintf(text, "system x\nd 32\n");
+    for (int c = 1; c <= 32; c++) {
+        n += (size_t)sprintf(text + n, "G%d = y", c);
+        for (int i = 0; i < 400; i++) n += (size_t)sprintf(text + n, "+y");
+        n += (size_t)sprintf(text + n, "\n");
+    }
+    assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
+}
+
+/* Any change of a byte, any cut: accepted or refused, never worse (the sanitizers watch). */
+static void test_flips(void **state)
+{
+    static const char good[] =
+        "system s # c\ntitle T\nn 3\nd 2\nparam a = 1/2\nF = softmax dot/a : (z - y)^2\n"
+        "G1 = -y1 + sin(t)\nG2 = y^a\ninitial = 1 + uniform/i\nt-end 1\nh0 1/8\n";
+    static const char bytes[] = "(-+*/^yz019. =:#\n\t\x01\xff";
+    char text[sizeof good];
+    (void)state;
+    for (size_t i = 0; i < sizeof good; i++)
+        for (size_t k = 0; k < sizeof bytes; k++) {
+            System *s = NULL;
+            memcpy(text, good, sizeof good);
+            text[i] = bytes[k];
+            size_t n = k ? sizeof good - 1 : i;
+            if (system_parse("t", text, n, 0, 0, 1, &s) == 0) system_free(s);
+        }
+}
+
+static void test_memory(void **state)
+{
+    static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = i\n";
+    size_t live = memory_live(), k = 1;
+    (void)state;
+    for (int code = ERR_MEMORY; code != 0; k++) {
+        System *s = NULL;
+        memory_fail_at(k);
+        code = system_parse("t", text, sizeof text - 1, 0, 0, 1, &s);
+        memory_fail_at(0);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        system_free(s);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(k > 4);
+}
+
+static void test_files(void **state)
+{
+    System *s;
+    (void)state;
+    assert_int_equal(system_read("/nonexistent/x", 0, 0, 1, &s), ERR_INPUT);
+    assert_int_equal(system_read("/", 0, 0, 1, &s), ERR_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expressions), cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_interaction), cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_order),       cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_bad),         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_flips),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
