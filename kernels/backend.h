@@ -105,11 +105,13 @@ struct Backend {
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
     /* dy (N, D) becomes the adjoint before dropout, in place; db (D) accumulates its column sums. */
     void (*bias_drop_back)(size_t N, size_t D, void *dy, void *db, Dropout drop);
-    /* u (N, M) += b in place, then y (N, M) = dropout(act(u)); act: ACT_RELU or ACT_GELU. */
+    /* y (N, M) = dropout(act(u + b)); act: ACT_RELU or ACT_GELU. GELU leaves u + b in u for backward;
+     * ReLU leaves u alone, and y may be u. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u as forward left it; dy (N, M) becomes du in place; db (M) accumulates. */
-    void (*bias_act_back)(size_t N, size_t M, const void *u, int act, Dropout drop, void *dy,
-                          void *db);
+    /* u, y as forward left them; GELU reads u only, ReLU y only. dy (N, M) becomes du in place; db
+     * (M) accumulates. */
+    void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
+                          void *dy, void *db);
 
     /* r (N, D) = sum of terms in one pass; r overlaps no term. n >= 0 terms (0: r = 0). */
     void (*lin)(size_t N, size_t D, size_t n, const LinTerm *term, void *r);

@@ -4,8 +4,8 @@
  * A work item is one head of one sequence. Its scores are made BLOCK x BLOCK at a time on the stack
  * of its thread; the softmax over a row is carried from tile to tile with a running maximum and
  * denominator (Milakov, Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3;
- * Dao et al. 2022, FlashAttention, algorithm 1). The tiles of products are matrix products on the
- * strided windows of the packed (N, 3D) matrix.
+ * Dao et al. 2022, FlashAttention, algorithm 1). A tile's products are made on the strided windows of
+ * the packed (N, 3D) matrix, STRIP rows at a time, and only as far as these rows may see.
  *
  * Backward. With S_ij the scaled scores, P_ij = exp(S_ij - lse_i), m_ij the dropout factor (0 or
  * 1/(1-p)), A = m P and out_i = sum_j A_ij v_j:
@@ -26,8 +26,9 @@
 
 #include "kernels/cpu_drop.h"
 #include "kernels/cpu_product.h"
+#include "kernels/cpu_tile.h"
 
-enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, RELATIVE_MAX = 8192 };
+enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, CHUNK = 128, RELATIVE_MAX = 8192 };
 
 /* One head of one sequence: q, k, v have T rows of E numbers, ld apart. */
 typedef struct {
@@ -78,11 +79,65 @@ static inline size_t seen(const Tile *t, size_t i)
     return least(t->n, t->i0 + i + 1 - t->j0);
 }
 
+/* Of the strip that begins at row i: its rows, and the columns that its last row may see. */
+static inline size_t strip_rows(const Tile *t, size_t i)
+{
+    return least(STRIP, t->m - i);
+}
+
+static inline size_t strip_seen(const Tile *t, size_t i)
+{
+    return seen(t, i + strip_rows(t, i) - 1);
+}
+
+/* The first row of the tile that sees column j. */
+static inline size_t first_row(const Tile *t, size_t j)
+{
+    return t->j0 + j > t->i0 ? t->j0 + j - t->i0 : 0;
+}
+
+/* S (m, n), row stride BLOCK, out: c X Y^T for X (m, E) and Y (n, E); what a row may not see is
+ * left meaningless. Y is turned CHUNK of its columns at a time. */
+static void products_of_rows(const Tile *t, size_t E, real c, const real *X, size_t ldx,
+                             const real *Y, size_t ldy, real *S)
+{
+    real turned[CHUNK * BLOCK];
+    for (size_t e0 = 0; e0 < E; e0 += CHUNK) {
+        size_t k = least(CHUNK, E - e0);
+        turn(k, t->n, Y + e0, ldy, turned, BLOCK);
+        for (size_t i = 0; i < t->m; i += STRIP) {
+            size_t n = (strip_seen(t, i) + LANE - 1) / LANE * LANE;
+            tile_product(strip_rows(t, i), n, k, c, (Window){X + i * ldx + e0, ldx, 1}, turned,
+                         BLOCK, e0 > 0, S + i * BLOCK, BLOCK);
+        }
+    }
+}
+
+/* Y (m, E) = (add ? Y : 0) + c S X: S as above, zero where a row may not see; X (n, E). */
+static void combine_rows(const Tile *t, size_t E, real c, const real *S, const real *X, size_t ldx,
+                         int add, real *Y, size_t ldy)
+{
+    for (size_t i = 0; i < t->m; i += STRIP)
+        tile_product(strip_rows(t, i), E, strip_seen(t, i), c, (Window){S + i * BLOCK, BLOCK, 1}, X,
+                     ldx, add, Y + i * ldy, ldy);
+}
+
+/* Y (n, E) = (add ? Y : 0) + c S^T X: X (m, E). */
+static void combine_columns(const Tile *t, size_t E, real c, const real *S, const real *X,
+                            size_t ldx, int add, real *Y, size_t ldy)
+{
+    for (size_t j = 0; j < t->n; j += STRIP) {
+        size_t i = first_row(t, j);
+        tile_product(least(STRIP, t->n - j), E, t->m - i, c, (Window){S + i * BLOCK + j, 1, BLOCK},
+                     X + i * ldx, ldx, add, Y + j * ldy, ldy);
+    }
+}
+
 /* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
 static void scores(const Head *p, const Tile *t, real *S)
 {
     const real *q = p->q + t->i0 * p->ld;
-    gemm_one(0, 1, t->m, t->n, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, 0, S, BLOCK);
+    products_of_rows(t, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, S);
     if (!p->a->relative) return;
     real B[BLOCK * BAND];
     const real *relative = (const real *)p->a->relative + t->lo * p->E;
@@ -158,7 +213,7 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
             if (j0) scale_row(p->E, shrink, out + i * D);
         }
-        gemm_one(0, 0, m, p->E, t.n, 1, S, BLOCK, p->v + j0 * p->ld, p->ld, j0 > 0, out, D);
+        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ld, p->ld, j0 > 0, out, D);
     }
     for (size_t i = 0; i < m; i++) {
         scale_row(p->E, 1 / sum[i], out + i * D);
@@ -229,14 +284,13 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
     for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
     for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
-        real first = i0 > j0;
+        int add = i0 > j0;
         scores(p, &t, P);
-        gemm_one(0, 1, m, t.n, E, 1, dout, D, p->v + j0 * ld, ld, 0, G, BLOCK);
+        products_of_rows(&t, E, 1, dout, D, p->v + j0 * ld, ld, G);
         tile_back(p, &t, b, delta, P, G);
-        gemm_one(1, 0, t.n, E, m, 1, P, BLOCK, dout, D, first, b->dv + j0 * ld, ld);
-        gemm_one(1, 0, t.n, E, m, p->scale, G, BLOCK, q, ld, first, b->dk + j0 * ld, ld);
-        gemm_one(0, 0, m, E, t.n, p->scale, G, BLOCK, p->k + j0 * ld, ld, j0 > 0, b->dq + i0 * ld,
-                 ld);
+        combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ld, ld);
+        combine_columns(&t, E, p->scale, G, q, ld, add, b->dk + j0 * ld, ld);
+        combine_rows(&t, E, p->scale, G, p->k + j0 * ld, ld, j0 > 0, b->dq + i0 * ld, ld);
         if (p->a->relative) relative_back(p, &t, b, G);
     }
 }

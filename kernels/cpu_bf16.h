@@ -18,7 +18,7 @@
 #include <immintrin.h>
 #include <pthread.h>
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu_tile.h"
 
 typedef float Sums __attribute__((vector_size(64)));
 typedef uint32_t Word; /* number of k in the low half, of k + 1 in the high half */
@@ -53,25 +53,6 @@ static inline Words words_across(const float *x, size_t ld, size_t rows, size_t 
     return l | h << 16;
 }
 
-/* r, 16 x 16 words: log2(16) exchanges of off-diagonal squares (Eklundh 1972). */
-static inline __attribute__((always_inline)) void transpose(Words r[LANES])
-{
-    for (int s = LANES / 2; s; s /= 2) {
-        Words low = {0}, high = {0};
-        for (int l = 0; l < LANES; l++) {
-            low[l] = (Word)(l & s ? l - s + LANES : l);
-            high[l] = (Word)(l & s ? l + LANES : l + s);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) {
-            if (i & s) continue;
-            Words x = r[i], y = r[i + s];
-            r[i] = __builtin_shuffle(x, y, low);
-            r[i + s] = __builtin_shuffle(x, y, high);
-        }
-    }
-}
-
 /* A block (m, k) of op(A), k numbers along: rows of words, or strips where A is stored (k, m). */
 static void pack_rows(int trans, size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
@@ -93,13 +74,14 @@ static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld,
             *(Words *)(out + p / 2 * COLS + h) =
                 words_across(B + p * ld + (here ? h : 0), ld, k - p, here);
         for (size_t p = 0; p < k && trans; p += 2 * LANES) {
-            Words r[LANES];
+            Lane r[LANES];
 #pragma GCC unroll 16
             for (size_t j = 0; j < LANES; j++)
-                r[j] = j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0};
-            transpose(r);
+                r[j] = (Lane)(j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0});
+            transpose(r); /* words, whatever a lane is said to hold */
 #pragma GCC unroll 16
-            for (size_t q = 0; q < LANES; q++) *(Words *)(out + (p / 2 + q) * COLS + h) = r[q];
+            for (size_t q = 0; q < LANES; q++)
+                *(Words *)(out + (p / 2 + q) * COLS + h) = (Words)r[q];
         }
     }
 }

@@ -84,22 +84,26 @@ static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restr
     for (size_t i = 0; i < n; i++) keep[i] = word[skip + i] > limit ? scale : 0;
 }
 
-/* y = act(u) keep and dy *= keep act'(u), n numbers. GELU's tanh form (Hendrycks, Gimpel 2016) is
+/* y = act(u + b) keep and dy *= keep act'(u), n numbers. ReLU leaves u alone, and its backward reads
+ * no mask: y > 0 just where u + b was and was kept. GELU's tanh form (Hendrycks, Gimpel 2016) is
  * u s with s = sigmoid(2 a (u + b u^3)), a = sqrt(2/pi), b = 0.044715; its derivative is
  * s + u s (1 - s) 2 a (1 + 3 b u^2). */
 #define GELU_2A REAL(1.59576912160573071176)
 #define GELU_B REAL(0.044715)
 
-static void relu_row(size_t n, const real *u, const real *keep, real *y)
+static void relu_row(size_t n, real *u, const real *b, const real *keep, real *y)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] = (u[i] < 0 ? 0 : u[i]) * keep[i];
+    for (size_t i = 0; i < n; i++) y[i] = (u[i] + b[i] < 0 ? 0 : u[i] + b[i]) * keep[i];
 }
 
-static void relu_row_back(size_t n, const real *u, const real *keep, real *dy)
+static void relu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
 {
+    (void)u, (void)index;
+    real scale = (real)(1 / (1 - drop->rate));
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) dy[i] *= u[i] > 0 ? keep[i] : 0;
+    for (size_t i = 0; i < n; i++) dy[i] *= y[i] > 0 ? scale : 0;
 }
 
 static inline real gelu_sigmoid(real u)
@@ -107,14 +111,21 @@ static inline real gelu_sigmoid(real u)
     return 1 / (1 + fast_exp(-GELU_2A * (u + GELU_B * u * u * u)));
 }
 
-static void gelu_row(size_t n, const real *u, const real *keep, real *y)
+static void gelu_row(size_t n, real *u, const real *b, const real *keep, real *y)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] = u[i] * gelu_sigmoid(u[i]) * keep[i];
+    for (size_t i = 0; i < n; i++) {
+        u[i] += b[i];
+        y[i] = u[i] * gelu_sigmoid(u[i]) * keep[i];
+    }
 }
 
-static void gelu_row_back(size_t n, const real *u, const real *keep, real *dy)
+static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
 {
+    (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         real s = gelu_sigmoid(u[i]);
@@ -123,21 +134,30 @@ static void gelu_row_back(size_t n, const real *u, const real *keep, real *dy)
     }
 }
 
+/* No activation: dy *= keep. */
+static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)u, (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) dy[i] *= keep[i];
+}
+
+/* Rows of at most TILE numbers; u, y may be NULL where they are not read. */
+typedef void RowBack(size_t n, const real *u, const real *y, const Dropout *drop, uint64_t index,
+                     real *dy);
+
 static const struct {
-    void (*row)(size_t n, const real *u, const real *keep, real *y);
-    void (*row_back)(size_t n, const real *u, const real *keep, real *dy);
+    void (*row)(size_t n, real *u, const real *b, const real *keep, real *y);
+    RowBack *row_back;
 } act_table[] = {[ACT_RELU] = {relu_row, relu_row_back}, [ACT_GELU] = {gelu_row, gelu_row_back}};
 
 static void add_row(size_t n, const real *restrict x, real *restrict y)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) y[i] += x[i];
-}
-
-static void mul_row(size_t n, const real *restrict x, real *restrict y)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] *= x[i];
 }
 
 static void cpu_bias_drop(size_t N, size_t D, void *x_, const void *b_, Dropout drop)
@@ -166,30 +186,13 @@ static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, 
             real keep[TILE], *ur = u + r * M + c;
             size_t n = least(TILE, M - c);
             keep_fill(&drop, r * M + c, n, keep);
-            add_row(n, b + c, ur);
-            act_table[act].row(n, ur, keep, y + r * M + c);
+            act_table[act].row(n, ur, b + c, keep, y + r * M + c);
         }
 }
 
-/* dy *= keep act'(u) (u NULL: no activation) and sum += the new dy, n <= SUMS numbers of a row. */
-static void drop_row_back(size_t n, const real *u, int act, const Dropout *drop, uint64_t index,
-                          real *dy, real *sum)
-{
-    for (size_t c = 0; c < n; c += TILE) {
-        real keep[TILE];
-        size_t tile = least(TILE, n - c);
-        keep_fill(drop, index + c, tile, keep);
-        if (u)
-            act_table[act].row_back(tile, u + c, keep, dy + c);
-        else
-            mul_row(tile, keep, dy + c);
-        add_row(tile, dy + c, sum + c);
-    }
-}
-
-/* drop_row_back on all rows, db (M) += the column sums of the new dy. */
-static void drop_back(size_t N, size_t M, const real *u, int act, const Dropout *drop, real *dy,
-                      real *db)
+/* dy becomes the adjoint of what went into the activation, db (M) += its column sums. */
+static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, const real *y,
+                      const Dropout *drop, real *dy, real *db)
 {
     int panels = panels_of(N);
     for (size_t c = 0; c < M; c += SUMS) {
@@ -200,8 +203,11 @@ static void drop_back(size_t N, size_t M, const real *u, int act, const Dropout 
             memset(sum, 0, n * sizeof *sum);
             Range rows = range_of(N, t, panels);
             for (size_t r = rows.lo; r < rows.hi; r++)
-                drop_row_back(n, u ? u + r * M + c : NULL, act, drop, r * M + c, dy + r * M + c,
-                              sum);
+                for (size_t k = 0; k < n; k += TILE) {
+                    size_t at = r * M + c + k, tile = least(TILE, n - k);
+                    row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, dy + at);
+                    add_row(tile, dy + at, sum + k);
+                }
 #pragma omp ordered
             if (db) add_row(n, sum, db + c);
         }
@@ -210,13 +216,13 @@ static void drop_back(size_t N, size_t M, const real *u, int act, const Dropout 
 
 static void cpu_bias_drop_back(size_t N, size_t D, void *dy, void *db, Dropout drop)
 {
-    drop_back(N, D, NULL, 0, &drop, dy, db);
+    rows_back(drop_row_back, N, D, NULL, NULL, &drop, dy, db);
 }
 
-static void cpu_bias_act_back(size_t N, size_t M, const void *u, int act, Dropout drop, void *dy,
-                              void *db)
+static void cpu_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
+                              Dropout drop, void *dy, void *db)
 {
-    drop_back(N, M, u, act, &drop, dy, db);
+    rows_back(act_table[act].row_back, N, M, u, y, &drop, dy, db);
 }
 
 #endif

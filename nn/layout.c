@@ -119,6 +119,12 @@ static void need_adjoints(Pieces *o, const int *end)
         need(o, &m->adjoint[r], size, time_back(m->plan, m->pull[r]), end[r], MEMORY_ADJOINTS);
 }
 
+/* ReLU works in place: its input is not kept, and its backward needs its output. */
+static int in_place(const Model *m, int slot)
+{
+    return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && m->config.act == ACT_RELU;
+}
+
 /* Lays the pieces of one Work out in w->base (NULL: only measures); gives their size. */
 static size_t lay_work(const Model *m, int slot, Work *w)
 {
@@ -128,11 +134,16 @@ static size_t lay_work(const Model *m, int slot, Work *w)
     const struct {
         void **p;
         size_t cols;
-    } piece[] = {{&w->normed, D}, {&w->stats, 2}, {&w->in, o->I}, {&w->core, o->O}, {&w->lse, H}};
+    } piece[] = {{&w->normed, D},
+                 {&w->stats, 2},
+                 {&w->in, in_place(m, slot) ? 0 : o->I},
+                 {&w->core, o->O},
+                 {&w->lse, H}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         if (w->base) *piece[i].p = backend_at(m->backend, w->base, at);
         at += rows_of(m, piece[i].cols);
     }
+    if (in_place(m, slot)) w->in = w->core;
     return at;
 }
 
@@ -146,8 +157,9 @@ static void need_work(Pieces *o, int i)
     need(o, &m->work[i].base, size, now, keep ? back : now, MEMORY_ACTIVATIONS);
     if (!m->training) return;
     if (!keep) need(o, &m->again[i].base, size, back, back, MEMORY_ACTIVATIONS);
-    if (m->plan->slot[slot].kind != SLOT_ATTENTION) return;
-    size_t adjoints = rows_of(m, m->slot[slot].O) + rows_of(m, m->slot[slot].I);
+    int attention = m->plan->slot[slot].kind == SLOT_ATTENTION;
+    if (!attention && !in_place(m, slot)) return;
+    size_t adjoints = rows_of(m, m->slot[slot].O) + (attention ? rows_of(m, m->slot[slot].I) : 0);
     need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
 }
 
@@ -193,8 +205,8 @@ static void need_all(Pieces *o, int *written, int *end)
 
 /* ---- buffers ------------------------------------------------------------------------------------ */
 
-/* What backward reads is what forward left, or is made again. A feed-forward core's adjoint takes the
- * place of the core, which is not needed then. */
+/* What backward reads is what forward left, or is made again. The adjoint of GELU's output takes the
+ * place of the output, which is not needed then; a feed-forward core's two adjoints are one. */
 static void lay_again(const Model *m, int slot, const Work *w, Work *again)
 {
     const SlotParams *o = &m->slot[slot];
@@ -204,7 +216,8 @@ static void lay_again(const Model *m, int slot, const Work *w, Work *again)
     else
         *again = *w;
     again->dcore = adjoints ? adjoints : again->core;
-    again->din = adjoints ? backend_at(m->backend, adjoints, rows_of(m, o->O)) : again->core;
+    int attention = m->plan->slot[slot].kind == SLOT_ATTENTION;
+    again->din = attention ? backend_at(m->backend, adjoints, rows_of(m, o->O)) : again->dcore;
 }
 
 static void lay_works(Model *m)

@@ -103,7 +103,7 @@ static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(p->N, o->I, w->in, m->config.act,
+    m->backend->bias_act_back(p->N, o->I, w->in, w->core, m->config.act,
                               drop_eval(m, p, in, DROP_ACTIVATION), w->dcore,
                               grad(m, o->in_b)); /* din is dcore */
 }

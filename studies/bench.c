@@ -10,9 +10,7 @@
 #include "kernels/error.h"
 #include "studies/progress.h"
 
-/* On a machine with other work the processor time of one thread is what it would take alone; threads
- * that wait for each other are only seen by the clock. */
-static double now(int threads)
+double bench_now(int threads)
 {
     struct timespec t;
     clock_gettime(threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
@@ -21,9 +19,9 @@ static double now(int threads)
 
 static int piece(const BenchPlan *plan, Contender *c, double *seconds)
 {
-    double start = now(plan->threads);
+    double start = bench_now(plan->threads);
     TRY(c->peer->steps(c->run, c->count));
-    *seconds = now(plan->threads) - start;
+    *seconds = bench_now(plan->threads) - start;
     return 0;
 }
 

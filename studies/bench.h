@@ -41,6 +41,10 @@ typedef struct {
 /* Opens, warms, times and closes all. A contender whose peer has no such method: ERR_MISUSE. */
 int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
 
+/* Seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is what
+ * it would take alone; threads that wait for each other are only seen by the clock on the wall (1). */
+double bench_now(int threads);
+
 /* Sorts x (n) and gives its quartiles: lower, median, upper. */
 void bench_quartiles(size_t n, double *x, double q[3]);
 
@@ -87,7 +91,8 @@ int bench_ode(const Options *o);
 const Backend *products_of(const Backend *b);
 void products_begin(void);
 int products_end(void);
-void products_again(void); /* all that were noted, in order, on the same buffers */
+/* All that were noted, in order, on the same buffers; threads as for bench_now. */
+void products_again(int threads);
 double products_flops(void);
 void products_free(void);
 

@@ -218,18 +218,20 @@ static void bias_run(const Backend *b, const Trial *t, int act, void *const *in,
         b->bias_drop(t->N, t->D, out, in[1], t->drop);
         return;
     }
-    b->copy(kept, in[0], t->N * t->D);
-    b->bias_act(t->N, t->D, kept, in[1], act, t->drop, out);
+    void *u = act == ACT_RELU ? out : kept; /* in place where that is allowed */
+    b->copy(u, in[0], t->N * t->D);
+    b->bias_act(t->N, t->D, u, in[1], act, t->drop, out);
 }
 static void bias_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                        void *kept, const void *dout, void *const *din)
 {
-    (void)in, (void)out;
+    (void)in;
+    void *u = act == ACT_RELU ? NULL : kept, *y = act == ACT_RELU ? out : NULL;
     b->copy(din[0], dout, t->N * t->D);
     if (act == ACT_NONE)
         b->bias_drop_back(t->N, t->D, din[0], din[1], t->drop);
     else
-        b->bias_act_back(t->N, t->D, kept, act, t->drop, din[0], din[1]);
+        b->bias_act_back(t->N, t->D, u, y, act, t->drop, din[0], din[1]);
 }
 
 /* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */

@@ -108,54 +108,6 @@ static void matrix_products(void **state)
             }
 }
 
-/* A float rounded to 8 bits of significand, nearest even, by its bits. */
-static double round_bf16(double x)
-{
-    float f = (float)x;
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
-    memcpy(&f, &u, sizeof f);
-    return (double)f;
-}
-
-/* bf16 products are those of the rounded factors, to the rounding of f32 sums, and their bits are
- * the same whatever the number of threads. */
-static void bf16_products(void **state)
-{
-    (void)state;
-    const Backend *b;
-    enum { M = 61, N = 97, K = 1500 };
-    if (backend_find("cpu-bf16", NULL, &b) != 0) {
-        printf("# skipped: %s\n", error_text());
-        skip();
-    }
-    double *A = host_random(M * K, 1), *B = host_random(K * N, 2), *ref = host_new(M * N);
-    double *bits = NULL;
-    void *dA = buffer_new(b, M * K, A), *dB = buffer_new(b, K * N, B), *C = b->alloc(M * N);
-    for (size_t i = 0; i < M * K; i++) A[i] = round_bf16(A[i]);
-    for (size_t i = 0; i < K * N; i++) B[i] = round_bf16(B[i]);
-    const Product p = {.m = M, .n = N, .k = K, .alpha = 1};
-    for (size_t i = 0; i < M * N; i++) ref[i] = product_at(&p, A, K, B, N, i / N, i % N);
-    int before = backend_threads(0);
-    for (int threads = 1; threads <= 3; threads++) {
-        backend_threads(threads);
-        b->gemm(0, 0, M, N, K, 1, dA, K, dB, N, 0, C, N);
-        double *x = fetch(b, C, M * N), tol = K * (double)FLT_EPSILON * 2.25 * K;
-        if (!bits) bits = fetch(b, C, M * N);
-        assert_true(same(x, bits, M * N));
-        assert_true(near(x, ref, M * N, tol));
-        x[5] += 3 * tol;
-        assert_false(near(x, ref, M * N, tol));
-        memory_free(x);
-    }
-    backend_threads(before);
-    buffer_free(b, dA, M * K);
-    buffer_free(b, dB, K * N);
-    b->release(C);
-    for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, ref, bits}[i]);
-}
-
 /* ---- the rest of the table ---------------------------------------------------------------------------- */
 
 static void no_terms_is_zero(void **state)
@@ -273,10 +225,13 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choosing),         cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products),  cmocka_unit_test(bf16_products),
-        cmocka_unit_test(no_terms_is_zero), cmocka_unit_test(adam_steps),
-        cmocka_unit_test(sums_of_squares),  cmocka_unit_test(memory_of_a_backend),
+        cmocka_unit_test(choosing),
+        cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products),
+        cmocka_unit_test(no_terms_is_zero),
+        cmocka_unit_test(adam_steps),
+        cmocka_unit_test(sums_of_squares),
+        cmocka_unit_test(memory_of_a_backend),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_backends, NULL);
