@@ -117,7 +117,31 @@ const Command command_order = {
         "along the\n"
         "solution; `match` compares the measured one with it (0: the leading term vanishes on "
         "this\n"
-        "system). Exit status 1 means that some scheme disagrees.\n",
+        "system). Exit status 1 means that some scheme disagrees.\n"
+        "\n"
+        "A system of your own is a text: 'trotter order --system-file swarm.txt' with, in "
+        "swarm.txt,\n"
+        "\n"
+        "    system swarm                        # the name in tables and plots\n"
+        "    n 16                                # particles, and coordinates of each\n"
+        "    d 2\n"
+        "    param a = 1/2\n"
+        "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean or softmax S : V\n"
+        "    G1 = -y1                            # drift; `G = ...` is every coordinate's\n"
+        "    G2 = sin(t) - y2^3\n"
+        "    initial = cos(2*pi*i/n) + normal/10\n"
+        "    t-end 1\n"
+        "    h0 1/8\n"
+        "\n"
+        "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). y, y1, "
+        "y2 ..:\n"
+        "the coordinate in hand and each of the own particle, z, z1, z2 ..: of the other one, in "
+        "F alone;\n"
+        "r2, r, dot: squared distance, distance, scalar product; i, j, c: numbers of the "
+        "particles and the\n"
+        "coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. In "
+        "`initial`:\n"
+        "i, c, uniform in (0, 1), normal. What is not written is 0.\n",
     .groups = groups,
     .run = run,
 };

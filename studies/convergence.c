@@ -148,6 +148,16 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
+int choose_blame(const SystemChoice *c, int code)
+{
+    char words[1024];
+    int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
+    size_t n = c->file ? strlen(c->file) : 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
+    return error_set(code, "%s: %s", c->file, words);
+}
+
 int choose_system(const SystemChoice *c, System **out)
 {
     if (c->file && c->name)
@@ -167,7 +177,7 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
     TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
     TRY(report_new(sizeof work_columns / sizeof *work_columns, work_columns, &u->work));
     TRY(report_new(sizeof summary_columns / sizeof *summary_columns, summary_columns, &u->summary));
-    return measure_all(u, s);
+    return choose_blame(system, measure_all(u, s));
 }
 
 void convergence_free(ConvergenceStudy *u)

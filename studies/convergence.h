@@ -39,6 +39,8 @@ typedef struct {
 
 /* Caller: system_free. */
 int choose_system(const SystemChoice *c, System **out);
+/* Passes `code` on; what went wrong on a system from a file begins with the file's name. */
+int choose_blame(const SystemChoice *c, int code);
 
 /* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
 int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,

@@ -104,7 +104,7 @@ int invariant_study(const SystemChoice *system, double t_end, double h, const Se
     TRY(choose_system(&choice, &u.system));
     u.t_end = t_end > 0 ? t_end : 200;
     u.h = h > 0 ? h : u.system->h0 / 2;
-    int code = study(&u, s, csv, dir);
+    int code = choose_blame(&choice, study(&u, s, csv, dir));
     report_free(u.points);
     report_free(u.summary);
     system_free(u.system);

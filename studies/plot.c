@@ -17,13 +17,21 @@
 #include "studies/command.h"
 #include "studies/output.h"
 
+enum { GUIDES_MAX = 16 };
+
+typedef struct {
+    double y; /* where it ends */
+    char words[64];
+} Guide;
+
 struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
     size_t longest;       /* title of a series, in bytes */
     size_t more;          /* height beyond the usual, of the vector image */
-    int guides;           /* words stand between plot and key */
+    size_t guides;        /* their words stand between plot and key */
+    Guide guide[GUIDES_MAX];
 };
 
 /* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
@@ -151,14 +159,36 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
 
 void plot_guide(Plot *p, double c, int power, double x, const char *words)
 {
-    char text[256];
-    plot_quote(words, text, sizeof text);
+    double y = c * pow(x, power);
+    size_t k = p->guides;
     plot_item(p, "%.6g * x**%d with lines notitle lc rgb '#999999' lw 1.5 dt '.'", c, power);
-    plot_setting(p,
-                 "set label %s at graph 1, first %.6g left offset 0.6,0 noenhanced font ',11' "
-                 "textcolor rgb '#777777'",
-                 text, c * pow(x, power));
-    p->guides = 1;
+    if (k == GUIDES_MAX) return;
+    for (; k > 0 && p->guide[k - 1].y < y; k--) p->guide[k] = p->guide[k - 1];
+    p->guide[k].y = y;
+    snprintf(p->guide[k].words, sizeof p->guide[k].words, "%s", words);
+    p->guides++;
+}
+
+/* Words beside the ends of the guides, from the top down. Only gnuplot knows the axis, after it has
+ * drawn: a first plot goes nowhere. Words closer than a line of text move down. */
+static void write_guides(const Plot *p, FILE *f)
+{
+    if (p->guides == 0) return;
+    fprintf(f,
+            "set key at graph 1.14,1 left top\nset rmargin %zu\n"
+            "set terminal unknown\nplot %s\n"
+            "height(y) = log(y / GPVAL_Y_MIN) / log(GPVAL_Y_MAX / GPVAL_Y_MIN)\n"
+            "below(a, b) = a < b ? a : b\nline = 0.045\nend = 1 + line\n",
+            p->longest + 15, p->items.text);
+    for (size_t k = 0; k < p->guides; k++) {
+        char text[160];
+        plot_quote(p->guide[k].words, text, sizeof text);
+        fprintf(f,
+                "end = below(height(%.6g), end - line)\n"
+                "set label %s at graph 1, graph end left offset 0.6,0 noenhanced font ',11' "
+                "textcolor rgb '#777777'\n",
+                p->guide[k].y, text);
+    }
 }
 
 void plot_level(Plot *p, double y, const char *words)
@@ -182,14 +212,14 @@ static int write_script(Plot *p)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, p->dir, "%s.gp", p->name));
-    if (p->guides)
-        plot_setting(p, "set key at graph 1.14,1 left top\nset rmargin %zu", p->longest + 15);
     fflush(p->settings.f);
     fflush(p->items.f);
     Output o;
     TRY(output_open(&o));
+    fprintf(o.f, "# gnuplot %s.gp, here, draws %s.svg and %s.png again\n%s", p->name, p->name,
+            p->name, p->settings.text);
+    write_guides(p, o.f);
     fprintf(o.f,
-            "# gnuplot %s.gp, here, draws %s.svg and %s.png again\n%s"
             "do for [image in 'svg png'] {\n"
             "    if (image eq 'svg') {\n"
             "        set terminal svg size 900,%zu font 'DejaVu Sans,14' background 'white'\n"
@@ -201,8 +231,7 @@ static int write_script(Plot *p)
             "    plot %s\n"
             "    unset output\n"
             "}\n",
-            p->name, p->name, p->name, p->settings.text, 540 + p->more, 2 * (540 + p->more),
-            p->name, p->items.text);
+            540 + p->more, 2 * (540 + p->more), p->name, p->items.text);
     return output_close(&o, path);
 }
 

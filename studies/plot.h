@@ -27,8 +27,8 @@ int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
  * `value` (key 0: all rows). */
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title);
-/* The curve c x^power, a guide to read slopes by, with words behind the end x of the
- * axis. */
+/* The curve c x^power, a guide to read slopes by, with words beside the end x of a logarithmic plot;
+ * words of guides that end close together are set apart. */
 void plot_guide(Plot *p, double c, int power, double x, const char *words);
 /* A level line across the plot, its words above its right end. */
 void plot_level(Plot *p, double y, const char *words);

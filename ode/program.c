@@ -1,0 +1,214 @@
+/* program.c: runs the programs of a system file: values in every lane, and from them the fields. */
+#include "ode/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/random.h"
+#include "ode/system.h"
+
+const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {
+    {"sqrt", sqrt}, {"exp", exp}, {"log", log},   {"sin", sin},
+    {"cos", cos},   {"tan", tan}, {"tanh", tanh}, {"abs", fabs}};
+
+/* What a program runs on: lanes m = 0 .. count - 1, of particle i + m * di and other particle j + m. */
+typedef struct {
+    const Formulas *formulas;
+    const double *y;
+    size_t d, i, di, j, count, c;
+    double t;
+    uint64_t seed;
+} Lanes;
+
+static double distance2(const Lanes *l, size_t m)
+{
+    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->y + (l->j + m) * l->d;
+    double sum = 0;
+    for (size_t k = 0; k < l->d; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
+    return sum;
+}
+
+static double product(const Lanes *l, size_t m)
+{
+    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->y + (l->j + m) * l->d;
+    double sum = 0;
+    for (size_t k = 0; k < l->d; k++) sum += a[k] * b[k];
+    return sum;
+}
+
+static double leaf(const Lanes *l, const Op *op, size_t m)
+{
+    size_t k = op->k == THIS ? l->c : (size_t)op->k, i = l->i + m * l->di;
+    switch (op->code) {
+    case GET_OWN: return l->y[i * l->d + k];
+    case GET_OTHER: return l->y[(l->j + m) * l->d + k];
+    case GET_INDEX_I: return (double)i + 1;
+    case GET_INDEX_J: return (double)(l->j + m) + 1;
+    case GET_INDEX_C: return (double)l->c + 1;
+    case GET_TIME: return l->t;
+    case GET_R2: return distance2(l, m);
+    case GET_R: return sqrt(distance2(l, m));
+    case GET_DOT: return product(l, m);
+    case GET_UNIFORM: return random_uniform(l->seed, STREAM_INITIAL, i * l->d + l->c);
+    case GET_NORMAL: return random_normal(l->seed, STREAM_INITIAL + 1, i * l->d + l->c);
+    default: return op->value;
+    }
+}
+
+static double whole_power(double x, int n)
+{
+    double p = 1;
+    for (int k = abs(n); k > 0; k /= 2, x *= x)
+        if (k % 2) p *= x;
+    return n < 0 ? 1 / p : p;
+}
+
+void program_apply(const Op *op, size_t count, double *restrict a, const double *restrict b)
+{
+    switch (op->code) {
+    case DO_ADD:
+        for (size_t m = 0; m < count; m++) a[m] += b[m];
+        break;
+    case DO_SUB:
+        for (size_t m = 0; m < count; m++) a[m] -= b[m];
+        break;
+    case DO_MUL:
+        for (size_t m = 0; m < count; m++) a[m] *= b[m];
+        break;
+    case DO_DIV:
+        for (size_t m = 0; m < count; m++) a[m] /= b[m];
+        break;
+    case DO_POW:
+        for (size_t m = 0; m < count; m++) a[m] = pow(a[m], b[m]);
+        break;
+    case DO_POWI:
+        for (size_t m = 0; m < count; m++) a[m] = whole_power(a[m], op->k);
+        break;
+    case DO_NEG:
+        for (size_t m = 0; m < count; m++) a[m] = -a[m];
+        break;
+    case DO_CALL:
+        for (size_t m = 0; m < count; m++) a[m] = program_functions[op->k].call(a[m]);
+        break;
+    default: break;
+    }
+}
+
+int program_operands(int code)
+{
+    return code < DO_ADD ? 0 : code <= DO_POW ? 2 : 1;
+}
+
+/* out (count) = value of a program in every lane. */
+static void run_program(const Lanes *l, const Program *p, double *out)
+{
+    double stack[PROGRAM_STACK][PROGRAM_LANES];
+    int top = -1;
+    for (int k = p->first; k < p->first + p->count; k++) {
+        const Op *op = &l->formulas->op[k];
+        int n = program_operands(op->code);
+        if (n == 0) {
+            top++;
+            for (size_t m = 0; m < l->count; m++) stack[top][m] = leaf(l, op, m);
+            continue;
+        }
+        top -= n - 1;
+        program_apply(op, l->count, stack[top], stack[top + 1 < PROGRAM_STACK ? top + 1 : top]);
+    }
+    memcpy(out, stack[0], l->count * sizeof *out);
+}
+
+/* ---- fields -------------------------------------------------------------------------------------- */
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sum of the others' values on particle l->i. */
+static double add_others(Lanes *l, const Rule *r, size_t n)
+{
+    double v[PROGRAM_LANES], sum = 0;
+    for (l->j = 0; l->j < n; l->j += PROGRAM_LANES) {
+        l->count = at_most(PROGRAM_LANES, n - l->j);
+        run_program(l, &r->value, v);
+        for (size_t m = 0; m < l->count; m++)
+            if (l->j + m != l->i) sum += v[m];
+    }
+    return r->kind == OTHERS_MEAN ? sum / (double)n : sum;
+}
+
+/* With the largest score so far kept at 0, nothing overflows: Milakov, Gimelshein 2018. */
+static double attend(Lanes *l, const Rule *r, size_t n)
+{
+    double v[PROGRAM_LANES], s[PROGRAM_LANES], top = -INFINITY, sum = 0, weight = 0;
+    for (l->j = 0; l->j < n; l->j += PROGRAM_LANES) {
+        double old = top;
+        l->count = at_most(PROGRAM_LANES, n - l->j);
+        run_program(l, &r->score, s);
+        run_program(l, &r->value, v);
+        for (size_t m = 0; m < l->count; m++)
+            if (!(s[m] <= top)) top = s[m];
+        double scale = top > old ? exp(old - top) : 1;
+        sum *= scale;
+        weight *= scale;
+        for (size_t m = 0; m < l->count; m++) {
+            double e = exp(s[m] - top);
+            sum += e * v[m];
+            weight += e;
+        }
+    }
+    return sum / weight;
+}
+
+void program_interact(const System *s, int set, double t, const double *y, double *dy)
+{
+    const Formulas *formulas = s->context;
+    size_t n = s->n, d = s->d;
+    (void)set;
+#pragma omp parallel for if (n >= 128)
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < d; c++) {
+            const Rule *r = &formulas->rule[RULE_F][c];
+            Lanes l = {.formulas = formulas, .y = y, .d = d, .i = i, .c = c, .t = t};
+            dy[i * d + c] = !r->line                    ? 0
+                            : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
+                                                        : add_others(&l, r, n);
+        }
+}
+
+/* out (n, d) = a rule without others, for every particle. */
+static void each(const System *s, int which, double t, const double *y, uint64_t seed, double *out)
+{
+    const Formulas *formulas = s->context;
+    double v[PROGRAM_LANES];
+    for (size_t c = 0; c < s->d; c++) {
+        const Rule *r = &formulas->rule[which][c];
+        for (size_t i = 0; i < s->n; i += PROGRAM_LANES) {
+            Lanes l = {.formulas = formulas,
+                       .y = y,
+                       .d = s->d,
+                       .i = i,
+                       .di = 1,
+                       .c = c,
+                       .t = t,
+                       .seed = seed,
+                       .count = at_most(PROGRAM_LANES, s->n - i)};
+            memset(v, 0, sizeof v);
+            if (r->line) run_program(&l, &r->value, v);
+            for (size_t m = 0; m < l.count; m++) out[(i + m) * s->d + c] = v[m];
+        }
+    }
+}
+
+void program_drift(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    each(s, RULE_G, t, y, 0, dy);
+}
+
+void program_initial(const System *s, uint64_t seed, double *out)
+{
+    each(s, RULE_INITIAL, 0, out, seed, out);
+}

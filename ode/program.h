@@ -1,0 +1,119 @@
+/* program.h: the expressions of a system file as lists of stack operations, their compiler and what
+ * runs them. Private to ode/ (system_file.c reads the file and tells the language).
+ *
+ * One operation works on LANES particles at once (others j in F, particles i in G), so reading the
+ * list costs little.
+ */
+#ifndef TROTTER_PROGRAM_H
+#define TROTTER_PROGRAM_H
+
+#include "ode/lexer.h"
+#include "ode/ode.h"
+
+enum { SYSTEM_D_MAX = 32, PROGRAM_OPS = 8192, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
+enum { PARAMS_MAX = 64, WORD_MAX = 64 };
+
+/* Operations that push a value; then those that take two operands; then those that take one. */
+enum {
+    GET_CONSTANT,
+    GET_OWN,
+    GET_OTHER,
+    GET_INDEX_I,
+    GET_INDEX_J,
+    GET_INDEX_C,
+    GET_TIME,
+    GET_R2,
+    GET_R,
+    GET_DOT,
+    GET_UNIFORM,
+    GET_NORMAL,
+    DO_ADD,
+    DO_SUB,
+    DO_MUL,
+    DO_DIV,
+    DO_POW,
+    DO_POWI,
+    DO_NEG,
+    DO_CALL
+};
+enum { THIS = -1 }; /* component of a bare y or z: the one in hand */
+
+typedef struct {
+    int code, k; /* k: component, function, or exponent of DO_POWI */
+    double value;
+} Op;
+
+typedef struct {
+    int first, count; /* in Formulas.op */
+} Program;
+
+/* How an interaction joins the others' values; OTHERS_NONE: not an interaction. */
+enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX };
+
+typedef struct {
+    int kind;
+    Program value, score; /* score: of a softmax */
+    size_t line;          /* 0: not written */
+} Rule;
+
+enum { RULE_F, RULE_G, RULE_INITIAL, RULES };
+
+/* System.context of a system read from a file. */
+typedef struct {
+    char name[TABLE_NAME], title[256], source[256];
+    int ops;
+    Op op[PROGRAM_OPS];
+    Rule rule[RULES][SYSTEM_D_MAX];
+} Formulas;
+
+/* ---- program.c ------------------------------------------------------------------------------------ */
+
+enum { PROGRAM_FUNCTIONS = 8 };
+extern const struct ProgramFunction {
+    const char *name;
+    double (*call)(double);
+} program_functions[PROGRAM_FUNCTIONS];
+
+/* 0, 1 or 2 values that an operation takes from the stack; it leaves one. */
+int program_operands(int code);
+/* a (count) in/out: a op b elementwise, or op a; b (count) is read by DO_ADD .. DO_POW alone, and is
+ * not a. */
+void program_apply(const Op *op, size_t count, double *a, const double *b);
+
+/* System.field of F and G: dy (n, d) out, y (n, d) in, not the same. */
+void program_interact(const System *s, int set, double t, const double *y, double *dy);
+void program_drift(const System *s, int set, double t, const double *y, double *dy);
+/* out (n, d) = rule RULE_INITIAL, 0 where none is written. */
+void program_initial(const System *s, uint64_t seed, double *out);
+
+/* ---- formula.c ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    char name[WORD_MAX];
+    double value;
+} Param;
+
+/* A system file being read. */
+typedef struct {
+    Cursor cursor;
+    Formulas *formulas;
+    size_t n, d, n_given, d_given; /* as written; by the caller, 0: not */
+    double t_end, h0;
+    int begun, timed; /* an expression was read; t stands in a field */
+    int params;
+    Param param[PARAMS_MAX];
+    unsigned allowed; /* bits of GET_ codes in the expression in hand, and where it stands */
+    const char *place;
+    int depth, stack;
+} Reader;
+
+extern const char *const formula_rules[RULES]; /* "F", "G", "initial" */
+
+/* Compiles the expression at the cursor, of a rule, behind the operations so far. */
+int formula_read(Reader *p, int which, Program *out);
+/* A finite number without variables; `place` names it in messages. */
+int formula_constant(Reader *p, const char *place, double *out);
+/* Whether a word has a meaning already. */
+int formula_reserved(const Reader *p, const char *word);
+
+#endif
