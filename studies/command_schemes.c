@@ -34,15 +34,16 @@ static const char *const columns[] = {
     "consistent", "order",  "zero_stable", "real_limit", "imag_limit", "error_norm2",
 };
 
-static int add_row(Report *r, int degree, const Table *scheme)
+static int add_row(Report *r, int degree, const Table *scheme, int words)
 {
     Theory theory;
     double real, imag;
     TRY(theory_search(scheme, degree, &theory));
-    if (!scheme->exact)
-        progress_note("%s has decimals or roots: the conditions of its order hold to %.2g, and below "
-                      "%.0e counts as met",
-                      scheme->name, theory.residual, theory.bound);
+    if (!scheme->exact && words)
+        progress_note(
+            "%s has decimals or roots: the conditions of its order hold to %.2g, and below "
+            "%.0e counts as met",
+            scheme->name, theory.residual, theory.bound);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &real, &imag);
@@ -64,9 +65,9 @@ static int add_row(Report *r, int degree, const Table *scheme)
     return 0;
 }
 
-static int fill(Report *r, const Selection *s, size_t degree)
+static int fill(Report *r, const Selection *s, size_t degree, int words)
 {
-    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i]));
+    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i], words));
     return 0;
 }
 
@@ -110,7 +111,7 @@ static int show(const Options *o, const Selection *s)
     Report *r = NULL;
     TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
     int csv = options_flag(o, "csv");
-    int code = fill(r, s, options_size(o, "degree"));
+    int code = fill(r, s, options_size(o, "degree"), !csv);
     if (code == 0 && !csv) {
         printf("order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
                "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms\n\n",
