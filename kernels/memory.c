@@ -17,7 +17,7 @@ static atomic_size_t live, calls, fail_at;
 
 static void *allocate(size_t bytes)
 {
-    size_t align = bytes < 2 * HUGE_PAGE ? LINE : HUGE_PAGE, whole = (bytes / align + 1) * align;
+    size_t align = bytes < 8 * HUGE_PAGE ? LINE : HUGE_PAGE, whole = (bytes / align + 1) * align;
     void *p = aligned_alloc(align, whole);
     if (p && align == HUGE_PAGE) madvise(p, whole, MADV_HUGEPAGE);
     return p;
