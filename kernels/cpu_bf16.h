@@ -160,23 +160,25 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
         }
 }
 
-/* One thread's part: the strips of each panel of B are dealt out, then the rows of C. */
+/* The strips of each panel of B are dealt out to be packed, then blocks of rows of C, as many to each
+ * thread. Whoever is free takes the next: a thread that lost its processor holds up nobody, and no
+ * number depends on who made it. */
 static void panels_product(const Product *p, Word *panel)
 {
-    size_t tiles = (p->m + ROWS - 1) / ROWS;
-    size_t t = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-    size_t lo = tiles * t / threads * ROWS, hi = least(p->m, tiles * (t + 1) / threads * ROWS);
+    size_t threads = (size_t)omp_get_num_threads(), tiles = (p->m + ROWS - 1) / ROWS;
+    size_t blocks = ((p->m + MC - 1) / MC + threads - 1) / threads * threads;
+    size_t rows = (tiles + blocks - 1) / blocks * ROWS;
     for (size_t j0 = 0; j0 < p->n; j0 += NC)
         for (size_t k0 = 0; k0 < p->k; k0 += 2 * WORDS) {
             size_t n = least(NC, p->n - j0), k = least(2 * WORDS, p->k - k0);
             const float *B = p->B + (p->tb ? j0 * p->ldb + k0 : k0 * p->ldb + j0);
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 4)
             for (size_t j = 0; j < n; j += COLS)
                 pack_strip(p->tb, n - j, k, B + (p->tb ? j * p->ldb : j), p->ldb,
                            panel + j * WORDS);
-            for (size_t i = lo; i < hi; i += MC)
-                block_product(p, i, least(MC, hi - i), j0, n, k0, k, panel);
-#pragma omp barrier
+#pragma omp for schedule(dynamic)
+            for (size_t i = 0; i < p->m; i += rows)
+                block_product(p, i, least(rows, p->m - i), j0, n, k0, k, panel);
         }
 }
 
