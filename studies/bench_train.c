@@ -6,6 +6,7 @@
  * scores counted dense; the floor leaves attention's products out. One thread is timed by its
  * processor time, several by the clock.
  */
+#include <errno.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -373,6 +374,14 @@ static void put_products(const Bench *b)
     }
 }
 
+/* CSV comes as it is measured: a bench that is stopped has told what it knew. */
+static int stream(const Bench *b)
+{
+    if (!options_flag(b->o, "csv")) return 0;
+    TRY(report_stream(b->out->values, stdout));
+    return fflush(stdout) == 0 ? 0 : error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
+}
+
 static int run_block(const Options *o, const Backend *backend, const Table *scheme,
                      const Size *size, BenchReport *out)
 {
@@ -385,6 +394,7 @@ static int run_block(const Options *o, const Backend *backend, const Table *sche
         put_values(b, &f);
         put_row(b, &f);
         if (options_flag(o, "products")) put_products(b);
+        code = stream(b);
     }
     close_bench(b);
     memory_free(b);
@@ -465,7 +475,7 @@ static int put_point(Bench *b, const Axis *a, size_t i, double before[2])
     bench_value(b->out, at, f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
     bench_value(b->out, at, f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
     before[0] = seconds, before[1] = a->at[i];
-    return 0;
+    return stream(b);
 }
 
 static int run_axis(const Options *o, const Backend *backend, const Axis *a, BenchReport *out)
@@ -525,7 +535,7 @@ static int show(const Options *o, const BenchReport *out)
         TRY(output_report(out->values, REPORT_CSV, dir, "bench-train.csv"));
         TRY(output_report(out->table, REPORT_MARKDOWN, dir, "bench-train.md"));
     }
-    if (options_flag(o, "csv")) return report_write(out->values, REPORT_CSV, stdout);
+    if (options_flag(o, "csv")) return report_stream(out->values, stdout);
     return report_write(out->table, REPORT_PLAIN, stdout);
 }
 
