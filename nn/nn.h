@@ -182,6 +182,9 @@ int model_logits(Model *m, const Batch *b, double *logits);
  * between r0 and output. For the bridge and for tests. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
+/* r0 of one sequence of N tokens, dropout off: y (N, D) host doubles out. A token or a position that
+ * the model lacks: ERR_MISUSE. */
+int model_embed(Model *m, size_t N, const int32_t *token, double *y);
 
 /* ---- store.c: safetensors ---------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
+#include "kernels/memory.h"
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 
@@ -480,4 +481,22 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
     run(m, &p);
     m->backend->get(y, m->state[m->plan->output], N * m->config.width);
     return 0;
+}
+
+int model_embed(Model *m, size_t N, const int32_t *token, double *y)
+{
+    Pass p;
+    size_t start[2] = {0, N};
+    int32_t *position = memory_new(N, sizeof *position);
+    if (!position) return ERR_MEMORY;
+    for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
+    /* Nothing is predicted: the inputs stand for the targets too. */
+    Batch x = {N, 1, N, (int32_t *)token, (int32_t *)token, position, start};
+    int code = begin(m, &x, 0, 0, &p);
+    if (code == 0) {
+        embed(m, &p, &x);
+        m->backend->get(y, m->state[0], N * m->config.width);
+    }
+    memory_free(position);
+    return code;
 }

@@ -7,14 +7,17 @@
 #include "studies/convergence.h"
 #include "studies/invariant.h"
 #include "studies/select.h"
+#include "studies/trained.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
+/* The usual ones of which a model with one set of each operator has all. */
+#define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
     {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, or all", 0, 0},
     SELECT_FILE,
-    {"system", OPTION_TEXT, NULL, "P", "particle system (default: the one that --systems marks)", 0,
-     0},
+    {"system", OPTION_TEXT, NULL, "P",
+     "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
     {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told below", 0, 0},
     {"particles", OPTION_SIZE, "0", "N", "particles; 0: the system's own number", 0, 4096},
     {"dim", OPTION_SIZE, "0", "D", "coordinates of a particle; 0: the system's own number", 0,
@@ -68,6 +71,7 @@ static int list_systems(void)
     for (size_t i = 0; system_name(i); i++)
         printf("%-14s %s%s\n", system_name(i), system_title(i),
                strcmp(system_name(i), system_default()) == 0 ? " (the default)" : "");
+    printf("%s a layer of a trained model\n", TRAINED_WORDS);
     return 0;
 }
 
@@ -93,8 +97,9 @@ static int run(Options *o)
                            options_size(o, "seed")};
     int invariant = options_flag(o, "invariant");
     if (options_flag(o, "systems")) return list_systems();
-    if (invariant && strcmp(options_text(o, "scheme"), USUAL) == 0)
-        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", INVARIANT_SCHEMES));
+    int trained = system.name && trained_named(system.name);
+    if ((invariant || trained) && strcmp(options_text(o, "scheme"), USUAL) == 0)
+        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", invariant ? INVARIANT_SCHEMES : ONE_SET));
     TRY(select_open(o, "exact", &s));
     int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
                                            &s, options_flag(o, "csv"), options_text(o, "out"))
@@ -141,7 +146,20 @@ const Command command_order = {
         "particles and the\n"
         "coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. In "
         "`initial`:\n"
-        "i, c, uniform in (0, 1), normal. What is not written is 0.\n",
+        "i, c, uniform in (0, 1), normal. What is not written is 0.\n"
+        "\n"
+        "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), "
+        "reads "
+        "what\n"
+        "'trotter train --out DIR' wrote, in double precision. F is the layer's attention, G its "
+        "feed-forward\n"
+        "network, each with its layer norm and without dropout; the particles (8) are the first "
+        "words of\n"
+        "DIR/vocab.txt, embedded, with positions where the model has them, and depth is time. A "
+        "scheme that\n"
+        "reads G2 needs a model trained with two sets. ReLU has kinks, so slopes above about 2 "
+        "are not\n"
+        "seen and higher orders disagree; models with --activation gelu are smooth.\n",
     .groups = groups,
     .run = run,
 };

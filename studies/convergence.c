@@ -158,11 +158,19 @@ int choose_blame(const SystemChoice *c, int code)
     return error_set(code, "%s: %s", c->file, words);
 }
 
-int choose_system(const SystemChoice *c, System **out)
+static int choose_trained(const SystemChoice *c, Network *n, System **out)
 {
+    if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
+    return trained_system(c->name, c->particles, n, out);
+}
+
+int choose_system(const SystemChoice *c, Network *n, System **out)
+{
+    *n = (Network){0};
     if (c->file && c->name)
         return error_set(ERR_INPUT, "expected --system or --system-file, not both");
     if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
+    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
     const char *name = c->name ? c->name : system_default();
     return system_new(name, c->particles, c->dim, c->seed, out);
 }
@@ -171,7 +179,8 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
                     ConvergenceStudy *u)
 {
     *u = (ConvergenceStudy){.options = *options, .count = s->count};
-    TRY(choose_system(system, &u->system));
+    TRY(choose_system(system, &u->network, &u->system));
+    TRY(trained_check(&u->network, s));
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
     TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
@@ -187,6 +196,7 @@ void convergence_free(ConvergenceStudy *u)
     report_free(u->summary);
     memory_free(u->scheme);
     system_free(u->system);
+    network_free(&u->network);
     *u = (ConvergenceStudy){0};
 }
 

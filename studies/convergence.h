@@ -5,6 +5,7 @@
 #include "ode/ode.h"
 #include "studies/report.h"
 #include "studies/select.h"
+#include "studies/trained.h"
 
 enum { CONVERGENCE_TREES = 6 }; /* exact orders are looked for up to this one */
 
@@ -18,6 +19,7 @@ typedef struct {
 
 typedef struct {
     System *system;
+    Network network; /* of a trained system, else empty; outlives it */
     OrderOptions options;
     size_t count;
     Convergence *scheme; /* (count) */
@@ -29,16 +31,16 @@ typedef struct {
     double coarsest;            /* largest step */
 } ConvergenceStudy;
 
-/* Which particle system: a name or, if not NULL, a file; name NULL: the default one. particles, dim: 0
- * for the system's own. */
+/* Which particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL:
+ * the default one. particles, dim: 0 for the system's own. */
 typedef struct {
     const char *name, *file;
     size_t particles, dim;
     uint64_t seed;
 } SystemChoice;
 
-/* Caller: system_free. */
-int choose_system(const SystemChoice *c, System **out);
+/* *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
+int choose_system(const SystemChoice *c, Network *n, System **out);
 /* Passes `code` on; what went wrong on a system from a file begins with the file's name. */
 int choose_blame(const SystemChoice *c, int code);
 

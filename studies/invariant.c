@@ -17,6 +17,7 @@ static const char *const summary_columns[] = {"scheme",       "system", "h",    
 
 typedef struct {
     System *system;
+    Network network; /* of a trained system, else empty */
     Report *points, *summary;
     double t_end, h, top;
 } Study;
@@ -101,12 +102,13 @@ int invariant_study(const SystemChoice *system, double t_end, double h, const Se
     Study u = {0};
     SystemChoice choice = *system;
     if (!choice.file && !choice.name) choice.name = "kepler";
-    TRY(choose_system(&choice, &u.system));
+    TRY(choose_system(&choice, &u.network, &u.system));
     u.t_end = t_end > 0 ? t_end : 200;
     u.h = h > 0 ? h : u.system->h0 / 2;
     int code = choose_blame(&choice, study(&u, s, csv, dir));
     report_free(u.points);
     report_free(u.summary);
     system_free(u.system);
+    network_free(&u.network);
     return code;
 }
