@@ -30,7 +30,7 @@ enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
 
 static inline __mmask16 lanes(size_t n)
 {
-    return n < LANES ? (__mmask16)((1u << n) - 1) : UINT16_MAX;
+    return (__mmask16)(n < LANES ? (1u << n) - 1 : UINT16_MAX);
 }
 
 /* ---- packing ------------------------------------------------------------------------------------ */
