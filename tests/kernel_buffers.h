@@ -71,6 +71,15 @@ static inline void buffer_free(const Backend *b, void *p, size_t n)
     b->release((char *)p - GUARD * b->size);
 }
 
+/* Bytes in backend memory; caller: b->release. */
+static inline void *sent(const Backend *b, const void *host, size_t bytes)
+{
+    void *p = b->alloc(backend_elements(b, bytes) + 1);
+    assert_non_null(p);
+    b->send(p, host, bytes);
+    return p;
+}
+
 static inline double *host_new(size_t n)
 {
     double *x = memory_new(n, sizeof *x);
