@@ -194,7 +194,7 @@ static inline size_t backend_elements(const Backend *b, size_t bytes)
 
 /* The backend of a name: "cpu-f32", "cpu-f64", "cpu-bf16" (f32, but products of matrices
  * round their factors to bf16; processors with avx512_bf16). kernel: NULL for the best this processor runs, or
- * "x86-64-v2", "-v3", "-v4". ERR_INPUT, with words, where it is not to be had here. A GPU backend
+ * "x86-64-v2", "-v3", "-v4", of bf16 also "-amx". ERR_INPUT, with words, where it is not to be had here. A GPU backend
  * plugs in as one more row of the list in backend.c. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 

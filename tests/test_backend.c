@@ -39,7 +39,7 @@ static void choosing(void **state)
     assert_non_null(strstr(error_text(), "CUDA"));
     assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
     assert_non_null(strstr(error_text(), "tpu"));
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < KERNELS; k++)
         if (backend_find("cpu-f32", kernels[k], &b) != 0)
             assert_non_null(strstr(error_text(), kernels[k]));
 }
@@ -286,14 +286,10 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choosing),
-        cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products),
-        cmocka_unit_test(no_terms_is_zero),
-        cmocka_unit_test(adam_steps),
-        cmocka_unit_test(tallies),
-        cmocka_unit_test(not_finite),
-        cmocka_unit_test(memory_of_a_backend),
+        cmocka_unit_test(choosing),        cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products), cmocka_unit_test(no_terms_is_zero),
+        cmocka_unit_test(adam_steps),      cmocka_unit_test(tallies),
+        cmocka_unit_test(not_finite),      cmocka_unit_test(memory_of_a_backend),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_backends, NULL);
