@@ -18,7 +18,7 @@
 #include "kernels/random.h"
 #include "tests/program.h"
 
-enum { ROOM = 1 << 20, FEW = 25 };
+enum { ROOM = 1 << 20, FEW = 15 };
 
 /* Many short epochs: a good part of the time is spent on saving. */
 #define RUN_OPTIONS                                                                         \
