@@ -186,6 +186,13 @@ size_t batches_count(const Batches *b)
     return b->batches;
 }
 
+size_t batches_tokens(const Batches *b, size_t i)
+{
+    size_t N = 0, k = b->turn[i];
+    for (size_t w = b->begin[k]; w < b->begin[k + 1]; w++) N += b->window[w].length;
+    return N;
+}
+
 /* Appends the window to the batch. */
 static void add(const Batches *b, Window w, Batch *d)
 {

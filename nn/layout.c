@@ -302,6 +302,7 @@ static int lay_batch(Model *m)
                 {(void **)&m->position, N * sizeof *m->position},
                 {(void **)&m->begins, (N + 1) * sizeof *m->begins},
                 {(void **)&m->step, sizeof *m->step},
+                {(void **)&m->masks, sizeof *m->masks},
                 {&m->nll, N * m->backend->size}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
@@ -372,7 +373,8 @@ int layout_lists(Model *m)
 
 void layout_free(Model *m)
 {
-    if (m->recording) m->backend->recording_free(m->recording);
+    for (int i = 0; i < PART_ROLES; i++)
+        if (m->recording[i]) m->backend->recording_free(m->recording[i]);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
     void *list[] = {m->param, m->start, m->slot,   m->scalar,         m->gate,
                     m->pull,  m->from,  m->reader, m->state,          m->adjoint,

@@ -50,14 +50,19 @@ typedef struct {
 /* The rows a pass works on, and how. */
 typedef struct {
     size_t N, S;
-    int train; /* dropout on */
+    int train;     /* dropout on */
+    int more;      /* gradients are added to those there, not to zeros */
+    size_t tokens; /* the loss is the sum over the rows by so many */
 } Pass;
 
-/* What the calls of a training step depend on; they are recorded for one of these. */
+/* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
-    size_t N, S;
+    size_t N, S, tokens;
     double beta1, beta2, eps, clip;
 } StepShape;
+
+/* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
+enum { PART_FIRST = 1, PART_LAST = 2, PART_ROLES = 4 };
 
 /* A term of a LIN. */
 typedef struct {
@@ -112,10 +117,11 @@ struct Model {
     int32_t *input, *target, *position; /* (max N) */
     size_t *begins;                     /* (max N + 1) first rows of sequences */
     Step *step;
-    void *nll; /* (max N) */
+    uint64_t *masks; /* (1) numbers the dropout masks of a pass */
+    void *nll;       /* (max N) */
 
-    Recording *recording; /* of a training step, or NULL */
-    StepShape recorded, last;
+    Recording *recording[PART_ROLES]; /* of a part of a training step, or NULL */
+    StepShape recorded[PART_ROLES], last[PART_ROLES];
 
     LinTerm *term; /* host lists as long as the longest instruction */
     const void **gate_x;
@@ -127,7 +133,7 @@ struct Model {
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
 void pass_gradient(const Model *m, const Pass *p);
 
-/* step.c. Sends a Step that has only its inputs. */
+/* step.c. Sends a Step that has only its inputs, and its number for the masks. */
 void step_send(const Model *m, uint64_t step, double rate);
 
 /* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all

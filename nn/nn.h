@@ -101,6 +101,7 @@ int batches_new(const Text *t, const Vocab *v, int context, size_t batch_tokens,
                 uint64_t seed, Batches **out);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
+size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
@@ -177,11 +178,21 @@ typedef struct {
     double rate, beta1, beta2, eps, clip;
 } AdamConfig;
 int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
-/* step.c. Both in one, and no waiting for the backend: what it gave is told by model_tally, which has
+/* step.c. Both in one (model_step_part: of several batches), and no waiting for the backend: what it gave is told by model_tally, which has
  * the sum of nll over all tokens since model_tally_set (which sets both) or another pass, and the
  * last norm. ERR_NUMERIC where a loss or norm was not finite; s->bad is that step, s->what tells which,
  * and no parameter has moved since. */
 int model_step(Model *m, const Batch *b, const AdamConfig *a, uint64_t step);
+/* A step in parts, given in order: the gradient is that of the mean over all their tokens, and Adam
+ * comes after the last. Masks differ from part to part: they are those of step (step - 1) most + part +
+ * 1 of a run without parts. */
+typedef struct {
+    size_t part, parts; /* this one, from 0; of so many in this step */
+    size_t most;        /* parts of any step of the run, >= parts */
+    size_t tokens;      /* of all parts of this step */
+} StepPart;
+int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamConfig *a,
+                    uint64_t step);
 int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
 /* Logits (N, V) of a batch, dropout off, into host doubles. */
@@ -210,6 +221,9 @@ int store_meta(const char *file, const char *key, char **value);
 /* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
  * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */
 int store_load(Model *m, const char *file);
+/* Parameters of m = the mean of those in count >= 1 such files, summed in double in their order (mean of
+ * equal files: their numbers); as store_load, m untouched on error. */
+int store_average(Model *m, const char *const *file, size_t count);
 /* Parameters, moments ("moment.0.NAME", "moment.1.NAME") and numbers of a run (metadata), in the
  * element type, with a checksum that store_load_state demands: exact resume. A file of the other
  * element type: ERR_INPUT; a model built without training: ERR_MISUSE. */
@@ -217,6 +231,24 @@ int store_save_state(const Model *m, const char *file, const StoreText *meta, si
 int store_load_state(Model *m, const char *file);
 /* Writes bytes to a file the same atomic way. */
 int store_write(const char *file, const void *bytes, size_t count);
+
+/* ---- schedule.c: learning rates ------------------------------------------------------------------- */
+
+enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_CONSTANT, SCHEDULES };
+
+typedef struct {
+    int kind;        /* SCHEDULE_* */
+    double peak;     /* > 0 */
+    double end;      /* of COSINE and LINEAR: the last step's, 0 .. peak */
+    uint64_t warmup; /* w >= 0 steps */
+    uint64_t steps;  /* T of the whole run, warm-up included; read by COSINE and LINEAR alone */
+} Schedule;
+
+/* Rate of step s = 1 .. T: peak s / w up to s = w, then as the schedule's row says (schedule.c: formula
+ * and source); all rows give the peak at s = w. Behind T: the end. */
+double schedule_rate(const Schedule *s, uint64_t step);
+const char *schedule_name(int kind); /* "inverse-sqrt" */
+int schedule_ends(int kind);         /* 1 where T and the end decide the rates */
 
 /* ---- train.c: the loop -------------------------------------------------------------------------- */
 
@@ -233,9 +265,13 @@ typedef struct {
 typedef struct {
     int context;
     size_t batch_tokens, sequence;
-    double rate;     /* peak */
-    uint64_t warmup; /* steps; then rate * sqrt(warmup / step). 0: constant rate */
-    AdamConfig adam; /* its rate is set by the schedule */
+    double rate;       /* peak */
+    uint64_t warmup;   /* steps to it */
+    int schedule;      /* SCHEDULE_*, from there on */
+    double end_rate;   /* of a schedule that ends, else 0 */
+    size_t accumulate; /* batches whose gradients make one step; 0 is 1 */
+    long average;      /* 2 and more: the model is the mean of the last so many epochs' ends */
+    AdamConfig adam;   /* its rate is set by the schedule */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
     uint64_t seed;
@@ -253,8 +289,9 @@ typedef struct {
 } TrainConfig;
 
 typedef struct {
-    long best_epoch;
-    double valid_ppl, test_ppl; /* test: read once, with the best epoch's weights */
+    long best_epoch;            /* the last one averaged, where the model is a mean */
+    long averaged;              /* epochs' ends in the mean; 0: the model is the best epoch's */
+    double valid_ppl, test_ppl; /* of the model; test: read once */
     double tokens_per_s;        /* training only, without evaluation */
     size_t peak_bytes;          /* of the process */
     uint64_t steps;
@@ -264,8 +301,17 @@ typedef struct {
  * each new best validation perplexity, out/state.safetensors at each epoch's end and when stopped,
  * out/vocab.txt. A non-finite loss or gradient: ERR_NUMERIC with step and epoch, the last good model
  * file kept. Resuming needs the options, network and corpus of the run before (ERR_INPUT), but for
- * epochs and max_steps; with the same number of threads the result is that of an uninterrupted run,
- * bit for bit. A file that cannot be written ends the run with its error, the old one intact. */
+ * epochs and max_steps (these too, where the schedule ends with the run); with the same number of
+ * threads the result is that of an uninterrupted run, bit for bit. A file that cannot be written ends
+ * the run with its error, the old one intact.
+ *
+ * accumulate K: a step has the gradient of the mean over all tokens of K batches one after another (an
+ * epoch's last step may have fewer), each with dropout masks of its own; memory is that of one batch.
+ *
+ * average N (needs out): out/epoch-E.safetensors is written at each epoch's end, those before the last
+ * N go: N files of the size of the model's. In the end m and out/model.safetensors are their mean (of
+ * fewer in a shorter run), and that is what validation and test texts are read with. Source: Vaswani et
+ * al. 2017, section 6.1; average_checkpoints.py of fairseq. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
 
 /* Mean nll and count over a text, every token predicted once. */

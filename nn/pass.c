@@ -8,8 +8,9 @@
  * instruction that wrote it. A LIN that stands before such an EVAL adds its share when its turn comes.
  * Adjoints of a sublayer's inside are written.
  *
- * Dropout. A mask's stream is step * 2^DROPOUT_STEP + place: place 0 is the embedding, 1 + 4 draw + kind an
- * EVAL of that draw number, kind as below. Equal draws in a step share their masks. */
+ * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place, n numbering the passes of a training (the step,
+ * where it has one part): place 0 is the embedding, 1 + 4 draw + kind an EVAL of that draw number, kind as
+ * below. Equal draws in a pass share their masks. */
 #include "nn/model_private.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static Dropout drop(const Model *m, const Pass *p, uint64_t place)
     return (Dropout){.rate = p->train ? m->config.dropout : 0,
                      .seed = m->config.seed,
                      .stream = place,
-                     .step = &m->step->step};
+                     .step = m->masks};
 }
 
 static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int kind)
@@ -345,14 +346,14 @@ static void logit_rows_back(const Model *m, size_t at, size_t n)
 }
 
 /* m->nll of all rows, in blocks of rows so that no (N, V) exists, and their sum in m->step. back: the
- * adjoints of the mean too. */
+ * adjoints of that sum / p->tokens too. */
 static void loss(const Model *m, const Pass *p, int back)
 {
     const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at, back ? 1 / (double)p->N : 0,
-                         backend_at(b, m->nll, at));
+        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at,
+                         back ? 1 / (double)p->tokens : 0, backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
     b->loss(p->N, m->nll, m->step);
@@ -381,7 +382,7 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
     b->send(m->target, x->target, x->N * sizeof *x->target);
     b->send(m->position, x->position, x->N * sizeof *x->position);
     b->send(m->begins, x->start, (x->S + 1) * sizeof *x->start);
-    *p = (Pass){x->N, x->S, train};
+    *p = (Pass){.N = x->N, .S = x->S, .train = train, .tokens = x->N};
     return 0;
 }
 
@@ -403,7 +404,7 @@ static void backward(const Model *m, const Pass *p)
 
 void pass_gradient(const Model *m, const Pass *p)
 {
-    m->backend->fill(m->grad, 0, m->size);
+    if (!p->more) m->backend->fill(m->grad, 0, m->size);
     forward(m, p);
     loss(m, p, 1);
     backward(m, p);
@@ -447,7 +448,7 @@ static int begin_rows(const Model *m, size_t N, Pass *p)
     if (N < 1 || N > m->config.max_tokens)
         return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
     m->backend->send(m->begins, begins, sizeof begins);
-    *p = (Pass){N, 1, 0};
+    *p = (Pass){.N = N, .S = 1};
     return 0;
 }
 

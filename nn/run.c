@@ -1,8 +1,10 @@
 /* run.c: what a training run leaves in its directory: state, log, vocabulary (run.h). */
 #include "nn/run.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,21 +58,37 @@ static uint64_t hash_corpus(const Corpus *c)
     return h;
 }
 
-/* All that decides a run but its length. */
+/* What a plain run does without: nothing is said of it, so that its recipe stays what it was. */
+static void print_choices(const Run *r, char *line, size_t room)
+{
+    const TrainConfig *t = r->t;
+    size_t n = 0;
+    if (t->schedule != SCHEDULE_INVERSE_SQRT)
+        n += (size_t)snprintf(line, room, ", schedule %s", schedule_name(t->schedule));
+    if (schedule_ends(t->schedule))
+        n += (size_t)snprintf(line + n, room - n, " to %.17g at step %" PRIu64, t->end_rate,
+                              r->steps);
+    if (t->accumulate > 1)
+        n += (size_t)snprintf(line + n, room - n, ", accumulate %zu", t->accumulate);
+    if (t->average > 1) snprintf(line + n, room - n, ", average %ld", t->average);
+}
+
+/* All that decides a run but its length (and that, where the rates depend on it). */
 static int print_recipe(Run *r)
 {
     const TrainConfig *t = r->t;
     const ModelConfig *c = model_config(r->m);
     uint64_t plan;
     TRY(hash_plan(model_plan(r->m), &plan));
-    snprintf(r->recipe, RUN_LINE,
-             "context %d, batch tokens %zu, sequence %zu, rate %.17g, warm-up %" PRIu64
-             ", beta %.17g %.17g, eps %.17g, clip %.17g, seed %" PRIu64 " %" PRIu64
-             ", dropout %.17g, activation %d, heads %zu, positions %d, network %016" PRIx64
-             ", corpus %016" PRIx64,
-             t->context, t->batch_tokens, t->sequence, t->rate, t->warmup, t->adam.beta1,
-             t->adam.beta2, t->adam.eps, t->adam.clip, t->seed, c->seed, c->dropout, c->act,
-             c->heads, c->positions, plan, hash_corpus(r->c));
+    int n = snprintf(r->recipe, RUN_LINE,
+                     "context %d, batch tokens %zu, sequence %zu, rate %.17g, warm-up %" PRIu64
+                     ", beta %.17g %.17g, eps %.17g, clip %.17g, seed %" PRIu64 " %" PRIu64
+                     ", dropout %.17g, activation %d, heads %zu, positions %d, network %016" PRIx64
+                     ", corpus %016" PRIx64,
+                     t->context, t->batch_tokens, t->sequence, t->rate, t->warmup, t->adam.beta1,
+                     t->adam.beta2, t->adam.eps, t->adam.clip, t->seed, c->seed, c->dropout, c->act,
+                     c->heads, c->positions, plan, hash_corpus(r->c));
+    print_choices(r, r->recipe + n, RUN_LINE - (size_t)n);
     return 0;
 }
 
@@ -109,11 +127,17 @@ static int load_state(Run *r)
 
 /* ---- the log ------------------------------------------------------------------------------------ */
 
-double run_rate(const TrainConfig *t, uint64_t step)
+double run_rate(const Run *r, uint64_t step)
 {
-    double s = (double)step, w = (double)t->warmup;
-    if (t->warmup == 0) return t->rate;
-    return s <= w ? t->rate * s / w : t->rate * sqrt(w / s);
+    const TrainConfig *t = r->t;
+    Schedule s = {t->schedule, t->rate, t->end_rate, t->warmup, r->steps};
+    return schedule_rate(&s, step);
+}
+
+size_t run_epoch_steps(const TrainConfig *t, size_t batches)
+{
+    size_t K = t->accumulate > 1 ? t->accumulate : 1;
+    return batches / K + (batches % K > 0);
 }
 
 double run_speed(const Progress *p)
@@ -142,7 +166,7 @@ int run_log(Run *r, double valid_ppl)
     p->rows++;
     if (!r->log) return 0;
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f\n", p->step, p->epoch, p->tokens,
-            loss, ppl, run_rate(r->t, p->step), p->grad_norm, run_speed(p));
+            loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -174,6 +198,64 @@ static int log_open(Run *r)
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
+/* ---- epochs' ends -------------------------------------------------------------------------------- */
+
+/* Each is written before the state that knows of it and removed after one that does not need it, so that
+ * the files of the last epochs of any state are there. */
+static const char *epoch_file(Run *r, long epoch)
+{
+    char name[48];
+    snprintf(name, sizeof name, "epoch-%ld.safetensors", epoch);
+    return run_file(r, name);
+}
+
+int run_keep(Run *r)
+{
+    if (r->t->average < 2) return 0;
+    return store_save(r->m, epoch_file(r, r->p.epoch), r->t->meta, r->t->meta_count);
+}
+
+/* The last epoch that has an end, be it that of a run cut short. */
+static long last_epoch(const Run *r)
+{
+    return r->p.batch ? r->p.epoch : r->p.epoch - 1;
+}
+
+/* Removes the files of epochs up to `last`. */
+static void forget(Run *r, long last)
+{
+    DIR *d = opendir(r->t->out);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        long epoch;
+        int end = 0;
+        if (sscanf(e->d_name, "epoch-%ld.safetensors%n", &epoch, &end) == 1 && end &&
+            e->d_name[end] == 0 && epoch <= last)
+            unlink(epoch_file(r, epoch));
+    }
+    if (d) closedir(d);
+}
+
+void run_forget(Run *r)
+{
+    if (r->t->average > 1) forget(r, last_epoch(r) - r->t->average);
+}
+
+int run_average(Run *r, long *count)
+{
+    long last = last_epoch(r), n = r->t->average < last ? r->t->average : last;
+    char **file = memory_new((size_t)n, sizeof *file);
+    int code = file ? 0 : ERR_MEMORY;
+    for (long i = 0; i < n && code == 0; i++) {
+        file[i] = memory_string(epoch_file(r, last - n + 1 + i));
+        if (!file[i]) code = ERR_MEMORY;
+    }
+    if (code == 0) code = store_average(r->m, (const char *const *)file, (size_t)n);
+    for (long i = 0; file && i < n; i++) memory_free(file[i]);
+    memory_free(file);
+    *count = n;
+    return code;
+}
+
 /* ---- the directory ------------------------------------------------------------------------------ */
 
 /* Makes a directory and those above it. */
@@ -199,7 +281,7 @@ static int make_directory(const char *path)
  * one's, and the model stays until there is a better one. */
 int run_open(Run *r)
 {
-    r->file = memory_new(strlen(r->t->out) + 32, 1);
+    r->file = memory_new(strlen(r->t->out) + 64, 1);
     if (!r->file) return ERR_MEMORY;
     if (*r->t->out == 0) return error_set(ERR_INPUT, "the output directory has no name");
     TRY(print_recipe(r));
@@ -208,6 +290,7 @@ int run_open(Run *r)
     } else {
         TRY(make_directory(r->t->out));
         unlink(run_file(r, "state.safetensors"));
+        forget(r, LONG_MAX); /* of another run */
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
     return log_open(r);

@@ -11,7 +11,7 @@
 
 #include "nn/nn.h"
 
-enum { RUN_LINE = 512 };
+enum { RUN_LINE = 768 };
 
 /* What state.safetensors keeps besides the model. */
 typedef struct {
@@ -39,12 +39,21 @@ typedef struct {
     FILE *log;
     char *file;            /* room for a name in the run directory */
     char recipe[RUN_LINE]; /* what a resumed run must agree in */
+    uint64_t steps;        /* of the whole run */
     double reported;       /* time of the last report */
 } Run;
 
-/* Learning rate of a step: t->rate * step / warmup, then t->rate * sqrt(warmup / step). Source:
- * Vaswani et al. 2017, equation 3, with the peak as the unit. */
-double run_rate(const TrainConfig *t, uint64_t step);
+/* Learning rate of a step. */
+double run_rate(const Run *r, uint64_t step);
+
+/* Steps of an epoch of so many batches: each takes t->accumulate of them, the last perhaps fewer. */
+size_t run_epoch_steps(const TrainConfig *t, size_t batches);
+
+/* With t->average: the parameters at the end of epoch p.epoch, as a file; once the state is written,
+ * those that the last epochs do not need go; the model becomes the mean of the last, *count of them. */
+int run_keep(Run *r);
+void run_forget(Run *r);
+int run_average(Run *r, long *count);
 
 /* Tokens a second of training alone; mean loss since the last row of the log (NaN: no step since). */
 double run_speed(const Progress *p);

@@ -1,19 +1,27 @@
 /* step.c: a step of training: gradient, its norm, Adam.
  *
- * On a backend that can record, the calls of a step are recorded when a second batch of the same shape
- * comes in a row, and replayed for every batch of that shape from then on; a batch of another shape is
- * run call by call. Batch, step number and rate are data of the backend (Step), sent before. The loss
- * stays there until somebody asks (model_tally), so that the backend may be steps behind. */
+ * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
+ * norm and Adam. On a backend that can record, the calls of a part are recorded when a second batch of the
+ * same shape comes in a row in its role (the only, first, a middle, the last part), and replayed for every
+ * batch of that shape and role from then on; a batch of another shape is run call by call. Batch, step
+ * number, masks' number and rate are data of the backend, sent before. The loss stays there until somebody
+ * asks (model_tally), so that the backend may be steps behind. */
 #include "nn/model_private.h"
 
 #include <stddef.h>
 
 #include "kernels/error.h"
 
+static void send_masks(const Model *m, uint64_t number)
+{
+    m->backend->send(m->masks, &number, sizeof number);
+}
+
 void step_send(const Model *m, uint64_t step, double rate)
 {
     Step s = {.step = step, .rate = rate};
     m->backend->send(m->step, &s, sizeof s);
+    send_masks(m, step);
 }
 
 static void update(const Model *m, const StepShape *s)
@@ -26,50 +34,68 @@ static void update(const Model *m, const StepShape *s)
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
 {
-    return (StepShape){p->N, p->S, a->beta1, a->beta2, a->eps, a->clip};
+    return (StepShape){p->N, p->S, p->tokens, a->beta1, a->beta2, a->eps, a->clip};
 }
 
 static int same(const StepShape *a, const StepShape *b)
 {
-    return a->N == b->N && a->S == b->S && a->beta1 == b->beta1 && a->beta2 == b->beta2 &&
-           a->eps == b->eps && a->clip == b->clip;
+    return a->N == b->N && a->S == b->S && a->tokens == b->tokens && a->beta1 == b->beta1 &&
+           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip;
 }
 
-static void run(const Model *m, const Pass *p, const StepShape *s)
+static void run(const Model *m, const Pass *p, const StepShape *s, int role)
 {
     pass_gradient(m, p);
-    update(m, s);
+    if (role & PART_LAST) update(m, s);
 }
 
-static int record(Model *m, const Pass *p, const StepShape *s)
+static int record(Model *m, const Pass *p, const StepShape *s, int role)
 {
     const Backend *b = m->backend;
-    b->recording_free(m->recording);
-    m->recording = NULL;
+    b->recording_free(m->recording[role]);
+    m->recording[role] = NULL;
     TRY(b->record());
-    run(m, p, s);
-    TRY(b->recorded(&m->recording));
-    m->recorded = *s;
+    run(m, p, s, role);
+    TRY(b->recorded(&m->recording[role]));
+    m->recorded[role] = *s;
     return 0;
 }
 
-int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
+static int check_part(const Batch *x, const StepPart *part)
+{
+    if (part->part < part->parts && part->parts <= part->most && part->tokens >= x->N) return 0;
+    return error_set(ERR_MISUSE, "part %zu of %zu (most %zu) with %zu of %zu tokens", part->part,
+                     part->parts, part->most, x->N, part->tokens);
+}
+
+int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamConfig *a,
+                    uint64_t step)
 {
     const Backend *b = m->backend;
     Pass p;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
+    TRY(check_part(x, part));
     TRY(pass_begin(m, x, 1, &p));
+    p.more = part->part > 0;
+    p.tokens = part->tokens;
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
-    StepShape s = shape(&p, a), last = m->last;
-    m->last = s;
-    int recorded = m->recording && same(&s, &m->recorded);
+    send_masks(m, (step - 1) * part->most + part->part + 1);
+    int role = (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0);
+    StepShape s = shape(&p, a), last = m->last[role];
+    m->last[role] = s;
+    int recorded = m->recording[role] && same(&s, &m->recorded[role]);
     if (!recorded && (!b->record || !same(&s, &last))) {
-        run(m, &p, &s);
+        run(m, &p, &s, role);
         return 0;
     }
-    if (!recorded) TRY(record(m, &p, &s));
-    return b->replay(m->recording);
+    if (!recorded) TRY(record(m, &p, &s, role));
+    return b->replay(m->recording[role]);
+}
+
+int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
+{
+    return model_step_part(m, x, &(StepPart){0, 1, 1, x->N}, a, step);
 }
 
 /* What is left in Step, with words where something was not finite. */

@@ -94,6 +94,44 @@ int store_load(Model *m, const char *file)
     return load(m, file, WEIGHTS, STORE_ANY, 0);
 }
 
+/* sum (size of m) += the numbers of a file; x (size) scratch. */
+static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
+{
+    TRY(tensors_read(file, l->tensor, l->count, STORE_ANY, 0));
+    for (size_t i = 0; i < size; i++) sum[i] += x[i];
+    return 0;
+}
+
+/* l's tensors are windows of x, as they are of m's data. */
+static void list_on_host(const Model *m, double *x, Listing *l)
+{
+    const Param *p;
+    model_params(m, &p);
+    for (size_t k = 0; k < l->count; k++) {
+        l->tensor[k].backend = NULL;
+        l->tensor[k].data = x + p[k].offset;
+    }
+}
+
+int store_average(Model *m, const char *const *file, size_t count)
+{
+    Listing l;
+    size_t n = model_size(m);
+    double *x = memory_new(n, sizeof *x), *sum = memory_new(n, sizeof *sum);
+    int code = list_tensors(m, WEIGHTS, &l);
+    if (!x || !sum) code = ERR_MEMORY;
+    if (code == 0) list_on_host(m, x, &l);
+    for (size_t i = 0; i < count && code == 0; i++) code = add_file(&l, file[i], x, sum, n);
+    if (code == 0) {
+        for (size_t i = 0; i < n; i++) sum[i] /= (double)count;
+        model_backend(m)->put(model_data(m), sum, n);
+    }
+    free_listing(&l);
+    memory_free(x);
+    memory_free(sum);
+    return code;
+}
+
 int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count)
 {
     return save(m, file, STATE, (int)model_backend(m)->size, meta, count);

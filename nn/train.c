@@ -63,18 +63,28 @@ int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batc
     return eval_text(m, t, v, context, batch_tokens, sequence, NULL, mean, tokens);
 }
 
-/* Steps of the whole run, as far as this epoch tells. */
+/* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
+ * counts them all; else the first epoch speaks for all. */
 static uint64_t steps_of_all(const Run *r)
 {
-    uint64_t steps = (uint64_t)r->t->epochs * batches_count(r->train);
-    return r->t->max_steps && r->t->max_steps < steps ? r->t->max_steps : steps;
+    const TrainConfig *t = r->t;
+    uint64_t steps = 0, epochs = (uint64_t)t->epochs, most = t->max_steps;
+    for (uint64_t e = 1; e <= epochs && (!most || steps < most); e++) {
+        batches_epoch(r->train, (long)e);
+        steps += run_epoch_steps(t, batches_count(r->train));
+        if (!schedule_ends(t->schedule)) {
+            steps *= epochs;
+            break;
+        }
+    }
+    return most && most < steps ? most : steps;
 }
 
 static void report(Run *r, double loss, double valid_ppl, int best)
 {
     const Progress *p = &r->p;
     if (!r->t->report) return;
-    uint64_t steps = steps_of_all(r);
+    uint64_t steps = r->steps > p->step ? r->steps : p->step;
     double left = steps > p->step ? (double)(steps - p->step) : 0;
     TrainReport t = {.step = p->step,
                      .steps = steps,
@@ -83,7 +93,7 @@ static void report(Run *r, double loss, double valid_ppl, int best)
                      .tokens = p->tokens,
                      .train_loss = loss,
                      .valid_ppl = valid_ppl,
-                     .rate = run_rate(r->t, p->step),
+                     .rate = run_rate(r, p->step),
                      .grad_norm = p->grad_norm,
                      .tokens_per_s = run_speed(p),
                      .seconds_left = p->step ? left * p->seconds / (double)p->step : 0,
@@ -138,33 +148,52 @@ static int interrupted(Run *r)
                      r->t->out ? r->t->out : "");
 }
 
-static int gradient_step(Run *r, const Batch *x)
+/* The batches of the next step. */
+static StepPart parts_of_step(const Run *r)
 {
+    size_t K = r->t->accumulate > 1 ? r->t->accumulate : 1;
+    size_t left = batches_count(r->train) - r->p.batch;
+    StepPart s = {.parts = K < left ? K : left, .most = K};
+    for (size_t i = 0; i < s.parts; i++) s.tokens += batches_tokens(r->train, r->p.batch + i);
+    return s;
+}
+
+static int gradient_step(Run *r)
+{
+    Batch x;
     Progress *p = &r->p;
+    StepPart s = parts_of_step(r);
     AdamConfig adam = r->t->adam;
-    adam.rate = run_rate(r->t, ++p->step);
-    int code = model_step(r->m, x, &adam, p->step);
-    if (code) return failed_at(r, code, p->step);
-    p->batch++;
-    p->tokens += x->N;
-    p->sum_tokens += x->N;
+    adam.rate = run_rate(r, ++p->step);
+    for (; s.part < s.parts; s.part++) {
+        TRY(batches_get(r->train, p->batch + s.part, &x));
+        int code = model_step_part(r->m, &x, &s, &adam, p->step);
+        if (code) return failed_at(r, code, p->step);
+    }
+    p->batch += s.parts;
+    p->tokens += s.tokens;
+    p->sum_tokens += s.tokens;
     return 0;
 }
 
 static int train_step(Run *r)
 {
-    Batch x;
     double begun = now();
-    TRY(batches_get(r->train, r->p.batch, &x));
-    TRY(gradient_step(r, &x));
+    TRY(gradient_step(r));
     r->p.seconds += now() - begun;
     return 0;
+}
+
+/* Steps done in this epoch. */
+static size_t epoch_step(const Run *r)
+{
+    return run_epoch_steps(r->t, r->p.batch);
 }
 
 /* A backend that records is asked rarely: it would wait for us, and we for it. */
 static int tally_due(const Run *r, size_t every)
 {
-    return !model_backend(r->m)->record || r->p.batch % every == 0 || epoch_over(r) ||
+    return !model_backend(r->m)->record || epoch_step(r) % every == 0 || epoch_over(r) ||
            now() - r->reported >= r->t->log_seconds;
 }
 
@@ -174,7 +203,7 @@ static int after_step(Run *r, size_t every)
     if (!tally_due(r, every)) return 0;
     TRY(tally(r));
     double loss = run_loss(&r->p);
-    if (r->p.batch % every == 0 && !epoch_over(r)) {
+    if (epoch_step(r) % every == 0 && !epoch_over(r)) {
         TRY(run_log(r, 0));
         tally_begin(r);
     }
@@ -185,7 +214,7 @@ static int after_step(Run *r, size_t every)
 static int epoch_steps(Run *r)
 {
     batches_epoch(r->train, r->p.epoch);
-    size_t every = batches_count(r->train) / ROWS_PER_EPOCH;
+    size_t every = run_epoch_steps(r->t, batches_count(r->train)) / ROWS_PER_EPOCH;
     if (every == 0) every = 1;
     tally_begin(r);
     while (!epoch_over(r)) {
@@ -219,6 +248,7 @@ static int epoch_end(Run *r)
     double ppl = exp(mean);
     int best = p->best_epoch == 0 || ppl < p->best_ppl;
     if (best) TRY(keep_best(r, ppl));
+    TRY(run_keep(r));
     TRY(run_log(r, ppl));
     report(r, loss, ppl, best);
     p->checked = p->step;
@@ -226,7 +256,9 @@ static int epoch_end(Run *r)
         p->epoch++;
         p->batch = 0;
     }
-    return run_save(r);
+    TRY(run_save(r));
+    run_forget(r);
+    return 0;
 }
 
 static int all_epochs(Run *r)
@@ -241,12 +273,28 @@ static int all_epochs(Run *r)
 
 /* ---- both ends of a run ------------------------------------------------------------------------- */
 
+static int check_schedule(const TrainConfig *t)
+{
+    if (t->schedule < 0 || t->schedule >= SCHEDULES)
+        return error_set(ERR_MISUSE, "no schedule has number %d", t->schedule);
+    if (t->end_rate != 0 && !schedule_ends(t->schedule))
+        return error_set(ERR_INPUT, "end rate %g: schedule %s has no end", t->end_rate,
+                         schedule_name(t->schedule));
+    if (!(t->end_rate >= 0 && t->end_rate <= t->rate))
+        return error_set(ERR_INPUT, "end rate: %g is not from 0 to the peak %g", t->end_rate,
+                         t->rate);
+    return 0;
+}
+
 static int check_config(const Run *r)
 {
     const TrainConfig *t = r->t;
     const ModelConfig *c = model_config(r->m);
     if (t->epochs < 1) return error_set(ERR_INPUT, "epochs: %ld is not at least 1", t->epochs);
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
+    TRY(check_schedule(t));
+    if (t->average > 1 && !t->out)
+        return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)
         return error_set(ERR_INPUT, "only a run with an output directory can be resumed");
     if (t->batch_tokens > c->max_tokens || t->sequence > c->max_length)
@@ -265,6 +313,7 @@ static int open_run(Run *r)
     TRY(batches_new(&r->c->text[SPLIT_VALID], v, t->context, t->batch_tokens, t->sequence, t->seed,
                     &r->valid));
     batches_epoch(r->valid, -1);
+    r->steps = steps_of_all(r);
     if (t->out) return run_open(r);
     r->best = model_backend(r->m)->alloc(model_size(r->m));
     return r->best ? 0 : ERR_MEMORY;
@@ -283,20 +332,35 @@ static size_t peak_bytes(void)
     return getrusage(RUSAGE_SELF, &u) == 0 ? (size_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* The one reading of the test text, with the best epoch's weights. */
+/* The mean of the last epochs' ends, which takes the place of the best epoch's model. */
+static int take_average(Run *r, TrainResult *result)
+{
+    double mean;
+    TRY(run_average(r, &result->averaged));
+    TRY(eval_batches(r->m, r->valid, r->t->stop, &mean, NULL));
+    result->best_epoch = r->p.batch ? r->p.epoch : r->p.epoch - 1;
+    result->valid_ppl = exp(mean);
+    return store_save(r->m, run_file(r, "model.safetensors"), r->t->meta, r->t->meta_count);
+}
+
+static int take_model(Run *r, TrainResult *result)
+{
+    *result = (TrainResult){.best_epoch = r->p.best_epoch, .valid_ppl = r->p.best_ppl};
+    return r->t->average > 1 ? take_average(r, result) : load_best(r);
+}
+
+/* The one reading of the test text, with the weights that are the model's in the end. */
 static int finish(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
     double mean;
-    TRY(load_best(r));
+    TRY(take_model(r, result));
     TRY(eval_text(r->m, &r->c->text[SPLIT_TEST], &r->c->vocab, t->context, t->batch_tokens,
                   t->sequence, t->stop, &mean, NULL));
-    *result = (TrainResult){.best_epoch = r->p.best_epoch,
-                            .valid_ppl = r->p.best_ppl,
-                            .test_ppl = exp(mean),
-                            .tokens_per_s = run_speed(&r->p),
-                            .peak_bytes = peak_bytes(),
-                            .steps = r->p.step};
+    result->test_ppl = exp(mean);
+    result->tokens_per_s = run_speed(&r->p);
+    result->peak_bytes = peak_bytes();
+    result->steps = r->p.step;
     return 0;
 }
 

@@ -197,16 +197,27 @@ static int draw(const Run *r)
     return draw_perplexity(r, what);
 }
 
+/* Of whose weights the perplexities are. */
+static void name_model(const TrainResult *t, char *words, size_t room)
+{
+    if (t->averaged)
+        snprintf(words, room, "mean of the ends of epochs %ld to %ld",
+                 t->best_epoch - t->averaged + 1, t->best_epoch);
+    else
+        snprintf(words, room, "best epoch %ld", t->best_epoch);
+}
+
 static void tell(const Run *r, double seconds)
 {
-    char time[32];
+    char time[32], model[96];
+    name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
-    progress_note(
-        "%s, %zu layer(s), seed %zu: best epoch %ld, perplexity %.2f on validation, %.2f on test; "
-        "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-        r->scheme->name, options_size(r->options, "layers"), options_size(r->options, "seed"),
-        r->result.best_epoch, r->result.valid_ppl, r->result.test_ppl, model_size(r->model),
-        r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on validation, %.2f on test; "
+                  "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+                  r->scheme->name, options_size(r->options, "layers"),
+                  options_size(r->options, "seed"), model, r->result.valid_ppl, r->result.test_ppl,
+                  model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
+                  time, r->dir);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -321,9 +332,10 @@ const Command command_train = {
     .about =
         "Trains on the corpus' training text, keeps the weights of the epoch with the best "
         "validation\n"
-        "perplexity, and reads the test text once, with those. A splitting without suffix has "
-        "Euler\n"
-        "sub-flows. Ctrl-C saves and ends with status 130; --resume then continues bit for bit.\n",
+        "perplexity, or with --average the mean of the last epochs' ends, and reads the test text "
+        "once, with\n"
+        "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
+        "130; --resume then continues bit for bit.\n",
     .groups = groups,
     .saves = 1,
     .run = run,

@@ -39,10 +39,25 @@ static const Option model_options[] = {
 static const Option training_options[] = {
     {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
     {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
-    {"batch-tokens", OPTION_SIZE, "4096", "N", "tokens a step", 1, 1048576},
+    {"batch-tokens", OPTION_SIZE, "4096", "N",
+     "tokens a step, or of each of its --accumulate batches", 1, 1048576},
     {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100},
-    {"warmup", OPTION_SIZE, "400", "N",
-     "steps to the peak, then inverse square root; 0: constant rate", 0, 1e12},
+    {"warmup", OPTION_SIZE, "400", "N", "steps to the peak, from where the schedule goes on", 0,
+     1e12},
+    {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
+     "from the peak on: falls as 1/sqrt(step) (without warm-up: stays), as half a cosine or a line "
+     "to "
+     "--end-rate at the run's last step, or stays",
+     0, 0},
+    {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100},
+    {"accumulate", OPTION_SIZE, "1", "K",
+     "batches a step: the gradient of the mean over all their tokens, in the memory of one", 1,
+     1e6},
+    {"average", OPTION_SIZE, "0", "N",
+     "the model is the mean of the last N epochs' ends (DIR/epoch-*.safetensors, each of the "
+     "model's "
+     "size), not the best epoch's; 0: it is not",
+     0, 1e6},
     {"dropout", OPTION_REAL, "0.1", "P",
      "on embedding, sublayer output, attention weights and activations", 0, 0.99},
     {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
@@ -149,6 +164,10 @@ TrainConfig network_training(const Options *o)
         .sequence = options_size(o, "sequence"),
         .rate = options_real(o, "rate"),
         .warmup = options_size(o, "warmup"),
+        .schedule = options_choice(o, "schedule"), /* in the order of SCHEDULE_* */
+        .end_rate = options_real(o, "end-rate"),
+        .accumulate = options_size(o, "accumulate"),
+        .average = (long)options_size(o, "average"),
         .adam = {.beta1 = options_real(o, "beta1"),
                  .beta2 = options_real(o, "beta2"),
                  .eps = options_real(o, "eps"),
@@ -261,12 +280,21 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-static int take_option(Options *o, const char *file, const char *name)
+/* What decides the function that the weights make must be told; the rest has defaults, so that files of
+ * earlier versions, which lack options of later ones, are read. */
+static int is_needed(const OptionGroup *g, const char *name)
+{
+    return g == &network_model_group && strcmp(name, "masks") != 0;
+}
+
+static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
 {
     char *value, where[600];
-    TRY(store_meta(file, name, &value));
+    int code = store_meta(file, name, &value);
+    if (code == ERR_INPUT && !is_needed(g, name)) return 0;
+    TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    int code = options_set(o, OPTION_FILE, where, name, value);
+    code = options_set(o, OPTION_FILE, where, name, value);
     memory_free(value);
     return code;
 }
@@ -274,7 +302,7 @@ static int take_option(Options *o, const char *file, const char *name)
 static int take_options(Options *o, const char *file)
 {
     for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p->name));
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, *g, p->name));
     return 0;
 }
 

@@ -202,11 +202,17 @@ static void test_help(void **state)
     }
     o = run("train --help");
     static const char *const promised[] = {
-        "--corpus",       "--scheme",  "--layers",   "--width",        "--inner",     "--heads",
-        "--batch-tokens", "--context", "--sequence", "--dropout",      "--positions", "--untied",
-        "--activation",   "--epochs",  "--rate",     "--warmup",       "--clip",      "--beta1",
-        "--beta2",        "--seed",    "--threads",  "--device",       "--precision", "--match",
-        "--config",       "--resume",  "--out",      "(default 0.997)"};
+        "--corpus",        "--scheme",    "--layers",
+        "--width",         "--inner",     "--heads",
+        "--batch-tokens",  "--context",   "--sequence",
+        "--dropout",       "--positions", "--untied",
+        "--activation",    "--epochs",    "--rate",
+        "--warmup",        "--clip",      "--beta1",
+        "--beta2",         "--seed",      "--threads",
+        "--device",        "--precision", "--match",
+        "--config",        "--resume",    "--out",
+        "(default 0.997)", "--schedule",  "--end-rate",
+        "--accumulate",    "--average",   "(default inverse-sqrt)"};
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
         if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
     drop(&o);
@@ -677,6 +683,7 @@ static void test_train_variants(void **state)
         "--precision f64 --positions none --layers 2 --scheme ab2",
         "--match none --masks step --clip 1 --scheme word:ssfsff --vocabulary 8",
         "--scheme rk2-gate --layers 2 --warmup 0",
+        "--schedule cosine --end-rate 1e-3 --accumulate 2 --average 2 --epochs 2",
     };
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
@@ -705,6 +712,28 @@ static void test_replay(void **state)
     assert_true(same_files("first/config.ini", "second/config.ini"));
     run_ok("train --config first/config.ini --dropout 0.1 --out third");
     assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
+}
+
+/* Each way of stepping is recorded, comes again from config.ini, and does something. */
+static void test_replay_steps(void **state)
+{
+    (void)state;
+    static const char *const option[] = {"--schedule linear", "--schedule constant",
+                                         "--schedule cosine --end-rate 1e-3", "--accumulate 2",
+                                         "--average 2"};
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --out plain" TINY);
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "train --corpus text --epochs 2 --out first" TINY "%s",
+                 option[i]);
+        run_ok(args);
+        run_ok("train --config first/config.ini --out second");
+        assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
+        assert_true(same_files("first/config.ini", "second/config.ini"));
+        assert_false(same_files("first/model.safetensors", "plain/model.safetensors"));
+        assert_false(same_files("first/config.ini", "plain/config.ini"));
+    }
 }
 
 static void test_train_csv(void **state)
@@ -792,6 +821,7 @@ int main(void)
         cmocka_unit_test(test_interrupt_compare),
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_steps),
         cmocka_unit_test(test_train_csv),
         cmocka_unit_test(test_compare),
     };
