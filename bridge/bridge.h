@@ -11,10 +11,13 @@ enum {
     MASKS_STEP
 }; /* a fresh dropout mask per evaluation, or one per slot and layer */
 
+enum { NORM_PRE, NORM_POST };
+
 typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
+    int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,
@@ -25,11 +28,19 @@ typedef struct {
  * a register; a dense scheme's update reads all older slopes with weights of their own. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
 
+/* NORM_POST: F(y) = Attention(y), G(y) = FFN(y) have no norm inside, and the state is normalised after
+ * each sub-step: y <- LN(y + c F(y)), LN being the one of the sublayer's set. (In the words of integrators:
+ * an Euler sub-step, then a projection; Hairer, Lubich, Wanner 2006, section IV.4. So the macaron layer of
+ * Lu et al. 2019, whose public code has the norm behind each of the three sums.) That needs a scheme that
+ * is such sub-steps one after another: the layers of transformer, macaron, words, looped. Any other
+ * combines stages that are no states: ERR_INPUT. */
+
 /* Inner width of each feed-forward set as above. */
 int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner);
 
 /* The network's sublayers (dropout off, one sequence of n tokens) of one layer as a particle system
- * in double precision: set s of F is layers.<layer>.attn.<s>. Borrows m until system_free. */
+ * in double precision: set s of F is layers.<layer>.attn.<s>. Borrows m until system_free. A post-norm
+ * model: ERR_INPUT. */
 int bridge_system(Model *m, int layer, size_t n, System **out);
 /* Moves such a system to another layer: depth-time is piecewise constant in the weights. */
 void bridge_layer(System *s, int layer);

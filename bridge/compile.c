@@ -242,19 +242,67 @@ static void forget(Compiler *c)
     for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
 }
 
+/* EVAL of evaluation e at x, kept as its slope. */
+static int evaluate(Compiler *c, size_t e, int x, int *slot)
+{
+    *slot = find_slot(c, &c->table->eval[e]);
+    if (*slot < 0) return *slot;
+    int draw = c->options->masks == MASKS_STEP ? *slot : c->draws++;
+    return c->k[(size_t)c->layer * c->table->evals + e] = plan_eval(c->plan, *slot, x, draw);
+}
+
+/* The term that leads from the argument of evaluation e to the next argument, or to the update: a
+ * multiple of that slope alone. */
+static int sub_step(const Table *t, size_t e, Row *difference)
+{
+    const Row *here = &t->point[t->eval[e].point].row;
+    const Row *next = e + 1 < t->evals ? &t->point[t->eval[e + 1].point].row : &t->update;
+    TRY(subtract(next, here, difference));
+    const Term *s = difference->term;
+    if (!t->dense && difference->terms == 1 && s->eval == (int)e && s->past == 0) return 0;
+    return error_set(ERR_INPUT,
+                     "%s: --norm post needs steps y + c F(y) one after another, each of which is "
+                     "normalised (transformer, macaron, words, ...); evaluation %zu is followed by "
+                     "another combination",
+                     t->name, e + 1);
+}
+
+static int is_state(const Row *r)
+{
+    return is_register(r) && r->term[0].eval == TABLE_STATE && r->term[0].past == 0;
+}
+
+/* x <- LN(x + c F(x)), evaluation by evaluation. */
+static int compile_post(Compiler *c)
+{
+    const Table *t = c->table;
+    int x = c->y[c->layer], slot;
+    if (t->evals == 0 || !is_state(&t->point[t->eval[0].point].row))
+        return error_set(ERR_INPUT, "%s: --norm post needs a first step from y", t->name);
+    for (size_t e = 0; e < t->evals && x >= 0; e++) {
+        Row step = {0};
+        PlanTerm term[2] = {{.c = 1, .x = x}};
+        int code = sub_step(t, e, &step), k = code == 0 ? evaluate(c, e, x, &slot) : code;
+        if (k >= 0) code = plan_term(c, &step.term[0], c->layer, present(c), &term[1]);
+        row_free(&step);
+        TRY(k < 0 ? k : code);
+        int sum = plan_lin(c->plan, 2, term);
+        x = sum < 0 ? sum : plan_norm(c->plan, slot, sum);
+    }
+    if (x < 0) return x;
+    c->y[c->layer + 1] = c->plan->output = x;
+    return 0;
+}
+
 static int compile_layer(Compiler *c)
 {
     forget(c);
+    if (c->plan->post) return compile_post(c);
     for (size_t e = 0; e < c->table->evals; e++) {
-        const Eval *eval = &c->table->eval[e];
-        int x = row_register(c, &c->table->point[eval->point].row);
+        int x = row_register(c, &c->table->point[c->table->eval[e].point].row);
         if (x < 0) return x;
-        int slot = find_slot(c, eval);
-        if (slot < 0) return slot;
-        int draw = c->options->masks == MASKS_STEP ? slot : c->draws++;
-        int reg = plan_eval(c->plan, slot, x, draw);
-        if (reg < 0) return reg;
-        c->k[(size_t)c->layer * c->table->evals + e] = reg;
+        int slot, k = evaluate(c, e, x, &slot);
+        if (k < 0) return k;
     }
     int reg = c->table->dense ? dense_update(c) : row_register(c, &c->table->update);
     if (reg < 0) return reg;
@@ -297,6 +345,7 @@ int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
     c.y = memory_new(o->layers + 1, sizeof(int));
     c.k = memory_new(o->layers * t->evals, sizeof(int));
     c.symbol = memory_new(t->symbols, sizeof(int));
+    if (c.plan) c.plan->post = o->norm == NORM_POST;
     int code = c.plan && c.y && c.k && c.symbol ? compile(&c, t) : ERR_MEMORY;
     memory_free(c.list);
     memory_free(c.y);

@@ -1,10 +1,10 @@
 /* fold.c: long lines summed ahead of time, so that what they sum need not all wait for them.
  *
  * A line r = y + c1 k1 + ... + cn kn at the end of a layer keeps every k alive until it comes. Where
- * an EVAL still comes before the line, those k that nothing else reads any more are summed first:
+ * an EVAL (or NORM, here and below) still comes before the line, those k that nothing else reads any more are summed first:
  *     s1 = c1 k1 + c2 k2,   s2 = s1 + c3 k3 + c4 k4,   ...   r = y + s
- * Terms with learned factors stay, as gates are known late; so do registers that an EVAL or a GATE
- * reads, which are kept in any case. The sum is the same, its order is not. */
+ * Terms with learned factors stay, as gates are known late; so do registers that an EVAL, NORM or
+ * GATE reads, which are kept in any case. The sum is the same, its order is not. */
 #include "nn/plan.h"
 
 #include "kernels/error.h"
@@ -43,7 +43,7 @@ static void find_lives(const Plan *p, Reg *reg)
             x->kept |= in->op == PLAN_GATE || in->term[k].factors || x->line == i; /* twice in i */
             touch(x, i);
         }
-        if (in->op == PLAN_EVAL) reg[in->x].kept = 1;
+        if (plan_of_slot(in)) reg[in->x].kept = 1;
         if (in->op != PLAN_GATE) touch(&reg[in->out], i);
     }
 }
@@ -82,7 +82,7 @@ static int fold_before(Folder *f, int i)
         const PlanInstr *in = &p->instr[j];
         for (size_t k = 0; k < in->terms; k++) TRY(fold_line(f, f->reg[in->term[k].x].line, i));
         if (in->op != PLAN_GATE) TRY(fold_line(f, f->reg[in->out].line, i));
-        if (in->op == PLAN_EVAL) break;
+        if (plan_of_slot(in)) break;
     }
     return 0;
 }
@@ -119,9 +119,10 @@ static int copy_instr(Folder *f, int i)
         int gate = copy_gate(f, in);
         return gate < 0 ? gate : 0;
     }
-    if (in->op == PLAN_EVAL) TRY(fold_before(f, i));
-    int r = in->op == PLAN_LIN ? copy_line(f, i)
-                               : plan_eval(f->new, in->slot, f->reg[in->x].map, in->draw);
+    if (plan_of_slot(in)) TRY(fold_before(f, i));
+    int r = in->op == PLAN_LIN    ? copy_line(f, i)
+            : in->op == PLAN_NORM ? plan_norm(f->new, in->slot, f->reg[in->x].map)
+                                  : plan_eval(f->new, in->slot, f->reg[in->x].map, in->draw);
     f->reg[in->out].map = r;
     return r < 0 ? r : 0;
 }
@@ -140,6 +141,7 @@ static int copy_plan(Folder *f)
     }
     for (int i = 0; i < (int)p->instrs; i++) TRY(copy_instr(f, i));
     f->new->output = f->reg[p->output].map;
+    f->new->post = p->post;
     return 0;
 }
 

@@ -51,7 +51,7 @@ static void find_pulls(const Plan *p, int *written, int *pull)
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
         if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
-        if (in->op == PLAN_EVAL) pull[in->x] = i;
+        if (plan_of_slot(in)) pull[in->x] = i;
         for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++) pull[in->term[k].x] = i;
     }
     pull[p->output] = (int)p->instrs;
@@ -64,7 +64,7 @@ static void find_ends(const Plan *p, int training, const int *written, int *end)
     for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
-        if (in->op == PLAN_EVAL) extend(&end[in->x], training ? time_back(p, i) : time_of(i));
+        if (plan_of_slot(in)) extend(&end[in->x], training ? time_back(p, i) : time_of(i));
         for (size_t k = 0; k < in->terms; k++) {
             int again = training && (in->op == PLAN_GATE || in->term[k].factors);
             extend(&end[in->term[k].x], again ? time_back(p, i) : time_of(i));
@@ -131,11 +131,12 @@ static size_t lay_work(const Model *m, int slot, Work *w)
     const SlotParams *o = &m->slot[slot];
     size_t D = m->config.width, at = 0;
     size_t H = m->plan->slot[slot].kind == SLOT_ATTENTION ? m->config.heads : 0;
+    int normed = !m->plan->post; /* else the register is what the sublayer reads */
     const struct {
         void **p;
         size_t cols;
-    } piece[] = {{&w->normed, D},
-                 {&w->stats, 2},
+    } piece[] = {{&w->normed, normed ? D : 0},
+                 {&w->stats, normed ? 2 : 0},
                  {&w->in, in_place(m, slot) ? 0 : o->I},
                  {&w->core, o->O},
                  {&w->lse, H}};
@@ -161,6 +162,14 @@ static void need_work(Pieces *o, int i)
     if (!attention && !in_place(m, slot)) return;
     size_t adjoints = rows_of(m, m->slot[slot].O) + (attention ? rows_of(m, m->slot[slot].I) : 0);
     need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
+}
+
+/* What a NORM leaves for its backward. */
+static void need_stats(Pieces *o, int i)
+{
+    Model *m = o->m;
+    int now = time_of(i), end = m->training ? time_back(m->plan, i) : now;
+    need(o, &m->work[i].stats, rows_of(m, 2), now, end, MEMORY_ACTIVATIONS);
 }
 
 static size_t least(size_t a, size_t b)
@@ -193,8 +202,10 @@ static void need_all(Pieces *o, int *written, int *end)
     find_pulls(p, written, m->pull);
     find_ends(p, m->training, written, end);
     need_registers(o, written, end);
-    for (size_t i = 0; i < p->instrs; i++)
+    for (size_t i = 0; i < p->instrs; i++) {
         if (p->instr[i].op == PLAN_EVAL) need_work(o, (int)i);
+        if (p->instr[i].op == PLAN_NORM) need_stats(o, (int)i);
+    }
     need_loss(o);
     need(o, &m->gates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;

@@ -121,8 +121,10 @@ static void add_params(Model *m)
     const Plan *p = m->plan;
     size_t V = m->config.vocab, D = m->config.width;
     m->embed = add(m, V, D, START_NORMAL, 1 / sqrt((double)D), "embed.weight");
-    m->final_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
-    m->final_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
+    if (!p->post) {
+        m->final_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
+        m->final_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
+    }
     m->output = m->config.untied ? add(m, V, D, START_XAVIER, 0, "output.weight") : m->embed;
     for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
     for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);

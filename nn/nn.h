@@ -197,7 +197,7 @@ int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
 /* Logits (N, V) of a batch, dropout off, into host doubles. */
 int model_logits(Model *m, const Batch *b, double *logits);
-/* A sublayer slot by itself, dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
+/* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
  * between r0 and output. For the bridge and for tests. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);

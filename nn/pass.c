@@ -113,14 +113,21 @@ static const Core *core_of(const Model *m, const PlanInstr *in)
     return &core[m->plan->slot[in->slot].kind];
 }
 
+/* What the sublayer's first product reads (N, D). */
+static const void *entry(const Model *m, const void *x, const Work *w)
+{
+    return m->plan->post ? x : w->normed;
+}
+
 /* All of w from x (N, D). */
 static void inside(const Model *m, const Pass *p, const PlanInstr *in, const void *x, const Work *w)
 {
     const Backend *b = m->backend;
     const SlotParams *o = &m->slot[in->slot];
     size_t N = p->N, D = m->config.width;
-    b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
-    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
+    if (!m->plan->post)
+        b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+    b->gemm(0, 1, N, o->I, D, 1, entry(m, x, w), D, data(m, o->in_w), D, 0, w->in, o->I);
     core_of(m, in)->forward(m, p, in, w);
 }
 
@@ -152,7 +159,11 @@ static void sublayer_back(const Model *m, const Pass *p, size_t i, const void *x
     b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
     b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
     c->back(m, p, in, w);
-    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
+    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, entry(m, x, w), D, 1, grad(m, o->in_w), D);
+    if (m->plan->post) {
+        b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, 1, dx, D);
+        return;
+    }
     b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, 0, w->normed, D);
     b->norm_back(N, D, x, data(m, o->norm_w), w->stats, w->normed, dx, grad(m, o->norm_w),
                  grad(m, o->norm_b));
@@ -203,7 +214,7 @@ static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
     if (in->op != PLAN_GATE && m->pull[in->out] == i) pull(m, p, in->out, i);
-    if (in->op == PLAN_EVAL && m->pull[in->x] == i) pull(m, p, in->x, i);
+    if (plan_of_slot(in) && m->pull[in->x] == i) pull(m, p, in->x, i);
     for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++)
         if (m->pull[in->term[k].x] == i) pull(m, p, in->term[k].x, i);
 }
@@ -242,6 +253,23 @@ static void eval_back(const Model *m, const Pass *p, size_t i)
     sublayer_back(m, p, i, m->state[in->x], m->adjoint[in->out], m->adjoint[in->x]);
 }
 
+static void norm(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->norm(p->N, m->config.width, m->state[in->x], data(m, o->norm_w), data(m, o->norm_b),
+                     m->state[in->out], m->work[i].stats);
+}
+
+static void norm_back(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->norm_back(p->N, m->config.width, m->state[in->x], data(m, o->norm_w),
+                          m->work[i].stats, m->adjoint[in->out], m->adjoint[in->x],
+                          grad(m, o->norm_w), grad(m, o->norm_b));
+}
+
 static void gate_inputs(const Model *m, const PlanInstr *in)
 {
     for (size_t k = 0; k < in->terms; k++) {
@@ -273,8 +301,10 @@ static void gate_back(const Model *m, const Pass *p, size_t i)
 static const struct {
     void (*forward)(const Model *m, const Pass *p, size_t i);
     void (*back)(const Model *m, const Pass *p, size_t i);
-} instruction[] = {
-    [PLAN_LIN] = {lin, lin_back}, [PLAN_EVAL] = {eval, eval_back}, [PLAN_GATE] = {gate, gate_back}};
+} instruction[] = {[PLAN_LIN] = {lin, lin_back},
+                   [PLAN_EVAL] = {eval, eval_back},
+                   [PLAN_GATE] = {gate, gate_back},
+                   [PLAN_NORM] = {norm, norm_back}};
 
 /* From register 0 to the output. */
 static void run(const Model *m, const Pass *p)
@@ -311,8 +341,13 @@ static void embed_back(const Model *m, const Pass *p)
                            drop(m, p, PLACE_EMBED), m->adjoint[0], grad(m, m->embed));
 }
 
+/* A post plan's output is normalised. */
 static void final_norm(const Model *m, const Pass *p)
 {
+    if (m->plan->post) {
+        m->backend->copy(m->hidden, m->state[m->plan->output], p->N * m->config.width);
+        return;
+    }
     m->backend->norm(p->N, m->config.width, m->state[m->plan->output], data(m, m->final_w),
                      data(m, m->final_b), m->hidden, m->stats);
 }
@@ -320,6 +355,10 @@ static void final_norm(const Model *m, const Pass *p)
 static void final_norm_back(const Model *m, const Pass *p)
 {
     int r = m->plan->output;
+    if (m->plan->post) {
+        m->backend->copy(m->adjoint[r], m->dhidden, p->N * m->config.width);
+        return;
+    }
     m->backend->norm_back(p->N, m->config.width, m->state[r], data(m, m->final_w), m->stats,
                           m->dhidden, m->adjoint[r], grad(m, m->final_w), grad(m, m->final_b));
 }

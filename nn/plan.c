@@ -96,6 +96,13 @@ int plan_eval(Plan *p, int slot, int x, int draw)
     return (int)p->registers++;
 }
 
+int plan_norm(Plan *p, int slot, int x)
+{
+    PlanInstr instr = {.op = PLAN_NORM, .out = (int)p->registers, .x = x, .slot = slot};
+    TRY(emit(p, instr, NULL));
+    return (int)p->registers++;
+}
+
 int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x)
 {
     PlanGate gate = {.layer = layer, .act = act, .inputs = inputs};
@@ -176,10 +183,12 @@ static int check_learned(const Plan *p)
     return check_names(p);
 }
 
+enum { SEEN_EVAL = 1, SEEN_NORM = 2 };
+
 /* What has been seen so far, going down the list. */
 typedef struct {
     char *written; /* (registers) */
-    char *slot;    /* (slots) evaluated */
+    char *slot;    /* (slots) bits: evaluated, normed */
     char *gate;    /* (gates) 1: computed, 2: computed and used */
 } Seen;
 
@@ -219,12 +228,15 @@ static int check_terms(const Plan *p, Seen *seen, size_t i)
     return 0;
 }
 
-static int check_eval(const Plan *p, Seen *seen, size_t i)
+/* EVAL or NORM. */
+static int check_of_slot(const Plan *p, Seen *seen, size_t i)
 {
     const PlanInstr *in = &p->instr[i];
     if (!inside(in->slot, p->slots)) return BAD("instruction %zu: no slot %d", i, in->slot);
     if (in->draw < 0) return BAD("instruction %zu: draw %d is negative", i, in->draw);
-    seen->slot[in->slot] = 1;
+    if (in->op == PLAN_NORM && !p->post)
+        return BAD("instruction %zu is a norm, which is inside the sublayers of this plan", i);
+    seen->slot[in->slot] |= in->op == PLAN_EVAL ? SEEN_EVAL : SEEN_NORM;
     return check_source(p, seen, i, in->x);
 }
 
@@ -249,9 +261,9 @@ static int check_instrs(const Plan *p, Seen *seen)
     seen->written[0] = 1;
     for (size_t i = 0; i < p->instrs; i++) {
         int op = p->instr[i].op;
-        if (op != PLAN_LIN && op != PLAN_EVAL && op != PLAN_GATE)
+        if (op != PLAN_LIN && op != PLAN_GATE && !plan_of_slot(&p->instr[i]))
             return BAD("instruction %zu is none (%d)", i, op);
-        TRY(op == PLAN_EVAL ? check_eval(p, seen, i) : check_terms(p, seen, i));
+        TRY(plan_of_slot(&p->instr[i]) ? check_of_slot(p, seen, i) : check_terms(p, seen, i));
         TRY(check_out(p, seen, i));
     }
     return 0;
@@ -262,11 +274,20 @@ static int check_all_used(const Plan *p, const Seen *seen)
     for (size_t r = 0; r < p->registers; r++)
         if (!seen->written[r]) return BAD("r%zu is never written", r);
     for (size_t s = 0; s < p->slots; s++)
-        if (!seen->slot[s]) return BAD("slot %zu is never evaluated", s);
+        if (!(seen->slot[s] & SEEN_EVAL)) return BAD("slot %zu is never evaluated", s);
+    for (size_t s = 0; s < p->slots; s++)
+        if (p->post && !(seen->slot[s] & SEEN_NORM)) return BAD("slot %zu is never normed", s);
     for (size_t g = 0; g < p->gates; g++)
         if (seen->gate[g] != 2) return BAD("gate '%s' is never used", p->gate[g].name);
     if (!inside(p->output, p->registers)) return BAD("output r%d is none", p->output);
     return 0;
+}
+
+static int check_output(const Plan *p)
+{
+    for (size_t i = 0; p->post && i < p->instrs; i++)
+        if (p->instr[i].op == PLAN_NORM && p->instr[i].out == p->output) return 0;
+    return p->post ? BAD("output r%d is no norm's", p->output) : 0;
 }
 
 int plan_check(const Plan *p)
@@ -279,6 +300,7 @@ int plan_check(const Plan *p)
     Seen seen = {flags, flags + p->registers, flags + p->registers + p->slots};
     int code = check_instrs(p, &seen);
     if (code == 0) code = check_all_used(p, &seen);
+    if (code == 0) code = check_output(p);
     memory_free(flags);
     return code;
 }
@@ -313,6 +335,13 @@ static void print_eval(const Plan *p, const PlanInstr *in, FILE *f)
             s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set, in->x, in->draw);
 }
 
+static void print_norm(const Plan *p, const PlanInstr *in, FILE *f)
+{
+    const PlanSlot *s = &p->slot[in->slot];
+    fprintf(f, "r%d = layers.%d.%s.%d.norm(r%d)", in->out, s->layer,
+            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set, in->x);
+}
+
 static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
 {
     const PlanGate *g = &p->gate[in->out];
@@ -323,8 +352,11 @@ static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
 
 void plan_print(const Plan *p, FILE *f)
 {
-    static void (*const print[])(const Plan *, const PlanInstr *, FILE *) = {
-        [PLAN_LIN] = print_lin, [PLAN_EVAL] = print_eval, [PLAN_GATE] = print_gate};
+    static void (*const print[])(const Plan *, const PlanInstr *,
+                                 FILE *) = {[PLAN_LIN] = print_lin,
+                                            [PLAN_EVAL] = print_eval,
+                                            [PLAN_GATE] = print_gate,
+                                            [PLAN_NORM] = print_norm};
     for (size_t i = 0; i < p->instrs; i++) {
         print[p->instr[i].op](p, &p->instr[i], f);
         fputc('\n', f);

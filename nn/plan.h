@@ -14,8 +14,14 @@
  *   GATE g       g = act(sum_i w_i . x_i + b), one number  dx_i, dw, db
  *                a row; x_i registers
  *
+ *   NORM r       r = LayerNorm_slot(x), of post plans      the norm's own adjoint
+ *
  *   sublayer_slot(x) = Attention(LayerNorm(x)) or FeedForward(LayerNorm(x)), no skip, no step factor.
  *   A slot owns one set of weights; two EVALs of one slot share them. History is older registers.
+ *
+ *   In a post plan a sublayer is Attention(x) or FeedForward(x), and its norm is where a NORM puts it:
+ *   r = NORM(x + EVAL(x)) is a sublayer of Vaswani et al. 2017, section 3.1. The output is that of a NORM,
+ *   so there is no final layer norm.
  */
 #ifndef TROTTER_PLAN_H
 #define TROTTER_PLAN_H
@@ -23,7 +29,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE };
+enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM };
 enum { SLOT_ATTENTION, SLOT_FEEDFORWARD };
 enum { FACTOR_SCALAR, FACTOR_GATE };
 enum { PLAN_FACTORS = 4, PLAN_NAME = 32 };
@@ -69,8 +75,8 @@ typedef struct {
 typedef struct {
     int op;       /* PLAN_* */
     int out;      /* register written; for GATE the gate's index, whose value it computes */
-    int x;        /* EVAL: register read */
-    int slot;     /* EVAL */
+    int x;        /* EVAL, NORM: register read */
+    int slot;     /* EVAL, NORM */
     int draw;     /* EVAL: instructions of equal draw share their dropout masks in a step */
     size_t terms; /* LIN: terms; GATE: registers read, in term[i].x */
     PlanTerm *term;
@@ -78,6 +84,7 @@ typedef struct {
 
 typedef struct {
     size_t layers;
+    int post;         /* norms are NORMs, not inside EVALs */
     size_t registers; /* 0 .. registers-1 */
     int output;
     size_t slots, scalars, gates, instrs;
@@ -97,10 +104,17 @@ int plan_slot(Plan *p, PlanSlot slot);
 int plan_scalar(Plan *p, int layer, const char *name, size_t size, double init);
 int plan_lin(Plan *p, size_t terms, const PlanTerm *term);
 int plan_eval(Plan *p, int slot, int x, int draw);
+int plan_norm(Plan *p, int slot, int x);
 int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x);
 
+/* EVAL and NORM: a slot's, of one register. */
+static inline int plan_of_slot(const PlanInstr *in)
+{
+    return in->op == PLAN_EVAL || in->op == PLAN_NORM;
+}
+
 /* Single assignment, every source written before it is read, every index in range, every slot and
- * gate used; ERR_MISUSE with words otherwise. The model runs it before it trusts a plan. */
+ * gate used, norms where `post` says; ERR_MISUSE with words otherwise. The model runs it before it trusts a plan. */
 int plan_check(const Plan *p);
 
 /* fold.c: *out = a plan of the same slots and values, up to the order of sums, in which long lines are

@@ -200,7 +200,9 @@ static int draw(const Run *r)
 /* Of whose weights the perplexities are. */
 static void name_model(const TrainResult *t, char *words, size_t room)
 {
-    if (t->averaged)
+    if (t->averaged == 1)
+        snprintf(words, room, "end of epoch %ld", t->best_epoch);
+    else if (t->averaged)
         snprintf(words, room, "mean of the ends of epochs %ld to %ld",
                  t->best_epoch - t->averaged + 1, t->best_epoch);
     else

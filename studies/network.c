@@ -31,6 +31,11 @@ static const Option model_options[] = {
     {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",
      "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0},
+    {"norm", OPTION_CHOICE, "pre", "pre|post",
+     "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), of schemes that are such steps "
+     "one "
+     "after another",
+     0, 0},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
     {0},
@@ -122,6 +127,7 @@ static BridgeOptions bridge_options(const Options *o)
         .inner = options_size(o, "inner"),
         .match = options_choice(o, "match"), /* values in the order of MATCH_*, and so below */
         .masks = options_choice(o, "masks"),
+        .norm = options_choice(o, "norm"),
     };
 }
 
@@ -284,7 +290,7 @@ int network_config_text(const Options *o, char **text)
  * earlier versions, which lack options of later ones, are read. */
 static int is_needed(const OptionGroup *g, const char *name)
 {
-    return g == &network_model_group && strcmp(name, "masks") != 0;
+    return g == &network_model_group && strcmp(name, "masks") != 0 && strcmp(name, "norm") != 0;
 }
 
 static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)

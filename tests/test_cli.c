@@ -684,6 +684,7 @@ static void test_train_variants(void **state)
         "--match none --masks step --clip 1 --scheme word:ssfsff --vocabulary 8",
         "--scheme rk2-gate --layers 2 --warmup 0",
         "--schedule cosine --end-rate 1e-3 --accumulate 2 --average 2 --epochs 2",
+        "--norm post --scheme macaron --layers 2 --recompute",
     };
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
@@ -718,9 +719,9 @@ static void test_replay(void **state)
 static void test_replay_steps(void **state)
 {
     (void)state;
-    static const char *const option[] = {"--schedule linear", "--schedule constant",
-                                         "--schedule cosine --end-rate 1e-3", "--accumulate 2",
-                                         "--average 2"};
+    static const char *const option[] = {
+        "--schedule linear", "--schedule constant", "--schedule cosine --end-rate 1e-3",
+        "--accumulate 2",    "--average 2",         "--norm post"};
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 2 --out plain" TINY);
     for (size_t i = 0; i < sizeof option / sizeof *option; i++) {

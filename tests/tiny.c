@@ -109,6 +109,26 @@ static Plan *history(void)
     return p;
 }
 
+/* LN(y + c k), k being a slot's. */
+static int post_step(Plan *p, int slot, int y, double c, int draw)
+{
+    int k = plan_eval(p, slot, y, draw);
+    return plan_norm(p, slot, LIN(p, term(1, y), term(c, k)));
+}
+
+/* Norms behind the sums, one of them used twice, and a state read again later. */
+static Plan *post(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    p->post = 1;
+    int x = post_step(p, f, 0, 1, 0);
+    int z = post_step(p, g, x, 0.5, 1);
+    int k = plan_eval(p, f, z, 2);
+    p->output = plan_norm(p, f, LIN(p, term(1, z), term(0.5, x), term(1, k)));
+    return p;
+}
+
 /* A sublayer of a sublayer: registers written by EVAL are read by EVAL. */
 static Plan *nested(void)
 {
@@ -137,7 +157,7 @@ static Plan *late(void)
 
 const TinyPlan tiny_plans[] = {
     {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history},
-    {"nested", nested},          {"late", late},     {NULL, NULL}};
+    {"nested", nested},          {"late", late},     {"post", post},       {NULL, NULL}};
 
 ModelConfig tiny_config(void)
 {
