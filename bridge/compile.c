@@ -269,7 +269,9 @@ static int sub_step(const Table *t, size_t e, Row *difference)
 
 static int is_state(const Row *r)
 {
-    return is_register(r) && r->term[0].eval == TABLE_STATE && r->term[0].past == 0;
+    const Term *s = r->term;
+    return r->terms == 1 && s->symbols == 0 && s->eval == TABLE_STATE && s->past == 0 &&
+           mpq_cmp_ui(s->c, 1, 1) == 0;
 }
 
 /* x <- LN(x + c F(x)), evaluation by evaluation. */

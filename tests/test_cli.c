@@ -720,25 +720,38 @@ static void test_replay(void **state)
     assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
 }
 
-/* Each way of stepping is recorded, comes again from config.ini, and does something. */
-static void test_replay_steps(void **state)
+/* Rate of the last row of a run's log. */
+static double last_rate(const char *log)
+{
+    char *text = slurp(at(log), NULL);
+    const char *c = last_line(text);
+    for (int n = 0; n < 5; n++) c = strchr(c, ',') + 1;
+    double rate = strtod(c, NULL);
+    free(text);
+    return rate;
+}
+
+/* Each schedule is the one of its name, told by where it ends. All ways of training and the place of the
+ * norms are recorded, come again from config.ini, and do something. */
+static void test_replay_ways(void **state)
 {
     (void)state;
-    static const char *const option[] = {
-        "--schedule linear", "--schedule constant", "--schedule cosine --end-rate 1e-3",
-        "--accumulate 2",    "--average 2",         "--norm post"};
     write_corpus("text", "");
-    run_ok("train --corpus text --epochs 2 --out plain" TINY);
-    for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
-        char args[512];
-        snprintf(args, sizeof args, "train --corpus text --epochs 2 --out first" TINY "%s",
-                 option[i]);
+    run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
+    run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
+    run_ok("train --corpus text --epochs 2 --schedule cosine --end-rate 1e-3 --accumulate 2 "
+           "--average 2 --norm post --out first" TINY);
+    assert_true(last_rate("flat/log.csv") == 1e-2 && last_rate("line/log.csv") == 0);
+    assert_true(last_rate("first/log.csv") == 1e-3);
+    run_ok("train --config first/config.ini --out second");
+    assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
+    assert_true(same_files("first/config.ini", "second/config.ini"));
+    static const char *const other[] = {"--accumulate 1", "--average 0", "--norm pre"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        char args[128];
+        snprintf(args, sizeof args, "train --config first/config.ini %s --out third", other[i]);
         run_ok(args);
-        run_ok("train --config first/config.ini --out second");
-        assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
-        assert_true(same_files("first/config.ini", "second/config.ini"));
-        assert_false(same_files("first/model.safetensors", "plain/model.safetensors"));
-        assert_false(same_files("first/config.ini", "plain/config.ini"));
+        assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
     }
 }
 
@@ -827,7 +840,7 @@ int main(void)
         cmocka_unit_test(test_interrupt_compare),
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_replay_steps),
+        cmocka_unit_test(test_replay_ways),
         cmocka_unit_test(test_train_csv),
         cmocka_unit_test(test_compare),
     };
