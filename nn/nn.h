@@ -222,7 +222,7 @@ int store_meta(const char *file, const char *key, char **value);
  * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */
 int store_load(Model *m, const char *file);
 /* Parameters of m = the mean of those in count >= 1 such files, summed in double in their order (mean of
- * equal files: their numbers); as store_load, m untouched on error. */
+ * equal files: their numbers), which takes 16 bytes a number; as store_load, m untouched on error. */
 int store_average(Model *m, const char *const *file, size_t count);
 /* Parameters, moments ("moment.0.NAME", "moment.1.NAME") and numbers of a run (metadata), in the
  * element type, with a checksum that store_load_state demands: exact resume. A file of the other
