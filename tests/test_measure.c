@@ -475,22 +475,14 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zoo),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_inconsistent),
-        cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_too_low),
-        cmocka_unit_test(test_flattery),
-        cmocka_unit_test(test_zero_unstable),
-        cmocka_unit_test(test_floor_is_cut),
-        cmocka_unit_test(test_drift_is_cut),
-        cmocka_unit_test(test_coarse_start),
-        cmocka_unit_test(test_no_history),
-        cmocka_unit_test(test_order_six),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_adams_constants),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_closed_flows),
+        cmocka_unit_test(test_zoo),           cmocka_unit_test(test_names),
+        cmocka_unit_test(test_inconsistent),  cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_too_low),       cmocka_unit_test(test_flattery),
+        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_floor_is_cut),
+        cmocka_unit_test(test_drift_is_cut),  cmocka_unit_test(test_coarse_start),
+        cmocka_unit_test(test_no_history),    cmocka_unit_test(test_order_six),
+        cmocka_unit_test(test_constant),      cmocka_unit_test(test_adams_constants),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_closed_flows),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -13,7 +13,6 @@
 #include "kernels/memory.h"
 #include "tests/schemes.h"
 
-
 static Prediction predict(const Table *t, const System *s, double t_end)
 {
     Theory th;
