@@ -17,12 +17,14 @@ enum { WARP = 32, BLOCK_THREADS = 256, ALL_LANES = -1 };
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device, one stream. `failed` keeps the first failure until wait (cuda.cu) tells it. */
+/* One device, one stream. `failed` keeps the first failure until it is told (cuda_memory.cuh); nothing
+ * is launched meanwhile. `processors`: multiprocessors of the device. */
 static struct {
     cudaStream_t stream;
     cudaError_t failed;
-    const char *where;
+    const char *where; /* cuda_norm */
     int ready, recording;
+    size_t processors, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
 
 static inline void cuda_check(cudaError_t code, const char *where)
@@ -32,19 +34,24 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. */
+/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. A template's name
+ * stands in parentheses. */
 #define RUN(kernel, blocks, threads, bytes, ...)                                                  \
     do {                                                                                          \
-        if ((blocks) == 0) break;                                                                 \
+        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                                   \
         CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes,           \
                     cuda.stream, __VA_ARGS__);                                                    \
-        cuda_check(cudaGetLastError(), #kernel);                                                  \
+        cuda_check(cudaGetLastError(), __func__);                                                 \
     } while (0)
 
 static inline size_t blocks_for(size_t n, size_t per_block)
 {
     return (n + per_block - 1) / per_block;
 }
+
+/* Device memory for what passes from one launch of a call to the next: at least `bytes`, aligned to 256,
+ * until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
+static void *cuda_scratch(size_t bytes);
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
@@ -94,10 +101,16 @@ static inline Keep keep_of(const Dropout *d)
     return k;
 }
 
-/* The stream of this step; a kernel asks once a thread. */
+/* The stream of this step; a kernel asks once a thread, here or by keep_begin. */
 static __device__ inline uint64_t keep_stream(const Keep *k)
 {
     return k->stream + (k->step ? *k->step << DROPOUT_STEP : 0);
+}
+
+static __device__ inline void keep_begin(Keep *k)
+{
+    k->stream = keep_stream(k);
+    k->step = NULL;
 }
 
 /* The words of elements 4 block .. 4 block + 3. Source: Salmon, Moraes, Dror, Shaw 2011. */
