@@ -21,6 +21,7 @@ PREFIX  ?= /usr/local
 FLAVOUR ?= release
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
@@ -121,14 +122,44 @@ $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
 $(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(CUDAOBJ) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) $(CUDALIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) $(CUDALIBS)
 
-tests: $(TESTS)
+# Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
+# tests/cuda, under the same names.
+CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
+ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
+               -fno-exceptions -fno-rtti -MMD -MP
+$(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
+
+$(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+$(B)/tests/cuda/%.o: kernels/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+# The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
+# run.sh runs each in three orders of threads.
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults)
+VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
+$(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+$(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# The same source must please nvcc, where it is.
+build/nvcc/%.o: %.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
+
+tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -146,7 +177,7 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 .PHONY: check-peer
 
 run-tests:
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 .PHONY: run-tests
 
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
@@ -161,7 +192,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer))
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu)
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.

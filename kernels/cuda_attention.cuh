@@ -363,7 +363,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
                                 const void *dout, void *dqkv, void *drelative)
 {
     size_t size = a->relative && drelative ? (a->clip + 1) * (a->D / a->H) : 0;
-    size_t most = size ? SLICES_MOST / size : BLOCKS_MOST;
+    size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
     Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
     HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL};
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dqkv);

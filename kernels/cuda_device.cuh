@@ -13,7 +13,8 @@
 #include "kernels/backend.h"
 #include "kernels/cuda.h"
 
-enum { WARP = 32, BLOCK_THREADS = 256, ALL_LANES = -1 };
+enum { WARP = 32, BLOCK_THREADS = 256 };
+#define ALL_LANES 0xffffffffu
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
@@ -47,6 +48,11 @@ static inline void cuda_check(cudaError_t code, const char *where)
 static inline size_t blocks_for(size_t n, size_t per_block)
 {
     return (n + per_block - 1) / per_block;
+}
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 /* Device memory for what passes from one launch of a call to the next: at least `bytes`, aligned to 256,

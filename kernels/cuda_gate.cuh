@@ -59,7 +59,7 @@ static void cuda_gate(size_t N, size_t D, size_t n, const void *const *x, const 
 {
     const float *w = (const float *)w_;
     for (size_t i = 0; i == 0 || i < n; i += GATE_INPUTS) {
-        size_t count = n - i < GATE_INPUTS ? n - i : GATE_INPUTS;
+        size_t count = least(n - i, GATE_INPUTS);
         RUN(gate_kernel, N, lanes_for(D, 1), 0, D, inputs_of(count, x + i, NULL), w + i * D,
             (const float *)b, act, i == 0, i + count == n, (float *)g);
     }
@@ -113,7 +113,7 @@ static void cuda_gate_back(size_t N, size_t D, size_t n, const void *const *x, c
 {
     const float *w = (const float *)w_, *g = (const float *)g_, *dg = (const float *)dg_;
     for (size_t i = 0; dx && i < n; i += GATE_INPUTS) {
-        size_t count = n - i < GATE_INPUTS ? n - i : GATE_INPUTS;
+        size_t count = least(n - i, GATE_INPUTS);
         Inputs in = inputs_of(count, NULL, dx + i);
         int w4 = wide(D, w);
         for (int k = 0; k < in.n; k++) w4 = w4 && wide(0, in.dx[k]);

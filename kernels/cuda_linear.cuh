@@ -117,7 +117,7 @@ static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_
 {
     float *r = (float *)r_;
     for (size_t i = 0; i == 0 || i < n; i += LIN_TERMS) {
-        Terms t = terms_of(n - i < LIN_TERMS ? n - i : LIN_TERMS, term + i);
+        Terms t = terms_of(least(n - i, LIN_TERMS), term + i);
         Deal d = deal(N, D, &t, r);
         if (d.w)
             RUN((lin_kernel<4>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
@@ -199,7 +199,7 @@ static void cuda_lin_back(size_t N, size_t D, size_t n, const LinTerm *term, con
 {
     const float *dr = (const float *)dr_;
     for (size_t i = 0; i < n; i += LIN_TERMS) {
-        size_t count = n - i < LIN_TERMS ? n - i : LIN_TERMS;
+        size_t count = least(n - i, LIN_TERMS);
         Terms t = terms_of(count, term + i);
         Deal d = deal(N, D, &t, dr);
         int wanted = 0;

@@ -59,7 +59,8 @@ static void *cuda_scratch(size_t bytes)
     enum { LEAST = 1 << 20 };
     if (cuda.failed != cudaSuccess) return NULL;
     if (bytes <= size) return block;
-    size_t grown = 2 * size > LEAST ? 2 * size : LEAST;
+    size_t grown = 2 * size;
+    if (grown < LEAST) grown = LEAST;
     if (grown < bytes) grown = bytes;
     void *p = NULL;
     cuda.wanted = grown;
@@ -160,7 +161,7 @@ static void cuda_send(void *x_, const void *host_, size_t bytes)
     char *x = (char *)x_;
     const char *host = (const char *)host_;
     for (size_t at = 0; at < bytes; at += PART_BYTES) {
-        size_t n = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
+        size_t n = least(bytes - at, PART_BYTES);
         char *room = ring_room(n);
         memcpy(room, host + at, n);
         ring_send(x + at, room, n, __func__);
@@ -172,7 +173,7 @@ static void cuda_put(void *x_, const double *host, size_t n)
     enum { PIECE = PART_BYTES / sizeof(float) };
     float *x = (float *)x_;
     for (size_t at = 0; at < n; at += PIECE) {
-        size_t m = n - at < PIECE ? n - at : PIECE;
+        size_t m = least(n - at, PIECE);
         float *room = (float *)ring_room(m * sizeof *room);
         for (size_t i = 0; i < m; i++) room[i] = (float)host[at + i];
         ring_send(x + at, (const char *)room, m * sizeof *room, __func__);
@@ -193,7 +194,7 @@ static const char *ring_receive(const void *x, size_t bytes, const char *where)
 static void cuda_receive(void *host, const void *x, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PART_BYTES) {
-        size_t n = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
+        size_t n = least(bytes - at, PART_BYTES);
         memcpy((char *)host + at, ring_receive((const char *)x + at, n, __func__), n);
     }
 }
@@ -203,7 +204,7 @@ static void cuda_get(double *host, const void *x_, size_t n)
     enum { PIECE = PART_BYTES / sizeof(float) };
     const float *x = (const float *)x_;
     for (size_t at = 0; at < n; at += PIECE) {
-        size_t m = n - at < PIECE ? n - at : PIECE;
+        size_t m = least(n - at, PIECE);
         const float *room = (const float *)ring_receive(x + at, m * sizeof *x, __func__);
         for (size_t i = 0; i < m; i++) host[at + i] = (double)room[i];
     }

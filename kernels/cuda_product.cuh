@@ -17,15 +17,21 @@
 #include "kernels/cuda_rows.cuh"
 #include "kernels/error.h"
 
-/* X(member, function): what is called of it. */
-#define BLAS_LIST(X)                       \
-    X(create, cublasCreate_v2)             \
-    X(set_stream, cublasSetStream_v2)      \
-    X(set_workspace, cublasSetWorkspace_v2) \
-    X(gemm, cublasGemmEx)
+/* cublasGemmEx has two forms in C++; the library has this one. */
+typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n,
+                                int k, const void *alpha, const void *A, cudaDataType, int lda,
+                                const void *B, cudaDataType, int ldb, const void *beta, void *C,
+                                cudaDataType, int ldc, cublasComputeType_t, cublasGemmAlgo_t);
+
+/* X(member, type, function): what is called of it. */
+#define BLAS_LIST(X)                                                           \
+    X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                     \
+    X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)           \
+    X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2)  \
+    X(gemm, BlasGemm *, cublasGemmEx)
 
 static struct {
-#define X(member, function) decltype(&function) member;
+#define X(member, type, function) type member;
     BLAS_LIST(X)
 #undef X
     cublasHandle_t handle;
@@ -39,7 +45,7 @@ static struct {
 #ifdef TROTTER_CUDA_HOST
 static int blas_find(void)
 {
-#define X(member, function) blas.member = function;
+#define X(member, type, function) blas.member = function;
     BLAS_LIST(X)
 #undef X
     return 0;
@@ -59,8 +65,8 @@ static int blas_find(void)
 {
     void *library = blas_open();
     if (!library) return error_set(ERR_INPUT, BLAS_NAME " is missing");
-#define X(member, function)                                              \
-    blas.member = (decltype(&function))dlsym(library, #function);        \
+#define X(member, type, function)                                        \
+    blas.member = (type)dlsym(library, #function);                       \
     if (!blas.member) return error_set(ERR_INPUT, "libcublas has no " #function);
     BLAS_LIST(X)
 #undef X

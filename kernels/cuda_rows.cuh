@@ -102,8 +102,7 @@ template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
 /* Blocks that keep the device busy with n packs; a thread takes several where there are many. */
 static inline size_t flat_blocks(size_t n)
 {
-    size_t most = 16 * cuda.processors, blocks = blocks_for(n, BLOCK_THREADS);
-    return blocks < most ? blocks : most;
+    return least(blocks_for(n, BLOCK_THREADS), 16 * cuda.processors);
 }
 
 /* f at every element of a list; w: what wide(0, ...) says of its arrays. */
@@ -172,8 +171,7 @@ template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targe
 {
     enum { S = F::SUMS };
     if (N == 0 || D == 0) return;
-    size_t panels = blocks_for(N, PANEL_ROWS);
-    if (panels > PANELS) panels = PANELS;
+    size_t panels = least(blocks_for(N, PANEL_ROWS), PANELS);
     size_t rows = blocks_for(N, panels), tiles = blocks_for(D, WARP * (w ? 4 : 1));
     float *partial = (float *)cuda_scratch(panels * S * D * sizeof *partial);
     panels = blocks_for(N, rows);
@@ -213,8 +211,7 @@ template <class F> static __global__ void total_end_kernel(size_t blocks, const 
 /* The number of blocks is one of n alone, and so are the bits. */
 template <class F> static void sum_all(size_t n, F f)
 {
-    size_t blocks = blocks_for(n, 8 * BLOCK_THREADS);
-    if (blocks > SUM_BLOCKS) blocks = SUM_BLOCKS;
+    size_t blocks = least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS);
     double *partial = (double *)cuda_scratch(SUM_BLOCKS * sizeof *partial);
     RUN((total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial);
     RUN((total_end_kernel<F>), 1, BLOCK_THREADS, 0, blocks, partial, f);
