@@ -9,6 +9,8 @@
  * cuda_memory.cuh (memory, recordings, failures), cuda_product.cuh (cuBLAS), then as for cpu.c. With
  * TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime runs it (tests/cuda).
  */
+#include <stdio.h>
+
 #include "kernels/cuda_device.cuh"
 #include "kernels/cuda_memory.cuh"
 #include "kernels/cuda_product.cuh"

@@ -142,7 +142,7 @@ static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
-            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += TILE_THREADS / WARP) {
+            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)TILE_THREADS / WARP) {
                 const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
                 float sum = 0;
                 for (int e = lane; e < p.E; e += WARP) sum += x[e] * y[e];

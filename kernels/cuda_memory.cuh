@@ -56,7 +56,7 @@ static void *cuda_scratch(size_t bytes)
 {
     static void *block;
     static size_t size;
-    enum { LEAST = 1 << 20 };
+    enum { LEAST = 1 << 16 };
     if (cuda.failed != cudaSuccess) return NULL;
     if (bytes <= size) return block;
     size_t grown = 2 * size;

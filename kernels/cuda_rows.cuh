@@ -121,7 +121,7 @@ enum { SLOTS = BLOCK_THREADS / WARP, PANEL_ROWS = 64, PANELS = 256 };
 template <int W, class F>
 static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f, float *out)
 {
-    enum { S = F::SUMS };
+    constexpr int S = F::SUMS;
     __shared__ float room[SLOTS][S][WARP * W];
     size_t panel = blockIdx.x / tiles, c0 = blockIdx.x % tiles * (WARP * W);
     unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
@@ -134,7 +134,7 @@ static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t r
     for (int s = 0; s < S; s++)
         for (int k = 0; k < W; k++) room[slot][s][lane * W + k] = sum[s].x[k];
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < S * WARP * W; i += BLOCK_THREADS) {
+    for (unsigned i = threadIdx.x; i < (unsigned)(S * WARP * W); i += BLOCK_THREADS) {
         unsigned s = i / (WARP * W), column = i % (WARP * W);
         float total = 0;
         for (int k = 0; k < SLOTS; k++) total += room[k][s][column];
@@ -169,7 +169,7 @@ static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
 /* to.x[s] (D) += sum s of f over the rows of (N, D). Elements are met once, so that f may write. */
 template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to)
 {
-    enum { S = F::SUMS };
+    constexpr int S = F::SUMS;
     if (N == 0 || D == 0) return;
     size_t panels = least(blocks_for(N, PANEL_ROWS), PANELS);
     size_t rows = blocks_for(N, panels), tiles = blocks_for(D, WARP * (w ? 4 : 1));
