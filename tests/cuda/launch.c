@@ -26,7 +26,7 @@ static struct {
 } allowed[KERNELS]; /* dynamic shared memory beyond 48 KiB: cudaFuncSetAttribute */
 static size_t kernels, launches;
 static cudaError_t refused;
-static char *shared; /* SHARED_OPTIN bytes, an inaccessible page behind them */
+static char *shared_end; /* of SHARED_OPTIN bytes; an inaccessible page lies behind */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
 void *cuda_host_dynamic;
@@ -87,20 +87,28 @@ static void on_signal(int number, siginfo_t *info, void *context)
     sigaction(number, &before[number == SIGBUS], NULL);
 }
 
+/* Ours, above whatever there is: test programs set handlers of their own again and again. */
+static void catch_signal(int number, struct sigaction *old)
+{
+    struct sigaction now;
+    const struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (sigaction(number, NULL, &now) != 0 || now.sa_sigaction == on_signal) return;
+    *old = now;
+    sigaction(number, &ours, NULL);
+}
+
 void launch_set_up(void)
 {
-    if (shared) return;
-    char *p =
-        mmap(NULL, SHARED_OPTIN + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) abort();
-    mprotect(p + SHARED_OPTIN, PAGE, PROT_NONE);
-    shared = p;
+    catch_signal(SIGSEGV, &before[0]);
+    catch_signal(SIGBUS, &before[1]);
+    if (shared_end) return;
+    size_t room = (SHARED_OPTIN + PAGE - 1) / PAGE * PAGE;
+    char *p = mmap(NULL, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + room, PAGE, PROT_NONE) != 0) abort();
+    shared_end = p + room;
     stack_t old, new = {.ss_sp = signal_stack, .ss_size = SIGNAL_STACK};
     sigaltstack(NULL, &old);
     if (old.ss_flags & SS_DISABLE) sigaltstack(&new, NULL);
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigaction(SIGSEGV, &action, &before[0]);
-    sigaction(SIGBUS, &action, &before[1]);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -137,7 +145,7 @@ static cudaError_t check_args(const CudaHostLaunch *l)
 static void fill_shared(const CudaHostLaunch *l)
 {
     size_t rounded = (l->shared + 15) / 16 * 16;
-    cuda_host_dynamic = shared + SHARED_OPTIN - rounded;
+    cuda_host_dynamic = shared_end - rounded;
     memset(cuda_host_dynamic, SHARED_FILL, rounded);
     if (__start_cuda_host_shared)
         memset(__start_cuda_host_shared, SHARED_FILL,
@@ -148,7 +156,7 @@ static void fill_shared(const CudaHostLaunch *l)
 static int shared_spoiled(const CudaHostLaunch *l)
 {
     for (const unsigned char *p = (unsigned char *)cuda_host_dynamic + l->shared;
-         p < (unsigned char *)shared + SHARED_OPTIN; p++)
+         p < (unsigned char *)shared_end; p++)
         if (*p != SHARED_FILL) return 1;
     return 0;
 }
@@ -182,6 +190,7 @@ static cudaError_t run_launch(const void *data)
     cudaError_t e = check_args(l);
     if (e != cudaSuccess) return e;
     launches++;
+    launch_set_up();
     heap_open();
     const char *wrong = run_blocks(l);
     const void *spoiled = heap_spoiled();
