@@ -2,8 +2,9 @@
  *
  * Arguments are looked at before each run, word by word: an address of the device must belong to a
  * live allocation, and a word that is the address of memory of the host in use (other than pinned) is
- * reported: a kernel was given a host pointer. Accesses that the processor refuses (shut pages) are
- * turned by a signal handler into a fault of the launch. */
+ * reported: a kernel was given a host pointer. Allocations that arguments point to are opened for the
+ * run, others when a thread touches them: a signal handler does that, and turns accesses to what is
+ * not allocated into a fault of the launch. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     char what[200], place[250], line[480];
     const void *at = info->si_addr;
     int inside = block_inside();
+    if (inside && heap_open(at)) return; /* an address that came from device memory */
     if (heap_owns(at))
         heap_describe(at, what, sizeof what);
     else if (inside && block_overflowed(at))
@@ -132,6 +134,7 @@ static cudaError_t check_args(const CudaHostLaunch *l)
             return host_fault(
                 cudaErrorIllegalAddress,
                 "kernel %s: an argument points to device memory that is not allocated", l->name);
+        heap_open(p);
         if (!heap_owns(p) && !host_pinned(p, 1) && of_host(word))
             return host_fault(cudaErrorIllegalAddress,
                               "kernel %s: an argument points to memory of the host (%p)", l->name,
@@ -188,10 +191,12 @@ static cudaError_t run_launch(const void *data)
 {
     const CudaHostLaunch *l = data;
     cudaError_t e = check_args(l);
-    if (e != cudaSuccess) return e;
+    if (e != cudaSuccess) {
+        heap_close();
+        return e;
+    }
     launches++;
     launch_set_up();
-    heap_open();
     const char *wrong = run_blocks(l);
     const void *spoiled = heap_spoiled();
     heap_close();
