@@ -50,12 +50,13 @@ APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
-CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4
+CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
+ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
