@@ -250,7 +250,7 @@ static void __attribute__((noreturn)) leave(void)
 static void entry(void)
 {
     fibre_entered();
-    ACQUIRE(&host);
+    ACQUIRE(&launch);
     launch->thread(launch->kernel, launch->args);
     leave();
 }
@@ -398,7 +398,7 @@ const char *block_run(const CudaHostLaunch *l, uint3 index)
     if (begin(l, index) != 0) return "no memory for the stacks of a block";
     Thread *t = &thread[ready[--queued]];
     switches++;
-    RELEASE(&host);
+    RELEASE(&launch);
     cuda_host_now = &t->seen;
     fibre_switch(&host, &t->fibre);
     ACQUIRE(&host);
