@@ -5,6 +5,7 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
+#   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
@@ -31,9 +32,11 @@ WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 CFLAGS_release  = -O2 -g
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
+CFLAGS_race     = -O1 -g
+RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
-LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
+LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
@@ -113,9 +116,10 @@ $(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out test
 # tests/cuda, under the same names.
 CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
-               -fno-exceptions -fno-rtti -MMD -MP
+               -fno-exceptions -fno-rtti $(RACE) -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
-$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
+$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
+                                        $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
 	@mkdir -p $(@D)
@@ -124,6 +128,15 @@ $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
 $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+# Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
+$(B)/tests/race: $(B)/tests/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
+	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+check-race: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=race build/race/tests/race
+	@TSAN_OPTIONS=halt_on_error=1 build/race/tests/race
+.PHONY: check-race
 
 # The same source must please nvcc, where it is.
 build/nvcc/%.o: %.cu Makefile
