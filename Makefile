@@ -19,9 +19,11 @@ PREFIX  ?= /usr/local
 FLAVOUR ?= release
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
+NVCC    := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 B       := build/$(FLAVOUR)
 
-PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
+PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
            librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
@@ -104,9 +106,30 @@ $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 
 # ---- tests ---------------------------------------------------------------------------------------
 $(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c))) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 
-tests: $(TESTS)
+# Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
+# tests/cuda, under the same names.
+CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
+ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
+               -fno-exceptions -fno-rtti -MMD -MP
+$(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
+
+$(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+$(B)/tests/cuda/%.o: kernels/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+# The same source must please nvcc, where it is.
+build/nvcc/%.o: %.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
+
+tests: $(TESTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
 
 check: deps
@@ -144,7 +167,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer))
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu)
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.
