@@ -112,8 +112,9 @@ $(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out test
 # tests/cuda, under the same names.
 CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
-               -fno-exceptions -fno-rtti -MMD -MP
+               -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
 $(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile

@@ -29,7 +29,7 @@
 #include "kernels/cuda_scores.cuh"
 
 enum {
-    TILES_MOST = 1024, /* tiles of a sequence that have blocks of their own */
+    TILES_MOST = 256,  /* tiles of a sequence that have blocks of their own */
     BLOCKS_MOST = 0x7fffffff,
     SLICES_MOST = 1 << 23 /* numbers in all slices */
 };
@@ -45,13 +45,13 @@ typedef struct {
 /* Over the threads that share a row. */
 static __device__ inline float row_max(float x)
 {
-    for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, d));
+    for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync((unsigned)ALL_LANES, x, d));
     return x;
 }
 
 static __device__ inline float row_sum(float x)
 {
-    for (int d = LANES / 2; d > 0; d /= 2) x += __shfl_xor_sync(ALL_LANES, x, d);
+    for (int d = LANES / 2; d > 0; d /= 2) x += __shfl_xor_sync((unsigned)ALL_LANES, x, d);
     return x;
 }
 
@@ -64,7 +64,7 @@ static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, con
     for (int r = 0; r < ROWS; r++) {
         float top = max[r], add = 0;
         for (int c = 0; c < COLS; c++) {
-            int sees = j0 + my_column() + c <= i0 + my_row() + r;
+            int sees = row_sees(i0 + my_row() + r, j0 + my_column() + c);
             s[r][c] = sees ? s[r][c] * p->scale : -INFINITY;
             top = fmaxf(top, s[r][c]);
         }
@@ -142,7 +142,7 @@ static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
-            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += TILE_THREADS / WARP) {
+            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
                 const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
                 float sum = 0;
                 for (int e = lane; e < p.E; e += WARP) sum += x[e] * y[e];
@@ -169,7 +169,7 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
 {
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
-            int i = i0 + my_row() + r, sees = j0 + my_column() + c <= i && i < h->T;
+            int i = i0 + my_row() + r, sees = row_sees(i, j0 + my_column() + c) && i < h->T;
             s[r][c] = sees ? expf(s[r][c] * p->scale - lse[r]) : 0;
         }
 }
@@ -363,7 +363,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
                                 const void *dout, void *dqkv, void *drelative)
 {
     size_t size = a->relative && drelative ? (a->clip + 1) * (a->D / a->H) : 0;
-    size_t most = size ? SLICES_MOST / size : BLOCKS_MOST;
+    size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
     Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
     HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL};
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dqkv);
