@@ -115,6 +115,7 @@ ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -
                -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
 $(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/test_cuda_attention: LDLIBS += -lstdc++
 $(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile

@@ -29,7 +29,7 @@
 #include "kernels/cuda_scores.cuh"
 
 enum {
-    TILES_MOST = 256,  /* tiles of a sequence that have blocks of their own */
+    TILES_MOST = 256, /* tiles of a sequence that have blocks of their own */
     BLOCKS_MOST = 0x7fffffff,
     SLICES_MOST = 1 << 23 /* numbers in all slices */
 };
@@ -57,8 +57,8 @@ static __device__ inline float row_sum(float x)
 
 /* Scores of tile (i0, j0) become dropped exp(s - max); max and this thread's share of sum (of the
  * undropped) are carried on; shrink: what earlier sums have to be multiplied by. */
-static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
-                                           int j0, float *max, float *sum, float *shrink)
+static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h,
+                                           int i0, int j0, float *max, float *sum, float *shrink)
 {
     uint32_t kept = keep_tile(p, h, i0, j0);
     for (int r = 0; r < ROWS; r++) {
@@ -288,8 +288,8 @@ static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, cons
         weights(s, p, h, i0, j0, lse);
         score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
         tile_write_turned(m, s);
-        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E,
-                      p->wide, j0 > 0, NULL, y);
+        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
+                      j0 > 0, NULL, y);
         if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
     }
     if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
@@ -324,8 +324,20 @@ static size_t lesser(size_t a, size_t b)
 /* At most `most` blocks. What they leave over, they do in turn. */
 static Heads heads_of(const Attention *a, size_t most)
 {
-    Heads p = {a->start, (const float *)a->qkv, (const float *)a->relative, a->H, a->D, a->longest,
-               a->S * a->H, 0, 0, (int)(a->D / a->H), (int)a->clip, 0, 0, keep_of(&a->drop)};
+    Heads p = {a->start,
+               (const float *)a->qkv,
+               (const float *)a->relative,
+               a->H,
+               a->D,
+               a->longest,
+               a->S * a->H,
+               0,
+               0,
+               (int)(a->D / a->H),
+               (int)a->clip,
+               0,
+               0,
+               keep_of(&a->drop)};
     p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && aligned(a->qkv);
@@ -352,7 +364,8 @@ static void cuda_attention(const Attention *a, void *out, void *lse)
 template <int KEPT> static void attend_back(const Heads *all, const Heads *sliced, HeadsBack b)
 {
     if (all->longest <= SIDE) {
-        RUN((attend_columns_back<KEPT, 1>), blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
+        RUN((attend_columns_back<KEPT, 1>), blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced,
+            b);
         return;
     }
     RUN((attend_columns_back<KEPT, 0>), blocks_of(all), TILE_THREADS, ROOM_BYTES, *all, b);

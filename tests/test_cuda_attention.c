@@ -21,16 +21,11 @@ typedef struct {
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
  * change within a row of tiles; blocks without work; dropout blocks cut by a row; unaligned arrays. */
 static const Case cases[] = {
-    {{1}, 1, 1, 0, 0, 0},
-    {{3, 1, 7}, 6, 2, 3, 0, 0},
-    {{64, 33}, 32, 2, 8, 0, 0},
-    {{33, 64}, 64, 1, 8, 0, 1},
-    {{40, 9}, 68, 1, 16, 0, 0},
-    {{70, 130, 1}, 20, 2, 15, (size_t)1 << 34, 0},
-    {{150}, 8, 1, 40, 151, 0},
-    {{131, 2}, 66, 1, 20, 0, 0},
-    {{66}, 132, 1, 0, 67, 0},
-    {{150}, 2, 1, 4200, 0, 0},
+    {{1}, 1, 1, 0, 0, 0},       {{3, 1, 7}, 6, 2, 3, 0, 0},
+    {{64, 33}, 32, 2, 8, 0, 0}, {{33, 64}, 64, 1, 8, 0, 1},
+    {{40, 9}, 68, 1, 16, 0, 0}, {{70, 130, 1}, 20, 2, 15, (size_t)1 << 34, 0},
+    {{150}, 8, 1, 40, 151, 0},  {{131, 2}, 66, 1, 20, 0, 0},
+    {{66}, 132, 1, 0, 67, 0},   {{150}, 2, 1, 4200, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -24,7 +24,7 @@ static void barrier_at(int number, const char *file, int line)
 enum { BARRIERS_BEFORE = __COUNTER__ };
 #define __syncthreads() barrier_at(__COUNTER__ - BARRIERS_BEFORE, __FILE__, __LINE__)
 #include "kernels/cuda_tile.cuh"
-#define row_sees(i, j) row_sees(i, (j) - planted.mask)
+#define row_sees(i, j) row_sees(i, (j)-planted.mask)
 #include "kernels/cuda_attention.cuh"
 #undef row_sees
 #undef __syncthreads

@@ -23,7 +23,7 @@ typedef struct {
 } AttentionError;
 void attention_plant(AttentionError error);
 
-/* Barriers in the text of the kernels; line: of the last one that was passed by. */
+/* Barriers in the text of the kernels. */
 int attention_barriers(void);
 
 #ifdef __cplusplus
