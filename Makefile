@@ -12,15 +12,16 @@
 #   make deps               install the Debian packages (as root or through sudo)
 #   make clean              remove build/ and out/
 #
+# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
 # FLAVOUR, JOBS, CMOCKA_FILTER (a test-name pattern). Precision and instruction set are run-time choices, not flavours.
 
+comma   := ,
 PREFIX  ?= /usr/local
 FLAVOUR ?= release
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
-NVCC    := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
@@ -40,7 +41,6 @@ OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
           -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
-comma  := ,
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -60,6 +60,14 @@ EXTRA_bf16_v4 = -mavx512bf16
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
+NVCC     := $(if $(NO_CUDA),,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
+CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
+CUDALIBS := $(if $(NVCC),-L$(CUDA_DIR)/lib64 -Wl$(comma)-rpath$(comma)$(CUDA_DIR)/lib64 \
+            -lcudart_static -ldl -lrt -lpthread -lstdc++)
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra \
+            -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
+
 .PHONY: help build check check-sanitize demo lint format install deps clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -73,8 +81,9 @@ build: deps
 build/trotter: $(B)/trotter
 	@cp $< $@.new && mv $@.new $@
 
-$(B)/trotter: $(APPOBJ) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Objects of backends that the list of backends knows only weakly stand beside the library.
+$(B)/trotter: $(APPOBJ) $(CUDAOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 
 $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
@@ -94,6 +103,12 @@ $(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
+# ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
+# The runtime is linked in, cuBLAS is found when the program runs.
+$(B)/kernels/cuda.o: kernels/cuda.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
 # The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
@@ -105,8 +120,9 @@ $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 
 # ---- tests ---------------------------------------------------------------------------------------
-$(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c))) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
+$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(CUDAOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) $(CUDALIBS)
 
 # Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
 # tests/cuda, under the same names.
@@ -126,17 +142,26 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
 
+# The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
+# run.sh runs each in three orders of threads.
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults)
+VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
+$(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+$(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
 # The same source must please nvcc, where it is.
 build/nvcc/%.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
 
-tests: $(TESTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
+tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -149,12 +174,12 @@ check-peer: deps
 	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) tests/peer/peer_torch.py $(B)/tests/peer/dump; \
 	else echo "check-peer: SKIPPED, no $(PYTHON): apt-get install python3-torch"; fi
 
-$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
 run-tests:
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 .PHONY: run-tests
 
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.

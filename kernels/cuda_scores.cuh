@@ -204,7 +204,7 @@ static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint
 {
     uint32_t bits = 0, shift = (uint32_t)(index % 4);
     for (uint32_t block = 0; block <= (shift > 0); block++) {
-        philox4x32_ctr_t w = keep_words(k, stream, index / 4 + block);
+        Words w = keep_words(k, stream, index / 4 + block);
         for (uint32_t c = 0; c < 4; c++) bits |= (uint32_t)(w.v[c] > k->limit) << (4 * block + c);
     }
     return bits >> shift & 15;

@@ -37,11 +37,13 @@ static const Trial small_trials[] = {
     {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
 };
 /* Beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the
- * dropout index. */
+ * dropout index; sizes that are multiples of 4, and more rows than a block of a device has threads. */
 static const Trial large_trials[] = {
     {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
     {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
     {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
+    {.S = 2, .length = {9, 24}, .D = 132, .H = 3, .V = 1032},
+    {.S = 4, .length = {100, 3, 64, 133}, .D = 4, .H = 2, .V = 8},
 };
 static const double rates[] = {0, 0.1, 0.5};
 
@@ -546,6 +548,7 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
         cmocka_unit_test(small_sizes),
         cmocka_unit_test(large_sizes),
         cmocka_unit_test(masks),
