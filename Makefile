@@ -125,8 +125,13 @@ $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
-$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(CUDAOBJ) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) $(CUDALIBS)
+$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# All but those that bring a CUDA runtime of their own have the device's backends.
+ON_DEVICE = $(filter-out $(B)/tests/test_cuda%,$(TESTS))
+$(ON_DEVICE): $(CUDAOBJ)
+$(ON_DEVICE): LDLIBS += $(CUDALIBS)
 
 # Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
 # tests/cuda, under the same names.
@@ -134,6 +139,7 @@ CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream laun
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
 $(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
                                         $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 

@@ -29,7 +29,7 @@
 #include "kernels/cuda_scores.cuh"
 
 enum {
-    TILES_MOST = 1024, /* tiles of a sequence that have blocks of their own */
+    TILES_MOST = 256, /* tiles of a sequence that have blocks of their own */
     BLOCKS_MOST = 0x7fffffff,
     SLICES_MOST = 1 << 23 /* numbers in all slices */
 };
@@ -45,26 +45,26 @@ typedef struct {
 /* Over the threads that share a row. */
 static __device__ inline float row_max(float x)
 {
-    for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, d));
+    for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync((unsigned)ALL_LANES, x, d));
     return x;
 }
 
 static __device__ inline float row_sum(float x)
 {
-    for (int d = LANES / 2; d > 0; d /= 2) x += __shfl_xor_sync(ALL_LANES, x, d);
+    for (int d = LANES / 2; d > 0; d /= 2) x += __shfl_xor_sync((unsigned)ALL_LANES, x, d);
     return x;
 }
 
 /* Scores of tile (i0, j0) become dropped exp(s - max); max and this thread's share of sum (of the
  * undropped) are carried on; shrink: what earlier sums have to be multiplied by. */
-static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
-                                           int j0, float *max, float *sum, float *shrink)
+static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h,
+                                           int i0, int j0, float *max, float *sum, float *shrink)
 {
     uint32_t kept = keep_tile(p, h, i0, j0);
     for (int r = 0; r < ROWS; r++) {
         float top = max[r], add = 0;
         for (int c = 0; c < COLS; c++) {
-            int sees = j0 + my_column() + c <= i0 + my_row() + r;
+            int sees = row_sees(i0 + my_row() + r, j0 + my_column() + c);
             s[r][c] = sees ? s[r][c] * p->scale : -INFINITY;
             top = fmaxf(top, s[r][c]);
         }
@@ -110,7 +110,8 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
 }
 
 /* The longest rows first, of all heads. */
-template <int KEPT> static __global__ void attend(Heads p, float *out, float *lse)
+template <int KEPT>
+static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float *out, float *lse)
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
@@ -142,7 +143,7 @@ static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
-            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)TILE_THREADS / WARP) {
+            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
                 const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
                 float sum = 0;
                 for (int e = lane; e < p.E; e += WARP) sum += x[e] * y[e];
@@ -169,7 +170,7 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
 {
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
-            int i = i0 + my_row() + r, sees = j0 + my_column() + c <= i && i < h->T;
+            int i = i0 + my_row() + r, sees = row_sees(i, j0 + my_column() + c) && i < h->T;
             s[r][c] = sees ? expf(s[r][c] * p->scale - lse[r]) : 0;
         }
 }
@@ -215,8 +216,7 @@ static __global__ void attend_relative_sum(size_t n, size_t size, const float *s
 
 /* ---- backward: columns and rows ------------------------------------------------------------------ */
 
-/* dq of rows i0 .. where one tile is the whole sequence: dS is in s. */
-template <int KEPT>
+/* dq where one tile is the whole sequence; dS is in s. */
 static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const HeadsBack *b,
                                          const OneHead *h, const Room *m, float *slice)
 {
@@ -225,15 +225,14 @@ static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const
     Rows y = {dq_of(p, b, h, 0), h->ld, h->T};
     __syncthreads(); /* the tile may still be read */
     tile_write_turned(m, s);
-    combine<KEPT>(dq, m, h->k, h->ld, h->T, p->E, p->wide, 0, NULL, y);
-    if (p->relative) {
-        relative_back<KEPT>(dq, p, h, m, 0, 0, slice, y, &held);
-        far_spread<KEPT>(dq, p, h, m, 0, held, slice, y);
-    }
-    if (KEPT) write_rows(dq, y.at, y.ld, y.rows, 0, p->E, p->wide);
+    combine<0>(dq, m, h->k, h->ld, h->T, p->E, p->wide, 0, NULL, y);
+    if (!p->relative) return;
+    relative_back<0>(dq, p, h, m, 0, 0, slice, y, &held);
+    far_spread<0>(dq, p, h, m, 0, held, slice, y);
 }
 
-/* dk and dv of columns j0 .. of a head; ALONE: no sequence is longer than a tile, dq too. */
+/* dk and dv of columns j0 .. of a head; ALONE: no sequence is longer than a tile, dq too, and nothing
+ * is KEPT because nothing is added to. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                            const Room *m, int j0, float *slice)
@@ -241,7 +240,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
     float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
     Rows yk = {dq_of(p, b, h, j0) + p->D, h->ld, h->T - j0}, yv = {yk.at + p->D, h->ld, h->T - j0};
     for (int i0 = j0; i0 < h->T; i0 += SIDE) {
-        int held = -1, n = min(SIDE, h->T - i0);
+        int held = -1, n = min(SIDE, h->T - i0), begun = !ALONE && i0 > j0;
         row_numbers(p, b, h, i0, lse, delta);
         scores(s, p, h, m, i0, j0, &held);
         weights(s, p, h, i0, j0, lse);
@@ -250,11 +249,11 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLS; c++) a[r][c] = s[r][c] * keep_factor(p, kept, r, c);
         tile_write(m, a);
-        combine<KEPT>(dv, m, dout_of(p, b, h, i0), p->D, n, p->E, p->wide, i0 > j0, NULL, yv);
+        combine<KEPT>(dv, m, dout_of(p, b, h, i0), p->D, n, p->E, p->wide, begun, NULL, yv);
         score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
         tile_write(m, s);
-        combine<KEPT>(dk, m, h->q + (size_t)i0 * h->ld, h->ld, n, p->E, p->wide, i0 > j0, NULL, yk);
-        if (ALONE) rows_alone<KEPT>(s, p, b, h, m, slice);
+        combine<KEPT>(dk, m, h->q + (size_t)i0 * h->ld, h->ld, n, p->E, p->wide, begun, NULL, yk);
+        if (ALONE) rows_alone(s, p, b, h, m, slice);
     }
     if (!KEPT) return;
     write_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
@@ -262,7 +261,8 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
 }
 
 /* The longest columns first, of all heads. */
-template <int KEPT, int ALONE> static __global__ void attend_columns_back(Heads p, HeadsBack b)
+template <int KEPT, int ALONE>
+static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
@@ -288,15 +288,16 @@ static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, cons
         weights(s, p, h, i0, j0, lse);
         score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
         tile_write_turned(m, s);
-        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E,
-                      p->wide, j0 > 0, NULL, y);
+        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
+                      j0 > 0, NULL, y);
         if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
     }
     if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
     if (KEPT) write_rows(dq, y.at, y.ld, y.rows, 0, p->E, p->wide);
 }
 
-template <int KEPT> static __global__ void attend_rows_back(Heads p, HeadsBack b)
+template <int KEPT>
+static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads p, HeadsBack b)
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
@@ -324,8 +325,20 @@ static size_t lesser(size_t a, size_t b)
 /* At most `most` blocks. What they leave over, they do in turn. */
 static Heads heads_of(const Attention *a, size_t most)
 {
-    Heads p = {a->start, (const float *)a->qkv, (const float *)a->relative, a->H, a->D, a->longest,
-               a->S * a->H, 0, 0, (int)(a->D / a->H), (int)a->clip, 0, 0, keep_of(&a->drop)};
+    Heads p = {a->start,
+               (const float *)a->qkv,
+               (const float *)a->relative,
+               a->H,
+               a->D,
+               a->longest,
+               a->S * a->H,
+               0,
+               0,
+               (int)(a->D / a->H),
+               (int)a->clip,
+               0,
+               0,
+               keep_of(&a->drop)};
     p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && aligned(a->qkv);
@@ -348,13 +361,10 @@ static void cuda_attention(const Attention *a, void *out, void *lse)
         RUN((attend<0>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
 }
 
-/* The kernels of backward by where a row of tiles is summed. */
-template <int KEPT> static void attend_back(const Heads *all, const Heads *sliced, HeadsBack b)
+/* Backward of sequences of several tiles. */
+template <int KEPT>
+static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b)
 {
-    if (all->longest <= SIDE) {
-        RUN((attend_columns_back<KEPT, 1>), blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
-        return;
-    }
     RUN((attend_columns_back<KEPT, 0>), blocks_of(all), TILE_THREADS, ROOM_BYTES, *all, b);
     RUN(attend_rows_back<KEPT>, blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
 }
@@ -373,10 +383,12 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         if (!b.slices) return;
     }
     RUN(attend_delta, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
-    if (all.E <= SIDE)
-        attend_back<1>(&all, &sliced, b);
+    if (a->longest <= SIDE)
+        RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
+    else if (all.E <= SIDE)
+        attend_tiles_back<1>(&all, &sliced, b);
     else
-        attend_back<0>(&all, &sliced, b);
+        attend_tiles_back<0>(&all, &sliced, b);
     if (b.slices)
         RUN(attend_relative_sum, blocks_for(size, WARP), BLOCK_THREADS,
             BLOCK_THREADS * sizeof(float), slices, size, b.slices, (float *)drelative);

@@ -35,7 +35,7 @@ static __device__ inline OneHead head_of(const Heads *p, size_t item)
 {
     size_t s = item / p->H, head = item % p->H, first = p->start[s];
     const float *q = p->qkv + first * 3 * p->D + head * (size_t)p->E;
-    OneHead h = {first, head, 3 * p->D, (int)(p->start[s + 1] - first),
+    OneHead h = {first, head,     3 * p->D,     (int)(p->start[s + 1] - first),
                  q,     q + p->D, q + 2 * p->D, keep_stream(&p->keep)};
     return h;
 }
@@ -65,8 +65,8 @@ static __device__ inline int group_rows(const Heads *p, int group)
 }
 
 /* near = q r^T: two rows and four columns a thread. */
-static __device__ inline void group_products(const Heads *p, const OneHead *h, const Room *m, int i0,
-                                             int group)
+static __device__ inline void group_products(const Heads *p, const OneHead *h, const Room *m,
+                                             int i0, int group)
 {
     int i = (int)(threadIdx.x / 4) * 2, j = (int)(threadIdx.x % 4) * 4;
     float acc[2][4] = {{0}};

@@ -25,9 +25,9 @@ enum {
 
 /* A block's shared memory. */
 typedef struct {
-    float *a, *b;       /* (DEPTH, SIDE): the factors of a product */
-    float *tile;        /* (SIDE, SIDE): weights or dS */
-    float *near, *far;  /* (SIDE, PITCH) */
+    float *a, *b;      /* (DEPTH, SIDE): the factors of a product */
+    float *tile;       /* (SIDE, SIDE): weights or dS */
+    float *near, *far; /* (SIDE, PITCH) */
 } Room;
 
 enum { ROOM_BYTES = (2 * DEPTH * SIDE + SIDE * SIDE + 2 * SIDE * PITCH) * (int)sizeof(float) };
@@ -50,6 +50,12 @@ static __device__ inline int my_row(void)
 static __device__ inline int my_column(void)
 {
     return (int)(threadIdx.x % LANES) * COLS;
+}
+
+/* A causal row sees its own column and those before it. */
+static __device__ inline int row_sees(int i, int j)
+{
+    return j <= i;
 }
 
 /* Where number i of depth k of a piece lies; four numbers from a multiple of 4 stay neighbours. */
@@ -99,7 +105,8 @@ static __device__ inline void stage_rows(float *to, const float *X, size_t ld, i
 }
 
 /* acc += A^T B, A and B pieces; depth is rounded up to 4. */
-static __device__ inline void tile_product(float (*acc)[COLS], const float *A, const float *B, int depth)
+static __device__ inline void tile_product(float (*acc)[COLS], const float *A, const float *B,
+                                           int depth)
 {
     int i = my_row(), j = my_column();
     for (int k = 0; k < depth; k += 4)
@@ -171,9 +178,8 @@ typedef struct {
 
 /* Y = (begun ? c Y : 0) + the tile, its depth first, times X (n, E); c: a number a row or NULL for 1. */
 template <int KEPT>
-static __device__ inline void combine(float (*acc)[COLS], const Room *m, const float *X,
-                                      size_t ldx, int n, int E, int wide, int begun,
-                                      const float *c, Rows Y)
+static __device__ inline void combine(float (*acc)[COLS], const Room *m, const float *X, size_t ldx,
+                                      int n, int E, int wide, int begun, const float *c, Rows Y)
 {
     for (int e = 0; e < E; e += SIDE) {
         if (!KEPT && begun) read_rows(acc, Y.at, Y.ld, Y.rows, e, E, wide);
