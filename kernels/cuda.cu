@@ -35,10 +35,11 @@ static int driver_serves(void)
     (void)cudaRuntimeGetVersion(&runtime);
     if (driver == 0) return error_set(ERR_INPUT, "no NVIDIA driver found");
     if (driver / 1000 >= runtime / 1000) return 0;
-    return error_set(ERR_INPUT,
-                     "the driver (%d.%d) is older than the CUDA runtime (%d.%d): update the driver or "
-                     "build with an older toolkit",
-                     driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return error_set(
+        ERR_INPUT,
+        "the driver (%d.%d) is older than the CUDA runtime (%d.%d): update the driver or "
+        "build with an older toolkit",
+        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 }
 
 static int device_serves(void)
@@ -58,7 +59,8 @@ static int device_serves(void)
         code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
     (void)cudaGetLastError();
     if (code != cudaSuccess)
-        return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s)", cudaGetErrorName(code));
+        return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s)",
+                         cudaGetErrorName(code));
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
     cuda.processors = (size_t)processors;
     if (10 * major + minor >= OLDEST) return 0;
@@ -96,45 +98,45 @@ extern "C" void cuda_room(size_t *free, size_t *total)
 /* ---- the tables --------------------------------------------------------------------------------- */
 
 /* eps: two factors, each rounded to half of it. */
-#define TABLE(table, name_, eps_, gemm_)           \
-    extern "C" const Backend table;                \
-    const Backend table = {                        \
-        .name = name_,                             \
-        .kernel = arch,                            \
-        .size = sizeof(float),                     \
-        .eps = eps_,                               \
-        .wait = cuda_wait,                         \
-        .record = cuda_record,                     \
-        .recorded = cuda_recorded,                 \
-        .replay = cuda_replay,                     \
-        .recording_free = cuda_recording_free,     \
-        .alloc = cuda_alloc,                       \
-        .release = cuda_release,                   \
-        .put = cuda_put,                           \
-        .get = cuda_get,                           \
-        .send = cuda_send,                         \
-        .receive = cuda_receive,                   \
-        .fill = cuda_fill,                         \
-        .copy = cuda_copy,                         \
-        .gemm = gemm_,                             \
-        .norm = cuda_norm,                         \
-        .norm_back = cuda_norm_back,               \
-        .attention = cuda_attention,               \
-        .attention_back = cuda_attention_back,     \
-        .bias_drop = cuda_bias_drop,               \
-        .bias_drop_back = cuda_bias_drop_back,     \
-        .bias_act = cuda_bias_act,                 \
-        .bias_act_back = cuda_bias_act_back,       \
-        .lin = cuda_lin,                           \
-        .lin_back = cuda_lin_back,                 \
-        .gate = cuda_gate,                         \
-        .gate_back = cuda_gate_back,               \
-        .embed = cuda_embed,                       \
-        .embed_back = cuda_embed_back,             \
-        .cross_entropy = cuda_cross_entropy,       \
-        .loss = cuda_loss,                         \
-        .norm2 = cuda_norm2,                       \
-        .adam = cuda_adam,                         \
+#define TABLE(table, name_, eps_, gemm_)       \
+    extern "C" const Backend table;            \
+    const Backend table = {                    \
+        .name = name_,                         \
+        .kernel = arch,                        \
+        .size = sizeof(float),                 \
+        .eps = eps_,                           \
+        .wait = cuda_wait,                     \
+        .record = cuda_record,                 \
+        .recorded = cuda_recorded,             \
+        .replay = cuda_replay,                 \
+        .recording_free = cuda_recording_free, \
+        .alloc = cuda_alloc,                   \
+        .release = cuda_release,               \
+        .put = cuda_put,                       \
+        .get = cuda_get,                       \
+        .send = cuda_send,                     \
+        .receive = cuda_receive,               \
+        .fill = cuda_fill,                     \
+        .copy = cuda_copy,                     \
+        .gemm = gemm_,                         \
+        .norm = cuda_norm,                     \
+        .norm_back = cuda_norm_back,           \
+        .attention = cuda_attention,           \
+        .attention_back = cuda_attention_back, \
+        .bias_drop = cuda_bias_drop,           \
+        .bias_drop_back = cuda_bias_drop_back, \
+        .bias_act = cuda_bias_act,             \
+        .bias_act_back = cuda_bias_act_back,   \
+        .lin = cuda_lin,                       \
+        .lin_back = cuda_lin_back,             \
+        .gate = cuda_gate,                     \
+        .gate_back = cuda_gate_back,           \
+        .embed = cuda_embed,                   \
+        .embed_back = cuda_embed_back,         \
+        .cross_entropy = cuda_cross_entropy,   \
+        .loss = cuda_loss,                     \
+        .norm2 = cuda_norm2,                   \
+        .adam = cuda_adam,                     \
     }
 
 TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm);

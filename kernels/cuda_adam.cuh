@@ -27,8 +27,8 @@ static __device__ inline Rates rates_of(const Decay *d, const Step *s)
 }
 
 template <int W>
-static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const float *g_, float *m_,
-                                      float *v_)
+static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const float *g_,
+                                      float *m_, float *v_)
 {
     Pack<W> p = load<W>(p_ + i), g = load<W>(g_ + i), m = load<W>(m_ + i), v = load<W>(v_ + i);
     for (int k = 0; k < W; k++) {
@@ -57,8 +57,8 @@ static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, fl
     for (size_t i = whole + t; i < n; i += threads) adam_at<1>(i, &r, p, g, m, v);
 }
 
-static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
-                      double eps, double clip, const Step *s)
+static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double beta1,
+                      double beta2, double eps, double clip, const Step *s)
 {
     int w = wide(0, p, g, m, v);
     Decay d = {beta1, beta2, eps, clip};
@@ -68,9 +68,7 @@ static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double
 
 struct Fill {
     float *x, value;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t, size_t i) const
     {
         Pack<W> v;

@@ -17,7 +17,8 @@ struct BiasDrop {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(x + r * D + c), bias = load<W>(b + c), k = keep_pack<W>(&keep, r * D + c);
+        Pack<W> v = load<W>(x + r * D + c), bias = load<W>(b + c),
+                k = keep_pack<W>(&keep, r * D + c);
         for (int i = 0; i < W; i++) v.x[i] = (v.x[i] + bias.x[i]) * k.x[i];
         store(x + r * D + c, v);
     }
@@ -81,7 +82,8 @@ struct BiasAct {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(u + r * M + c), bias = load<W>(b + c), k = keep_pack<W>(&keep, r * M + c);
+        Pack<W> v = load<W>(u + r * M + c), bias = load<W>(b + c),
+                k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) v.x[i] += bias.x[i];
         if (act == ACT_GELU) store(u + r * M + c, v);
         for (int i = 0; i < W; i++) {
@@ -92,7 +94,8 @@ struct BiasAct {
     }
 };
 
-static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y)
+static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop,
+                          void *y)
 {
     each_row(N, M, wide(M, u, b, y),
              BiasAct{M, act, (float *)u, (float *)y, (const float *)b, keep_of(&drop)});
@@ -105,9 +108,7 @@ struct ReluBack {
     size_t M;
     const float *y;
     float *dy, scale;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         Pack<W> v = load<W>(dy + r * M + c), a = load<W>(y + r * M + c);

@@ -72,9 +72,7 @@ struct GateBack {
     const float *w;
     int act;
     const float *g, *dg;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c) const
     {
         float dz = gate_dz(act, g[r], dg[r]);
@@ -94,9 +92,7 @@ struct GateSums {
     const float *x;
     int act;
     const float *g, *dg;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         float dz = gate_dz(act, g[r], dg[r]);

@@ -66,7 +66,8 @@ static __global__ void embed_back_kernel(size_t N, size_t D, const int32_t *toke
     size_t row = blockIdx.x;
     int32_t mine = token[row];
     int earlier = 0;
-    for (size_t r = threadIdx.x; r < row && !earlier; r += BLOCK_THREADS) earlier = token[r] == mine;
+    for (size_t r = threadIdx.x; r < row && !earlier; r += BLOCK_THREADS)
+        earlier = token[r] == mine;
     if (__syncthreads_or(earlier)) return;
     keep_begin(&keep);
     for (size_t r0 = row; r0 < N; r0 += BLOCK_THREADS) {

@@ -22,10 +22,11 @@ static int out_of_memory(size_t bytes)
     (void)cudaGetLastError();
     (void)cudaMemGetInfo(&free, &total);
     (void)cudaGetLastError();
-    return error_set(ERR_MEMORY,
-                     "out of device memory: %.1f MB more were needed, %.1f of %.1f MB are free: lower "
-                     "--batch-tokens or use --recompute",
-                     (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
+    return error_set(
+        ERR_MEMORY,
+        "out of device memory: %.1f MB more were needed, %.1f of %.1f MB are free: lower "
+        "--batch-tokens or use --recompute",
+        (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
 }
 
 /* The first failure since the last time, in words; it is forgotten. */
@@ -38,9 +39,10 @@ static int cuda_tell(void)
     (void)cudaGetLastError();
     if (where && strncmp(where, "cuda_", 5) == 0) where += 5;
     if (code == cudaErrorMemoryAllocation) return out_of_memory(cuda.wanted);
-    return error_set(ERR_SYSTEM,
-                     "the device was lost (%s, seen in %s): the last saved state is intact, use --resume",
-                     cudaGetErrorName(code), where ? where : "?");
+    return error_set(
+        ERR_SYSTEM,
+        "the device was lost (%s, seen in %s): the last saved state is intact, use --resume",
+        cudaGetErrorName(code), where ? where : "?");
 }
 
 static int cuda_wait(void)
@@ -64,7 +66,8 @@ static void *cuda_scratch(size_t bytes)
     if (grown < bytes) grown = bytes;
     void *p = NULL;
     cuda.wanted = grown;
-    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown), __func__);
+    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown),
+               __func__);
     if (!p) return NULL;
     size = grown;
     return block = p;

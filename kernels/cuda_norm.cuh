@@ -8,8 +8,8 @@
 #define NORM_EPS 1e-5f
 
 template <int W>
-static __global__ void norm_kernel(size_t D, const float *x, const float *w, const float *b, float *y,
-                                   float *stats)
+static __global__ void norm_kernel(size_t D, const float *x, const float *w, const float *b,
+                                   float *y, float *stats)
 {
     __shared__ float room[SLOTS];
     const float *xr = x + blockIdx.x * D;
@@ -45,8 +45,8 @@ static void cuda_norm(size_t N, size_t D, const void *x, const void *w, const vo
 }
 
 template <int W>
-static __global__ void norm_back_kernel(size_t D, const float *x, const float *w, const float *stats,
-                                        const float *dy, float *dx)
+static __global__ void norm_back_kernel(size_t D, const float *x, const float *w,
+                                        const float *stats, const float *dy, float *dx)
 {
     __shared__ float room[SLOTS];
     size_t row = blockIdx.x * D;
@@ -75,9 +75,7 @@ struct NormSums {
     enum { SUMS = 2 };
     size_t D;
     const float *x, *stats, *dy;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         Pack<W> v = load<W>(x + r * D + c), d = load<W>(dy + r * D + c);

@@ -24,10 +24,10 @@ typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperati
                                 cudaDataType, int ldc, cublasComputeType_t, cublasGemmAlgo_t);
 
 /* X(member, type, function): what is called of it. */
-#define BLAS_LIST(X)                                                           \
-    X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                     \
-    X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)           \
-    X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2)  \
+#define BLAS_LIST(X)                                                          \
+    X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                    \
+    X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)          \
+    X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2) \
     X(gemm, BlasGemm *, cublasGemmEx)
 
 static struct {
@@ -71,8 +71,8 @@ static int blas_find(void)
 {
     void *library = blas_open();
     if (!library) return error_set(ERR_INPUT, BLAS_NAME " is missing");
-#define X(member, type, function)                                        \
-    blas.member = (type)dlsym(library, #function);                       \
+#define X(member, type, function)                  \
+    blas.member = (type)dlsym(library, #function); \
     if (!blas.member) return error_set(ERR_INPUT, "libcublas has no " #function);
     BLAS_LIST(X)
 #undef X
@@ -104,8 +104,8 @@ static void product_check(cublasStatus_t code)
 
 /* op(A) (m, k), op(B) (k, n), both of `type`, as for Backend.gemm. */
 static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
-                    size_t lda, const void *B, size_t ldb, cudaDataType type, double beta, void *C,
-                    size_t ldc, cublasComputeType_t compute)
+                         size_t lda, const void *B, size_t ldb, cudaDataType type, double beta,
+                         void *C, size_t ldc, cublasComputeType_t compute)
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
@@ -118,14 +118,16 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
 static void cuda_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                       size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
-    blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc, CUBLAS_COMPUTE_32F);
+    blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc,
+                 CUBLAS_COMPUTE_32F);
 }
 
-static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
-                           size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
+                           const void *A, size_t lda, const void *B, size_t ldb, double beta,
+                           void *C, size_t ldc)
 {
     blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc,
-            CUBLAS_COMPUTE_32F_FAST_TF32);
+                 CUBLAS_COMPUTE_32F_FAST_TF32);
 }
 
 /* ---- bf16 --------------------------------------------------------------------------------------- */
@@ -144,9 +146,7 @@ struct Round {
     size_t ldx;
     uint16_t *y;
     size_t ldy;
-    __device__ void begin()
-    {
-    }
+    __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c) const
     {
         Pack<W> v = load<W>(x + r * ldx + c);
@@ -171,8 +171,9 @@ static void bf16_round(size_t rows, size_t columns, const void *x, size_t ldx, u
              Round{(const float *)x, ldx, y, bf16_stride(columns)});
 }
 
-static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
-                           size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
+                           const void *A, size_t lda, const void *B, size_t ldb, double beta,
+                           void *C, size_t ldc)
 {
     size_t arows = ta ? k : m, acols = ta ? m : k, brows = tb ? n : k, bcols = tb ? k : n;
     size_t a = arows * bf16_stride(acols), b = brows * bf16_stride(bcols);
@@ -180,8 +181,8 @@ static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double 
     if (!A16) return;
     bf16_round(arows, acols, A, lda, A16);
     bf16_round(brows, bcols, B, ldb, A16 + a);
-    blas_product(ta, tb, m, n, k, alpha, A16, bf16_stride(acols), A16 + a, bf16_stride(bcols), CUDA_R_16BF,
-            beta, C, ldc, CUBLAS_COMPUTE_32F);
+    blas_product(ta, tb, m, n, k, alpha, A16, bf16_stride(acols), A16 + a, bf16_stride(bcols),
+                 CUDA_R_16BF, beta, C, ldc, CUBLAS_COMPUTE_32F);
 }
 
 #endif

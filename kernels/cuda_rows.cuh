@@ -119,7 +119,8 @@ enum { SLOTS = BLOCK_THREADS / WARP, PANEL_ROWS = 64, PANELS = 256 };
 /* F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
  * out (panels, SUMS, D). */
 template <int W, class F>
-static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f, float *out)
+static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
+                                      float *out)
 {
     constexpr int S = F::SUMS;
     __shared__ float room[SLOTS][S][WARP * W];
@@ -149,8 +150,8 @@ template <int S> struct Targets {
 
 /* A block: 32 columns of one sum, 8 panels at a time. */
 template <int S>
-static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles, const float *partial,
-                                          Targets<S> to)
+static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
+                                          const float *partial, Targets<S> to)
 {
     __shared__ float room[SLOTS][WARP];
     size_t s = blockIdx.x / tiles, c = blockIdx.x % tiles * WARP + threadIdx.x % WARP;
@@ -167,7 +168,8 @@ static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
 }
 
 /* to.x[s] (D) += sum s of f over the rows of (N, D). Elements are met once, so that f may write. */
-template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
+template <class F>
+static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
 {
     constexpr int S = F::SUMS;
     if (N == 0 || D == 0) return;
@@ -176,11 +178,14 @@ template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targe
     float *partial = (float *)cuda_scratch(panels * S * D * sizeof *partial);
     panels = blocks_for(N, rows);
     if (w)
-        RUN_FOR(where, (columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
+        RUN_FOR(where, (columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
+                f, partial);
     else
-        RUN_FOR(where, (columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
+        RUN_FOR(where, (columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
+                f, partial);
     tiles = blocks_for(D, WARP);
-    RUN_FOR(where, (columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial, to);
+    RUN_FOR(where, (columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial,
+            to);
 }
 
 /* ---- sums of everything ------------------------------------------------------------------------- */
@@ -193,13 +198,15 @@ template <class F> static __global__ void total_kernel(size_t n, F f, double *ou
     __shared__ double room[SLOTS];
     double sum = 0;
     size_t threads = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) sum += f.at(i);
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads)
+        sum += f.at(i);
     sum = block_sum(sum, room);
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
 /* One block: the partial sums in order, and what becomes of their sum: f.end(sum). */
-template <class F> static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
+template <class F>
+static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
 {
     __shared__ double room[SLOTS];
     double sum = 0;

@@ -76,8 +76,8 @@ const OptionGroup bench_train_group = {"Training", 1, options};
 
 static const char *const value_columns[] = {"what", "variant", "value", "unit"};
 static const char *const table_columns[] = {
-    "backend", "width", "scheme", "tokens/s", "from",  "to",    "MFLOP/token", "of GEMM",
-    "floor",   "share", "MiB",    "peer",     "ratio", "best",  "ratio"};
+    "backend", "width", "scheme", "tokens/s", "from",  "to",   "MFLOP/token", "of GEMM",
+    "floor",   "share", "MiB",    "peer",     "ratio", "best", "ratio"};
 static const char *const growth_columns[] = {"axis",        "at",      "tokens/s", "ms/step",
                                              "MFLOP/token", "GFLOP/s", "power"};
 enum {
@@ -389,7 +389,7 @@ typedef struct {
     double flop;              /* model operations per token */
     double floor, share;      /* tokens/s of the products alone; the step's part of it */
     double gemm, of_gemm;     /* FLOP/s */
-    double peer, best; /* the peer as it stands, and at its fastest */
+    double peer, best;        /* the peer as it stands, and at its fastest */
 } Figures;
 
 static Figures figures(const Bench *b)

@@ -106,9 +106,11 @@ int network_backend(const Options *o, const Backend **out)
 {
     const char *device = options_text(o, "device"), *precision = options_text(o, "precision");
     if (strcmp(device, "cpu") == 0 && strcmp(precision, "tf32") == 0)
-        return error_set(ERR_INPUT, "--precision tf32 is for --device cuda: a cpu has f32, f64, bf16");
+        return error_set(ERR_INPUT,
+                         "--precision tf32 is for --device cuda: a cpu has f32, f64, bf16");
     if (strcmp(device, "cuda") == 0 && strcmp(precision, "f64") == 0)
-        return error_set(ERR_INPUT, "--precision f64 is for --device cpu: cuda has f32, tf32, bf16");
+        return error_set(ERR_INPUT,
+                         "--precision f64 is for --device cpu: cuda has f32, tf32, bf16");
     if (strcmp(device, "auto") == 0)
         TRY(find_best(o, precision, out));
     else

@@ -562,14 +562,10 @@ static int find_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(small_sizes),
-        cmocka_unit_test(large_sizes),
-        cmocka_unit_test(masks),
-        cmocka_unit_test(loss_extremes),
-        cmocka_unit_test(attention_extremes),
-        cmocka_unit_test(large_relative_table),
-        cmocka_unit_test(nothing_leaks),
+        cmocka_unit_test(all_backends_are_here), cmocka_unit_test(small_sizes),
+        cmocka_unit_test(large_sizes),           cmocka_unit_test(masks),
+        cmocka_unit_test(loss_extremes),         cmocka_unit_test(attention_extremes),
+        cmocka_unit_test(large_relative_table),  cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_kernels, NULL);
 }

@@ -54,8 +54,9 @@ static void what_is_missing_is_told(void **state)
     cuda_host_device(0, 13000);
     refused("cuda-bf16: no NVIDIA device found");
     cuda_host_device(1, 12040);
-    refused("the driver (12.4) is older than the CUDA runtime (13.0): update the driver or build with "
-            "an older toolkit");
+    refused(
+        "the driver (12.4) is older than the CUDA runtime (13.0): update the driver or build with "
+        "an older toolkit");
     cuda_host_device(1, 0);
     refused("no NVIDIA driver found");
     cuda_host_arch(7, 5);
