@@ -212,7 +212,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu)
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.

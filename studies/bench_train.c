@@ -372,7 +372,7 @@ static int measure(Bench *b)
     size_t most = options_size(b->o, "repeats");
     TRY(warm(b));
     for (size_t r = 0; r < most; r++) {
-        if (r >= LEAST_ROUNDS && progress_now(b) - start > budget) break;
+        if (r >= LEAST_ROUNDS && progress_now() - start > budget) break;
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
     }
