@@ -4,6 +4,7 @@
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
+#   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
@@ -195,6 +196,12 @@ check-peer: deps
 $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
+
+SEED ?= 1
+soak: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/test_faults
+	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/test_faults
+.PHONY: soak
 
 run-tests:
 	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
