@@ -1,4 +1,4 @@
-/* test_faults.c: what goes wrong with a device, on the stand-in, where it can be made to: no device, an
+/* test_failures.c: what goes wrong with a device, on the stand-in, where it can be made to: no device, an
  * old driver, an old device, too little memory, a device that is lost while a model trains. */
 #include <stdarg.h>
 #include <stddef.h>
