@@ -4,7 +4,7 @@
 #   sh studies/gpu.sh [--out DIR] [--peer FILE] [--corpus DIR] [--skip PART,...] [--only PART,...]
 #                     [--limit SECONDS]
 #
-#   build      make NO_DNNL as it is, where nvcc is; else the binaries that are there are used
+#   build      make, where nvcc is; else the binaries that are there are used
 #   tests      the kernels', backends', models' and devices' tests on the device
 #   sanitizer  compute-sanitizer memcheck and racecheck on the kernels' tests, where it is installed
 #   agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
@@ -73,7 +73,9 @@ tests() {
         [ -x "build/release/tests/$t" ] || { echo "$t: not built"; bad=1; continue; }
         echo "== $t"
         "build/release/tests/$t" || bad=1
-    done
+    done 2>&1 | tee "$out/tests.tmp"
+    grep -q 'not built\|FAILED\|skipped: cuda' "$out/tests.tmp" && bad=1 # nothing may be passed over here
+    rm -f "$out/tests.tmp"
     return $bad
 }
 
