@@ -130,8 +130,6 @@ CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream laun
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
                -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
-$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
-$(B)/tests/test_cuda_attention: LDLIBS += -lstdc++
 $(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
@@ -144,12 +142,14 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults attention)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 $(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+$(B)/tests/cuda_test_attention: $(B)/tests/cuda/attention.o
 
 # The same source must please nvcc, where it is.
 build/nvcc/%.o: %.cu Makefile
