@@ -5,6 +5,7 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
+#   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
@@ -32,9 +33,11 @@ WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 CFLAGS_release  = -O2 -g
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
+CFLAGS_race     = -O1 -g
+RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
-LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
+LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
@@ -50,12 +53,13 @@ APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
-CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4
+CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
+ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
@@ -121,16 +125,23 @@ $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
-$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(CUDAOBJ) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) $(CUDALIBS)
+$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# All but those that bring a CUDA runtime of their own have the device's backends.
+ON_DEVICE = $(filter-out $(B)/tests/test_cuda%,$(TESTS))
+$(ON_DEVICE): $(CUDAOBJ)
+$(ON_DEVICE): LDLIBS += $(CUDALIBS)
 
 # Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
 # tests/cuda, under the same names.
 CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
-               -MMD -MP
+               -fno-exceptions -fno-rtti $(RACE) -MMD -MP
 $(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
-$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda
+$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
+                                        $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
 	@mkdir -p $(@D)
@@ -142,14 +153,21 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults attention)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device faults)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 $(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 
-$(B)/tests/cuda_test_attention: $(B)/tests/cuda/attention.o
+# Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
+$(B)/tests/race: $(B)/tests/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
+	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+check-race: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=race build/race/tests/race
+	@TSAN_OPTIONS=halt_on_error=1 build/race/tests/race
+.PHONY: check-race
 
 # The same source must please nvcc, where it is.
 build/nvcc/%.o: %.cu Makefile

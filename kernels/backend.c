@@ -2,13 +2,16 @@
 #include "kernels/backend.h"
 #include "kernels/error.h"
 
+#include <cpuid.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4,
-    cpu_bf16_v4;
+    cpu_bf16_v4, cpu_bf16_amx;
 
 /* cuda.cu, in a build with CUDA; else their addresses are NULL. */
 extern const Backend cuda_f32 __attribute__((weak)), cuda_tf32 __attribute__((weak)),
@@ -46,6 +49,20 @@ static int runs_cuda(void)
                      "this build has no CUDA backend (nvcc was not found when it was built)");
 }
 
+/* Tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22); Linux lets a process use the tiles'
+ * registers once it has asked (documentation: x86/xstate.rst, since 5.16). */
+static int runs_amx(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    unsigned a, b, c, d = 0;
+    __get_cpuid_count(7, 0, &a, &b, &c, &d);
+    TRY(runs_bf16());
+    if (d >> 24 & 1 && d >> 22 & 1 &&
+        syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
+        return 0;
+    return needs("amx_tile and amx_bf16");
+}
+
 /* Of one name, the best kernel first. */
 static const struct {
     const char *name, *kernel; /* NULL: there is no choice of kernels */
@@ -58,6 +75,7 @@ static const struct {
     {"cpu-f64", "x86-64-v4", &cpu_f64_v4, runs_v4},
     {"cpu-f64", "x86-64-v3", &cpu_f64_v3, runs_v3},
     {"cpu-f64", "x86-64-v2", &cpu_f64_v2, runs_v2},
+    {"cpu-bf16", "x86-64-amx", &cpu_bf16_amx, runs_amx},
     {"cpu-bf16", "x86-64-v4", &cpu_bf16_v4, runs_bf16},
     {"cuda-f32", NULL, &cuda_f32, runs_cuda},
     {"cuda-tf32", NULL, &cuda_tf32, runs_cuda},
@@ -69,8 +87,8 @@ enum { LIST = sizeof list / sizeof *list };
 static int kernel_is(const char *kernel, const char *asked)
 {
     if (!kernel || !asked) return 1;
-    size_t n = strlen(kernel), m = strlen(asked);
-    return strcmp(kernel, asked) == 0 || (m >= 2 && m <= 3 && strcmp(kernel + n - m, asked) == 0);
+    const char *end = strrchr(kernel, '-');
+    return strcmp(kernel, asked) == 0 || strcmp(end, asked) == 0 || strcmp(end + 1, asked) == 0;
 }
 
 /* The last failure, of `name`. */
@@ -94,7 +112,7 @@ static int name_error(const char *name)
 static int kernel_error(const char *name, const char *kernel)
 {
     return error_set(ERR_INPUT,
-                     "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 only -v4)", name,
+                     "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 -v4 and -amx)", name,
                      kernel);
 }
 

@@ -199,7 +199,7 @@ static inline size_t backend_elements(const Backend *b, size_t bytes)
 /* The backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but products of matrices round their factors
  * to bf16 (processors with avx512_bf16); cuda-f32, cuda-tf32, cuda-bf16: a device of NVIDIA's, f32 but
  * for the factors of products. kernel: NULL for the best this processor runs, or "x86-64-v2", "-v3",
- * "-v4"; it concerns the processor's alone. ERR_INPUT, with a line of words that says what is missing,
+ * "-v4", of bf16 also "-amx"; it concerns the processor's alone. ERR_INPUT, with a line of words that says what is missing,
  * where it is not to be had here. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 

@@ -99,8 +99,7 @@ static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        ((real *)nll)[r] =
-            (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
+        ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
 }
 
 static void not_finite(Step *s, uint64_t what)

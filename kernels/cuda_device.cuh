@@ -34,14 +34,16 @@ static inline void cuda_check(cudaError_t code, const char *where)
 }
 
 /* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. A template's name
- * stands in parentheses. */
-#define RUN(kernel, blocks, threads, bytes, ...)                                                  \
+ * stands in parentheses. `where`: the call that a failure is told of. */
+#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                                       \
     do {                                                                                          \
         if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                                   \
         CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes,           \
                     cuda.stream, __VA_ARGS__);                                                    \
-        cuda_check(cudaGetLastError(), __func__);                                                 \
+        cuda_check(cudaGetLastError(), where);                                                    \
     } while (0)
+#define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
+#define CALLER const char *where = __builtin_FUNCTION() /* last parameter of what others launch by */
 
 static inline size_t blocks_for(size_t n, size_t per_block)
 {

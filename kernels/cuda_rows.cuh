@@ -79,14 +79,14 @@ static __global__ void each_kernel(size_t N, size_t D, unsigned lanes, F f)
 }
 
 /* f at every element of (N, D); w: what wide() says of its arrays. */
-template <class F> static void each_row(size_t N, size_t D, int w, F f)
+template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
 {
     unsigned lanes = lanes_for(D, w ? 4 : 1);
     size_t blocks = D ? blocks_for(N, BLOCK_THREADS / lanes) : 0;
     if (w)
-        RUN((each_kernel<4, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
+        RUN_FOR(where, (each_kernel<4, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
     else
-        RUN((each_kernel<1, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
+        RUN_FOR(where, (each_kernel<1, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
 }
 
 /* Four neighbours at a time where w, the last n % 4 by themselves. */
@@ -106,9 +106,9 @@ static inline size_t flat_blocks(size_t n)
 }
 
 /* f at every element of a list; w: what wide(0, ...) says of its arrays. */
-template <class F> static void each_flat(size_t n, int w, F f)
+template <class F> static void each_flat(size_t n, int w, F f, CALLER)
 {
-    RUN((flat_kernel<F>), flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, f);
+    RUN_FOR(where, (flat_kernel<F>), flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, f);
 }
 
 /* ---- sums of columns ---------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
 }
 
 /* to.x[s] (D) += sum s of f over the rows of (N, D). Elements are met once, so that f may write. */
-template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to)
+template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
 {
     constexpr int S = F::SUMS;
     if (N == 0 || D == 0) return;
@@ -176,11 +176,11 @@ template <class F> static void sum_columns(size_t N, size_t D, int w, F f, Targe
     float *partial = (float *)cuda_scratch(panels * S * D * sizeof *partial);
     panels = blocks_for(N, rows);
     if (w)
-        RUN((columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
+        RUN_FOR(where, (columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
     else
-        RUN((columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
+        RUN_FOR(where, (columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows, f, partial);
     tiles = blocks_for(D, WARP);
-    RUN((columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial, to);
+    RUN_FOR(where, (columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial, to);
 }
 
 /* ---- sums of everything ------------------------------------------------------------------------- */
@@ -209,12 +209,12 @@ template <class F> static __global__ void total_end_kernel(size_t blocks, const 
 }
 
 /* The number of blocks is one of n alone, and so are the bits. */
-template <class F> static void sum_all(size_t n, F f)
+template <class F> static void sum_all(size_t n, F f, CALLER)
 {
     size_t blocks = least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS);
     double *partial = (double *)cuda_scratch(SUM_BLOCKS * sizeof *partial);
-    RUN((total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial);
-    RUN((total_end_kernel<F>), 1, BLOCK_THREADS, 0, blocks, partial, f);
+    RUN_FOR(where, (total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial);
+    RUN_FOR(where, (total_end_kernel<F>), 1, BLOCK_THREADS, 0, blocks, partial, f);
 }
 
 #endif

@@ -374,9 +374,8 @@ void layout_free(Model *m)
 {
     if (m->recording) m->backend->recording_free(m->recording);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->param,  m->start, m->slot,    m->scalar, m->gate,
-                    m->pull,   m->from,  m->reader,  m->state,  m->adjoint,
-                    m->work,   m->again, m->term,    (void *)m->gate_x,
-                    m->gate_dx};
+    void *list[] = {m->param, m->start, m->slot,   m->scalar,         m->gate,
+                    m->pull,  m->from,  m->reader, m->state,          m->adjoint,
+                    m->work,  m->again, m->term,   (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -351,8 +351,8 @@ static void loss(const Model *m, const Pass *p, int back)
     const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at,
-                         back ? 1 / (double)p->N : 0, backend_at(b, m->nll, at));
+        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at, back ? 1 / (double)p->N : 0,
+                         backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
     b->loss(p->N, m->nll, m->step);

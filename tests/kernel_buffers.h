@@ -14,7 +14,8 @@
 #include "kernels/random.h"
 #include "tests/backends.h"
 
-static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-amx"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 static const Backend *backends[16];
 static size_t backend_count;
 
@@ -34,7 +35,7 @@ static inline int find_backends(void **state)
     for (size_t i = 0; backend_name(i); i++) {
         const char *name = backend_name(i);
         int cpu = strncmp(name, "cpu-", 4) == 0;
-        for (size_t k = 0; is_tested(name) && k < (cpu ? 3 : 1); k++)
+        for (size_t k = 0; is_tested(name) && k < (cpu ? KERNELS : 1); k++)
             find_backend(name, cpu ? kernels[k] : NULL);
     }
     return backend_count == 0;

@@ -54,7 +54,7 @@ printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
 
 # ---- the repository
 for room in kernels ode nn bridge studies tests tests/cuda; do
-    files=$(ls $room/*.c $room/*.h $room/*.cu $room/*.cuh 2>/dev/null)
+    files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
     [ -n "$files" ] || continue
     found=$(format $files)
     [ -z "$found" ] || say "not as .clang-format has it ('make format' mends it):

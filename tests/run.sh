@@ -6,10 +6,13 @@ build=$1
 export OMP_WAIT_POLICY=passive
 shift
 passed=0 failed=0 skipped=0
-# Those of the device's stand-in run once for each order of the threads of a block.
+# Those of the device's stand-in: kernels once for each order of the threads of a block, models in one.
 for program in "$@"; do
     base=$(basename "$program") orders=-
-    case $base in cuda_*) orders='0 1 7' ;; esac
+    case $base in
+    cuda_test_kernels | cuda_test_backend) orders='0 1 7' ;;
+    cuda_*) orders=7 ;;
+    esac
     for order in $orders; do
         name=$base
         [ "$order" = - ] || name=$base-$order

@@ -43,7 +43,7 @@ static void choosing(void **state)
         assert_true(code == ERR_INPUT && strncmp(error_text(), "cuda-f32: ", 10) == 0);
     assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
     assert_non_null(strstr(error_text(), "tpu"));
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < KERNELS; k++)
         if (backend_find("cpu-f32", kernels[k], &b) != 0)
             assert_non_null(strstr(error_text(), kernels[k]));
 }

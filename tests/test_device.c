@@ -101,19 +101,22 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
     return fmax(d, distance(&mean[0], &mean[1], 1));
 }
 
+/* All on the first backend; the others, which differ from it in their products alone, take every tenth. */
 static void every_scheme_agrees_with_the_processor(void **state)
 {
     (void)state;
     if (devices == 0) skip();
     for (size_t k = 0; k < schemes; k++) {
         Model *r = model_of(cpu, scheme[k]);
-        for (size_t i = 0; i < devices; i++) {
+        for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
             Model *m = model_of(device[i], scheme[k]);
             double tol = rounding(device[i]), z = logit_distance(m, r);
-            double g = gradient_distance(m, 4, r, 4), other = gradient_distance(m, 4, r, 5);
-            if (!(z <= tol && g <= tol) || (tol < 0.01 && !(other > 10 * tol)))
-                fail_msg("%s, %s: logits differ by %g, gradients by %g, of another step by %g",
-                         device[i]->name, scheme[k]->name, z, g, other);
+            double g = gradient_distance(m, 4, r, 4);
+            if (!(z <= tol && g <= tol))
+                fail_msg("%s, %s: logits differ by %g, gradients by %g", device[i]->name,
+                         scheme[k]->name, z, g);
+            if (k == 0 && tol < 0.01) /* other masks: a control */
+                assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
             model_free(m);
         }
         model_free(r);

@@ -202,7 +202,11 @@ static cudaError_t run_product(const void *data)
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
             p->n, p->k);
     products++;
-    heap_open();
+    const Matrix *all[] = {&p->a, &p->b, &p->c};
+    for (int i = 0; i < 3; i++) {
+        heap_open(at(all[i], 0));
+        heap_open(at(all[i], p->count - 1));
+    }
     for (int i = 0; i < p->count; i++) multiply(p, i);
     heap_close();
     return cudaSuccess;

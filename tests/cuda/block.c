@@ -10,7 +10,7 @@
  * run and someone still waits, the launch ends with a line that says who waits where and who left.
  *
  * Does not see: an unprotected read-modify-write (x += 1 by two threads looks atomic, because no
- * thread is interrupted between two waits), unless the flavour `race` lets ThreadSanitizer look.
+ * thread is interrupted between two waits), but for `make check-race`.
  */
 #include "tests/cuda/block.h"
 
@@ -42,11 +42,13 @@ typedef struct {
     CudaHostWarp op; /* of a warp collective */
     unsigned mask;
     int arg, width;
+    unsigned syncs; /* __syncwarp so far */
     unsigned long long value, result;
 } Thread;
 
 typedef struct {
     unsigned arrived, left; /* lanes; those that do not exist count as left */
+    char gates[2];          /* as for barriers */
 } Warp;
 
 static Thread thread[THREADS];
@@ -54,6 +56,8 @@ static Warp warp[THREADS / LANES];
 static Fibre host;
 static unsigned fibres;                 /* threads that have a stack */
 static unsigned count, live, waiting;   /* threads of the block; not left; at the barrier */
+static char gates[2];                   /* ThreadSanitizer's names of this barrier and the next */
+static unsigned generation;             /* barriers so far */
 static int sum;                         /* of the predicates at the barrier */
 static const Thread *first;             /* to come to the barrier */
 static unsigned ready[THREADS], queued; /* a stack: the last runs next */
@@ -250,7 +254,7 @@ static void __attribute__((noreturn)) leave(void)
 static void entry(void)
 {
     fibre_entered();
-    ACQUIRE(&host);
+    ACQUIRE(&launch);
     launch->thread(launch->kernel, launch->args);
     leave();
 }
@@ -269,14 +273,16 @@ int cuda_host_barrier(int value, const char *file, int line)
         give_up();
     }
     sum += value != 0;
-    RELEASE(&waiting);
+    char *gate = &gates[generation & 1];
+    RELEASE(gate);
     if (waiting == count) {
         for (unsigned i = 0; i < count; i++) thread[i].result = (unsigned)sum;
         waiting = 0;
+        generation++;
         release(0, count, count < LANES ? (1u << count) - 1 : ~0u);
     }
     yield();
-    ACQUIRE(&waiting);
+    ACQUIRE(gate);
     return (int)t->result;
 }
 
@@ -352,10 +358,11 @@ unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long 
         give_up();
     }
     warp[w].arrived |= 1u << lane;
-    if (op == CUDA_HOST_SYNC) RELEASE(&warp[w]);
+    char *gate = op == CUDA_HOST_SYNC ? &warp[w].gates[t->syncs++ & 1] : NULL;
+    if (gate) RELEASE(gate);
     settle(w, mask);
     yield();
-    if (op == CUDA_HOST_SYNC) ACQUIRE(&warp[w]);
+    if (gate) ACQUIRE(gate);
     return t->result;
 }
 
@@ -381,6 +388,7 @@ static int begin(const CudaHostLaunch *l, uint3 index)
         thread[t].seen.linear = t;
         thread[t].state = RUNNING;
         thread[t].file = NULL;
+        thread[t].syncs = 0;
         fibre_start(&thread[t].fibre, entry);
         if (++at.x == d.x) at.x = 0, at.y++;
         if (at.y == d.y) at.y = 0, at.z++;
@@ -398,7 +406,7 @@ const char *block_run(const CudaHostLaunch *l, uint3 index)
     if (begin(l, index) != 0) return "no memory for the stacks of a block";
     Thread *t = &thread[ready[--queued]];
     switches++;
-    RELEASE(&host);
+    RELEASE(&launch);
     cuda_host_now = &t->seen;
     fibre_switch(&host, &t->fibre);
     ACQUIRE(&host);

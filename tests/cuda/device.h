@@ -64,7 +64,10 @@ void cuda_host_submit(const char *name, void (*kernel)(P...), dim3 grid, dim3 bl
     launch.name = name;
     launch.kernel = reinterpret_cast<const void *>(kernel);
     launch.thread = cuda_host_thread<P...>;
-    launch.args = new (cuda_host_args(sizeof(Args))) Args(static_cast<P>(args)...);
+    auto *kept = new (cuda_host_args(sizeof(Args))) Args(static_cast<P>(args)...);
+    /* what lies between members is no address, whatever was there */
+    std::apply([](auto &...a) { (__builtin_clear_padding(&a), ...); }, *kept);
+    launch.args = kept;
     launch.args_bytes = sizeof(Args);
     launch.grid = grid;
     launch.block = block;

@@ -3,7 +3,8 @@
 
 #include "tests/cuda/example.h"
 
-enum { WARP = 32, ALL = -1 };
+enum { WARP = 32 };
+#define ALL 0xffffffffu
 
 /* ---- right, or with one barrier left out ------------------------------------------------------ */
 
@@ -197,7 +198,7 @@ static __device__ void diverge(int what, unsigned t)
     if (what == WRONG_WARP && t == 7) __shfl_sync(ALL, t, 0);
     if (what == WRONG_WARP && t != 7) __ballot_sync(ALL, 1);
     if (what == WRONG_LANE && t != 7) __syncwarp();
-    if (what == WRONG_MASK) __syncwarp(t == 9 ? 1u : (unsigned)ALL);
+    if (what == WRONG_MASK) __syncwarp(t == 9 ? 1u : ALL);
     if (what == WRONG_TWO && t < 32) {
         __syncthreads();
     } else {

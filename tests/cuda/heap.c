@@ -25,12 +25,15 @@ static const size_t RANGE = (size_t)1 << 38; /* 256 GiB of addresses, no memory 
 typedef struct {
     char *page, *start; /* first page; what the caller sees */
     size_t bytes, span; /* asked for; of whole pages */
+    int open;
 } Block;
 
 static char *base, *next;   /* of the range; first address never given */
 static Block block[BLOCKS]; /* live ones, by address */
 static size_t blocks, used, limit = (size_t)4 << 30;
-static int guarded = 1, opened;
+static Block *opened[BLOCKS];
+static size_t open_now;
+static int guarded = 1;
 
 static int reserve(void)
 {
@@ -59,7 +62,7 @@ void *heap_new(size_t bytes)
     memset(b.page, 0xff, span);
     ASAN_POISON_MEMORY_REGION(b.page, span);
     ASAN_UNPOISON_MEMORY_REGION(b.start, bytes);
-    if (guarded && !opened) allow(&b, PROT_NONE);
+    if (guarded) allow(&b, PROT_NONE);
     next += span + PAGE;
     block[blocks++] = b;
     used += bytes;
@@ -130,46 +133,49 @@ void heap_describe(const void *p, char *text, size_t bytes)
                  (size_t)(at - near->start), near->bytes);
 }
 
-void heap_open(void)
+int heap_open(const void *p)
 {
-    if (opened++ == 0 && guarded)
-        for (size_t i = 0; i < blocks; i++) allow(&block[i], PROT_READ | PROT_WRITE);
+    Block *b = find(p);
+    if (!guarded || !b || b->open) return 0;
+    b->open = 1;
+    opened[open_now++] = b;
+    return allow(b, PROT_READ | PROT_WRITE) == 0;
 }
 
 void heap_close(void)
 {
-    if (--opened == 0 && guarded && base) mprotect(base, (size_t)(next - base), PROT_NONE);
+    while (open_now > 0) {
+        Block *b = opened[--open_now];
+        b->open = 0;
+        allow(b, PROT_NONE);
+    }
 }
 
 void heap_guard(int on)
 {
     if (on == guarded) return;
-    if (on) {
-        guarded = 1;
-        if (!opened && base) mprotect(base, (size_t)(next - base), PROT_NONE);
-    } else {
-        heap_open();
-        guarded = 0;
-        heap_close();
-    }
+    guarded = on;
+    for (size_t i = 0; i < blocks; i++) allow(&block[i], on ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 static int blank(const char *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)p[i] != 0xff) return 0;
-    return 1;
+    return n == 0 || ((unsigned char)p[0] == 0xff && memcmp(p, p + 1, n - 1) == 0);
+}
+
+static int spoiled(const Block *b)
+{
+    const char *end = b->start + b->bytes;
+    size_t before = (size_t)(b->start - b->page);
+    if (before > ALIGN) before = ALIGN;
+    return !blank(b->start - before, before) || !blank(end, (size_t)(b->page + b->span - end));
 }
 
 const void *heap_spoiled(void)
 {
-    for (size_t i = 0; i < blocks && !POISON; i++) {
-        const Block *b = &block[i];
-        const char *end = b->start + b->bytes;
-        size_t before = (size_t)(b->start - b->page);
-        if (before > ALIGN) before = ALIGN;
-        if (!blank(b->start - before, before) || !blank(end, (size_t)(b->page + b->span - end)))
-            return b->start;
+    for (size_t i = 0; i < (guarded ? open_now : blocks) && !POISON; i++) {
+        const Block *b = guarded ? opened[i] : &block[i];
+        if (spoiled(b)) return b->start;
     }
     return NULL;
 }

@@ -20,12 +20,13 @@ int heap_owns(const void *p);
 /* "16 bytes past the end of a device allocation of 1024 bytes", for an address of the range. */
 void heap_describe(const void *p, char *text, size_t bytes);
 
-/* Opens all live allocations to the processor; nests. heap_close shuts them again, if guarded. */
-void heap_open(void);
+/* Opens the live allocation whose pages hold p to the processor, if guarded: 1 where it was shut.
+ * heap_close shuts all again. */
+int heap_open(const void *p);
 void heap_close(void);
 void heap_guard(int on);
 
-/* An allocation whose margins were written to (its address), or NULL. */
+/* An open allocation whose margins were written to (its address), or NULL; before heap_close. */
 const void *heap_spoiled(void);
 
 /* Most bytes of all live allocations; those of now; their number. */

@@ -2,8 +2,9 @@
  *
  * Arguments are looked at before each run, word by word: an address of the device must belong to a
  * live allocation, and a word that is the address of memory of the host in use (other than pinned) is
- * reported: a kernel was given a host pointer. Accesses that the processor refuses (shut pages) are
- * turned by a signal handler into a fault of the launch. */
+ * reported: a kernel was given a host pointer. Allocations that arguments point to are opened for the
+ * run, others when a thread touches them: a signal handler does that, and turns accesses to what is
+ * not allocated into a fault of the launch. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static struct {
 } allowed[KERNELS]; /* dynamic shared memory beyond 48 KiB: cudaFuncSetAttribute */
 static size_t kernels, launches;
 static cudaError_t refused;
-static char *shared; /* SHARED_OPTIN bytes, an inaccessible page behind them */
+static char *shared_end; /* of SHARED_OPTIN bytes; an inaccessible page lies behind */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
 void *cuda_host_dynamic;
@@ -63,6 +64,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     char what[200], place[250], line[480];
     const void *at = info->si_addr;
     int inside = block_inside();
+    if (inside && heap_open(at)) return; /* an address that came from device memory */
     if (heap_owns(at))
         heap_describe(at, what, sizeof what);
     else if (inside && block_overflowed(at))
@@ -87,20 +89,28 @@ static void on_signal(int number, siginfo_t *info, void *context)
     sigaction(number, &before[number == SIGBUS], NULL);
 }
 
+/* Ours, above whatever there is: test programs set handlers of their own again and again. */
+static void catch_signal(int number, struct sigaction *old)
+{
+    struct sigaction now;
+    const struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (sigaction(number, NULL, &now) != 0 || now.sa_sigaction == on_signal) return;
+    *old = now;
+    sigaction(number, &ours, NULL);
+}
+
 void launch_set_up(void)
 {
-    if (shared) return;
-    char *p =
-        mmap(NULL, SHARED_OPTIN + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) abort();
-    mprotect(p + SHARED_OPTIN, PAGE, PROT_NONE);
-    shared = p;
+    catch_signal(SIGSEGV, &before[0]);
+    catch_signal(SIGBUS, &before[1]);
+    if (shared_end) return;
+    size_t room = (SHARED_OPTIN + PAGE - 1) / PAGE * PAGE;
+    char *p = mmap(NULL, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + room, PAGE, PROT_NONE) != 0) abort();
+    shared_end = p + room;
     stack_t old, new = {.ss_sp = signal_stack, .ss_size = SIGNAL_STACK};
     sigaltstack(NULL, &old);
     if (old.ss_flags & SS_DISABLE) sigaltstack(&new, NULL);
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigaction(SIGSEGV, &action, &before[0]);
-    sigaction(SIGBUS, &action, &before[1]);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -124,6 +134,7 @@ static cudaError_t check_args(const CudaHostLaunch *l)
             return host_fault(
                 cudaErrorIllegalAddress,
                 "kernel %s: an argument points to device memory that is not allocated", l->name);
+        heap_open(p);
         if (!heap_owns(p) && !host_pinned(p, 1) && of_host(word))
             return host_fault(cudaErrorIllegalAddress,
                               "kernel %s: an argument points to memory of the host (%p)", l->name,
@@ -137,7 +148,7 @@ static cudaError_t check_args(const CudaHostLaunch *l)
 static void fill_shared(const CudaHostLaunch *l)
 {
     size_t rounded = (l->shared + 15) / 16 * 16;
-    cuda_host_dynamic = shared + SHARED_OPTIN - rounded;
+    cuda_host_dynamic = shared_end - rounded;
     memset(cuda_host_dynamic, SHARED_FILL, rounded);
     if (__start_cuda_host_shared)
         memset(__start_cuda_host_shared, SHARED_FILL,
@@ -148,7 +159,7 @@ static void fill_shared(const CudaHostLaunch *l)
 static int shared_spoiled(const CudaHostLaunch *l)
 {
     for (const unsigned char *p = (unsigned char *)cuda_host_dynamic + l->shared;
-         p < (unsigned char *)shared + SHARED_OPTIN; p++)
+         p < (unsigned char *)shared_end; p++)
         if (*p != SHARED_FILL) return 1;
     return 0;
 }
@@ -180,9 +191,12 @@ static cudaError_t run_launch(const void *data)
 {
     const CudaHostLaunch *l = data;
     cudaError_t e = check_args(l);
-    if (e != cudaSuccess) return e;
+    if (e != cudaSuccess) {
+        heap_close();
+        return e;
+    }
     launches++;
-    heap_open();
+    launch_set_up();
     const char *wrong = run_blocks(l);
     const void *spoiled = heap_spoiled();
     heap_close();

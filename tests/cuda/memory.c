@@ -123,7 +123,8 @@ static cudaError_t run_copy(const void *data)
     if (!sound(c))
         return host_fault(cudaErrorIllegalAddress,
                           "a copy or fill of %zu bytes outside a device allocation", c->bytes);
-    heap_open();
+    heap_open(c->dst);
+    heap_open(c->src);
     if (c->src)
         memmove(c->dst, c->src, c->bytes);
     else

@@ -14,9 +14,16 @@
  * cuda_host_lazy a host that does not wait. A fault ends its launch, prints one line, and every
  * later call returns its code, as on a device.
  *
+ * `make check-race` lets ThreadSanitizer watch the kernels, each CUDA thread of a block a thread to it:
+ * then any unordered pair of accesses within a block is reported with both lines, also those
+ * that give the right numbers in every order.
+ *
+ * Cost, on 2 cores of an AMD EPYC (Zen 4), CPU time, 2026-11-21: 16 to 22 ns a switch at a barrier (64 to
+ * 1024 threads a block, all orders), 40 to 90 ns a thread without barriers, 2 us an empty launch.
+ *
  * What is not seen:
- *     - atomicity: between two waits a thread is never interrupted, so an unprotected x += 1 by many
- *       threads comes out right, in one block and between blocks
+ *     - atomicity, but by check-race: between two waits a thread is never interrupted, so an unprotected
+ *       x += 1 by many threads comes out right, in one block and between blocks
  *     - the memory model: a missing __threadfence, races between blocks or streams (work runs in the
  *       order of submission), asynchronous copies into pageable memory
  *     - blocks that wait for each other (they run one after another: such a kernel hangs or faults)

@@ -1,4 +1,4 @@
-/* test_attention.c: the attention kernels for CUDA, run by the stand-in of tests/cuda, against the
+/* test_cuda_attention.c: the attention kernels for CUDA, run by the stand-in of tests/cuda, against the
  * cpu-f64 backend (which test_kernels.c holds to the formula), in every order of threads.
  *
  * Tolerance: out and lse are made by n = 2 (E + T + 16) roundings of numbers up to M = 1 + the largest;
