@@ -9,9 +9,9 @@
  * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
  * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
  * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds every
- * sequence, the first of the two does all. Nothing is added by two blocks, so the bits are the same
- * each time. dr is summed
- * in a slice of scratch for each block, and the slices are added in order (cuda_scores.cuh).
+ * sequence, the first of the two does all. dr is summed in a slice of scratch for each block, and the
+ * slices are added in order (cuda_scores.cuh). Nothing is added to by two blocks, so the bits are the
+ * same each time.
  *
  * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8).
  * Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
