@@ -150,7 +150,7 @@ static int new_batch(const Size *s, uint64_t stream, Batch *b)
 static int new_model(Bench *b)
 {
     const Size *s = b->size;
-    BridgeOptions bridge = {s->layers, s->D, s->M, MATCH_PARAMETERS, MASKS_STAGE};
+    BridgeOptions bridge = {.layers = s->layers, .width = s->D, .inner = s->M};
     ModelConfig config = {.vocab = VOCABULARY,
                           .width = s->D,
                           .heads = s->H,
