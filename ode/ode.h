@@ -2,6 +2,7 @@
  * is), then the groups below in the order of the data's way:
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
+ *   over.c     a scheme over another operator
  *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
@@ -40,13 +41,21 @@ int zoo_open(Zoo *z);                   /* the built-in schemes */
 int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME-layer (H replaced by L), word:sf..[:SOLVER],
+/* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER],
  * sandwich:N-K, looped:N, repeat:N. A splitting without suffix takes `solver` ("exact": its flows
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
 /* Every name of "A,B,..." or "all" in order; caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+
+/* ---- over.c: a scheme over another operator ----------------------------------------------------- */
+
+/* Writes the text of t with another operator in place of the one all its stages have: OP_L for H; OP_F or
+ * OP_G for H or L, the other sublayer taking an Euler sub-step, F before or G behind. `name` is for
+ * messages. Stages of several operators, past states (OP_F, OP_G): ERR_INPUT. Source: Li et al. 2022,
+ * figure 4. */
+int scheme_over(const Table *t, int op, const char *name, FILE *f);
 
 /* ---- tree.c: two-coloured rooted trees ---------------------------------------------------------- */
 

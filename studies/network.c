@@ -20,8 +20,12 @@ static const Option text_options[] = {
     {0},
 };
 
+static const Option depth_options[] = {
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS},
+    {0},
+};
+
 static const Option model_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, 1000},
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
     {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
@@ -65,7 +69,8 @@ static const Option machine_options[] = {
 };
 
 const OptionGroup network_text_group = {"Text", 1, text_options};
-const OptionGroup network_model_group = {"Model", 1, model_options};
+const OptionGroup network_depth_group = {"Model", 1, depth_options};
+const OptionGroup network_model_group = {NULL, 1, model_options};
 const OptionGroup network_training_group = {"Training", 1, training_options};
 const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
@@ -76,11 +81,16 @@ static const Option seed_options[] = {
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
 /* What metadata says of a model, and with what belongs to the machine alone, all it takes. */
-static const OptionGroup *const saved[] = {&network_text_group, &network_model_group,
-                                           &network_training_group, &network_seed_group, NULL};
-static const OptionGroup *const rebuilt[] = {&network_text_group,     &network_model_group,
-                                             &network_training_group, &network_seed_group,
-                                             &network_machine_group,  NULL};
+static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
+                                           &network_model_group, &network_training_group,
+                                           &network_seed_group,  NULL};
+static const OptionGroup *const rebuilt[] = {&network_text_group,
+                                             &network_depth_group,
+                                             &network_model_group,
+                                             &network_training_group,
+                                             &network_seed_group,
+                                             &network_machine_group,
+                                             NULL};
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
@@ -93,13 +103,14 @@ int network_backend(const Options *o, const Backend **out)
     return 0;
 }
 
-int network_corpus(const Options *o, Corpus *c)
+int network_corpus(const Options *o, int untested, Corpus *c)
 {
-    return corpus_open(options_text(o, "corpus"), options_choice(o, "level"),
-                       options_size(o, "vocabulary"), options_size(o, "corpus-seed"), c);
+    return (untested ? corpus_untested : corpus_open)(
+        options_text(o, "corpus"), options_choice(o, "level"), options_size(o, "vocabulary"),
+        options_size(o, "corpus-seed"), c);
 }
 
-static BridgeOptions bridge_options(const Options *o)
+BridgeOptions network_bridge(const Options *o)
 {
     return (BridgeOptions){
         .layers = options_size(o, "layers"),
@@ -128,17 +139,23 @@ static ModelConfig model_config_of(const Options *o, size_t V)
     };
 }
 
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     Model **out)
+{
+    ModelConfig config = model_config_of(o, V);
+    if (config.max_length <= config.max_tokens) return model_new(&config, plan, b, training, out);
+    plan_free(plan);
+    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                     config.max_length, config.max_tokens);
+}
+
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out)
 {
-    BridgeOptions bridge = bridge_options(o);
-    ModelConfig config = model_config_of(o, V);
+    BridgeOptions bridge = network_bridge(o);
     Plan *plan;
-    if (config.max_length > config.max_tokens)
-        return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
-                         config.max_length, config.max_tokens);
     TRY(bridge_plan(t, &bridge, &plan));
-    return model_new(&config, plan, b, training, out);
+    return network_model_of(o, plan, V, b, training, out);
 }
 
 TrainConfig network_training(const Options *o)
@@ -215,7 +232,7 @@ static int put_options(Metadata *d, const Options *o)
 static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
 {
     size_t inner;
-    BridgeOptions bridge = bridge_options(o);
+    BridgeOptions bridge = network_bridge(o);
     TRY(bridge_inner(t, &bridge, &inner));
     TRY(put(d, "format", "trotter language model 1"));
     TRY(put(d, "trotter", TROTTER_VERSION));
