@@ -1,4 +1,4 @@
-/* truncation.h: the true truncation error of a trained layer.
+/* truncation.h: the true truncation error of a trained layer, and what else its field tells.
  *
  * A layer of a trained model is a vector field, so the exact flow that its step stands for can be
  * computed. Here a scheme's step S(h) from the state that enters the layer on a real sentence is
@@ -51,7 +51,7 @@ typedef struct {
     double error;        /* inf: the step is not finite; NaN: no such point */
     double displacement; /* of the exact flow over this step */
     double relative;     /* error / displacement; 0 where both are 0 */
-    double remainder;    /* RMS of error - leading terms, / displacement; NaN: not asked for or told */
+    double remainder;    /* RMS of error - leading terms, / displacement; NaN: not told */
     double floor;        /* below this an error is rounding or the reference's own */
 } TruncationPoint;
 
@@ -67,7 +67,8 @@ typedef struct {
     int sets; /* 1: the scheme reads each set of the layer by itself */
     size_t tokens, points;
     TruncationPoint point[TRUNCATION_POINTS]; /* coarsest first */
-    int order;                                /* exact order for this field, so the slope is order + 1 */
+    int order; /* exact order for this field, so the slope is order + 1; -1: the update's state
+                  weights do not sum to 1, and no h makes the error small */
     double slope, tolerance; /* of log error over log h in the best window; NaN without one */
     double asymptotic;       /* from this h down errors follow h^(order+1) (slopes of neighbours within
                                 1/4); >= 1: the network's own step does too; 0: nowhere */
@@ -78,8 +79,8 @@ typedef struct {
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
 } Truncation;
 
-/* A model (double precision, borrowed until truncator_free) and one sentence at a time. `trained`: the
- * table the model was built from; NULL: all its sets are alike. Another precision: ERR_MISUSE. */
+/* A model in double precision, the table it was built from, the schemes that are asked for (all
+ * borrowed until truncator_free), and one sentence at a time. Another precision: ERR_MISUSE. */
 typedef struct Truncator Truncator;
 int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out);
 void truncator_free(Truncator *u);
@@ -124,6 +125,41 @@ typedef struct {
 /* All of one scheme: of the model's own trained scheme this is what `compare` shows. */
 int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
                        const TruncationOptions *o, TruncationSummary *out);
+
+/* ---- path.c: the exact path ------------------------------------------------------------------------- */
+
+/* The states (layers + 1, n d) that enter each layer of the sentence, and the last one's output: the
+ * network's own steps; borrowed until the next sentence. */
+const double *truncator_states(const Truncator *u);
+/* path (layers * parts + 1, n d) out: the exact flow from the embedding, weights piecewise constant in
+ * depth-time, at times i / parts. */
+int truncator_path(Truncator *u, size_t parts, double *path);
+
+/* ---- jacobian.c: frozen Jacobians --------------------------------------------------------------------- */
+
+/* At the state x that enters a layer. A causal network's Jacobian is block lower triangular in the
+ * tokens, so its eigenvalues are those of the diagonal blocks: all of them, exactly, from columns taken
+ * by central differences along the coordinates. lipschitz: the largest singular value of F'(x), G'(x) by power
+ * iteration on J^T J: the Lipschitz constant at x, a lower bound of that of any set around it. */
+typedef struct {
+    size_t tokens;       /* the first ones, as many as fit JACOBIAN_MOST coordinates */
+    double lipschitz[2]; /* of F, of G */
+    size_t count;
+    double (*eigen)[2];  /* (count) re, im, of F' + G', or of L'; owned */
+} Jacobian;
+enum { JACOBIAN_MOST = 1024 };
+int truncator_jacobian(Truncator *u, int layer, Jacobian *out);
+void jacobian_free(Jacobian *j);
+
+/* ---- refine.c: more steps without retraining ---------------------------------------------------------- */
+
+/* A model with the weights of m in which each layer is `substeps` steps of size 1 / substeps of a scheme
+ * (symbols at their starting values), the layer's weights frozen: as its plan, so that nn/ evaluates
+ * it. Sets as for FIELD_SPLIT. Caller: model_free. ERR_ACCURACY as truncator_takes. */
+int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t substeps,
+                  Model **out);
+
+/* ---- truncation_summary.c ------------------------------------------------------------------------------ */
 
 /* Median and quartiles (linear interpolation between order statistics) of the x (n) that are no NaN;
  * sorts x. NaN where there are none. */

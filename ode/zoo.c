@@ -160,13 +160,6 @@ static const struct {
 
 /* ---- over L ------------------------------------------------------------------------------------------ */
 
-static int is_over_H(const Table *t)
-{
-    for (size_t i = 0; i < t->stages; i++)
-        if (t->stage[i].op != OP_H) return 0;
-    return t->stages > 0;
-}
-
 /* The text of t with L in place of H. */
 static int write_layer(const Table *t, FILE *f)
 {
@@ -242,7 +235,7 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
     if (n > 6 && n < TABLE_NAME && strcmp(name + n - 6, "-layer") == 0) {
         snprintf(base, sizeof base, "%.*s", (int)(n - 6), name);
         const Table *t = stored(z, base);
-        if (t && is_over_H(t)) return write_layer(t, f);
+        if (t && table_over(t, OP_H)) return write_layer(t, f);
         if (t)
             return error_set(ERR_INPUT,
                              "'%s': only a scheme over H has a form over L; '%s' is none", name,
