@@ -15,7 +15,8 @@ typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
-    size_t substeps; /* of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1 */
+    size_t
+        substeps; /* of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1 */
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,

@@ -25,7 +25,7 @@ typedef struct {
     int step;     /* now compiled, counted over all layers */
     int *y;       /* (steps+1) register of the state entering a step */
     int *k;       /* (steps, evals) register of an evaluation */
-    int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
+    int *symbol;  /* (symbols) scalar or gate index in this layer, -1: not yet */
     size_t known;
     Known *list;
     int draws;
@@ -235,8 +235,7 @@ static int dense_update(Compiler *c)
     int code = 0;
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < r->terms && code == 0; i++)
-        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step && code == 0;
-             l++) {
+        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step && code == 0; l++) {
             int from = r->term[i].eval == TABLE_STATE ? 0 : l;
             code = plan_term(c, &r->term[i], from, (size_t)l, &term[n++]);
         }

@@ -15,9 +15,9 @@
 #include "bridge/bridge.h"
 
 typedef struct {
-    System *raw;  /* bridge_system */
-    size_t N;     /* n d */
-    int sets[2];  /* of F, of G; 0: the model has none, and the operator is zero */
+    System *raw;      /* bridge_system */
+    size_t N;         /* n d */
+    int sets[2];      /* of F, of G; 0: the model has none, and the operator is zero */
     double *share[2]; /* (sets) of the means, sum 1 */
     double weight[2];
     int pin, top;

@@ -141,7 +141,7 @@ static int check_operators(const Truncator *u, const Table *scheme)
         for (size_t i = 0; i < p->slots; i++) found = found || p->slot[i].kind == kind[op];
         if (!found)
             return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
-                             scheme->name, "FG"[op], u->trained->name);
+                             scheme->name, "FG"[op], u -> trained -> name);
     }
     return 0;
 }
@@ -152,7 +152,8 @@ int truncator_takes(const Truncator *u, const Table *scheme)
         return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
                          scheme->name, scheme->name, scheme->name);
     if (u->options.field == FIELD_LAYER && !table_over(scheme, OP_L))
-        return error_set(ERR_ACCURACY, "%s has stages that are not L: no step of the field y' = L(y)",
+        return error_set(ERR_ACCURACY,
+                         "%s has stages that are not L: no step of the field y' = L(y)",
                          scheme->name);
     if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
         return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
@@ -272,7 +273,7 @@ System *truncator_flows(Truncator *u, const double weight[2])
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
 /* The error (N) of a step of size h_j. */
-static int step(Truncator *u, Stepper *st, const Flow *f, size_t j, TruncationPoint *p)
+static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
     double *e = u->error + j * u->N, t = u->options.depth == DEPTH_PIECEWISE ? u->layer : 0;
@@ -290,15 +291,19 @@ static int step(Truncator *u, Stepper *st, const Flow *f, size_t j, TruncationPo
     return 0;
 }
 
-static int all_steps(Truncator *u, const Scheme *s, const Flow *f, Stepper *st, Truncation *t)
+static int all_steps(Truncator *u, const Scheme *s, const ExactFlow *f, Stepper *st, Truncation *t)
 {
     u->field->pin = u->options.depth == DEPTH_PIECEWISE ? -1 : u->layer;
     u->field->top = u->layer;
     (void)s;
     for (size_t j = 0; j < u->points; j++) {
         TruncationPoint *p = &t->point[j];
-        *p = (TruncationPoint){.h = ldexp(1, -(int)j), .error = NAN, .displacement = NAN,
-                               .relative = NAN, .remainder = NAN, .floor = NAN};
+        *p = (TruncationPoint){.h = ldexp(1, -(int)j),
+                               .error = NAN,
+                               .displacement = NAN,
+                               .relative = NAN,
+                               .remainder = NAN,
+                               .floor = NAN};
         if (!f->missing[j]) TRY(step(u, st, f, j, p));
     }
     return 0;
@@ -365,7 +370,7 @@ static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
     t->remainder_tolerance = f.tolerance;
 }
 
-static int add_terms(Truncator *u, const Scheme *s, const Flow *f, Truncation *t)
+static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncation *t)
 {
     double accuracy = 0, displacement = t->point[0].displacement;
     int told = 0, looks_back = f->history > 0;
@@ -384,7 +389,7 @@ static int add_terms(Truncator *u, const Scheme *s, const Flow *f, Truncation *t
 
 static int measure(Truncator *u, const Scheme *s, Truncation *t)
 {
-    const Flow *f;
+    const ExactFlow *f;
     Stepper *st;
     double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
     TRY(stepper_new(s->table, truncator_steps(u, s), &st));

@@ -70,11 +70,11 @@ typedef struct {
     int order; /* exact order for this field, so the slope is order + 1; -1: the update's state
                   weights do not sum to 1, and no h makes the error small */
     double slope, tolerance; /* of log error over log h in the best window; NaN without one */
-    double asymptotic;       /* from this h down errors follow h^(order+1) (slopes of neighbours within
+    double asymptotic; /* from this h down errors follow h^(order+1) (slopes of neighbours within
                                 1/4); >= 1: the network's own step does too; 0: nowhere */
     double remainder_slope, remainder_tolerance; /* likewise of the remainder; NaN */
-    double leading;   /* RMS of all leading terms at h = 1, / displacement; NaN: not told */
-    size_t terms;     /* where the order is at most 2; else 0 */
+    double leading; /* RMS of all leading terms at h = 1, / displacement; NaN: not told */
+    size_t terms;   /* where the order is at most 2; else 0 */
     TruncationTerm term[TRUNCATION_TERMS];
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
 } Truncation;
@@ -145,7 +145,7 @@ typedef struct {
     size_t tokens;       /* the first ones, as many as fit JACOBIAN_MOST coordinates */
     double lipschitz[2]; /* of F, of G */
     size_t count;
-    double (*eigen)[2];  /* (count) re, im, of F' + G', or of L'; owned */
+    double (*eigen)[2]; /* (count) re, im, of F' + G', or of L'; owned */
 } Jacobian;
 enum { JACOBIAN_MOST = 1024 };
 int truncator_jacobian(Truncator *u, int layer, Jacobian *out);

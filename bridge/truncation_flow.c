@@ -12,12 +12,12 @@
 /* Times a and b apart by rounding alone. */
 static const double rounding = 1e-12;
 
-const double *flow_state(const Truncator *u, const Flow *f, size_t point, int row)
+const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)
 {
     return f->y + (point * (size_t)(f->history + 2) + (size_t)row) * u->N;
 }
 
-void flow_free(Flow *f)
+void flow_free(ExactFlow *f)
 {
     f->y = memory_free(f->y);
     f->missing = memory_free(f->missing);
@@ -50,7 +50,7 @@ static int stretch(double t, int last)
 
 /* Stretch l from y0 (N): the times in it, and y0 := its end. t, y, which: room for count + 1. */
 static int solve_stretch(Truncator *u, System *s, int l, double *y0, const double *time,
-                         size_t count, Flow *f, double *t, double *y, size_t *which)
+                         size_t count, ExactFlow *f, double *t, double *y, size_t *which)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -67,7 +67,7 @@ static int solve_stretch(Truncator *u, System *s, int l, double *y0, const doubl
     return 0;
 }
 
-static int solve_piecewise(Truncator *u, System *s, const double *time, size_t count, Flow *f)
+static int solve_piecewise(Truncator *u, System *s, const double *time, size_t count, ExactFlow *f)
 {
     double *t = memory_new(count + 1, sizeof *t), *y = memory_new(count + 2, u->N * sizeof *y);
     size_t *which = memory_new(count + 1, sizeof *which);
@@ -83,7 +83,7 @@ static int solve_piecewise(Truncator *u, System *s, const double *time, size_t c
 }
 
 /* Row r of point j is at time end - r h: 0 the end, 1 the beginning of the step. */
-static void set_times(const Truncator *u, Flow *f, double *time)
+static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
     int rows = f->history + 2;
     for (size_t j = 0; j < u->points; j++) {
@@ -95,7 +95,7 @@ static void set_times(const Truncator *u, Flow *f, double *time)
     }
 }
 
-static int solve_flow(Truncator *u, Flow *f)
+static int solve_flow(Truncator *u, ExactFlow *f)
 {
     size_t count = u->points * (size_t)(f->history + 2);
     System *s = truncator_flows(u, f->weight);
@@ -113,18 +113,18 @@ static int solve_flow(Truncator *u, Flow *f)
     return code;
 }
 
-int flow_find(Truncator *u, const double weight[2], int history, const Flow **out)
+int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out)
 {
     for (size_t i = 0; i < u->flows; i++) {
-        const Flow *f = *out = &u->flow[i];
+        const ExactFlow *f = *out = &u->flow[i];
         if (f->history == history && f->weight[0] == weight[0] && f->weight[1] == weight[1])
             return 0;
     }
-    Flow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
+    ExactFlow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
     if (!grown) return ERR_MEMORY;
     u->flow = grown;
-    Flow *f = &grown[u->flows];
-    *f = (Flow){.weight = {weight[0], weight[1]}, .history = history};
+    ExactFlow *f = &grown[u->flows];
+    *f = (ExactFlow){.weight = {weight[0], weight[1]}, .history = history};
     int code = solve_flow(u, f);
     if (code != 0) {
         flow_free(f);

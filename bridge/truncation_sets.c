@@ -77,7 +77,8 @@ static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
     if (!pair) return ERR_MEMORY;
     for (size_t p = 0; p < t->points; p++) restrict_row(t, &pair->point[p].row, &x, &y);
     restrict_row(t, &pair->update, &x, &y);
-    for (size_t e = 0; e < t->evals; e++) pair->eval[e].op = is_colour(&t->eval[e], &x) ? OP_F : OP_G;
+    for (size_t e = 0; e < t->evals; e++)
+        pair->eval[e].op = is_colour(&t->eval[e], &x) ? OP_F : OP_G;
     field_weight(t, &x, pair->weight[OP_F]);
     field_weight(t, &y, pair->weight[OP_G]);
     if (i == j) mpq_set_ui(pair->weight[OP_G], 0, 1);
@@ -114,7 +115,7 @@ static void name_colour(const Table *t, const Eval *c, char name[16])
     if (table_sets(t, c->op) == 1)
         snprintf(name, 16, "%c", "FG"[c->op]);
     else
-        snprintf(name, 16, "%c%d", "FG"[c->op], c->set);
+        snprintf(name, 16, "%c%d", "FG"[c->op], c -> set);
 }
 
 static void add_pair(const Truncator *u, const Scheme *s, size_t i, size_t j, const double *v,

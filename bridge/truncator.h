@@ -30,10 +30,10 @@ typedef struct {
 typedef struct {
     double weight[2];
     int history;
-    double *y;      /* (points, history + 2, N) */
-    int *missing;   /* (points) */
+    double *y;        /* (points, history + 2, N) */
+    int *missing;     /* (points) */
     double agreement; /* of the two integrators */
-} Flow;
+} ExactFlow;
 
 /* Elementary differentials of a layer's field at the state where its steps begin. */
 typedef struct {
@@ -53,7 +53,7 @@ struct Truncator {
     double *state; /* (layers + 1, N) */
     int layer;     /* that flow and kept are of */
     size_t flows, keeps;
-    Flow *flow;
+    ExactFlow *flow;
     Kept *kept;
     double *error, *leading; /* (points, N), (N) scratch */
 };
@@ -63,9 +63,9 @@ const System *truncator_steps(const Truncator *u, const Scheme *s);
 System *truncator_flows(Truncator *u, const double weight[2]);
 
 /* From the cache, or solved now; borrowed until the next sentence or layer. */
-int flow_find(Truncator *u, const double weight[2], int history, const Flow **out);
-const double *flow_state(const Truncator *u, const Flow *f, size_t point, int row);
-void flow_free(Flow *f);
+int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);
+const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
+void flow_free(ExactFlow *f);
 
 /* leading (N) out: the sum of coefficient * differential at y; *accuracy relative; names and sizes into
  * t, over `displacement`. *told = 0: nothing is told. */

@@ -32,11 +32,11 @@ static const double work_max = 0x1p29; /* values of fields, coordinate by coordi
 
 typedef struct {
     Differ d;
-    int order;       /* of the trees of d */
-    double *defect;  /* (count), 0 where not of that order */
-    double part[2];  /* weights of the field */
-    double root;     /* rho'(1) */
-    double *vector;  /* (2, N) or NULL: where the errors themselves go, local, global */
+    int order;      /* of the trees of d */
+    double *defect; /* (count), 0 where not of that order */
+    double part[2]; /* weights of the field */
+    double root;    /* rho'(1) */
+    double *vector; /* (2, N) or NULL: where the errors themselves go, local, global */
 } Terms;
 
 /* d (N) = sum of defect F(t)(y). */

@@ -87,7 +87,8 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
 
 static double norm2(const Forest *f, const Table *t, int order, mpq_t *defect)
 {
-    int one = table_over(t, OP_H); /* defects depend on a tree's shape alone: one colour tells all */
+    int one =
+        table_over(t, OP_H); /* defects depend on a tree's shape alone: one colour tells all */
     mpq_t sum, q;
     mpq_inits(sum, q, NULL);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {

@@ -169,7 +169,8 @@ const Command command_truncation = {
         "G its feed-\n"
         "forward sets; a scheme with the same sets reads each by itself (sets: own), and any other "
         "reads the\n"
-        "mean (sets: mean). Multistep schemes have their history on the exact forward flow. Learned "
+        "mean (sets: mean). Multistep schemes have their history on the exact forward flow. "
+        "Learned "
         "scalars and\n"
         "gates of a scheme stand at their starting values.\n",
     .groups = groups,

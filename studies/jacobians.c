@@ -3,14 +3,16 @@
 #include <stdio.h>
 
 #include "studies/command.h"
+#include "studies/contour.h"
 #include "studies/output.h"
 #include "studies/plot.h"
 #include "studies/progress.h"
 #include "studies/truncation.h"
 
 static const char *const columns[] = {
-    "scheme",       "layer",       "field",    "largest_amplification", "unstable", "flow_growth",
-    "lipschitz_F", "lipschitz_G", "spectral_radius", "eigenvalues",     "tokens"};
+    "scheme",          "layer",       "field",       "largest_amplification",
+    "unstable",        "flow_growth", "lipschitz_F", "lipschitz_G",
+    "spectral_radius", "eigenvalues", "tokens"};
 static const char *const eigen_columns[] = {"layer", "field", "re", "im"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -19,6 +21,8 @@ typedef struct {
     Report *table, *eigen;
     Jacobian now;
     int layer, field;
+    double low[2], high[2]; /* of all eigenvalues */
+    int seen[2];            /* a field was studied */
 } Study;
 
 /* Largest |R(mu)| over the eigenvalues, lambda_F = lambda_G = mu / 2, and the share where |R| > 1
@@ -73,6 +77,10 @@ static void report_eigenvalues(Study *u)
         report_text(u->eigen, truncation_field(u->field));
         report_real(u->eigen, u->now.eigen[i][0], 6);
         report_real(u->eigen, u->now.eigen[i][1], 6);
+        for (int k = 0; k < 2; k++) {
+            u->low[k] = fmin(u->low[k], u->now.eigen[i][k]);
+            u->high[k] = fmax(u->high[k], u->now.eigen[i][k]);
+        }
     }
 }
 
@@ -105,6 +113,7 @@ static int study_field(Study *u)
     Truncator *t;
     if (!any_scheme(u)) return 0;
     o.field = u->field;
+    u->seen[u->field] = 1;
     TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
     int code = truncator_sentence(t, s->start[1], s->token, NULL);
     int layers = (int)model_plan(u->in->network.model)->layers;
@@ -118,22 +127,115 @@ static int study_field(Study *u)
     return code;
 }
 
-static int draw(const Study *u, const char *dir)
+/* ---- the plot --------------------------------------------------------------------------------------- */
+
+enum { GRID = 161, REGIONS = 6 };
+
+/* The box that holds the eigenvalues and the usual stability regions. */
+static void find_box(const Study *u, double low[2], double high[2])
 {
-    PlotFrame frame = {"eigenvalues", "Eigenvalues of the frozen Jacobian of a trained layer",
-                       "Re", "Im", 0};
-    Plot *p;
+    low[0] = -3.2, high[0] = 1, low[1] = -3.2, high[1] = 3.2;
+    for (int k = 0; k < 2; k++) {
+        low[k] = fmin(low[k], 1.1 * u->low[k]);
+        high[k] = fmax(high[k], 1.1 * u->high[k]);
+    }
+}
+
+typedef struct {
+    Report *r;
+    const char *scheme;
+    size_t first, lines;
+} Lines;
+
+static void add_point(void *context, size_t line, double x, double y)
+{
+    Lines *l = context;
+    report_text(l->r, l->scheme);
+    report_size(l->r, l->first + line);
+    report_real(l->r, x, 5);
+    report_real(l->r, y, 5);
+    if (line >= l->lines) l->lines = line + 1;
+}
+
+/* |R| of a scheme on the grid. */
+static int fill_grid(const Table *scheme, const double low[2], const double step[2], double *value)
+{
+    Stability *s;
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = stability_new(t, &s);
+    for (size_t k = 0; code == 0 && k < GRID * GRID; k++) {
+        double half[2] = {(low[0] + step[0] * (double)(k % GRID)) / 2,
+                          (low[1] + step[1] * (double)(k / GRID)) / 2};
+        value[k] = stability_at(s, half, half);
+    }
+    if (code == 0) stability_free(s);
+    table_free(t);
+    return code;
+}
+
+/* The boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
+static int add_regions(const Study *u, Plot *p, Report *r, double *value)
+{
+    const Selection *s = &u->in->schemes;
+    double low[2], high[2], step[2];
+    size_t line = 0;
+    find_box(u, low, high);
+    for (int k = 0; k < 2; k++) step[k] = (high[k] - low[k]) / (GRID - 1);
+    for (size_t i = 0; i < s->count && i < REGIONS; i++) {
+        char name[2 * TABLE_NAME];
+        Lines l = {.r = r, .scheme = s->scheme[i]->name, .first = line};
+        TRY(fill_grid(s->scheme[i], low, step, value));
+        TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
+        plot_quote(l.scheme, name, sizeof name);
+        for (size_t k = 0; k < l.lines; k++)
+            plot_item(p,
+                      "'regions.csv' using ($2 == %zu ? $3 : 1/0):4 with lines lc rgb '%s' lw 1.5 "
+                      "dt %d %s%s noenhanced",
+                      line + k, plot_colour(i), (int)(i % 3) + 1, k ? "notitle" : "title ",
+                      k ? "" : name);
+        line += l.lines;
+    }
+    return 0;
+}
+
+static void add_eigenvalues(const Study *u, Plot *p)
+{
+    static const char *const shade[] = {"#555555", "#b0b0b0"};
     int layers = (int)model_plan(u->in->network.model)->layers;
-    TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "is(layer, field) = strcol(1) eq layer && strcol(2) eq field");
-    for (int f = 0, k = 0; f < 2; f++)
-        for (int l = 0; l < layers; l++, k++)
+    for (int f = 0; f < 2; f++)
+        for (int l = 0; l < layers && u->seen[f]; l++)
             plot_item(p,
                       "'eigenvalues.csv' using (is('%d', '%s') ? $3 : NaN):4 with points lc rgb "
-                      "'%s' pt 7 ps 0.4 title 'layer %d, field %s' noenhanced",
-                      l, truncation_field(f), plot_colour((size_t)k), l, truncation_field(f));
-    plot_item(p, "'-' using 1:2 with lines lc rgb '#777777' dt '-' title 'Euler: |1 + z| = 1'");
-    return plot_finish(p);
+                      "'%s' pt %d ps 0.4 title 'layer %d, field %s' noenhanced",
+                      l, truncation_field(f), shade[f], l % 2 ? 6 : 7, l, truncation_field(f));
+}
+
+static int draw(const Study *u, const char *dir)
+{
+    static const char *const region_columns[] = {"scheme", "line", "re", "im"};
+    PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
+                       "Re (h = 1)", "Im", 0};
+    Plot *p;
+    Report *r = NULL;
+    double *value = memory_new(GRID * GRID, sizeof *value);
+    if (!value) return ERR_MEMORY;
+    int code = report_new(COUNT(region_columns), region_columns, &r);
+    if (code == 0) code = plot_new(dir, &frame, &p);
+    if (code == 0) {
+        plot_setting(p, "set size ratio -1");
+        add_eigenvalues(u, p);
+        code = add_regions(u, p, r, value);
+        if (code == 0) code = output_report(r, REPORT_CSV, dir, "regions.csv");
+        if (code == 0)
+            code = plot_finish(p);
+        else
+            plot_drop(p);
+    }
+    report_free(r);
+    memory_free(value);
+    return code;
 }
 
 static int save(const Study *u, const char *dir)

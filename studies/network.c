@@ -275,7 +275,7 @@ static int take_option(Options *o, const char *file, const OptionGroup *g, const
     if (code == ERR_INPUT && !is_needed(g, name)) return 0;
     TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    int code = options_set(o, OPTION_FILE, where, name, value);
+    code = options_set(o, OPTION_FILE, where, name, value);
     memory_free(value);
     return code;
 }
@@ -329,8 +329,11 @@ static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT
     }
     const char *slash = strrchr(dir, '/');
     int folder = slash ? (int)(slash - dir) + 1 : 0;
-    TRY(output_path(file, "", "%s", dir));
-    return output_path(words, "", "%.*svocab.txt", folder, dir);
+    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
+        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    snprintf(file, OUTPUT_PATH, "%s", dir);
+    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    return 0;
 }
 
 static int load(Network *n, const char *dir, const Options *given)

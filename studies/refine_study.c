@@ -47,7 +47,8 @@ static int refine_once(Study *u, const Table *scheme, size_t substeps)
 static int refine_scheme(Study *u, const Table *scheme, size_t most, const char *left)
 {
     for (size_t n = 1; n <= most; n *= 2) {
-        progress_show("%s in %zu steps a layer%s%s", scheme->name, n, *left ? ", about " : "", left);
+        progress_show("%s in %zu steps a layer%s%s", scheme->name, n, *left ? ", about " : "",
+                      left);
         TRY(refine_once(u, scheme, n));
     }
     return 0;
@@ -82,7 +83,8 @@ static int draw(const Study *u, const char *dir)
 {
     const Selection *s = &u->in->schemes;
     char title[256], words[64];
-    snprintf(title, sizeof title, "More and smaller steps through the layers of a model trained as %s",
+    snprintf(title, sizeof title,
+             "More and smaller steps through the layers of a model trained as %s",
              u->in->network.table->name);
     PlotFrame frame = {"refine", title, "steps a layer", "perplexity", PLOT_LOG_Y};
     Plot *p;

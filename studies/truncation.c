@@ -8,15 +8,30 @@
 #include "studies/command.h"
 #include "studies/progress.h"
 
-static const char *const point_columns[] = {
-    "scheme", "layer", "h",         "error", "relative_error", "low",
-    "high",   "floor", "remainder", "field", "depth",          "sentences"};
-static const char *const summary_columns[] = {
-    "scheme",          "layer",       "field",   "depth",     "order",           "slope",
-    "slope_low",       "slope_high",  "verdict", "asymptotic_h", "relative_error", "low",
-    "high",            "leading",     "remainder", "remainder_slope", "remainder_verdict", "sets",
-    "agreement"};
-static const char *const term_columns[] = {"scheme", "layer", "field", "term", "coefficient", "size"};
+static const char *const point_columns[] = {"scheme",         "layer", "h",     "error",
+                                            "relative_error", "low",   "high",  "floor",
+                                            "remainder",      "field", "depth", "sentences"};
+static const char *const summary_columns[] = {"scheme",
+                                              "layer",
+                                              "field",
+                                              "depth",
+                                              "order",
+                                              "slope",
+                                              "slope_low",
+                                              "slope_high",
+                                              "verdict",
+                                              "asymptotic_h",
+                                              "relative_error",
+                                              "low",
+                                              "high",
+                                              "leading",
+                                              "remainder",
+                                              "remainder_slope",
+                                              "remainder_verdict",
+                                              "sets",
+                                              "agreement"};
+static const char *const term_columns[] = {"scheme", "layer",       "field",
+                                           "term",   "coefficient", "size"};
 static const char *const curve_columns[] = {"name", "layer", "h", "relative_error", "low", "high"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -54,7 +69,8 @@ static int list_series(TruncationStudy *u, Truncator *const truncator[2])
     u->series = memory_new(2 * s->count, sizeof *u->series);
     if (!u->series) return ERR_MEMORY;
     for (size_t i = 0; i < s->count; i++) TRY(add_series(u, truncator, s->scheme[i]));
-    if (u->count == 0) return error_set(ERR_INPUT, "no scheme of --scheme has a step of this field");
+    if (u->count == 0)
+        return error_set(ERR_INPUT, "no scheme of --scheme has a step of this field");
     u->cell = memory_new(u->count * u->layers, u->in->sentences.count * sizeof *u->cell);
     return u->cell ? 0 : ERR_MEMORY;
 }
@@ -118,16 +134,46 @@ static int measure_all(TruncationStudy *u, Truncator *const truncator[2])
 
 typedef double Pick(const Truncation *t, size_t point);
 
-static double pick_error(const Truncation *t, size_t j) { return t->point[j].error; }
-static double pick_relative(const Truncation *t, size_t j) { return t->point[j].relative; }
-static double pick_floor(const Truncation *t, size_t j) { return t->point[j].floor; }
-static double pick_remainder(const Truncation *t, size_t j) { return t->point[j].remainder; }
-static double pick_slope(const Truncation *t, size_t j) { return (void)j, t->slope; }
-static double pick_asymptotic(const Truncation *t, size_t j) { return (void)j, t->asymptotic; }
-static double pick_leading(const Truncation *t, size_t j) { return (void)j, t->leading; }
-static double pick_rest(const Truncation *t, size_t j) { return (void)j, t->remainder_slope; }
-static double pick_agreement(const Truncation *t, size_t j) { return (void)j, t->agreement; }
-static double pick_term(const Truncation *t, size_t j) { return j < t->terms ? t->term[j].size : NAN; }
+static double pick_error(const Truncation *t, size_t j)
+{
+    return t->point[j].error;
+}
+static double pick_relative(const Truncation *t, size_t j)
+{
+    return t->point[j].relative;
+}
+static double pick_floor(const Truncation *t, size_t j)
+{
+    return t->point[j].floor;
+}
+static double pick_remainder(const Truncation *t, size_t j)
+{
+    return t->point[j].remainder;
+}
+static double pick_slope(const Truncation *t, size_t j)
+{
+    return (void)j, t->slope;
+}
+static double pick_asymptotic(const Truncation *t, size_t j)
+{
+    return (void)j, t->asymptotic;
+}
+static double pick_leading(const Truncation *t, size_t j)
+{
+    return (void)j, t->leading;
+}
+static double pick_rest(const Truncation *t, size_t j)
+{
+    return (void)j, t->remainder_slope;
+}
+static double pick_agreement(const Truncation *t, size_t j)
+{
+    return (void)j, t->agreement;
+}
+static double pick_term(const Truncation *t, size_t j)
+{
+    return j < t->terms ? t->term[j].size : NAN;
+}
 
 /* Over the sentences of one layer, or with layer = u->layers over all layers too. */
 static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick *pick, size_t j)

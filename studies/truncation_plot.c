@@ -117,8 +117,7 @@ static int find_axes(Paths *p)
         gsl_eigen_symmv(c, value, vector, w);
         gsl_eigen_symmv_sort(value, vector, GSL_EIGEN_SORT_VAL_DESC);
         for (size_t a = 0; a < 2; a++)
-            for (size_t k = 0; k < p->d; k++)
-                p->axis[a * p->d + k] = gsl_matrix_get(vector, k, a);
+            for (size_t k = 0; k < p->d; k++) p->axis[a * p->d + k] = gsl_matrix_get(vector, k, a);
     }
     gsl_matrix_free(c);
     gsl_matrix_free(vector);
@@ -146,10 +145,10 @@ static size_t first_shown(const Paths *p)
     return p->n > TOKENS_SHOWN ? p->n - TOKENS_SHOWN : 0;
 }
 
-static void name_token(const TruncationStudy *u, size_t i, char out[96])
+static void name_token(const TruncationStudy *u, size_t i, char out[128])
 {
     const Sentences *s = &u->in->sentences;
-    snprintf(out, 96, "%zu %.80s", i, u->in->network.vocab.word[s->token[s->start[0] + i]]);
+    snprintf(out, 128, "%zu %.80s", i, u->in->network.vocab.word[s->token[s->start[0] + i]]);
 }
 
 static int report_paths(const TruncationStudy *u, const Paths *p, const char *dir)
@@ -158,7 +157,7 @@ static int report_paths(const TruncationStudy *u, const Paths *p, const char *di
     Report *r;
     TRY(report_new(5, columns, &r));
     for (size_t i = first_shown(p); i < p->n; i++) {
-        char token[96];
+        char token[128];
         name_token(u, i, token);
         for (size_t k = 0; k < p->rows; k++)
             report_state(r, p, token, "exact", (double)k / PARTS, p->path + (k * p->n + i) * p->d);
@@ -178,7 +177,7 @@ static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
     TRY(plot_new(dir, &frame, &plot));
     plot_setting(plot, "is(token, kind) = strcol(1) eq token && strcol(2) eq kind");
     for (size_t i = first_shown(p), k = 0; i < p->n; i++, k++) {
-        char token[96], name[256];
+        char token[128], name[256];
         name_token(u, i, token);
         plot_quote(token, name, sizeof name);
         plot_item(plot,
