@@ -32,7 +32,8 @@ static const char *const summary_columns[] = {"scheme",
                                               "agreement"};
 static const char *const term_columns[] = {"scheme", "layer",       "field",
                                            "term",   "coefficient", "size"};
-static const char *const curve_columns[] = {"name", "layer", "h", "relative_error", "low", "high"};
+static const char *const curve_columns[] = {"name", "h", "relative_error", "low", "high"};
+static const char *const layer_columns[] = {"name", "layer", "relative_error", "low", "high"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const double check_most = 1e-9; /* rounding of some layers, amplified, is below */
@@ -154,10 +155,6 @@ static double pick_slope(const Truncation *t, size_t j)
 {
     return (void)j, t->slope;
 }
-static double pick_asymptotic(const Truncation *t, size_t j)
-{
-    return (void)j, t->asymptotic;
-}
 static double pick_leading(const Truncation *t, size_t j)
 {
     return (void)j, t->leading;
@@ -190,6 +187,20 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
     s = spread_of(x, n);
     memory_free(x);
     return s;
+}
+
+/* The largest h from which at least half of the sentences are in the asymptotic regime. */
+static double asymptotic_from(const TruncationStudy *u, size_t series, size_t layer)
+{
+    double best = 0;
+    size_t sentences = u->in->sentences.count;
+    for (size_t k = 0; k < sentences; k++) {
+        double h = cell(u, series, layer, k)->asymptotic;
+        size_t reach = 0;
+        for (size_t i = 0; i < sentences; i++) reach += cell(u, series, layer, i)->asymptotic >= h;
+        if (2 * reach >= sentences) best = fmax(best, h);
+    }
+    return best;
 }
 
 /* A sentence whose flow was solved, for what is the same in all. */
@@ -267,7 +278,7 @@ static void report_summary(TruncationStudy *u, size_t i, size_t layer)
     if (!t) return;
     Spread slope = spread(u, i, layer, pick_slope, 0);
     Spread relative = spread(u, i, layer, pick_relative, 0);
-    double from = spread(u, i, layer, pick_asymptotic, 0).median;
+    double from = asymptotic_from(u, i, layer);
     double rest = spread(u, i, layer, pick_rest, 0).median;
     const char *verdict = rest_verdict(u, t->order, rest);
     report_text(r, s->scheme->name);
@@ -308,22 +319,29 @@ static void report_terms(TruncationStudy *u, size_t i, size_t layer)
     }
 }
 
-/* The layer's number, from 0; `all` for medians over layers too. */
-static void report_curve(TruncationStudy *u, size_t i, size_t layer)
+/* Medians over sentences and layers. */
+static void report_curve(TruncationStudy *u, size_t i)
 {
     size_t n = points(u, i);
     for (size_t j = 0; j < n; j++) {
-        Spread r = spread(u, i, layer, pick_relative, j);
+        Spread r = spread(u, i, u->layers, pick_relative, j);
         report_text(u->curves, u->series[i].name);
-        if (layer < u->layers)
-            report_size(u->curves, layer);
-        else
-            report_text(u->curves, "all");
         report_real(u->curves, ldexp(1, -(int)j), 6);
         report_real(u->curves, r.median, 4);
         report_real(u->curves, r.low, 4);
         report_real(u->curves, r.high, 4);
     }
+}
+
+/* The network's own step. */
+static void report_by_layer(TruncationStudy *u, size_t i, size_t layer)
+{
+    Spread r = spread(u, i, layer, pick_relative, 0);
+    report_text(u->by_layer, u->series[i].name);
+    report_size(u->by_layer, layer);
+    report_real(u->by_layer, r.median, 4);
+    report_real(u->by_layer, r.low, 4);
+    report_real(u->by_layer, r.high, 4);
 }
 
 static int fill_tables(TruncationStudy *u)
@@ -332,14 +350,15 @@ static int fill_tables(TruncationStudy *u)
     TRY(report_new(COUNT(summary_columns), summary_columns, &u->summary));
     TRY(report_new(COUNT(term_columns), term_columns, &u->terms));
     TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));
+    TRY(report_new(COUNT(layer_columns), layer_columns, &u->by_layer));
     for (size_t i = 0; i < u->count; i++) {
         for (size_t l = 0; l < u->layers; l++) {
             report_layer(u, i, l);
             report_summary(u, i, l);
             report_terms(u, i, l);
-            report_curve(u, i, l);
+            report_by_layer(u, i, l);
         }
-        report_curve(u, i, u->layers);
+        report_curve(u, i);
     }
     return 0;
 }
@@ -380,6 +399,7 @@ void truncation_free(TruncationStudy *u)
     report_free(u->summary);
     report_free(u->terms);
     report_free(u->curves);
+    report_free(u->by_layer);
     memory_free(u->series);
     memory_free(u->cell);
     *u = (TruncationStudy){0};

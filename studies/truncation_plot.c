@@ -45,15 +45,8 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
         snprintf(words, sizeof words, "slope %d (h^%d)", k, k + 1);
         plot_guide(p, 2 * c, k, 1, words);
     }
-    plot_setting(p, "all(name) = strcol(1) eq name && strcol(2) eq 'all'");
-    for (size_t i = 0; i < u->count; i++) {
-        char name[2 * TABLE_NAME], style[96];
-        plot_quote(u->series[i].name, name, sizeof name);
-        plot_style(i, style);
-        plot_item(p, "'curves.csv' using (all(%s) ? $3 : NaN):4 title %s noenhanced %s", name, name,
-                  style);
-        if (i >= 16) plot_taller(p, 29);
-    }
+    for (size_t i = 0; i < u->count; i++)
+        plot_series(p, "curves.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
     return plot_finish(p);
 }
 
@@ -64,16 +57,8 @@ static int draw_layers(const TruncationStudy *u, const char *dir)
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);
-    for (size_t i = 0; i < u->count; i++) {
-        char name[2 * TABLE_NAME], style[96];
-        plot_quote(u->series[i].name, name, sizeof name);
-        plot_style(i, style);
-        plot_item(p,
-                  "'curves.csv' using (strcol(1) eq %s && strcol(2) ne 'all' && $3 == 1 ? $2 : "
-                  "NaN):4:5:6 with yerrorlines title %s noenhanced %s",
-                  name, name, style);
-        if (i >= 16) plot_taller(p, 29);
-    }
+    for (size_t i = 0; i < u->count; i++)
+        plot_series(p, "layers.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
     return plot_finish(p);
 }
 
@@ -235,6 +220,7 @@ int truncation_save(TruncationStudy *u, const char *dir)
     TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
     TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
     TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
+    TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));
     TRY(draw_errors(u, dir));
     TRY(draw_layers(u, dir));
     return save_paths(u, dir);
