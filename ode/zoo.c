@@ -159,13 +159,6 @@ static const struct {
 
 /* ---- over another operator ---------------------------------------------------------------------------- */
 
-static int is_over_H(const Table *t)
-{
-    for (size_t i = 0; i < t->stages; i++)
-        if (t->stage[i].op != OP_H) return 0;
-    return t->stages > 0;
-}
-
 static const Table *stored(const Zoo *z, const char *name)
 {
     for (size_t i = 0; i < z->count; i++)
@@ -327,7 +320,7 @@ static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *coun
     for (size_t i = 0; i < z->count; i++)
         TRY(add_found(z, z->scheme[i]->name, solver, list, count));
     for (size_t i = 0; i < z->count; i++) {
-        if (!is_over_H(z->scheme[i])) continue;
+        if (!table_over(z->scheme[i], OP_H)) continue;
         snprintf(name, sizeof name, "%.*s-layer", TABLE_NAME - 8, z->scheme[i]->name);
         if (!stored(z, name)) TRY(add_found(z, name, solver, list, count));
     }

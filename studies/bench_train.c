@@ -118,7 +118,7 @@ static int new_batch(const Size *s, uint64_t stream, Batch *b)
 static int new_model(Bench *b)
 {
     const Size *s = b->size;
-    BridgeOptions bridge = {s->layers, s->D, s->M, MATCH_PARAMETERS, MASKS_STAGE};
+    BridgeOptions bridge = {s->layers, s->D, s->M, MATCH_PARAMETERS, MASKS_STAGE, 0};
     ModelConfig config = {.vocab = VOCABULARY,
                           .width = s->D,
                           .heads = s->H,

@@ -278,12 +278,21 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-static int take_option(Options *o, const char *file, const char *name)
+/* What decides the function that the weights make must be told; the rest has defaults, so that a file
+ * of another program need not know how this one trains. */
+static int is_needed(const OptionGroup *g, const char *name)
+{
+    return (g == &network_model_group || g == &network_depth_group) && strcmp(name, "masks") != 0;
+}
+
+static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
 {
     char *value, where[600];
-    TRY(store_meta(file, name, &value));
+    int code = store_meta(file, name, &value);
+    if (code == ERR_INPUT && !is_needed(g, name)) return 0;
+    TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    int code = options_set(o, OPTION_FILE, where, name, value);
+    code = options_set(o, OPTION_FILE, where, name, value);
     memory_free(value);
     return code;
 }
@@ -291,7 +300,7 @@ static int take_option(Options *o, const char *file, const char *name)
 static int take_options(Options *o, const char *file)
 {
     for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p->name));
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, *g, p->name));
     return 0;
 }
 
@@ -326,15 +335,32 @@ static int build(Network *n, const char *file)
     return store_load(n->model, file);
 }
 
+/* Of a directory, or of a file of weights, whose words are beside it. */
+static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH])
+{
+    static const char ending[] = ".safetensors";
+    size_t n = strlen(dir), e = sizeof ending - 1;
+    if (n <= e || strcmp(dir + n - e, ending) != 0) {
+        TRY(output_path(file, dir, "model.safetensors"));
+        return output_path(words, dir, "vocab.txt");
+    }
+    const char *slash = strrchr(dir, '/');
+    int folder = slash ? (int)(slash - dir) + 1 : 0;
+    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
+        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    snprintf(file, OUTPUT_PATH, "%s", dir);
+    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    return 0;
+}
+
 static int load(Network *n, const char *dir, const Options *given)
 {
     char file[OUTPUT_PATH], words[OUTPUT_PATH];
-    TRY(output_path(file, dir, "model.safetensors"));
-    TRY(output_path(words, dir, "vocab.txt"));
+    TRY(find_files(dir, file, words));
     TRY(options_new(rebuilt, &n->options));
     TRY(options_given(n->options, given));
-    TRY(take_options(n->options, file));
     TRY(take_scheme(file, &n->table));
+    TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
     n->vocab.level = options_choice(n->options, "level");
     return build(n, file);

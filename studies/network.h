@@ -62,8 +62,10 @@ typedef struct {
     Vocab vocab;
 } Network;
 
-/* Rebuilds the model of DIR/model.safetensors from its metadata and loads its weights, without
- * memory for training. Options given on the command line override what the metadata says. */
+/* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
+ * vocab.txt beside it) from its metadata and loads its weights, without memory for training. Needed of
+ * the metadata are scheme, scheme_text and the options of network_model_group but masks; the rest has
+ * its default, so that another program can write such a file. Options given on the command line override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
 void network_free(Network *n);
 
