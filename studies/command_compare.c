@@ -40,6 +40,14 @@ static const Option tuning_options[] = {
     {0},
 };
 
+static const Option truncation_options[] = {
+    {"truncation", OPTION_SIZE, "4", "N",
+     "sentences of the validation text for the truncation error of each trained network; 0: none",
+     0, 10000},
+    {"truncation-tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
+    {0},
+};
+
 static const Option depth_options[] = {
     {"layers", OPTION_SIZES, "1", "L,...",
      "blocks, each one step of the scheme; several: a row each", 1, NETWORK_LAYERS},
@@ -59,13 +67,20 @@ static const Option output_options[] = {
 
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
+static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,        &tuning_group,
-                                            &network_text_group,  &depth_group,
-                                            &network_model_group, &network_training_group,
-                                            &network_seed_group,  &network_machine_group,
-                                            &output_group,        NULL};
+static const OptionGroup *const groups[] = {&scheme_group,
+                                            &truncation_group,
+                                            &tuning_group,
+                                            &network_text_group,
+                                            &depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
 
 static int verdict(const Compare *u)
 {

@@ -1,5 +1,5 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the choice of rate
- * and dropout (compare_tune.c), tables (compare_table.c), correlations (compare_relate.c), words and files
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), truncation errors of
+ * what was trained (compare_truncation.c), the choice of rate and dropout (compare_tune.c), tables (compare_table.c), correlations (compare_relate.c), words and files
  * (compare_save.c), plots (compare_plot.c).
  *
  * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the cells.
@@ -14,6 +14,14 @@
 
 enum { COMPARE_DEPTHS = 16 };
 
+/* Truncation errors of a run's network over the flow's displacement at h = 1, and their slopes; NaN: not
+ * asked for, or not to be had. */
+typedef struct {
+    double split, split_slope; /* of y' = F + G */
+    double layer, layer_slope; /* of y' = L(y): schemes over L alone */
+    double check;              /* sublayers against a forward pass */
+} RunErrors;
+
 typedef struct {
     const Table *scheme;
     size_t index; /* of the scheme in the selection */
@@ -22,10 +30,12 @@ typedef struct {
     char rate[32], dropout[32];  /* of its runs, as written */
     size_t runs;                 /* that came through */
     RunResult *result;           /* (seeds); NaN where a run failed */
+    RunErrors *errors;           /* (seeds) */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
     Interval valid_diff,
         test_diff; /* less the baseline's at this depth, seed by seed; the baseline: n = 0 */
+    Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
 } Cell;
 
 typedef struct {
@@ -53,18 +63,23 @@ typedef struct {
     RunSpec spec;
     int state; /* RUN_* */
     RunResult result;
+    RunErrors errors;
 } Task;
 
-/* Trains what nobody else does, until all n are there or have failed. wait 0: leaves once what is left is
+/* What is done about a task: sets its state, other than RUN_OPEN, and what belongs to it. */
+typedef int Work(Compare *u, Task *t);
+
+/* Does what nobody else does, until all n are there or have failed. wait 0: leaves once what is left is
  * with others. */
-int compare_work(Compare *u, Task *list, size_t n, int wait);
+int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work);
+int compare_run(Compare *u, Task *t); /* trains */
 
 /* Cells, equal maps, baseline; what would fail in every run fails here. */
 int compare_open(Compare *u);
 void compare_close(Compare *u);
 /* The run of a cell with the k-th seed. */
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
-/* Trains all cells; fills them in where all runs were seen (wait). */
+/* Trains all cells, and measures their truncation errors; fills them in where all runs were seen (wait). */
 int compare_train(Compare *u, int wait);
 
 /* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */
@@ -73,6 +88,11 @@ int compare_is_control(const Table *t);
 int compare_add_controls(Compare *u);
 /* Names of the other schemes with the evaluations of a control, separated by blanks; "" if it is none. */
 void compare_controlled(const Compare *u, const Table *t, char out[512]);
+
+/* ---- compare_truncation.c ---- */
+
+/* The truncation errors of a run that is there. */
+int compare_measure(Compare *u, Task *t);
 
 /* ---- compare_tune.c ---- */
 

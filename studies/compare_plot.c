@@ -128,28 +128,48 @@ static int draw_gradients(const Compare *u)
 /* What a scatter plot has across. */
 typedef struct {
     const char *name, *title, *x; /* of the file, the plot, the axis */
-    const char *value;            /* of gnuplot, of a row of compare.csv */
+    char value[64];               /* of gnuplot, of a row of compare.csv */
+    double spread; /* cells are drawn so far beside each other where values are few */
     int flags;
 } Scatter;
 
-/* The cells of a depth: intervals, points, names. */
-static void draw_depth(const Compare *u, Plot *p, const Scatter *s, size_t d)
+static size_t evaluations(const Cell *c)
 {
-    char rows[64], x[160];
+    return table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G);
+}
+
+/* From few evaluations to many; as many as there are different ones below this cell's. */
+static const char *evaluations_colour(const Compare *u, const Cell *c)
+{
+    static const char *const ramp[] = {"#56b4e9", "#0072b2", "#009e73", "#e69f00",
+                                       "#d55e00", "#cc79a7", "#000000"};
+    size_t below = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        size_t e = evaluations(&u->cell[i]), j = 0;
+        while (evaluations(&u->cell[j]) != e) j++;
+        below += j == i && e < evaluations(c);
+    }
+    return ramp[below < 6 ? below : 6];
+}
+
+/* A point with its interval, its name and evaluations in the key. */
+static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
+{
+    const Cell *c = &u->cell[i];
+    char row[64], x[160], style[64], name[TABLE_NAME + 32], words[TABLE_NAME + 64],
+        title[2 * TABLE_NAME];
     int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
-    const char *evals = "column('evals_F')+column('evals_G')";
-    snprintf(rows, sizeof rows, "'compare.csv' every ::::%zu using", u->cells - 1);
-    snprintf(x, sizeof x, "($%d == %zu ? %s : NaN)", compare_column("layers"), u->depth[d],
-             s->value);
-    plot_item(p, "%s %s:%d:%d:%d with yerrorbars notitle pt 0 lw 1 lc rgb '#999999'", rows, x, ppl,
-              low, low + 1);
-    plot_item(p, "%s %s:%d:(%s) with points notitle palette pt %d ps 1.6", rows, x, ppl, evals,
-              d % 2 ? 5 : 7);
-    plot_item(p, "%s %s:%d:1 with labels left offset 0.9,0.4 noenhanced font ',11' notitle", rows,
-              x, ppl);
-    if (u->depths > 1)
-        plot_item(p, "keyentry with points lc rgb '#555555' pt %d ps 1.6 title '%zu layer%s'",
-                  d % 2 ? 5 : 7, u->depth[d], u->depth[d] == 1 ? "" : "s");
+    double aside = u->cells > 1 ? s->spread * ((double)i / (double)(u->cells - 1) - 0.5) : 0;
+    cell_name(u, c, name);
+    snprintf(words, sizeof words, "%s (%zu)", name, evaluations(c));
+    plot_quote(words, title, sizeof title);
+    snprintf(row, sizeof row, "'compare.csv' every ::%zu::%zu using", i + 1, i + 1);
+    snprintf(x, sizeof x, "(%s%+g)", s->value, aside);
+    snprintf(style, sizeof style, "lc rgb '%s' lw 1.5", evaluations_colour(u, c));
+    plot_item(p, "%s %s:%d:%d:%d with yerrorbars notitle pt 0 %s", row, x, ppl, low, low + 1,
+              style);
+    plot_item(p, "%s %s:%d with points title %s noenhanced pt %d ps 1.6 %s", row, x, ppl, title,
+              plot_point(i), style);
 }
 
 static int draw_scatter(const Compare *u, const Scatter *s)
@@ -157,22 +177,46 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     Plot *p;
     PlotFrame frame = {s->name, s->title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set datafile columnheaders");
-    plot_setting(p, "set palette defined (0 '#56b4e9', 1 '#0072b2', 2 '#d55e00')");
-    plot_setting(p, "set cblabel 'evaluations of F and G a layer'\nset cbtics 1\nset colorbox");
-    plot_setting(
-        p, "set key inside top right\nset offsets graph 0.05, graph 0.2, graph 0.05, graph 0.05");
-    for (size_t d = 0; d < u->depths; d++) draw_depth(u, p, s, d);
+    plot_setting(p, "set key title 'scheme (evaluations)' left font ',12'");
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, s, i);
+    if (u->cells > 14) plot_taller(p, 29 * (u->cells - 14));
     return plot_finish(p);
+}
+
+static int draw_against_truncation(const Compare *u)
+{
+    Scatter s = {"truncation",
+                 "Validation perplexity against truncation error, 95 % intervals over seeds",
+                 "truncation error of the trained network at h = 1, over the flow's displacement",
+                 "",
+                 0,
+                 PLOT_LOG_X};
+    size_t there = 0;
+    for (size_t i = 0; i < u->cells; i++) there += u->cell[i].split.mean > 0;
+    if (there == 0) return 0;
+    snprintf(s.value, sizeof s.value, "$%d", compare_column("truncation"));
+    return draw_scatter(u, &s);
+}
+
+static int draw_against_evaluations(const Compare *u)
+{
+    Scatter s = {"evaluations",
+                 "Validation perplexity against evaluations, 95 % intervals over seeds",
+                 "evaluations of F and G a layer, set apart",
+                 "",
+                 0.5,
+                 0};
+    snprintf(s.value, sizeof s.value, "$%d+$%d", compare_column("evals_F"),
+             compare_column("evals_G"));
+    return draw_scatter(u, &s);
 }
 
 int compare_plots(const Compare *u)
 {
-    static const Scatter evaluations = {
-        "evaluations", "Validation perplexity against evaluations, 95 % intervals over seeds",
-        "evaluations of F and G a layer", "column('evals_F')+column('evals_G')", 0};
     TRY(draw_perplexities(u));
     TRY(draw_losses(u));
     TRY(draw_gradients(u));
-    return draw_scatter(u, &evaluations);
+    TRY(draw_against_evaluations(u));
+    return draw_against_truncation(u);
 }

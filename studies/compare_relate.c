@@ -10,6 +10,11 @@ static const char *const columns[] = {"perplexity", "layers", "quantity", "desig
                                       "rho",        "low",    "high",     "p"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
+static double truncation(const Cell *c)
+{
+    return c->split.mean;
+}
+
 static double evaluations(const Cell *c)
 {
     return (double)(table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G));
@@ -36,7 +41,8 @@ typedef struct {
 } Quantity;
 
 static const Quantity perplexity[] = {{"validation", valid_mean}, {"test", test_mean}};
-static const Quantity quantity[] = {{"evaluations", evaluations}, {"parameters", parameters}};
+static const Quantity quantity[] = {
+    {"truncation", truncation}, {"evaluations", evaluations}, {"parameters", parameters}};
 
 /* The mean of a quantity over the cells that are one design, the map of cell i. */
 static double design_mean(const Compare *u, size_t i, const Quantity *q)

@@ -25,37 +25,48 @@ static size_t count_left(const Task *list, size_t n)
     return left;
 }
 
-static void tell_task(const Task *t, size_t left, const Pace *p)
+static void tell_task(const Task *t, const char *what, size_t left, const Pace *p)
 {
-    char time[32], name[512];
-    runs_name(&t->spec, name);
+    char time[32];
     if (t->state == RUN_THERE)
         progress_note("    is there already: perplexity %.2f on validation", t->result.valid_ppl);
     if (t->state == RUN_FAILED) progress_note("    failed");
     progress_time(p->seconds / (double)p->trained * (double)left, time);
     if (t->state == RUN_TRAINED && left)
-        progress_note("    about %s left for the other runs", time);
+        progress_note("    about %s left for the other %ss", time, what);
 }
 
-static int do_task(Compare *u, Task *list, size_t n, size_t i, Pace *p)
+int compare_run(Compare *u, Task *t)
+{
+    return runs_do(&u->runs, &t->spec, &t->result, &t->state);
+}
+
+static int stopped(void)
+{
+    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+}
+
+static int do_task(Compare *u, Task *list, size_t n, size_t i, Work *work, Pace *p)
 {
     Task *t = &list[i];
     char name[512];
+    const char *what = work == compare_run ? "run" : "truncation error";
     int first = t->state == RUN_OPEN;
     double begun = progress_now();
     runs_name(&t->spec, name);
-    if (first) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    TRY(runs_do(&u->runs, &t->spec, &t->result, &t->state));
+    if (first) progress_note("%s %zu of %zu: %s", what, i + 1, n, name);
+    if (command_stop) return stopped();
+    TRY(work(u, t));
     if (t->state == RUN_BUSY) {
         if (first) progress_note("    another process has it");
         return 0;
     }
-    if (!first) progress_note("run %zu of %zu: %s", i + 1, n, name);
+    if (!first) progress_note("%s %zu of %zu: %s", what, i + 1, n, name);
     if (t->state == RUN_TRAINED) {
         p->trained++;
         p->seconds += progress_now() - begun;
     }
-    tell_task(t, count_left(list, n), p);
+    tell_task(t, what, count_left(list, n), p);
     return 0;
 }
 
@@ -64,17 +75,15 @@ static int wait_a_little(void)
 {
     const struct timespec pause = {0, 100000000};
     for (int i = 0; i < 10 && !command_stop; i++) nanosleep(&pause, NULL);
-    return command_stop
-               ? error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here")
-               : 0;
+    return command_stop ? stopped() : 0;
 }
 
-int compare_work(Compare *u, Task *list, size_t n, int wait)
+int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work)
 {
     Pace pace = {0};
     for (;;) {
         for (size_t i = 0; i < n; i++)
-            if (list[i].state <= RUN_BUSY) TRY(do_task(u, list, n, i, &pace));
+            if (list[i].state <= RUN_BUSY) TRY(do_task(u, list, n, i, work, &pace));
         size_t left = count_left(list, n);
         if (left == 0 || !wait) return 0;
         progress_show("%zu run(s) with other processes", left);
@@ -203,7 +212,8 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     snprintf(c->rate, sizeof c->rate, "%s", options_text(u->options, "rate"));
     snprintf(c->dropout, sizeof c->dropout, "%s", options_text(u->options, "dropout"));
     c->result = memory_new(u->seeds, sizeof *c->result);
-    if (!c->result) return ERR_MEMORY;
+    c->errors = memory_new(u->seeds, sizeof *c->errors);
+    if (!c->result || !c->errors) return ERR_MEMORY;
     TRY(check_model(u, c, b));
     return find_same(u, i);
 }
@@ -224,7 +234,10 @@ int compare_open(Compare *u)
 
 void compare_close(Compare *u)
 {
-    for (size_t i = 0; u->cell && i < u->cells; i++) memory_free(u->cell[i].result);
+    for (size_t i = 0; u->cell && i < u->cells; i++) {
+        memory_free(u->cell[i].result);
+        memory_free(u->cell[i].errors);
+    }
     memory_free(u->cell);
     report_free(u->table);
     report_free(u->brief);
@@ -261,6 +274,12 @@ static void summarise(Compare *u, Cell *c)
     c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
     c->valid = statistics_mean(&r->valid_ppl, STRIDE, u->seeds);
     c->test = statistics_mean(&r->test_ppl, STRIDE, u->seeds);
+    enum { STEP = sizeof(RunErrors) / sizeof(double) };
+    const RunErrors *e = c->errors;
+    c->split = statistics_mean(&e->split, STEP, u->seeds);
+    c->split_slope = statistics_mean(&e->split_slope, STEP, u->seeds);
+    c->layer = statistics_mean(&e->layer, STEP, u->seeds);
+    c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
 }
 
 /* Seed by seed against the baseline at the same depth. */
@@ -282,17 +301,44 @@ static int find_differences(Compare *u, Cell *c)
     return 0;
 }
 
+static int is_there(const Task *t)
+{
+    return t->state == RUN_THERE || t->state == RUN_TRAINED;
+}
+
 static int take_results(Compare *u, const Task *list)
 {
     static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
-        int there = list[i].state == RUN_THERE || list[i].state == RUN_TRAINED;
+        Cell *c = &u->cell[i / u->seeds];
         u->failed += list[i].state == RUN_FAILED;
-        u->cell[i / u->seeds].result[i % u->seeds] = there ? list[i].result : none;
+        c->result[i % u->seeds] = is_there(&list[i]) ? list[i].result : none;
+        c->errors[i % u->seeds] = list[i].errors;
     }
     for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
     for (size_t i = 0; i < u->cells; i++) TRY(find_differences(u, &u->cell[i]));
     return 0;
+}
+
+/* The truncation errors of all runs that are there. */
+static int measure_all(Compare *u, Task *list, size_t n, int wait)
+{
+    static const RunErrors none = {NAN, NAN, NAN, NAN, NAN};
+    Task *there = memory_new(n, sizeof *there);
+    size_t m = 0;
+    if (!there) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        list[i].errors = none;
+        if (!is_there(&list[i])) continue;
+        there[m] = list[i];
+        there[m++].state = RUN_OPEN;
+    }
+    int code = compare_work(u, there, m, wait, compare_measure);
+    m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_there(&list[i])) list[i].errors = there[m++].errors;
+    memory_free(there);
+    return code;
 }
 
 int compare_train(Compare *u, int wait)
@@ -302,7 +348,9 @@ int compare_train(Compare *u, int wait)
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
         list[i].spec = compare_spec(u, &u->cell[i / u->seeds], i % u->seeds);
-    int code = compare_work(u, list, n, wait);
+    int code = compare_work(u, list, n, wait, compare_run);
+    if (code == 0 && options_size(u->options, "truncation") > 0)
+        code = measure_all(u, list, n, wait);
     if (code == 0) code = take_results(u, list);
     memory_free(list);
     return code;

@@ -8,17 +8,49 @@
 #include "kernels/memory.h"
 #include "studies/compare.h"
 
-static const char *const columns[] = {
-    "scheme",         "order",           "system",     "measured",      "low",
-    "high",           "verdict",         "evals_F",    "evals_G",       "layers",
-    "params",         "seeds",           "valid_ppl",  "valid_sd",      "test_ppl",
-    "test_sd",        "tokens_per_s",    "peak_bytes", "beats_unigram", "valid_low",
-    "valid_high",     "test_low",        "test_high",  "baseline",      "valid_diff",
-    "valid_diff_low", "valid_diff_high", "test_diff",  "test_diff_low", "test_diff_high",
-    "rate",           "dropout",         "same_as",    "control_of"};
-static const char *const shown[] = {"scheme",     "layers",    "order",    "measured", "evals",
-                                    "parameters", "valid ppl", "±",        "test ppl", "±",
-                                    "test diff",  "±",         "tokens/s", "peak MB"};
+static const char *const columns[] = {"scheme",
+                                      "order",
+                                      "system",
+                                      "measured",
+                                      "low",
+                                      "high",
+                                      "verdict",
+                                      "evals_F",
+                                      "evals_G",
+                                      "layers",
+                                      "params",
+                                      "seeds",
+                                      "valid_ppl",
+                                      "valid_sd",
+                                      "test_ppl",
+                                      "test_sd",
+                                      "tokens_per_s",
+                                      "peak_bytes",
+                                      "beats_unigram",
+                                      "valid_low",
+                                      "valid_high",
+                                      "test_low",
+                                      "test_high",
+                                      "baseline",
+                                      "valid_diff",
+                                      "valid_diff_low",
+                                      "valid_diff_high",
+                                      "test_diff",
+                                      "test_diff_low",
+                                      "test_diff_high",
+                                      "rate",
+                                      "dropout",
+                                      "same_as",
+                                      "control_of",
+                                      "truncation",
+                                      "truncation_low",
+                                      "truncation_high",
+                                      "truncation_slope",
+                                      "layer_truncation",
+                                      "layer_truncation_slope"};
+static const char *const shown[] = {
+    "scheme",    "layers", "order",    "measured", "evals",     "error", "slope",    "parameters",
+    "valid ppl", "±",      "test ppl", "±",        "test diff", "±",     "tokens/s", "peak MB"};
 static const char *const curve_columns[] = {"scheme",     "step",      "epoch",     "tokens",
                                             "train_loss", "valid_ppl", "grad_norm", "layers"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -84,6 +116,12 @@ static void add_row(Compare *u, const Cell *c)
     report_text(r, c == &u->cell[c->same] ? "" : u->cell[c->same].scheme->name);
     compare_controlled(u, c->scheme, controlled);
     report_text(r, controlled);
+    report_real(r, c->split.mean, 6);
+    report_real(r, c->split.low, 6);
+    report_real(r, c->split.high, 6);
+    report_fixed(r, c->split_slope.mean, 3);
+    report_real(r, c->layer.mean, 6);
+    report_fixed(r, c->layer_slope.mean, 3);
 }
 
 /* Mean and half of its interval. */
@@ -104,6 +142,8 @@ static void add_brief(Compare *u, const Cell *c)
     report_size(r, (uint64_t)u->orders.scheme[c->index].theory.order);
     report_fixed(r, u->orders.scheme[c->index].slope, 2);
     report_text(r, evals);
+    report_real(r, c->split.mean, 3);
+    report_fixed(r, c->split_slope.mean, 2);
     report_fixed(r, c->params, 0);
     add_mean(r, &c->valid);
     add_mean(r, &c->test);

@@ -117,7 +117,7 @@ int compare_tune(Compare *u)
     Task *list = memory_new(n, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) list[i].spec = grid_spec(u, &g, i);
-    int code = compare_work(u, list, n, 1);
+    int code = compare_work(u, list, n, 1, compare_run);
     if (code == 0) code = choose_all(u, &g, list);
     memory_free(list);
     return code;
