@@ -129,7 +129,8 @@ static int draw_gradients(const Compare *u)
 typedef struct {
     const char *name, *title, *x; /* of the file, the plot, the axis */
     char value[64];               /* of gnuplot, of a row of compare.csv */
-    double spread; /* cells are drawn so far beside each other where values are few */
+    double spread;    /* cells are drawn so far beside each other where values are few */
+    double low, high; /* of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
 
@@ -172,6 +173,15 @@ static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
               plot_point(i), style);
 }
 
+/* A logarithmic axis for numbers that may span less than a decade. */
+static void set_range(Plot *p, double low, double high)
+{
+    plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
+    if (high > 1000 * low) return;
+    plot_setting(p,
+                 "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
+}
+
 static int draw_scatter(const Compare *u, const Scatter *s)
 {
     Plot *p;
@@ -179,6 +189,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set key title 'scheme (evaluations)' left font ',12'");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    if (s->high > 0) set_range(p, s->low, s->high);
     for (size_t i = 0; i < u->cells; i++) draw_point(u, p, s, i);
     if (u->cells > 14) plot_taller(p, 29 * (u->cells - 14));
     return plot_finish(p);
@@ -186,27 +197,29 @@ static int draw_scatter(const Compare *u, const Scatter *s)
 
 static int draw_against_truncation(const Compare *u)
 {
-    Scatter s = {"truncation",
-                 "Validation perplexity against truncation error, 95 % intervals over seeds",
-                 "truncation error of the trained network at h = 1, over the flow's displacement",
-                 "",
-                 0,
-                 PLOT_LOG_X};
-    size_t there = 0;
-    for (size_t i = 0; i < u->cells; i++) there += u->cell[i].split.mean > 0;
-    if (there == 0) return 0;
+    Scatter s = {.name = "truncation",
+                 .title =
+                     "Validation perplexity against truncation error, 95 % intervals over seeds",
+                 .x = "truncation error at h = 1, relative to the flow's displacement",
+                 .flags = PLOT_LOG_X,
+                 .low = INFINITY};
+    for (size_t i = 0; i < u->cells; i++) {
+        double error = u->cell[i].split.mean;
+        if (!(error > 0 && isfinite(error))) continue;
+        s.low = fmin(s.low, error);
+        s.high = fmax(s.high, error);
+    }
+    if (s.high == 0) return 0;
     snprintf(s.value, sizeof s.value, "$%d", compare_column("truncation"));
     return draw_scatter(u, &s);
 }
 
 static int draw_against_evaluations(const Compare *u)
 {
-    Scatter s = {"evaluations",
-                 "Validation perplexity against evaluations, 95 % intervals over seeds",
-                 "evaluations of F and G a layer, set apart",
-                 "",
-                 0.5,
-                 0};
+    Scatter s = {.name = "evaluations",
+                 .title = "Validation perplexity against evaluations, 95 % intervals over seeds",
+                 .x = "evaluations of F and G a layer (set apart)",
+                 .spread = 0.5};
     snprintf(s.value, sizeof s.value, "$%d+$%d", compare_column("evals_F"),
              compare_column("evals_G"));
     return draw_scatter(u, &s);

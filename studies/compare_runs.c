@@ -25,20 +25,26 @@ static size_t count_left(const Task *list, size_t n)
     return left;
 }
 
-static void tell_task(const Task *t, const char *what, size_t left, const Pace *p)
+static int is_there(const Task *t)
 {
-    char time[32];
-    if (t->state == RUN_THERE)
-        progress_note("    is there already: perplexity %.2f on validation", t->result.valid_ppl);
-    if (t->state == RUN_FAILED) progress_note("    failed");
-    progress_time(p->seconds / (double)p->trained * (double)left, time);
-    if (t->state == RUN_TRAINED && left)
-        progress_note("    about %s left for the other %ss", time, what);
+    return t->state == RUN_THERE || t->state == RUN_TRAINED;
 }
 
-int compare_run(Compare *u, Task *t)
+/* What came of a training; measuring tells of itself. */
+static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seconds)
 {
-    return runs_do(&u->runs, &t->spec, &t->result, &t->state);
+    const Task *t = &list[i];
+    size_t left = count_left(list, n);
+    char time[32];
+    if (t->state == RUN_BUSY) progress_note("    another process has it");
+    if (t->state == RUN_FAILED) progress_note("    failed");
+    if (t->state == RUN_THERE)
+        progress_note("    is there already: perplexity %.2f on validation", t->result.valid_ppl);
+    if (t->state != RUN_TRAINED) return;
+    p->trained++;
+    p->seconds += seconds;
+    progress_time(p->seconds / (double)p->trained * (double)left, time);
+    if (left) progress_note("    about %s left for the other runs", time);
 }
 
 static int stopped(void)
@@ -46,27 +52,23 @@ static int stopped(void)
     return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
 }
 
+int compare_run(Compare *u, Task *t)
+{
+    return runs_do(&u->runs, &t->spec, &t->result, &t->state);
+}
+
 static int do_task(Compare *u, Task *list, size_t n, size_t i, Work *work, Pace *p)
 {
-    Task *t = &list[i];
     char name[512];
-    const char *what = work == compare_run ? "run" : "truncation error";
-    int first = t->state == RUN_OPEN;
+    int was = list[i].state, trains = work == compare_run;
     double begun = progress_now();
-    runs_name(&t->spec, name);
-    if (first) progress_note("%s %zu of %zu: %s", what, i + 1, n, name);
     if (command_stop) return stopped();
-    TRY(work(u, t));
-    if (t->state == RUN_BUSY) {
-        if (first) progress_note("    another process has it");
-        return 0;
-    }
-    if (!first) progress_note("%s %zu of %zu: %s", what, i + 1, n, name);
-    if (t->state == RUN_TRAINED) {
-        p->trained++;
-        p->seconds += progress_now() - begun;
-    }
-    tell_task(t, what, count_left(list, n), p);
+    runs_name(&list[i].spec, name);
+    if (trains && was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
+    TRY(work(u, &list[i]));
+    if (!trains || list[i].state == was) return 0;
+    if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
+    tell_task(list, n, i, p, progress_now() - begun);
     return 0;
 }
 
@@ -299,11 +301,6 @@ static int find_differences(Compare *u, Cell *c)
     c->test_diff = statistics_paired(x + 2 * n, x + 3 * n, n);
     memory_free(x);
     return 0;
-}
-
-static int is_there(const Task *t)
-{
-    return t->state == RUN_THERE || t->state == RUN_TRAINED;
 }
 
 static int take_results(Compare *u, const Task *list)

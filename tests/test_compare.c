@@ -18,7 +18,8 @@
 #define MODEL                                                                        \
     " --corpus text --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256" \
     " --rate 2e-2 --warmup 5 --threads 1 "
-#define TINY MODEL "--system linear "
+#define MEASURED MODEL "--system linear "
+#define TINY MEASURED "--truncation 0 "
 
 static char big[1 << 18];
 
@@ -186,6 +187,47 @@ static void test_maps_by_depth(void **state)
     file_read("depth/correlations.csv", big, sizeof big);
     assert_string_equal(cell(big, "test,1,parameters", "designs"), "1");
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "3");
+}
+
+/* ---- truncation errors ---------------------------------------------------------------------------- */
+
+/* The columns are what `trotter truncation` says of the same model and sentences, measured once; a run
+ * trained anew is measured anew. */
+static void test_truncation(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 2"
+        " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+    char line[512];
+    run_ok(args);
+    double split = number(out, "heun-layer,", "truncation");
+    double layer = number(out, "heun-layer,", "layer_truncation");
+    double slope = number(out, "heun-layer,", "truncation_slope");
+    assert_true(split > 0 && layer > 0 && split != layer);
+    assert_true(fabs(slope - 2) < 0.5); /* order 1 for F + G */
+    assert_string_equal(cell(out, "transformer,", "layer_truncation"), "");
+    file_read("errors/correlations.csv", big, sizeof big);
+    assert_string_equal(cell(big, "validation,1,truncation", "designs"), "3");
+    static const char *const field[] = {"split", "layer"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(
+            line, sizeof line,
+            "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2"
+            " --tokens 10 --scheme heun-layer --field %s --csv",
+            field[i]);
+        run_ok(line);
+        double told = number(out, "heun-layer,0,1,", "relative_error");
+        assert_true(fabs(told - (i ? layer : split)) <= 1e-9 * told);
+    }
+    run_ok(args);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 1);
+    snprintf(line, sizeof line, "%s --dropout 0.3", args);
+    run_ok(line);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
+    assert_true(number(out, "heun-layer,", "truncation") != split);
 }
 
 /* ---- tuning --------------------------------------------------------------------------------------- */
@@ -418,10 +460,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
-        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_untested),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
-        cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_untested),      cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_two_workers),   cmocka_unit_test(test_killed_worker),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
