@@ -1,6 +1,7 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), truncation errors of
- * what was trained (compare_truncation.c), the choice of rate and dropout (compare_tune.c), tables (compare_table.c), correlations (compare_relate.c), words and files
- * (compare_save.c), plots (compare_plot.c).
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the truncation errors
+ * of what was trained (compare_truncation.c), the choice of rate and dropout (compare_tune.c), tables
+ * (compare_table.c), correlations (compare_relate.c), words and files (compare_save.c), plots
+ * (compare_plot.c).
  *
  * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the cells.
  */
@@ -33,8 +34,7 @@ typedef struct {
     RunErrors *errors;           /* (seeds) */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
-    Interval valid_diff,
-        test_diff; /* less the baseline's at this depth, seed by seed; the baseline: n = 0 */
+    Interval valid_diff, test_diff; /* from the baseline at this depth, by seeds; its own: n = 0 */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
 } Cell;
 
@@ -79,7 +79,7 @@ int compare_open(Compare *u);
 void compare_close(Compare *u);
 /* The run of a cell with the k-th seed. */
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
-/* Trains all cells, and measures their truncation errors; fills them in where all runs were seen (wait). */
+/* Trains all cells and measures their truncation errors; fills them in where all runs were seen (wait). */
 int compare_train(Compare *u, int wait);
 
 /* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */

@@ -184,16 +184,19 @@ static void mark_failed(const Job *j, int failed)
         unlink(path);
 }
 
+/* Results of other options go first: with the new ones beside them, others would take them for these. */
 static int train(const Job *j, Claim *claim)
 {
+    static const char *const stale[] = {"result.csv", "truncation.csv"};
     char path[OUTPUT_PATH];
     int resume =
         is_same_run(j) && exists(j->dir, "state.safetensors") && !exists(j->dir, "result.csv");
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
-    TRY(output_path(path, j->dir, "result.csv"));
-    unlink(
-        path); /* of other options: with the new ones beside it, others would take it for theirs */
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        TRY(output_path(path, j->dir, "%s", stale[i]));
+        unlink(path);
+    }
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(store_write(path, j->config, strlen(j->config)));
     return child_train(j->dir, resume, claim);
