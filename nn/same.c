@@ -7,13 +7,14 @@
  *   gate(act, x1, ..., xn)          a gate has weights of its own: its number is part of it
  *   factors * x                     a product with learned scalars or gates
  *
- * where every x is a sum of numbers times nodes. Two plans are the same where their outputs are the same
- * sum: registers, their order, lines split or folded, evaluations done twice do not count. Numbers that
- * agree to 1e-12 do: a compiled coefficient is a sum of a few roundings of 1e-16. Names of layers and
- * sets do not count either, so that a layer of `sfsf` is two layers of `sf`; dropout masks neither.
+ * where every x is a sum of numbers times nodes. Two plans are the same where their outputs are
+ * the same sum: registers, their order, lines split or folded, evaluations done twice do not
+ * count. Numbers that agree to 1e-12 do: a compiled coefficient is a sum of a few roundings of
+ * 1e-16. Names of layers and sets do not count either, so that a layer of `sfsf` is two layers
+ * of `sf`; dropout masks neither.
  *
- * Equal is never told of plans that differ. Learned factors multiplied out in one plan and not in the
- * other, or slots first used in another order, are told different. */
+ * Equal is never told of plans that differ. Learned factors multiplied out in one plan and not
+ * in the other, or slots first used in another order, are told different. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ typedef struct {
     int gates;
 } Reader;
 
-/* ---- sums ---------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sum_free(Sum *s)
 {
@@ -116,7 +117,7 @@ static void sum_clean(Sum *s)
     s->terms = n;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int node_same(const Node *a, const Node *b)
 {
@@ -174,7 +175,7 @@ static int node_args(Node *n, size_t args)
     return n->arg ? 0 : ERR_MEMORY;
 }
 
-/* ---- reading a plan ------------------------------------------------------------------------------ */
+/* ---- reading a plan -------------------------------------------------------------------------- */
 
 static int read_eval(Reader *r, const PlanInstr *in)
 {

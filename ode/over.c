@@ -1,9 +1,10 @@
 /* over.c: the text of a scheme over another operator.
  *
  * A scheme over H is written once and can be taken over L, or over one sublayer alone: the ODE
- * Transformer's ablation of the function F(., .) of its block (Li et al. 2022, section 5.2, figure 4:
- * SAN, FFN, or both). A layer keeps both sublayers; the one that the scheme is not over takes an
- * Euler sub-step of its own, attention before, feed-forward behind, as in the Transformer layer:
+ * Transformer's ablation of the function F(., .) of its block (Li et al. 2022, section 5.2,
+ * figure 4: SAN, FFN, or both). A layer keeps both sublayers; the one that the scheme is not
+ * over takes an Euler sub-step of its own, attention before, feed-forward behind, as in the
+ * Transformer layer:
  *
  *   over F   y* = the scheme over F,       y' = y* + G(y*)
  *   over G   y* = y + F(y),                y' = the scheme over G from y*
@@ -46,7 +47,8 @@ static int check(const Table *t, int op, const char *name)
     return 0;
 }
 
-/* What becomes of a text: its operator from -> to; over G, the state is y + k1 and slopes count on. */
+/* What becomes of a text: its operator from -> to; over G, the state is y + k1 and slopes count
+ * on. */
 typedef struct {
     char from, to;
     int shift; /* 1 over G */

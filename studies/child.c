@@ -13,15 +13,15 @@
 
 #include "studies/command.h"
 
-/* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as fast so.
- * libgomp reads this before main begins, so that a program cannot set it for itself. */
+/* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as
+ * fast so. libgomp reads this before main begins, so that a program cannot set it for itself. */
 static void wait_asleep(void)
 {
     setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
-/* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once; and the
- * end of the parent stops it, as if interrupted. Only what may follow a fork. */
+/* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
+ * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
 static void become(char *const argv[], const char *program, pid_t parent)
 {
     int null = open("/dev/null", O_RDWR);

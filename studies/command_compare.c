@@ -1,5 +1,6 @@
-/* command_compare.c: the main job: for every scheme its exact order, its measured order on a particle
- * system, and the perplexity of the language model built from it, over seeds and depths. */
+/* command_compare.c: the main job: for every scheme its exact order, its measured order on a
+ * particle system, and the perplexity of the language model built from it, over seeds and
+ * depths. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the truncation errors
- * of what was trained (compare_truncation.c), the choice of rate and dropout (compare_tune.c), tables
- * (compare_table.c), correlations (compare_relate.c), words and files (compare_save.c), plots
- * (compare_plot.c).
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the
+ * truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
+ * (compare_tune.c), tables (compare_table.c), correlations (compare_relate.c), words and files
+ * (compare_save.c), plots (compare_plot.c).
  *
- * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the cells.
+ * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
+ * cells.
  */
 #ifndef TROTTER_COMPARE_H
 #define TROTTER_COMPARE_H
@@ -15,8 +16,8 @@
 
 enum { COMPARE_DEPTHS = 16 };
 
-/* Truncation errors of a run's network over the flow's displacement at h = 1, and their slopes; NaN: not
- * asked for, or not to be had. */
+/* Truncation errors of a run's network over the flow's displacement at h = 1, and their slopes;
+ * NaN: not asked for, or not to be had. */
 typedef struct {
     double split, split_slope; /* of y' = F + G */
     double layer, layer_slope; /* of y' = L(y): schemes over L alone */
@@ -69,8 +70,8 @@ typedef struct {
 /* What is done about a task: sets its state, other than RUN_OPEN, and what belongs to it. */
 typedef int Work(Compare *u, Task *t);
 
-/* Does what nobody else does, until all n are there or have failed. wait 0: leaves once what is left is
- * with others. */
+/* Does what nobody else does, until all n are there or have failed. wait 0: leaves once what is
+ * left is with others. */
 int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work);
 int compare_run(Compare *u, Task *t); /* trains */
 
@@ -79,14 +80,17 @@ int compare_open(Compare *u);
 void compare_close(Compare *u);
 /* The run of a cell with the k-th seed. */
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
-/* Trains all cells and measures their truncation errors; fills them in where all runs were seen (wait). */
+/* Trains all cells and measures their truncation errors; fills them in where all runs were seen
+ * (wait). */
 int compare_train(Compare *u, int wait);
 
 /* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */
 int compare_is_control(const Table *t);
-/* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1 times each. */
+/* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1
+ * times each. */
 int compare_add_controls(Compare *u);
-/* Names of the other schemes with the evaluations of a control, separated by blanks; "" if it is none. */
+/* Names of the other schemes with the evaluations of a control, separated by blanks; "" if it is
+ * none. */
 void compare_controlled(const Compare *u, const Table *t, char out[512]);
 
 /* ---- compare_truncation.c ---- */
@@ -96,7 +100,8 @@ int compare_measure(Compare *u, Task *t);
 
 /* ---- compare_tune.c ---- */
 
-/* Rate and dropout of every cell, by validation perplexity with one seed; u->choices, DIR/tune.csv. */
+/* Rate and dropout of every cell, by validation perplexity with one seed; u->choices,
+ * DIR/tune.csv. */
 int compare_tune(Compare *u);
 
 /* ---- compare_table.c, compare_relate.c ---- */
@@ -113,7 +118,8 @@ int compare_beats_unigram(const Compare *u, const Cell *c);
 
 /* The tables on stdout: with --csv the whole one alone. */
 int compare_show(const Compare *u);
-/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, those of the orders; plots. */
+/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, those of the orders;
+ * plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
 

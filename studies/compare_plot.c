@@ -16,7 +16,7 @@ static void cell_name(const Compare *u, const Cell *c, char out[TABLE_NAME + 32]
                  c->layers == 1 ? "" : "s");
 }
 
-/* ---- perplexities --------------------------------------------------------------------------------- */
+/* ---- perplexities ---------------------------------------------------------------------------- */
 
 /* Horizontal bars from zero, so that lengths compare, with their spread and numbers; `ppl` is a
  * column of compare.csv, the next one its standard deviation (empty with one seed). */
@@ -60,7 +60,7 @@ static int draw_perplexities(const Compare *u)
     return plot_finish(p);
 }
 
-/* ---- curves over the steps ------------------------------------------------------------------------ */
+/* ---- curves over the steps ------------------------------------------------------------------- */
 
 /* The rows of a cell in curves.csv, as a condition. */
 static void cell_rows(const Cell *c, char out[2 * TABLE_NAME + 64])
@@ -123,7 +123,7 @@ static int draw_gradients(const Compare *u)
     return plot_finish(p);
 }
 
-/* ---- perplexity against ... ------------------------------------------------------------------------ */
+/* ---- perplexity against ... ------------------------------------------------------------------ */
 
 /* What a scatter plot has across. */
 typedef struct {

@@ -1,5 +1,6 @@
-/* compare_relate.c: what perplexity goes with: rank correlations over designs. Cells with the same map are
- * one design, with the mean of their values: rk2-unit and repeat:2 are one network under two names. */
+/* compare_relate.c: what perplexity goes with: rank correlations over designs. Cells with the
+ * same map are one design, with the mean of their values: rk2-unit and repeat:2 are one network
+ * under two names. */
 #include <math.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "studies/network.h"
 #include "studies/progress.h"
 
-/* ---- working off a list --------------------------------------------------------------------------- */
+/* ---- working off a list ---------------------------------------------------------------------- */
 
 /* Runs trained so far in this call, for the time that is left. */
 typedef struct {
@@ -93,7 +93,7 @@ int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work)
     }
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static int read_depths(Compare *u)
 {
@@ -251,7 +251,7 @@ void compare_close(Compare *u)
     select_close(&u->schemes);
 }
 
-/* ---- training ------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
 {

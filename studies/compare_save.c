@@ -5,7 +5,7 @@
 #include "studies/command.h"
 #include "studies/compare.h"
 
-/* ---- words ---------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void print_tuning(const Compare *u, FILE *f)
 {
@@ -100,7 +100,7 @@ int compare_show(const Compare *u)
     return print_all(u, REPORT_PLAIN, stdout);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int save_markdown(const Compare *u)
 {

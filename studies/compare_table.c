@@ -67,7 +67,7 @@ int compare_beats_unigram(const Compare *u, const Cell *c)
     return c->valid.mean < u->unigram_valid && c->test.mean < u->unigram_test;
 }
 
-/* ---- a row a cell --------------------------------------------------------------------------------- */
+/* ---- a row a cell ---------------------------------------------------------------------------- */
 
 static void add_interval(Report *r, const Interval *i)
 {
@@ -173,7 +173,7 @@ static void add_bound(Compare *u, const char *name, double valid, double test)
     for (size_t j = 0; j < COUNT(shown); j++) add_bound_cell(u->brief, shown[j], name, valid, test);
 }
 
-/* ---- curves --------------------------------------------------------------------------------------- */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 /* sum += row by row, as far as both go: seeds cut the text at other places, so that one of them may
  * have a row more. */
@@ -232,7 +232,7 @@ static int add_curve(Compare *u, const Cell *c)
     return code;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 int compare_tables(Compare *u)
 {

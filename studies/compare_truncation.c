@@ -1,7 +1,8 @@
-/* compare_truncation.c: the true truncation error of every trained network at h = 1, the network's own
- * step, and its slope (bridge/truncation.h): each run's model on a few sentences of the validation text,
- * its own scheme, weights frozen in each layer; the median over sentences and layers. The field is F + G;
- * of schemes over L also y' = L(y), the ODE of their paper.
+/* compare_truncation.c: the true truncation error of every trained network at h = 1, the
+ * network's own step, and its slope (bridge/truncation.h): each run's model on a few sentences
+ * of the validation text, its own scheme, weights frozen in each layer; the median over
+ * sentences and layers. The field is F + G; of schemes over L also y' = L(y), the ODE of their
+ * paper.
  *
  * A run's numbers are kept in its directory, truncation.csv, and claimed like the run itself. */
 #include <math.h>
@@ -26,10 +27,10 @@ static const char *const columns[] = {"sentences",
                                       "check"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* ---- one run --------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
-/* Median error and slope for one field; NaN where the scheme has no step of it, or the flow leaves the
- * numbers. */
+/* Median error and slope for one field; NaN where the scheme has no step of it, or the flow
+ * leaves the numbers. */
 static int measure_field(const Network *n, const Table *t, const Sentences *s, int field,
                          double *error, double *slope, double *check)
 {
@@ -71,7 +72,7 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
     return code;
 }
 
-/* ---- its file -------------------------------------------------------------------------------------- */
+/* ---- its file -------------------------------------------------------------------------------- */
 
 static int save(const Compare *u, const char *dir, const RunErrors *e)
 {
@@ -107,7 +108,7 @@ static int load(const Compare *u, const char *dir, RunErrors *e)
     return 1;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int do_claimed(const Compare *u, Task *t, const char *name, const char *dir)
 {

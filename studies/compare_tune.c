@@ -1,7 +1,7 @@
-/* compare_tune.c: equal tuning: every cell gets the same small grid of rate and dropout, one training each
- * with a seed of its own, and takes the point with the best validation perplexity. The test text is not
- * opened before every cell has chosen: the trainings run with --untested, and this process holds a corpus
- * without it. DIR/study.log has the order of events. */
+/* compare_tune.c: equal tuning: every cell gets the same small grid of rate and dropout, one
+ * training each with a seed of its own, and takes the point with the best validation perplexity.
+ * The test text is not opened before every cell has chosen: the trainings run with --untested,
+ * and this process holds a corpus without it. DIR/study.log has the order of events. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static RunSpec grid_spec(const Compare *u, const Grid *g, size_t i)
                      .untested = 1};
 }
 
-/* Index of the best of a cell's points, the first of equal ones; or `points`, where none came through. */
+/* Index of the best of a cell's points, the first of equal ones; or `points`, where none came
+ * through. */
 static size_t find_best(const Task *t, size_t points)
 {
     size_t best = points;

@@ -13,7 +13,7 @@
 #include "studies/csv.h"
 #include "studies/network.h"
 
-/* ---- where a run is, and whether it is done ------------------------------------------------------ */
+/* ---- where a run is, and whether it is done -------------------------------------------------- */
 
 int runs_name(const RunSpec *s, char out[512])
 {
@@ -106,7 +106,7 @@ static int run_texts(const Options *o, const RunSpec *s, char **config, char **t
     return code;
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -143,7 +143,7 @@ static int read_result(const char *dir, RunResult *r)
     return code;
 }
 
-/* ---- one run ------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 /* A run, its directory, and what it would leave there. */
 typedef struct {
@@ -184,7 +184,8 @@ static void mark_failed(const Job *j, int failed)
         unlink(path);
 }
 
-/* Results of other options go first: with the new ones beside them, others would take them for these. */
+/* Results of other options go first: with the new ones beside them, others would take them for
+ * these. */
 static int train(const Job *j, Claim *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv"};
@@ -277,7 +278,7 @@ int runs_open(Runs *r)
     return 0;
 }
 
-/* ---- logs ---------------------------------------------------------------------------------------- */
+/* ---- logs ------------------------------------------------------------------------------------ */
 
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
 {

@@ -1,12 +1,14 @@
 /* runs.h: many trainings, each by `trotter train` in a process of its own.
  *
- * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini, log,
- * weights and result, and the same command given again reads finished runs and goes on with stopped
- * ones. A process each, so that peak memory is that run's own and one that fails harms no other.
+ * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini,
+ * log, weights and result, and the same command given again reads finished runs and goes on with
+ * stopped ones. A process each, so that peak memory is that run's own and one that fails harms no
+ * other.
  *
- * Several processes may work at the same directory: a run is claimed (claim.h) before it is trained, so
- * it is trained once. The claim passes to the child, and a child whose parent dies saves its state and
- * ends, so that somebody else goes on from there. DIR/study.log tells who did what.
+ * Several processes may work at the same directory: a run is claimed (claim.h) before it is
+ * trained, so it is trained once. The claim passes to the child, and a child whose parent dies
+ * saves its state and ends, so that somebody else goes on from there. DIR/study.log tells who did
+ * what.
  */
 #ifndef TROTTER_RUNS_H
 #define TROTTER_RUNS_H
@@ -49,8 +51,8 @@ int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
-/* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out is set
- * with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
+/* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
+ * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 
 /* A row of a run's log. */

@@ -43,7 +43,7 @@ Interval statistics_paired(const double *a, const double *b, size_t n)
     return r;
 }
 
-/* ---- rank correlation ---------------------------------------------------------------------------- */
+/* ---- rank correlation ------------------------------------------------------------------------ */
 
 /* x, y (n): pairs; rx, ry (n): ranks about their mean; u, v (n), work (2 n): room. */
 typedef struct {
@@ -104,7 +104,8 @@ static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
     out->high = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.975);
 }
 
-/* |sum| of a permutation at least that of the data, up to rounding: ranks are halves of whole numbers. */
+/* |sum| of a permutation at least that of the data, up to rounding: ranks are halves of whole
+ * numbers. */
 static int is_extreme(double sum, double seen)
 {
     return fabs(sum) >= fabs(seen) - 1e-6;

@@ -1,5 +1,5 @@
-/* statistics.h: what a few trainings allow to be said: intervals of means and of paired differences, rank
- * correlations. All at 95 %. */
+/* statistics.h: what a few trainings allow to be said: intervals of means and of paired
+ * differences, rank correlations. All at 95 %. */
 #ifndef TROTTER_STATISTICS_H
 #define TROTTER_STATISTICS_H
 
@@ -15,8 +15,8 @@ typedef struct {
 /* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */
 Interval statistics_mean(const double *x, size_t stride, size_t n);
 
-/* Of the differences a[i] - b[i] (n): what two schemes with the same seeds have in common cancels. A pair
- * with a NaN is not counted. */
+/* Of the differences a[i] - b[i] (n): what two schemes with the same seeds have in common
+ * cancels. A pair with a NaN is not counted. */
 Interval statistics_paired(const double *a, const double *b, size_t n);
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
                          them with n <= 8 (exact), else a sample with this one among it */
 } Correlation;
 
-/* Rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904; Efron 1979;
- * Pitman 1937. ERR_MEMORY. */
+/* Rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904;
+ * Efron 1979; Pitman 1937. ERR_MEMORY. */
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* test_compare.c: `trotter compare` as its users run it: depths, controls, equal maps, tuning with the
- * test text untouched, several processes at one directory, one of them killed. */
+/* test_compare.c: `trotter compare` as its users run it: depths, controls, equal maps, tuning
+ * with the test text untouched, several processes at one directory, one of them killed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -104,13 +104,14 @@ static double number(const char *csv, const char *start, const char *name)
     return *w ? strtod(w, NULL) : NAN;
 }
 
-/* ---- the whole row -------------------------------------------------------------------------------- */
+/* ---- the whole row --------------------------------------------------------------------------- */
 
 static const char old_columns[] =
     "scheme,order,system,measured,low,high,verdict,evals_F,evals_G,layers,params,seeds,valid_ppl,"
     "valid_sd,test_ppl,test_sd,tokens_per_s,peak_bytes,beats_unigram,";
 
-/* Two depths, two seeds: a row each; intervals and differences are those of the runs' own results. */
+/* Two depths, two seeds: a row each; intervals and differences are those of the runs' own
+ * results. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void test_rows(void **state)
     assert_int_equal(count_words(err, "there already"), 4);
 }
 
-/* ---- controls and equal maps ---------------------------------------------------------------------- */
+/* ---- controls and equal maps ----------------------------------------------------------------- */
 
 static void test_controls(void **state)
 {
@@ -189,16 +190,15 @@ static void test_maps_by_depth(void **state)
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "3");
 }
 
-/* ---- truncation errors ---------------------------------------------------------------------------- */
+/* ---- truncation errors ----------------------------------------------------------------------- */
 
-/* The columns are what `trotter truncation` says of the same model and sentences, measured once; a run
- * trained anew is measured anew. */
+/* The columns are what `trotter truncation` says of the same model and sentences, measured once;
+ * a run trained anew is measured anew. */
 static void test_truncation(void **state)
 {
     (void)state;
-    static const char args[] =
-        "compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 2"
-        " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+    static const char args[] = "compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 2"
+                               " --activation gelu --truncation 2 --csv --out errors" MEASURED;
     char line[512];
     run_ok(args);
     double split = number(out, "heun-layer,", "truncation");
@@ -230,7 +230,7 @@ static void test_truncation(void **state)
     assert_true(number(out, "heun-layer,", "truncation") != split);
 }
 
-/* ---- tuning --------------------------------------------------------------------------------------- */
+/* ---- tuning ---------------------------------------------------------------------------------- */
 
 /* A test text that cannot be read does not hurt what does not read it. */
 static void test_untested(void **state)
@@ -249,8 +249,8 @@ static void test_untested(void **state)
     assert_true(number(big, "transformer,", "valid_ppl") > 1);
 }
 
-/* Every choice is on the log before the first reading of the test text, and each row trains with what
- * tune.csv shows best. */
+/* Every choice is on the log before the first reading of the test text, and each row trains with
+ * what tune.csv shows best. */
 static void test_tuning(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void test_tuning(void **state)
     assert_int_equal(count_words(big, "test text read once"), 0);
 }
 
-/* ---- several processes ---------------------------------------------------------------------------- */
+/* ---- several processes ----------------------------------------------------------------------- */
 
 #define SHARED "compare --scheme euler,transformer --seeds 3 --epochs 6 --csv --out shared" TINY
 
@@ -354,8 +354,8 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* The first worker is killed in the middle of a run; the second takes that run over, goes on from what its
- * training saved, and trains the rest. The run ends as one that was never stopped. */
+/* The first worker is killed in the middle of a run; the second takes that run over, goes on
+ * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
 static void test_killed_worker(void **state)
 {
     (void)state;

@@ -45,7 +45,7 @@ static Table *parse(const char *text)
     return t;
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void test_texts(void **state)
 {
@@ -107,7 +107,7 @@ static void test_refused(void **state)
     }
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void field_zero(const System *s, int set, double t, const double *y, double *dy)
 {
@@ -140,9 +140,9 @@ static void euler(const System *s, int op, double h, double *y)
     for (size_t i = 0; i < s->n * s->d; i++) y[i] += h * dy[i];
 }
 
-/* Largest difference between the step of NAME-F (op 0) or NAME-G (1) and its definition: the scheme with
- * the other operator switched off, behind or before that operator's Euler step. An operator that is off
- * leaves a scheme over H over the other alone, which is what NAME-F is. */
+/* Largest difference between the step of NAME-F (op 0) or NAME-G (1) and its definition: the
+ * scheme with the other operator switched off, behind or before that operator's Euler step. An
+ * operator that is off leaves a scheme over H over the other alone, which is what NAME-F is. */
 static double defect(const Table *base, const Table *form, const System *s, int op, double h)
 {
     double y[64], z[64], largest = 0;
@@ -157,8 +157,8 @@ static double defect(const Table *base, const Table *form, const System *s, int 
     return largest;
 }
 
-/* Every one-step scheme over H or L of the zoo, on a nonlinear system. States are of order 1 and a step
- * has some 50 operations: 1e-13. */
+/* Every one-step scheme over H or L of the zoo, on a nonlinear system. States are of order 1 and
+ * a step has some 50 operations: 1e-13. */
 static void test_steps(void **state)
 {
     (void)state;

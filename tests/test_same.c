@@ -141,7 +141,7 @@ static void test_one_coefficient(void **state)
     for (int i = 0; i < 3; i++) plan_free(p[i]);
 }
 
-/* ---- all schemes, by the numbers ------------------------------------------------------------------ */
+/* ---- all schemes, by the numbers ------------------------------------------------------------- */
 
 static Model *model_of(const Table *t, size_t layers)
 {
@@ -193,8 +193,8 @@ static double distance(Model *a, Model *b)
     return sqrt(sum / all);
 }
 
-/* Every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers' worth of 1e-16 each, grown
- * by state weights of at most 65/24 a layer), 1e-6 is none. */
+/* Every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers' worth of 1e-16
+ * each, grown by state weights of at most 65/24 a layer), 1e-6 is none. */
 static void test_all_pairs(void **state)
 {
     (void)state;

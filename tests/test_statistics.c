@@ -1,5 +1,5 @@
-/* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of planted
- * relations, exact and sampled permutations; each judge with a control that must fail. */
+/* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of
+ * planted relations, exact and sampled permutations; each judge with a control that must fail. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include "studies/statistics.c" /* the commands are not part of the library */
 #include "tests/scratch.h"
 
-/* ---- intervals ------------------------------------------------------------------------------------ */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 /* Two numbers: t_(0.975, 1) = tan(0.475 pi) (Cauchy's quantile); 1, 2, 3, 4, 5: t_(0.975, 4) =
  * 2.776445105 (Student's table), sd sqrt(2.5). */
@@ -41,7 +41,8 @@ static void test_missing_numbers(void **state)
     assert_true(i.n == 2 && i.mean == 5);
 }
 
-/* Share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half width. */
+/* Share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half
+ * width. */
 static double coverage(double widen)
 {
     enum { DRAWS = 4000, N = 4 };
@@ -64,7 +65,8 @@ static void test_coverage(void **state)
     assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
 }
 
-/* Seeds shift both schemes alike: the paired interval is narrow where that of either mean is wide. */
+/* Seeds shift both schemes alike: the paired interval is narrow where that of either mean is
+ * wide. */
 static void test_pairs_cancel(void **state)
 {
     (void)state;
@@ -81,7 +83,7 @@ static void test_pairs_cancel(void **state)
     assert_true(swapped.low == -d.high && swapped.high == -d.low);
 }
 
-/* ---- rank correlation ----------------------------------------------------------------------------- */
+/* ---- rank correlation ------------------------------------------------------------------------ */
 
 static Correlation rank(const double *x, const double *y, size_t n)
 {
@@ -139,7 +141,8 @@ static void test_noise(void **state)
     }
     Correlation related = rank(x, y, 12), not = rank(x, z, 12);
     assert_true(related.p < 0.01 && related.low > 0.3);
-    assert_true(related.low <= related.rho && related.rho <= related.high && related.high <= 1 + 1e-12);
+    assert_true(related.low <= related.rho && related.rho <= related.high &&
+                related.high <= 1 + 1e-12);
     assert_true(not .p > 0.05 && not .low < 0 && not .high > 0);
     Correlation again = rank(x, y, 12);
     assert_true(again.low == related.low && again.p == related.p);
