@@ -102,12 +102,19 @@ static int owns_several(const Truncator *u, const Table *scheme)
     return several && layer_field_owns(u->trained, scheme);
 }
 
+int truncator_table(const Truncator *u, const Table *scheme, Table **out)
+{
+    if (!(*out = table_freeze(scheme))) return ERR_MEMORY;
+    int code = u->options.field == FIELD_LAYER ? join_halves(*out) : 0;
+    if (code != 0) *out = (table_free(*out), NULL);
+    return code;
+}
+
 static int prepare(const Truncator *u, const Table *scheme, Scheme *s)
 {
     int layer = u->options.field == FIELD_LAYER;
     *s = (Scheme){.scheme = scheme, .own = !layer && owns_several(u, scheme)};
-    if (!(s->table = table_freeze(scheme))) return ERR_MEMORY;
-    if (layer) TRY(join_halves(s->table));
+    TRY(truncator_table(u, scheme, &s->table));
     s->one = layer ? 'L' : table_over(scheme, OP_H) && !s->own ? 'H' : 0;
     return expand(s, u->options.terms);
 }
@@ -379,7 +386,8 @@ static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncati
         if (looks_back) return 0; /* it steps across the jump: no expansion */
         y = flow_state(u, f, 0, 1);
     }
-    if (!(displacement > 0)) return 0;
+    int kinks = model_config(u->model)->act == ACT_RELU; /* no second derivative */
+    if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
     TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
     if (!told) return 0;
     t->leading = truncation_rms(u->N, u->leading) / displacement;
@@ -397,6 +405,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     if (code == 0) code = all_steps(u, s, f, st, t);
     stepper_free(st);
     TRY(code);
+    t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
     judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));

@@ -26,7 +26,7 @@ static const Option study_options[] = {
     {"tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
     {"halvings", OPTION_SIZE, "6", "N", "h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
     {"tolerance", OPTION_REAL, "0", "X",
-     "of the exact flow, relative; 0: 1e-13, or 1e-9 where the field has kinks", 0, 1e-3},
+     "of the exact flow, relative; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
     {"seed", OPTION_SIZE, "1", "N", "of the draw of sentences", 0, 1e18},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
     {0},
