@@ -323,17 +323,29 @@ static double neighbour_slope(const FitPoint *p)
     return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
 }
 
-/* Largest h from which all neighbours down to the finest usable have about this slope. */
-static double asymptotic_from(const FitPoint *p, size_t n, double slope)
+/* Is the leading term what the error is made of, where it is told? */
+static int leads(const Truncation *t, const TruncationPoint *p)
 {
-    size_t first, end;
-    double from = 0;
+    double leading = t->leading * t->point[0].displacement * pow(p->h, t->order + 1);
+    return isnan(p->remainder) || p->remainder * p->displacement <= leading / 2;
+}
+
+/* Largest h from which all points down to the finest usable follow h^(order + 1). */
+static void find_asymptotic(Truncation *t)
+{
+    FitPoint p[TRUNCATION_POINTS];
+    const TruncationPoint *of[TRUNCATION_POINTS];
+    size_t first, end, n = 0;
+    for (size_t j = 0; j < t->points; j++) {
+        const TruncationPoint *q = of[n] = &t->point[j];
+        if (!isnan(q->error)) p[n++] = (FitPoint){q->h, q->error, q->floor};
+    }
     fit_range(p, n, &first, &end);
     for (size_t i = end; i > first + 1; i--) {
-        if (!(fabs(neighbour_slope(p + i - 2) - slope) <= near_slope)) break;
-        from = p[i - 2].h;
+        if (!(fabs(neighbour_slope(p + i - 2) - t->order - 1) <= near_slope)) break;
+        if (!leads(t, of[i - 1]) || !leads(t, of[i - 2])) break;
+        t->asymptotic = p[i - 2].h;
     }
-    return from;
 }
 
 /* Points that are there, to p; their number. A NaN floor would let any error pass. */
@@ -353,7 +365,6 @@ static void judge(Truncation *t)
     Fit f = fit_order(p, n);
     t->slope = f.slope;
     t->tolerance = f.tolerance;
-    t->asymptotic = asymptotic_from(p, n, t->order + 1);
 }
 
 /* What is left of the errors without their leading terms; `accuracy` of these is its floor. */
@@ -409,6 +420,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
     judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));
+    find_asymptotic(t);
     return bridge_system_failed(u->field->raw);
 }
 
@@ -427,6 +439,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .tokens = u->n,
                         .points = u->points,
                         .order = s->order,
+                        .asymptotic = 0,
                         .remainder_slope = NAN,
                         .remainder_tolerance = NAN,
                         .leading = NAN};

@@ -235,7 +235,7 @@ static int draw(const Study *u, const char *dir)
     int code = report_new(COUNT(region_columns), region_columns, &r);
     if (code == 0) code = plot_new(dir, &frame, &p);
     if (code == 0) {
-        plot_setting(p, "set size ratio -1");
+        plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
         add_eigenvalues(u, p);
         code = add_regions(u, p, r, value);
         if (code == 0) code = output_report(r, REPORT_CSV, dir, "regions.csv");

@@ -155,6 +155,14 @@ static double pick_slope(const Truncation *t, size_t j)
 {
     return (void)j, t->slope;
 }
+static double pick_rest_tolerance(const Truncation *t, size_t j)
+{
+    return (void)j, t->remainder_tolerance;
+}
+static double pick_tolerance(const Truncation *t, size_t j)
+{
+    return (void)j, t->tolerance;
+}
 static double pick_leading(const Truncation *t, size_t j)
 {
     return (void)j, t->leading;
@@ -252,7 +260,7 @@ static int has_kinks(const TruncationStudy *u)
 /* ReLU has kinks, at which a step's error is O(h^2), met in a share O(h) of the coordinates: an RMS of
  * O(h^2.5). */
 static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, double slope,
-                                 double error, int settled)
+                                 double tolerance, double error, int settled)
 {
     int order = t->order;
     if (t->depth == DEPTH_PIECEWISE && t->history) return isnan(error) ? "no history" : "jump";
@@ -260,17 +268,18 @@ static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, 
     if (isnan(slope)) return "floor";
     if (has_kinks(u) && order + 1 > 2.5 && (slope < order + 0.9 || !settled)) return "kinks";
     if (slope > order + 1.5) return "higher";
-    if (fabs(slope - order - 1) <= 0.25) return "agree";
+    if (fabs(slope - order - 1) <= fmax(0.25, fmin(tolerance, 0.5))) return "agree";
     return settled ? "disagree" : "not asymptotic";
 }
 
 /* The remainder falls faster than the error by a power of h, or nothing can be said of it. */
-static const char *rest_verdict(const TruncationStudy *u, int order, double slope, int settled)
+static const char *rest_verdict(const TruncationStudy *u, int order, double slope, double tolerance,
+                                int settled)
 {
     if (isnan(slope)) return "";
     if (slope >= order + 1.6) return "agree";
     if (has_kinks(u)) return "kinks";
-    return settled ? "disagree" : "not asymptotic";
+    return settled && slope + tolerance < order + 1.6 ? "disagree" : "not asymptotic";
 }
 
 /* Three steps or more follow the exact order: the regime is there, and an error has to be as it says. */
@@ -290,7 +299,8 @@ static void report_summary(TruncationStudy *u, size_t i, size_t layer)
     double from = asymptotic_from(u, i, layer);
     double rest = spread(u, i, layer, pick_rest, 0).median;
     int settled = is_settled(t, from);
-    const char *verdict = rest_verdict(u, t->order, rest, settled);
+    const char *verdict = rest_verdict(u, t->order, rest,
+                                       spread(u, i, layer, pick_rest_tolerance, 0).median, settled);
     report_text(r, s->scheme->name);
     report_size(r, layer);
     report_text(r, truncation_field(s->field));
@@ -302,7 +312,8 @@ static void report_summary(TruncationStudy *u, size_t i, size_t layer)
     report_fixed(r, slope.median, 2);
     report_fixed(r, slope.low, 2);
     report_fixed(r, slope.high, 2);
-    report_text(r, slope_verdict(u, t, slope.median, relative.median, settled));
+    report_text(r, slope_verdict(u, t, slope.median, spread(u, i, layer, pick_tolerance, 0).median,
+                                 relative.median, settled));
     report_real(r, from, 3);
     report_real(r, relative.median, 3);
     report_real(r, relative.low, 3);
