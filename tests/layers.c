@@ -33,6 +33,7 @@ int layers_open(void **state)
         scheme_parse("more", more, strlen(more), &layers_zoo.scheme, &layers_zoo.count) != 0 ||
         zoo_list(&layers_zoo, "all", "euler", &layers_scheme, &layers_schemes) != 0)
         return 1;
+    backend_threads(1); /* states are small */
     return backend_find("cpu-f64", NULL, &f64);
 }
 
