@@ -4,6 +4,7 @@
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
+#   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
@@ -48,12 +49,13 @@ APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
-CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4
+CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
+ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
@@ -127,6 +129,12 @@ check-peer: deps
 $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 .PHONY: check-peer
+
+SEED ?= 1
+soak: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/test_faults
+	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/test_faults
+.PHONY: soak
 
 run-tests:
 	@sh tests/run.sh $(B) $(TESTS)

@@ -2,12 +2,15 @@
 #include "kernels/backend.h"
 #include "kernels/error.h"
 
+#include <cpuid.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4,
-    cpu_bf16_v4;
+    cpu_bf16_v4, cpu_bf16_amx;
 
 /* The built-in takes nothing but a literal. */
 static int runs_v2(void)
@@ -27,6 +30,17 @@ static int runs_bf16(void)
     return runs_v4() && __builtin_cpu_supports("avx512bf16");
 }
 
+/* Tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22); Linux lets a process use the tiles'
+ * registers once it has asked (documentation: x86/xstate.rst, since 5.16). */
+static int runs_amx(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    unsigned a, b, c, d = 0;
+    __get_cpuid_count(7, 0, &a, &b, &c, &d);
+    return runs_bf16() && d >> 24 & 1 && d >> 22 & 1 &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
 /* Of one name, the best kernel first. */
 static const struct {
     const Backend *backend;
@@ -39,6 +53,7 @@ static const struct {
     {&cpu_f64_v4, runs_v4, "x86-64-v4"},
     {&cpu_f64_v3, runs_v3, "x86-64-v3"},
     {&cpu_f64_v2, runs_v2, "x86-64-v2"},
+    {&cpu_bf16_amx, runs_amx, "amx_tile and amx_bf16"},
     {&cpu_bf16_v4, runs_bf16, "x86-64-v4 with bf16 instructions (avx512_bf16)"},
 };
 enum { LIST = sizeof list / sizeof *list };
@@ -46,8 +61,8 @@ enum { LIST = sizeof list / sizeof *list };
 /* "x86-64-v3", or its end "v3" or "-v3". */
 static int kernel_is(const char *kernel, const char *asked)
 {
-    size_t n = strlen(kernel), m = strlen(asked);
-    return strcmp(kernel, asked) == 0 || (m >= 2 && m <= 3 && strcmp(kernel + n - m, asked) == 0);
+    const char *end = strrchr(kernel, '-');
+    return strcmp(kernel, asked) == 0 || strcmp(end, asked) == 0 || strcmp(end + 1, asked) == 0;
 }
 
 static int name_known(const char *name)
@@ -69,7 +84,7 @@ static int kernel_error(const char *name, const char *kernel, const char *needs)
 {
     if (needs) return error_set(ERR_INPUT, "%s: this processor does not run %s", name, needs);
     return error_set(ERR_INPUT,
-                     "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 only -v4)", name,
+                     "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 -v4 and -amx)", name,
                      kernel);
 }
 

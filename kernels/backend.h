@@ -9,11 +9,16 @@
  *
  * Sizes: N = rows (tokens) of a batch, D width, M inner width, V vocabulary, H heads, E = D / H.
  * Tokens of a batch are packed: S sequences one after another, sequence s has the rows
- * start[s] .. start[s+1]-1 (start (S+1), host memory, start[S] = N). No padding exists.
+ * start[s] .. start[s+1]-1 (start (S+1), start[S] = N). No padding exists. Tokens, positions, targets
+ * and starts live where the backend computes too.
+ *
+ * Calls return before their work is done where the backend is a device; they are done in order. `get`
+ * and `receive` wait. What changes from step to step of a training (Step) is in backend memory, so
+ * that the calls of a step are the same each time and can be recorded and replayed.
  *
  * Dropout with rate p keeps an element where a random word >= p * 2^32 and divides it by 1 - p. The
- * word is a pure function of (seed, stream, element index), so the mask of a forward pass is drawn
- * again, not stored, by its backward pass, and is the same on every backend.
+ * word is a pure function of (seed, stream and step, element index), so the mask of a forward pass is
+ * drawn again, not stored, by its backward pass, and is the same on every backend.
  */
 #ifndef TROTTER_BACKEND_H
 #define TROTTER_BACKEND_H
@@ -21,10 +26,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What changes from step to step of a training, and what a step leaves. In backend memory. */
 typedef struct {
-    double rate;     /* p in [0, 1); 0: no dropout, nothing is drawn */
-    uint64_t seed;   /* of the run */
-    uint64_t stream; /* of the step and the place in the network */
+    uint64_t step; /* in: numbers masks and Adam's corrections, from 1 */
+    double rate;   /* in: Adam's */
+    double loss;   /* out: sums of nll accumulate */
+    double norm;   /* out: of the gradient */
+    uint64_t what; /* out: BAD_LOSS or BAD_NORM once one was not finite, else 0; Adam rests then */
+    uint64_t bad;  /* out: the step when that was so first */
+} Step;
+enum { BAD_LOSS = 1, BAD_NORM };
+
+enum { DROPOUT_STEP = 24 }; /* streams of a step: 2^24 */
+
+typedef struct {
+    double rate;          /* p in [0, 1); 0: no dropout, nothing is drawn */
+    uint64_t seed;        /* of the run */
+    uint64_t stream;      /* of the place in the network; NULL step: any */
+    const uint64_t *step; /* backend memory or NULL; *step 2^24 is added to stream */
 } Dropout;
 
 enum {
@@ -56,7 +75,7 @@ typedef struct {
  * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
 typedef struct {
     size_t S;             /* sequences */
-    const size_t *start;  /* (S+1) host */
+    const size_t *start;  /* (S+1) */
     size_t longest;       /* Tmax >= every length */
     size_t D, H;          /* width, heads; H divides D */
     const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
@@ -65,6 +84,7 @@ typedef struct {
     Dropout drop;         /* of the weights a_ij */
 } Attention;
 
+typedef struct Recording Recording; /* calls that can be run again */
 typedef struct Backend Backend;
 struct Backend {
     const char *name;   /* cpu-f32 */
@@ -72,12 +92,24 @@ struct Backend {
     size_t size;        /* bytes of an element: 4 or 8 */
     double eps;         /* of gemm: relative error of a product that enters a sum; 2^-8 in bf16 */
 
+    /* ERR_SYSTEM with words where a call since the last wait failed; all are done then. */
+    int (*wait)(void);
+    /* Between record and recorded calls are noted, not run; replay runs them all. NULL where nothing
+     * is gained by it. alloc, release, put, get, send, receive, wait cannot be recorded. */
+    int (*record)(void);
+    int (*recorded)(Recording **out); /* caller: recording_free */
+    int (*replay)(Recording *r);
+    void (*recording_free)(Recording *r); /* NULL allowed */
+
     /* Memory: zeroed; NULL with error_set when short. */
     void *(*alloc)(size_t n);
     void (*release)(void *p); /* NULL allowed */
     /* Host doubles to and from the element type; exact for what the type can hold. */
     void (*put)(void *x, const double *host, size_t n);
     void (*get)(double *host, const void *x, size_t n);
+    /* Bytes as they are; host may be used again on return. */
+    void (*send)(void *x, const void *host, size_t bytes);
+    void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
 
@@ -125,7 +157,7 @@ struct Backend {
     void (*gate_back)(size_t N, size_t D, size_t n, const void *const *x, const void *w, int act,
                       const void *g, const void *dg, void *const *dx, void *dw, void *db);
 
-    /* h (N, D) = dropout(scale E[token] + P[position]); token, position (N) host, token < V;
+    /* h (N, D) = dropout(scale E[token] + P[position]); token, position (N), token < V;
      * E (V, D); P (longest, D) or NULL. */
     void (*embed)(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
                   double scale, const void *P, Dropout drop, void *h);
@@ -133,17 +165,20 @@ struct Backend {
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
-    /* nll (N) host doubles out: -log softmax(z)_target. If grad != 0, z becomes
-     * grad * (softmax(z) - onehot(target)) in place. z (N, V), target (N) host. */
+    /* nll (N) out: -log softmax(z)_target. If grad != 0, z becomes
+     * grad * (softmax(z) - onehot(target)) in place. z (N, V), target (N). */
     void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double grad,
-                          double *nll);
+                          void *nll);
+    /* s->loss += the sum of nll (N), in double. */
+    void (*loss)(size_t N, const void *nll, Step *s);
+    /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */
+    void (*norm2)(size_t n, const void *g, Step *s);
 
-    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root.
-     * p, m, v (n) in/out; g (n) in, scaled by gscale; step counts from 1. */
-    void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double rate, double beta1,
-                 double beta2, double eps, double gscale, uint64_t step);
-    /* Sum of squares, accumulated in double, in a fixed order for a given number of threads. */
-    double (*sum_squares)(size_t n, const void *x);
+    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root; rate
+     * and step of s. p, m, v (n) in/out; g (n) in, scaled to the norm clip where s->norm is above it
+     * (clip 0: not). With s->what nothing changes. */
+    void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
+                 double eps, double clip, const Step *s);
 };
 
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
@@ -151,9 +186,15 @@ static inline void *backend_at(const Backend *b, const void *p, size_t i)
     return (char *)p + i * b->size;
 }
 
+/* Elements that hold so many bytes. */
+static inline size_t backend_elements(const Backend *b, size_t bytes)
+{
+    return (bytes + b->size - 1) / b->size;
+}
+
 /* The backend of a name: "cpu-f32", "cpu-f64", "cpu-bf16" (f32, but products of matrices
  * round their factors to bf16; processors with avx512_bf16). kernel: NULL for the best this processor runs, or
- * "x86-64-v2", "-v3", "-v4". ERR_INPUT, with words, where it is not to be had here. A GPU backend
+ * "x86-64-v2", "-v3", "-v4", of bf16 also "-amx". ERR_INPUT, with words, where it is not to be had here. A GPU backend
  * plugs in as one more row of the list in backend.c. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 

@@ -47,6 +47,16 @@ static void cpu_get(double *host, const void *x, size_t n)
     for (size_t i = 0; i < n; i++) host[i] = (double)((const real *)x)[i];
 }
 
+static void cpu_send(void *x, const void *host, size_t bytes)
+{
+    if (bytes) memcpy(x, host, bytes);
+}
+
+static int cpu_wait(void)
+{
+    return 0;
+}
+
 static void cpu_fill(void *x, double value, size_t n)
 {
 #pragma omp parallel for simd schedule(static)
@@ -60,27 +70,28 @@ static void cpu_copy(void *y, const void *x, size_t n)
 }
 
 /* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
-static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double rate,
-                     double beta1, double beta2, double eps, double gscale, uint64_t step)
+static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
+                     double beta2, double eps, double clip, const Step *s)
 {
+    if (s->what) return;
     real *restrict p = p_, *restrict m = m_, *restrict v = v_;
     const real *restrict g = g_;
     real b1 = (real)beta1, b2 = (real)beta2, a1 = (real)(1 - beta1), a2 = (real)(1 - beta2);
-    real move = (real)(rate / (1 - pow(beta1, (double)step)));
-    real unbias = (real)(1 / (1 - pow(beta2, (double)step)));
-    real e = (real)eps, s = (real)gscale;
+    real move = (real)(s->rate / (1 - pow(beta1, (double)s->step)));
+    real unbias = (real)(1 / (1 - pow(beta2, (double)s->step)));
+    real e = (real)eps, scale = (real)(clip > 0 && s->norm > clip ? clip / s->norm : 1);
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < n; i++) {
-        real gi = s * g[i];
+        real gi = scale * g[i];
         m[i] = b1 * m[i] + a1 * gi;
         v[i] = b2 * v[i] + a2 * gi * gi;
         p[i] -= move * m[i] / (SQRT(v[i] * unbias) + e);
     }
 }
 
-static double cpu_sum_squares(size_t n, const void *x_)
+static void cpu_norm2(size_t n, const void *g, Step *s)
 {
-    const real *x = x_;
+    const real *x = g;
     int panels = panels_of(n);
     double total = 0;
 #pragma omp parallel for ordered schedule(static, 1)
@@ -92,7 +103,8 @@ static double cpu_sum_squares(size_t n, const void *x_)
 #pragma omp ordered
         total += sum;
     }
-    return total;
+    s->norm = sqrt(total);
+    if (!isfinite(s->norm)) not_finite(s, BAD_NORM);
 }
 
 /* The Makefile's PRECISION: f32, f64 or bf16. */
@@ -108,10 +120,13 @@ const Backend TABLE = {
     .kernel = "x86-64-" TEXT(KERNEL),
     .size = sizeof(real),
     .eps = GEMM_EPS,
+    .wait = cpu_wait,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .put = cpu_put,
     .get = cpu_get,
+    .send = cpu_send,
+    .receive = cpu_send,
     .fill = cpu_fill,
     .copy = cpu_copy,
     .gemm = GEMM_OF_TABLE,
@@ -130,6 +145,7 @@ const Backend TABLE = {
     .embed = cpu_embed,
     .embed_back = cpu_embed_back,
     .cross_entropy = cpu_cross_entropy,
+    .loss = cpu_loss,
+    .norm2 = cpu_norm2,
     .adam = cpu_adam,
-    .sum_squares = cpu_sum_squares,
 };

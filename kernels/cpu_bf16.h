@@ -7,9 +7,10 @@
  * is that of k.
  *
  * The instruction adds to each of 16 sums two products at once, so operands are kept in words: two
- * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers.
+ * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers, or
+ * where the processor has AMX in registers of tiles (cpu_amx.h).
  *   B  panel of K words x NC columns, shared: strips of COLS columns, a word row [COLS] after another
- *   A  block of MC rows, each thread's own: rows of words; transposed, strips [K][LANES]
+ *   A  block of MC rows, each thread's own: rows of words; transposed, strips [K][LANES] (not for AMX)
  * Source: Goto, van de Geijn 2008, "Anatomy of high-performance matrix multiplication", figure 8.
  */
 #ifndef TROTTER_CPU_BF16_H
@@ -24,9 +25,7 @@ typedef float Sums __attribute__((vector_size(64)));
 typedef uint32_t Word; /* number of k in the low half, of k + 1 in the high half */
 typedef Word Words __attribute__((vector_size(64)));
 
-enum { LANES = 16, ROWS = 14, COLS = 32, WORDS = 512, MC = 12 * ROWS, NC = 128 * COLS };
-/* Row stride of a block: room for a strip in ROWS rows, and no two rows in one set of the cache. */
-enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
+enum { LANES = 16, COLS = 32, WORDS = 512, NC = 128 * COLS };
 
 static inline __mmask16 lanes(size_t n)
 {
@@ -53,45 +52,29 @@ static inline Words words_across(const float *x, size_t ld, size_t rows, size_t 
     return l | h << 16;
 }
 
-/* A block (m, k) of op(A), k numbers along: rows of words, or strips where A is stored (k, m). */
-static void pack_rows(int trans, size_t m, size_t k, const float *A, size_t ld, Word *out)
+#ifdef __AMX_BF16__
+#include "kernels/cpu_amx.h"
+#else
+enum { ROWS = 14, MC = 12 * ROWS };
+/* Row stride of a block: room for a strip in ROWS rows, and no two rows in one set of the cache. */
+enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
+
+static inline void tiles_begin(void) {}
+static inline void tiles_end(void) {}
+
+/* A block (m, k) of the transpose of A, stored (k, m): strips. */
+static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
-    for (size_t i = 0; i < m && !trans; i++)
-        for (size_t p = 0; p < k; p += 2 * LANES)
-            *(Words *)(out + i * STRIDE + p / 2) = words_along(A + i * ld + p, k - p);
-    for (size_t i = 0; i < m && trans; i += ROWS)
+    for (size_t i = 0; i < m; i += ROWS)
         for (size_t p = 0; p < k; p += 2)
             *(Words *)(out + i * STRIDE + p / 2 * LANES) =
                 words_across(A + p * ld + i, ld, k - p, least(ROWS, m - i));
 }
 
-/* A strip of op(B), n <= COLS columns; missing ones are 0. */
-static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld, Word *out)
-{
-    for (size_t h = 0; h < COLS; h += LANES) {
-        size_t here = n > h ? least(LANES, n - h) : 0;
-        for (size_t p = 0; p < k && !trans; p += 2)
-            *(Words *)(out + p / 2 * COLS + h) =
-                words_across(B + p * ld + (here ? h : 0), ld, k - p, here);
-        for (size_t p = 0; p < k && trans; p += 2 * LANES) {
-            Lane r[LANES];
-#pragma GCC unroll 16
-            for (size_t j = 0; j < LANES; j++)
-                r[j] = (Lane)(j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0});
-            transpose(r); /* words, whatever a lane is said to hold */
-#pragma GCC unroll 16
-            for (size_t q = 0; q < LANES; q++)
-                *(Words *)(out + (p / 2 + q) * COLS + h) = (Words)r[q];
-        }
-    }
-}
-
-/* ---- a tile of C -------------------------------------------------------------------------------- */
-
 /* s (ROWS, COLS) = A B over `words` words; the word of row i is a[i * row + p * step]. */
-static inline __attribute__((always_inline)) void tile_sums(size_t words, const Word *a, size_t row,
-                                                            size_t step, const Word *b,
-                                                            Sums s[ROWS][2])
+static inline __attribute__((always_inline)) void sums_of_words(size_t words, const Word *a,
+                                                                size_t row, size_t step,
+                                                                const Word *b, Sums s[ROWS][2])
 {
     Sums t[ROWS][2] = {{{0}}};
     for (size_t p = 0; p < words; p++) {
@@ -106,6 +89,49 @@ static inline __attribute__((always_inline)) void tile_sums(size_t words, const 
     }
     memcpy(s, t, sizeof t);
 }
+
+static inline void tile_sums(int turned, size_t words, const Word *a, const Word *b,
+                             Sums s[ROWS][2])
+{
+    if (turned)
+        sums_of_words(words, a, 1, LANES, b, s);
+    else
+        sums_of_words(words, a, STRIDE, 1, b, s);
+}
+#endif
+
+/* A block (m, k) of A, k numbers along: rows of words. */
+static void pack_rows(size_t m, size_t k, const float *A, size_t ld, Word *out)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t p = 0; p < k; p += 2 * LANES)
+            *(Words *)(out + i * STRIDE + p / 2) = words_along(A + i * ld + p, k - p);
+}
+
+/* A strip of op(B), n <= COLS columns; missing ones, and rows to a multiple of 16 words, are 0. */
+static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld, Word *out)
+{
+    for (size_t h = 0; h < COLS; h += LANES) {
+        size_t here = n > h ? least(LANES, n - h) : 0;
+        for (size_t p = 0; p < k && !trans; p += 2)
+            *(Words *)(out + p / 2 * COLS + h) =
+                words_across(B + p * ld + (here ? h : 0), ld, k - p, here);
+        for (size_t q = (k + 1) / 2; q % LANES && !trans; q++)
+            *(Words *)(out + q * COLS + h) = (Words){0};
+        for (size_t p = 0; p < k && trans; p += 2 * LANES) {
+            Lane r[LANES];
+#pragma GCC unroll 16
+            for (size_t j = 0; j < LANES; j++)
+                r[j] = (Lane)(j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0});
+            transpose(r); /* words, whatever a lane is said to hold */
+#pragma GCC unroll 16
+            for (size_t q = 0; q < LANES; q++)
+                *(Words *)(out + (p / 2 + q) * COLS + h) = (Words)r[q];
+        }
+    }
+}
+
+/* ---- a tile of C -------------------------------------------------------------------------------- */
 
 /* C (m, n) = alpha s + beta C; beta = 0 does not read C. */
 static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float beta, float *C,
@@ -145,17 +171,17 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
 {
     _Alignas(64) Word block[MC * STRIDE];
     size_t words = (k + 1) / 2;
-    pack_rows(p->ta, m, k, p->A + (p->ta ? k0 * p->lda + i0 : i0 * p->lda + k0), p->lda, block);
+    if (p->ta)
+        pack_turned(m, k, p->A + k0 * p->lda + i0, p->lda, block);
+    else
+        pack_rows(m, k, p->A + i0 * p->lda + k0, p->lda, block);
     for (size_t j = 0; j < n; j += COLS)
         for (size_t i = 0; i < m; i += ROWS) {
-            Sums s[ROWS][2];
+            _Alignas(64) Sums s[ROWS][2];
             float *C = p->C + (i0 + i) * p->ldc + j0 + j;
             size_t rows = least(ROWS, m - i);
             tile_fetch(rows, C, p->ldc);
-            if (p->ta)
-                tile_sums(words, block + i * STRIDE, 1, LANES, panel + j * WORDS, s);
-            else
-                tile_sums(words, block + i * STRIDE, STRIDE, 1, panel + j * WORDS, s);
+            tile_sums(p->ta, words, block + i * STRIDE, panel + j * WORDS, s);
             tile_put(rows, least(COLS, n - j), p->alpha, s, k0 ? 1 : p->beta, C, p->ldc);
         }
 }
@@ -165,6 +191,7 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
  * number depends on who made it. */
 static void panels_product(const Product *p, Word *panel)
 {
+    tiles_begin();
     size_t threads = (size_t)omp_get_num_threads(), tiles = (p->m + ROWS - 1) / ROWS;
     size_t blocks = ((p->m + MC - 1) / MC + threads - 1) / threads * threads;
     size_t rows = (tiles + blocks - 1) / blocks * ROWS;
@@ -180,6 +207,7 @@ static void panels_product(const Product *p, Word *panel)
             for (size_t i = 0; i < p->m; i += rows)
                 block_product(p, i, least(rows, p->m - i), j0, n, k0, k, panel);
         }
+    tiles_end();
 }
 
 /* One product at a time has the panel; a small one needs no team. */

@@ -1,6 +1,6 @@
 /* cpu_drop.h: dropout masks and the elementwise kernels around a linear layer. Part of cpu.c.
  *
- * Element i is kept where word i % 4 of random_words(seed, stream, i / 4) >= p * 2^32. The ten rounds
+ * Element i is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
  * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors
  * here because Random123's own function does not vectorise; the tests hold them equal. A round needs
  * 32 x 32 -> 64 bit products, which every level of x86 has as one instruction on 64-bit lanes but gcc
@@ -75,9 +75,10 @@ static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restr
         return;
     }
     uint32_t word[TILE + 8 * BLOCKS];
+    uint64_t stream = drop->stream + (drop->step ? *drop->step << DROPOUT_STEP : 0);
     size_t skip = index % 4;
     for (size_t i = 0; i < skip + n; i += 4 * BLOCKS)
-        philox(drop->seed, drop->stream, (index - skip + i) / 4, word + i);
+        philox(drop->seed, stream, (index - skip + i) / 4, word + i);
     uint32_t limit = (uint32_t)(ceil(drop->rate * 0x1p32) - 1); /* kept: word > limit */
     real scale = (real)(1 / (1 - drop->rate));
 #pragma omp simd

@@ -95,11 +95,26 @@ static double cross_entropy_row(size_t V, real *z, size_t target, double grad)
 }
 
 static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double grad,
-                              double *nll)
+                              void *nll)
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        nll[r] = cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
+        ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
+}
+
+static void not_finite(Step *s, uint64_t what)
+{
+    if (s->what) return;
+    s->bad = s->step;
+    s->what = what;
+}
+
+static void cpu_loss(size_t N, const void *nll, Step *s)
+{
+    double sum = 0;
+    for (size_t r = 0; r < N; r++) sum += (double)((const real *)nll)[r];
+    s->loss += sum;
+    if (!isfinite(sum)) not_finite(s, BAD_LOSS);
 }
 
 #endif

@@ -290,10 +290,32 @@ static int lay_positions(Model *m)
     return reserve(m, &m->positions, n);
 }
 
+/* What is not made of elements. */
+static int lay_batch(Model *m)
+{
+    size_t N = m->config.max_tokens;
+    struct {
+        void **p;
+        size_t bytes;
+    } list[] = {{(void **)&m->input, N * sizeof *m->input},
+                {(void **)&m->target, N * sizeof *m->target},
+                {(void **)&m->position, N * sizeof *m->position},
+                {(void **)&m->begins, (N + 1) * sizeof *m->begins},
+                {(void **)&m->step, sizeof *m->step},
+                {&m->nll, N * m->backend->size}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        size_t n = backend_elements(m->backend, list[i].bytes);
+        TRY(reserve(m, list[i].p, n));
+        m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
+    }
+    return 0;
+}
+
 int layout_buffers(Model *m)
 {
     TRY(lay_params(m));
     TRY(lay_arena(m));
+    TRY(lay_batch(m));
     return lay_positions(m);
 }
 
@@ -337,13 +359,12 @@ int layout_lists(Model *m)
     m->adjoint = memory_new(p->registers, sizeof *m->adjoint);
     m->work = memory_new(p->instrs, sizeof *m->work);
     m->again = memory_new(p->instrs, sizeof *m->again);
-    m->nll = memory_new(m->config.max_tokens, sizeof *m->nll);
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
     if (!(m->param && m->start && m->slot && m->scalar && m->gate && m->pull && m->from &&
-          m->reader && m->state && m->adjoint && m->work && m->again && m->nll && m->term &&
-          m->gate_x && m->gate_dx))
+          m->reader && m->state && m->adjoint && m->work && m->again && m->term && m->gate_x &&
+          m->gate_dx))
         return ERR_MEMORY;
     list_readers(m);
     return 0;
@@ -351,9 +372,10 @@ int layout_lists(Model *m)
 
 void layout_free(Model *m)
 {
+    if (m->recording) m->backend->recording_free(m->recording);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->param, m->start,  m->slot,           m->scalar,  m->gate, m->pull,
-                    m->from,  m->reader, m->state,          m->adjoint, m->work, m->again,
-                    m->nll,   m->term,   (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->param, m->start, m->slot,   m->scalar,         m->gate,
+                    m->pull,  m->from,  m->reader, m->state,          m->adjoint,
+                    m->work,  m->again, m->term,   (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -1,5 +1,5 @@
-/* model.c: building a model from its plan: shapes, tensors, starting values; its optimiser step. Its
- * memory is in layout.c, the passes over it are in pass.c. Names and shapes of tensors: nn.h. */
+/* model.c: building a model from its plan: shapes, tensors, starting values. Its
+ * memory is in layout.c, the passes over it are in pass.c, a step of training in step.c. Names and shapes of tensors: nn.h. */
 #include "nn/model_private.h"
 
 #include <math.h>
@@ -306,18 +306,4 @@ void *model_grad(Model *m)
 void *model_moment(Model *m, int which)
 {
     return m->moment[which];
-}
-
-/* ---- optimiser ---------------------------------------------------------------------------------- */
-
-int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
-{
-    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
-    double norm = sqrt(m->backend->sum_squares(m->size, m->grad));
-    if (grad_norm) *grad_norm = norm;
-    if (!isfinite(norm)) return error_set(ERR_NUMERIC, "the gradient is not finite");
-    double scale = a->clip > 0 && norm > a->clip ? a->clip / norm : 1;
-    m->backend->adam(m->size, m->data, m->grad, m->moment[0], m->moment[1], a->rate, a->beta1,
-                     a->beta2, a->eps, scale, step);
-    return 0;
 }

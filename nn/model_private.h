@@ -20,7 +20,7 @@
 #include "nn/nn.h"
 
 /* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
-enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 8 };
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 16 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
@@ -46,6 +46,18 @@ typedef struct {
     void *lse;                    /* (N, H), attention */
     void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
 } Work;
+
+/* The rows a pass works on, and how. */
+typedef struct {
+    size_t N, S;
+    int train; /* dropout on */
+} Pass;
+
+/* What the calls of a training step depend on; they are recorded for one of these. */
+typedef struct {
+    size_t N, S;
+    double beta1, beta2, eps, clip;
+} StepShape;
 
 /* A term of a LIN. */
 typedef struct {
@@ -95,12 +107,28 @@ struct Model {
     void *dhidden;   /* (N, D), training */
     size_t logit_rows;
     void *logits; /* (logit_rows, V) */
-    double *nll;  /* (max N) host */
+
+    /* A batch, as the backend reads it, and what it gives. All in backend memory. */
+    int32_t *input, *target, *position; /* (max N) */
+    size_t *begins;                     /* (max N + 1) first rows of sequences */
+    Step *step;
+    void *nll; /* (max N) */
+
+    Recording *recording; /* of a training step, or NULL */
+    StepShape recorded, last;
 
     LinTerm *term; /* host lists as long as the longest instruction */
     const void **gate_x;
     void **gate_dx;
 };
+
+/* pass.c. Sends a batch to the backend, once it is checked; the gradient of the mean loss of what was
+ * sent. Step is as it stands. */
+int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
+void pass_gradient(const Model *m, const Pass *p);
+
+/* step.c. Sends a Step that has only its inputs. */
+void step_send(const Model *m, uint64_t step, double rate);
 
 /* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
  * of both freed, also where only some were had. */

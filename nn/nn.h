@@ -104,7 +104,7 @@ size_t batches_count(const Batches *b);            /* batches in this epoch */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
-/* ---- model.c, pass.c: parameters, forward, backward ------------------------------------------- */
+/* ---- model.c, pass.c, step.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 
@@ -171,11 +171,19 @@ void *model_moment(Model *m, int which); /* 0: m, 1: v */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Forward with gradients: model_grad is zeroed and filled with d mean / d parameter. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
-/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip. */
+/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip. A norm
+ * that is not finite: ERR_NUMERIC, nothing changed. */
 typedef struct {
     double rate, beta1, beta2, eps, clip;
 } AdamConfig;
 int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
+/* step.c. Both in one, and no waiting for the backend: what it gave is told by model_tally, which has
+ * the sum of nll over all tokens since model_tally_set (which sets both) or another pass, and the
+ * last norm. ERR_NUMERIC where a loss or norm was not finite; s->bad is that step, s->what tells which,
+ * and no parameter has moved since. */
+int model_step(Model *m, const Batch *b, const AdamConfig *a, uint64_t step);
+int model_tally(Model *m, Step *s);
+void model_tally_set(Model *m, double loss, double norm);
 /* Logits (N, V) of a batch, dropout off, into host doubles. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* A sublayer slot by itself, dropout off: x, y (N, D) host doubles, one sequence; or the whole plan

@@ -8,7 +8,7 @@
  * instruction that wrote it. A LIN that stands before such an EVAL adds its share when its turn comes.
  * Adjoints of a sublayer's inside are written.
  *
- * Dropout. A mask's stream is step * 2^24 + place: place 0 is the embedding, 1 + 4 draw + kind an
+ * Dropout. A mask's stream is step * 2^DROPOUT_STEP + place: place 0 is the embedding, 1 + 4 draw + kind an
  * EVAL of that draw number, kind as below. Equal draws in a step share their masks. */
 #include "nn/model_private.h"
 
@@ -20,15 +20,7 @@
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 
 enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
-enum { PLACE_EMBED = 0, PLACE_BITS = 24 };
-
-/* The rows a pass works on, and how. */
-typedef struct {
-    size_t N, S, longest;
-    const size_t *start; /* (S+1) */
-    int train;           /* dropout on */
-    uint64_t step;
-} Pass;
+enum { PLACE_EMBED = 0 };
 
 static const Dropout no_drop = {0};
 
@@ -36,7 +28,8 @@ static Dropout drop(const Model *m, const Pass *p, uint64_t place)
 {
     return (Dropout){.rate = p->train ? m->config.dropout : 0,
                      .seed = m->config.seed,
-                     .stream = p->step << PLACE_BITS | place};
+                     .stream = place,
+                     .step = &m->step->step};
 }
 
 static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int kind)
@@ -61,8 +54,8 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
 {
     int relative = m->config.positions & POSITIONS_RELATIVE;
     return (Attention){.S = p->S,
-                       .start = p->start,
-                       .longest = p->longest,
+                       .start = m->begins,
+                       .longest = m->config.max_length,
                        .D = m->config.width,
                        .H = m->config.heads,
                        .qkv = w->in,
@@ -305,15 +298,15 @@ static double embed_scale(const Model *m)
     return sqrt((double)m->config.width);
 }
 
-static void embed(const Model *m, const Pass *p, const Batch *x)
+static void embed(const Model *m, const Pass *p)
 {
-    m->backend->embed(p->N, m->config.width, x->input, x->position, data(m, m->embed),
+    m->backend->embed(p->N, m->config.width, m->input, m->position, data(m, m->embed),
                       embed_scale(m), m->positions, drop(m, p, PLACE_EMBED), m->state[0]);
 }
 
-static void embed_back(const Model *m, const Pass *p, const Batch *x)
+static void embed_back(const Model *m, const Pass *p)
 {
-    m->backend->embed_back(p->N, m->config.width, m->config.vocab, x->input, embed_scale(m),
+    m->backend->embed_back(p->N, m->config.width, m->config.vocab, m->input, embed_scale(m),
                            drop(m, p, PLACE_EMBED), m->adjoint[0], grad(m, m->embed));
 }
 
@@ -351,23 +344,18 @@ static void logit_rows_back(const Model *m, size_t at, size_t n)
             grad(m, m->output), D);
 }
 
-/* m->nll of all rows, in blocks of rows so that no (N, V) exists. back: the adjoints of the mean
- * too. */
-static void loss(const Model *m, const Pass *p, const Batch *x, int back)
+/* m->nll of all rows, in blocks of rows so that no (N, V) exists, and their sum in m->step. back: the
+ * adjoints of the mean too. */
+static void loss(const Model *m, const Pass *p, int back)
 {
+    const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        m->backend->cross_entropy(n, m->config.vocab, m->logits, x->target + at,
-                                  back ? 1 / (double)p->N : 0, m->nll + at);
+        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at, back ? 1 / (double)p->N : 0,
+                         backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
-}
-
-static double mean_of(const double *x, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    return sum / (double)n;
+    b->loss(p->N, m->nll, m->step);
 }
 
 /* ---- passes ------------------------------------------------------------------------------------- */
@@ -382,86 +370,92 @@ static int check_tokens(const Model *m, const Batch *x)
     return 0;
 }
 
-static int begin(const Model *m, const Batch *x, int train, uint64_t step, Pass *p)
+int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 {
+    const Backend *b = m->backend;
     if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
         return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
                          x->N, x->longest, m->config.max_tokens, m->config.max_length);
     TRY(check_tokens(m, x));
-    *p = (Pass){x->N, x->S, x->longest, x->start, train, step};
+    b->send(m->input, x->input, x->N * sizeof *x->input);
+    b->send(m->target, x->target, x->N * sizeof *x->target);
+    b->send(m->position, x->position, x->N * sizeof *x->position);
+    b->send(m->begins, x->start, (x->S + 1) * sizeof *x->start);
+    *p = (Pass){x->N, x->S, train};
     return 0;
 }
 
-static void forward(const Model *m, const Pass *p, const Batch *x)
+static void forward(const Model *m, const Pass *p)
 {
-    embed(m, p, x);
+    embed(m, p);
     run(m, p);
     final_norm(m, p);
 }
 
-static void backward(const Model *m, const Pass *p, const Batch *x)
+static void backward(const Model *m, const Pass *p)
 {
     m->backend->fill(m->dgates, 0, m->plan->gates * m->config.max_tokens);
     pull(m, p, m->plan->output, (int)m->plan->instrs);
     final_norm_back(m, p);
     run_back(m, p);
-    embed_back(m, p, x);
+    embed_back(m, p);
 }
 
-int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean)
+void pass_gradient(const Model *m, const Pass *p)
 {
-    Pass p;
-    TRY(begin(m, b, train, step, &p));
-    forward(m, &p, b);
-    loss(m, &p, b, 0);
-    for (size_t i = 0; nll && i < b->N; i++) nll[i] = m->nll[i];
-    if (mean) *mean = mean_of(m->nll, b->N);
-    return 0;
-}
-
-int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean)
-{
-    Pass p;
-    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
-    TRY(begin(m, b, 1, step, &p));
     m->backend->fill(m->grad, 0, m->size);
-    forward(m, &p, b);
-    loss(m, &p, b, 1);
-    *mean = mean_of(m->nll, b->N);
-    if (!isfinite(*mean)) return error_set(ERR_NUMERIC, "the loss is not finite");
-    backward(m, &p, b);
-    return 0;
+    forward(m, p);
+    loss(m, p, 1);
+    backward(m, p);
+}
+
+int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nll, double *mean)
+{
+    const Backend *b = m->backend;
+    Pass p;
+    Step s;
+    TRY(pass_begin(m, x, train, &p));
+    step_send(m, step, 0);
+    forward(m, &p);
+    loss(m, &p, 0);
+    if (nll) b->get(nll, m->nll, p.N);
+    b->receive(&s, m->step, sizeof s);
+    if (mean) *mean = s.loss / (double)p.N;
+    return b->wait();
 }
 
 int model_logits(Model *m, const Batch *b, double *logits)
 {
     Pass p;
     size_t V = m->config.vocab;
-    TRY(begin(m, b, 0, 0, &p));
-    forward(m, &p, b);
+    TRY(pass_begin(m, b, 0, &p));
+    step_send(m, 0, 0);
+    forward(m, &p);
     for (size_t at = 0, n; at < p.N; at += n) {
         n = logit_rows(m, &p, at);
         m->backend->get(logits + at * V, m->logits, n * V);
     }
-    return 0;
+    return m->backend->wait();
 }
 
 /* ---- parts by themselves ------------------------------------------------------------------------ */
 
 /* One sequence of N rows, without dropout. */
-static int begin_rows(const Model *m, size_t N, const size_t start[2], Pass *p)
+static int begin_rows(const Model *m, size_t N, Pass *p)
 {
+    size_t begins[2] = {0, N};
     if (N < 1 || N > m->config.max_tokens)
         return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
-    *p = (Pass){N, 1, N, start, 0, 0};
+    m->backend->send(m->begins, begins, sizeof begins);
+    *p = (Pass){N, 1, 0};
     return 0;
 }
 
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
 {
     Pass p;
-    size_t start[2] = {0, N}, i = 0;
-    TRY(begin_rows(m, N, start, &p));
+    size_t i = 0;
+    TRY(begin_rows(m, N, &p));
     if (slot < 0 || (size_t)slot >= m->plan->slots)
         return error_set(ERR_MISUSE, "no slot %d", slot);
     while (m->plan->instr[i].op != PLAN_EVAL || m->plan->instr[i].slot != slot) i++;
@@ -469,33 +463,33 @@ int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
     m->backend->put(m->state[in->x], x, N * m->config.width);
     eval(m, &p, i);
     m->backend->get(y, m->state[in->out], N * m->config.width);
-    return 0;
+    return m->backend->wait();
 }
 
 int model_run_plan(Model *m, size_t N, const double *x, double *y)
 {
     Pass p;
-    size_t start[2] = {0, N};
-    TRY(begin_rows(m, N, start, &p));
+    TRY(begin_rows(m, N, &p));
     m->backend->put(m->state[0], x, N * m->config.width);
     run(m, &p);
     m->backend->get(y, m->state[m->plan->output], N * m->config.width);
-    return 0;
+    return m->backend->wait();
 }
 
 int model_embed(Model *m, size_t N, const int32_t *token, double *y)
 {
     Pass p;
-    size_t start[2] = {0, N};
+    size_t begins[2] = {0, N};
     int32_t *position = memory_new(N, sizeof *position);
     if (!position) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
     /* Nothing is predicted: the inputs stand for the targets too. */
-    Batch x = {N, 1, N, (int32_t *)token, (int32_t *)token, position, start};
-    int code = begin(m, &x, 0, 0, &p);
+    Batch x = {N, 1, N, (int32_t *)token, (int32_t *)token, position, begins};
+    int code = pass_begin(m, &x, 0, &p);
     if (code == 0) {
-        embed(m, &p, &x);
+        embed(m, &p);
         m->backend->get(y, m->state[0], N * m->config.width);
+        code = m->backend->wait();
     }
     memory_free(position);
     return code;

@@ -105,11 +105,29 @@ static int epoch_over(const Run *r)
 }
 
 /* The failure so far, with the place where it happened. */
-static int failed_at(const Run *r, int code)
+static int failed_at(const Run *r, int code, uint64_t step)
 {
     char words[RUN_LINE];
     snprintf(words, sizeof words, "%s", error_text());
-    return error_set(code, "step %" PRIu64 ", epoch %ld: %s", r->p.step, r->p.epoch, words);
+    return error_set(code, "step %" PRIu64 ", epoch %ld: %s", step, r->p.epoch, words);
+}
+
+/* Asks the backend, which may be steps behind, for the loss and norm so far. */
+static int tally(Run *r)
+{
+    Step s;
+    double begun = now();
+    int code = model_tally(r->m, &s);
+    r->p.seconds += now() - begun;
+    if (code) return failed_at(r, code, code == ERR_NUMERIC ? s.bad : r->p.step);
+    r->p.sum_nll = s.loss;
+    r->p.grad_norm = s.norm;
+    return 0;
+}
+
+static void tally_begin(Run *r)
+{
+    model_tally_set(r->m, r->p.sum_nll, r->p.grad_norm);
 }
 
 static int interrupted(Run *r)
@@ -124,15 +142,12 @@ static int gradient_step(Run *r, const Batch *x)
 {
     Progress *p = &r->p;
     AdamConfig adam = r->t->adam;
-    double mean;
     adam.rate = run_rate(r->t, ++p->step);
-    int code = model_gradient(r->m, x, p->step, &mean);
-    if (code == 0) code = model_adam(r->m, &adam, p->step, &p->grad_norm);
-    if (code) return failed_at(r, code);
+    int code = model_step(r->m, x, &adam, p->step);
+    if (code) return failed_at(r, code, p->step);
     p->batch++;
     p->tokens += x->N;
     p->sum_tokens += x->N;
-    p->sum_nll += mean * (double)x->N;
     return 0;
 }
 
@@ -146,17 +161,40 @@ static int train_step(Run *r)
     return 0;
 }
 
+/* A backend that records is asked rarely: it would wait for us, and we for it. */
+static int tally_due(const Run *r, size_t every)
+{
+    return !model_backend(r->m)->record || r->p.batch % every == 0 || epoch_over(r) ||
+           now() - r->reported >= r->t->log_seconds;
+}
+
+/* What is written after a step. */
+static int after_step(Run *r, size_t every)
+{
+    if (!tally_due(r, every)) return 0;
+    TRY(tally(r));
+    double loss = run_loss(&r->p);
+    if (r->p.batch % every == 0 && !epoch_over(r)) {
+        TRY(run_log(r, 0));
+        tally_begin(r);
+    }
+    if (now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
+    return 0;
+}
+
 static int epoch_steps(Run *r)
 {
     batches_epoch(r->train, r->p.epoch);
     size_t every = batches_count(r->train) / ROWS_PER_EPOCH;
     if (every == 0) every = 1;
+    tally_begin(r);
     while (!epoch_over(r)) {
-        if (r->t->stop && *r->t->stop) return interrupted(r);
+        if (r->t->stop && *r->t->stop) {
+            TRY(tally(r));
+            return interrupted(r);
+        }
         TRY(train_step(r));
-        double loss = run_loss(&r->p);
-        if (r->p.batch % every == 0 && !epoch_over(r)) TRY(run_log(r, 0));
-        if (now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
+        TRY(after_step(r, every));
     }
     return 0;
 }
@@ -177,7 +215,7 @@ static int epoch_end(Run *r)
     double mean, loss = run_loss(p);
     int code = eval_batches(r->m, r->valid, r->t->stop, &mean, NULL);
     if (code == ERR_INTERRUPTED) return interrupted(r);
-    if (code) return failed_at(r, code);
+    if (code) return failed_at(r, code, r->p.step);
     double ppl = exp(mean);
     int best = p->best_epoch == 0 || ppl < p->best_ppl;
     if (best) TRY(keep_best(r, ppl));

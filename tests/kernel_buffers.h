@@ -13,8 +13,9 @@
 #include "kernels/memory.h"
 #include "kernels/random.h"
 
-static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-static const Backend *backends[8];
+static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-amx"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+static const Backend *backends[16];
 static size_t backend_count;
 
 /* Every backend by every kernel that the processor runs; the others are named, not passed over. */
@@ -22,7 +23,7 @@ static inline int find_backends(void **state)
 {
     (void)state;
     for (size_t i = 0; backend_name(i); i++)
-        for (size_t k = 0; k < 3; k++)
+        for (size_t k = 0; k < KERNELS; k++)
             if (backend_find(backend_name(i), kernels[k], backends + backend_count) == 0)
                 backend_count++;
             else
@@ -69,6 +70,15 @@ static inline void buffer_free(const Backend *b, void *p, size_t n)
     if (!p) return;
     assert_true(guards_intact(b, p, n));
     b->release((char *)p - GUARD * b->size);
+}
+
+/* Bytes in backend memory; caller: b->release. */
+static inline void *sent(const Backend *b, const void *host, size_t bytes)
+{
+    void *p = b->alloc(backend_elements(b, bytes) + 1);
+    assert_non_null(p);
+    b->send(p, host, bytes);
+    return p;
 }
 
 static inline double *host_new(size_t n)

@@ -23,6 +23,7 @@ typedef struct {
     size_t start[SEQUENCES + 1], N;
     Dropout drop;
     int32_t *token, *position, *target; /* (N) */
+    const size_t *begins;               /* start, where `run` and `back` read it */
 } Trial;
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     /* Roundings that can meet in one number of the output. */
     size_t (*count)(const Trial *t);
     void (*ref)(const Trial *t, int act, const double *const *in, double *out);
+    /* The trial's arrays in the backend's memory. */
     void (*run)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept);
     void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
                  const void *dout, void *const *din);
@@ -165,7 +167,7 @@ static void attention_ref(const Trial *t, int clip, const double *const *in, dou
 static Attention attention_of(const Trial *t, int clip, void *const *in)
 {
     return (Attention){.S = t->S,
-                       .start = t->start,
+                       .start = t->begins,
                        .longest = t->longest,
                        .D = t->D,
                        .H = t->H,
@@ -361,10 +363,8 @@ static void loss_ref(const Trial *t, int act, const double *const *in, double *o
 static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, double grad,
                       void *out)
 {
-    double nll[1024];
     b->copy(work, z, t->N * t->V);
-    b->cross_entropy(t->N, t->V, work, t->target, grad, nll);
-    if (out) b->put(out, nll, t->N);
+    b->cross_entropy(t->N, t->V, work, t->target, grad, out);
 }
 static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                      void *kept)
@@ -375,10 +375,10 @@ static void loss_run(const Backend *b, const Trial *t, int act, void *const *in,
 static void loss_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                        void *kept, const void *dout, void *const *din)
 {
-    (void)act, (void)out, (void)kept;
+    (void)act, (void)kept;
     double grad;
     b->get(&grad, dout, 1);
-    loss_call(b, t, in[0], din[0], grad, NULL);
+    loss_call(b, t, in[0], din[0], grad, out);
 }
 
 static const Op op_table[] = {

@@ -39,7 +39,7 @@ static void choosing(void **state)
     assert_non_null(strstr(error_text(), "CUDA"));
     assert_int_equal(backend_find("tpu", NULL, &b), ERR_INPUT);
     assert_non_null(strstr(error_text(), "tpu"));
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < KERNELS; k++)
         if (backend_find("cpu-f32", kernels[k], &b) != 0)
             assert_non_null(strstr(error_text(), kernels[k]));
 }
@@ -146,6 +146,18 @@ static void moving_numbers(void **state)
         }
 }
 
+/* No parameter moves after a loss that was not finite. */
+static void rests(const Backend *b, size_t n, void *p, const void *g, void *m, void *v, Step *s)
+{
+    double *before = fetch(b, p, n);
+    b->send(s, &(Step){.step = 4, .rate = 1, .what = BAD_LOSS}, sizeof *s);
+    b->adam(n, p, g, m, v, 0.9, 0.9, 1e-8, 0, s);
+    double *after = fetch(b, p, n);
+    assert_true(same(before, after, n));
+    memory_free(before);
+    memory_free(after);
+}
+
 /* Three steps of Adam as Kingma and Ba write it; each step is some 12 roundings of numbers below 2. */
 static void adam_steps(void **state)
 {
@@ -157,8 +169,10 @@ static void adam_steps(void **state)
         double *p = host_random(n, 1), *g = host_random(n, 2), m[n] = {0}, v[n] = {0};
         void *dp = buffer_new(b, n, p), *dg = buffer_new(b, n, g);
         void *dm = buffer_new(b, n, m), *dv = buffer_new(b, n, v);
+        Step *s = sent(b, &(Step){0}, sizeof *s);
         for (int t = 1; t <= 3; t++) {
-            b->adam(n, dp, dg, dm, dv, rate, b1, b2, eps, scale, (uint64_t)t);
+            b->send(s, &(Step){.step = (uint64_t)t, .rate = rate, .norm = 2}, sizeof *s);
+            b->adam(n, dp, dg, dm, dv, b1, b2, eps, 2 * scale, s);
             for (size_t k = 0; k < n; k++) {
                 m[k] = b1 * m[k] + (1 - b1) * scale * g[k];
                 v[k] = b2 * v[k] + (1 - b2) * scale * g[k] * scale * g[k];
@@ -169,30 +183,77 @@ static void adam_steps(void **state)
         assert_true(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
         x[3] += 3 * 3 * 12 * 2 * eps_of(b);
         assert_false(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        rests(b, n, dp, dg, dm, dv, s);
+        b->release(s);
         void *buffers[] = {dp, dg, dm, dv};
         for (int k = 0; k < 4; k++) buffer_free(b, buffers[k], n);
         for (int k = 0; k < 3; k++) memory_free((double *[]){p, g, x}[k]);
     }
 }
 
-static void sums_of_squares(void **state)
+static Step tallied(const Backend *b, Step *s)
+{
+    Step host;
+    b->receive(&host, s, sizeof host);
+    assert_int_equal(b->wait(), 0);
+    return host;
+}
+
+/* Norm and loss of n numbers, the same bits a second time; the loss accumulates. */
+static void check_tally(const Backend *b, size_t n)
+{
+    double *x = host_random(n, 6), squares = 0, sum = 0, size = 0;
+    void *d = buffer_new(b, n, x);
+    Step *s = sent(b, &(Step){.step = 7, .loss = 0.5}, sizeof *s);
+    for (size_t k = 0; k < n; k++) squares += x[k] * x[k], sum += x[k], size += fabs(x[k]);
+    b->norm2(n, d, s);
+    b->loss(n, d, s);
+    Step one = tallied(b, s);
+    double tol = (double)(n + 1) * DBL_EPSILON;
+    assert_true(fabs(one.norm - sqrt(squares)) <= tol * (1 + sqrt(squares)));
+    assert_true(fabs(one.loss - 0.5 - sum) <= tol * (1 + size));
+    assert_true(one.what == 0 && one.step == 7);
+    b->norm2(n, d, s);
+    assert_true(tallied(b, s).norm == one.norm);
+    memory_free(x);
+    b->release(s);
+    buffer_free(b, d, n);
+}
+
+static void tallies(void **state)
 {
     (void)state;
     int before = backend_threads(0);
     for (size_t i = 0; i < backend_count; i++)
         for (size_t n = 0; n < 5000; n = 3 * n + 1)
             for (int threads = 1; threads <= 3; threads++) {
-                double *x = host_random(n, 6), ref = 0;
-                void *d = buffer_new(backends[i], n, x);
-                for (size_t k = 0; k < n; k++) ref += x[k] * x[k];
                 backend_threads(threads);
-                double sum = backends[i]->sum_squares(n, d);
-                assert_true(fabs(sum - ref) <= (double)(n + 1) * DBL_EPSILON * (1 + ref));
-                assert_true(sum == backends[i]->sum_squares(n, d));
-                memory_free(x);
-                buffer_free(backends[i], d, n);
+                check_tally(backends[i], n);
             }
     backend_threads(before);
+}
+
+/* What is not finite is told with its step, and the first stays. */
+static void not_finite(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        void *d = buffer_new(b, 3, (double[]){1, NAN, 2});
+        Step *s = sent(b, &(Step){.step = 5}, sizeof *s);
+        b->norm2(3, d, s);
+        assert_int_equal(tallied(b, s).what, BAD_NORM);
+        assert_int_equal(tallied(b, s).bad, 5);
+        b->loss(3, d, s);
+        assert_int_equal(tallied(b, s).what, BAD_NORM);
+        b->send(s, &(Step){.step = 6}, sizeof *s);
+        b->put(d, (double[]){1, INFINITY, 2}, 3);
+        b->loss(3, d, s);
+        assert_int_equal(tallied(b, s).what, BAD_LOSS);
+        assert_int_equal(tallied(b, s).bad, 6);
+        b->release(s);
+        buffer_free(b, d, 3);
+    }
 }
 
 /* Memory is zeroed, or refused with words. */
@@ -225,13 +286,10 @@ static void nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choosing),
-        cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products),
-        cmocka_unit_test(no_terms_is_zero),
-        cmocka_unit_test(adam_steps),
-        cmocka_unit_test(sums_of_squares),
-        cmocka_unit_test(memory_of_a_backend),
+        cmocka_unit_test(choosing),        cmocka_unit_test(moving_numbers),
+        cmocka_unit_test(matrix_products), cmocka_unit_test(no_terms_is_zero),
+        cmocka_unit_test(adam_steps),      cmocka_unit_test(tallies),
+        cmocka_unit_test(not_finite),      cmocka_unit_test(memory_of_a_backend),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_backends, NULL);

@@ -55,7 +55,7 @@ static Trial trial_of(const Trial *plain, double rate)
     }
     t.N = t.start[t.S];
     if (!t.longest) t.longest = longest;
-    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u};
+    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL};
     t.token = memory_new(3 * t.N, sizeof *t.token);
     assert_non_null(t.token);
     t.position = t.token + t.N, t.target = t.position + t.N;
@@ -164,13 +164,32 @@ static void reference_free(Reference *r)
 typedef struct {
     const Backend *b;
     const Reference *r;
+    Trial on; /* r->t, its arrays in the backend's memory */
     void *in[INPUTS], *din[INPUTS], *out, *kept, *dy;
     double *base[INPUTS]; /* what was in din */
 } Run;
 
+/* A trial whose arrays are in the backend's memory. */
+static Trial trial_on(const Backend *b, const Trial *t)
+{
+    Trial on = *t;
+    size_t bytes = t->N * sizeof *t->token;
+    on.token = sent(b, t->token, bytes);
+    on.position = sent(b, t->position, bytes);
+    on.target = sent(b, t->target, bytes);
+    on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
+    return on;
+}
+
+static void trial_off(const Backend *b, Trial *on)
+{
+    void *list[] = {on->token, on->position, on->target, (void *)on->begins};
+    for (int i = 0; i < 4; i++) b->release(list[i]);
+}
+
 static Run run_new(const Backend *b, const Reference *r)
 {
-    Run u = {.b = b, .r = r};
+    Run u = {.b = b, .r = r, .on = trial_on(b, r->t)};
     for (int a = 0; a < INPUTS; a++) {
         u.in[a] = buffer_new(b, r->size[a], r->in[a]);
         if (r->op->fixed >> a & 1 || !r->size[a]) continue;
@@ -185,6 +204,7 @@ static Run run_new(const Backend *b, const Reference *r)
 
 static void run_free(Run *u)
 {
+    trial_off(u->b, &u->on);
     for (int a = 0; a < INPUTS; a++) {
         double *x = host_new(u->r->size[a]);
         u->b->get(x, u->in[a], u->r->size[a]);
@@ -203,7 +223,7 @@ static void run_forward(Run *u)
 {
     const Op *op = u->r->op;
     size_t calls = memory_calls();
-    op->run(u->b, u->r->t, op->act, u->in, u->out, u->kept);
+    op->run(u->b, &u->on, op->act, u->in, u->out, u->kept);
     assert_int_equal(memory_calls(), calls);
 }
 
@@ -211,7 +231,7 @@ static void run_backward(Run *u, void *const *din)
 {
     const Op *op = u->r->op;
     size_t calls = memory_calls();
-    op->back(u->b, u->r->t, op->act, u->in, u->out, u->kept, u->dy, din);
+    op->back(u->b, &u->on, op->act, u->in, u->out, u->kept, u->dy, din);
     assert_int_equal(memory_calls(), calls);
 }
 
@@ -392,12 +412,16 @@ static void masks(void **state)
     enum { N = 5, D = 131 };
     for (size_t i = 0; i < backend_count; i++)
         for (size_t k = 0; k < 4; k++) {
-            Dropout d = {edge[k], 77, 5};
+            /* Step 3 of place 5 is the stream 5 + 3 2^24. */
             const Backend *b = backends[i];
+            uint64_t *three = sent(b, &(uint64_t){3}, sizeof *three);
+            Dropout d = {edge[k], 77, 5, three};
             void *x = buffer_new(b, N * D, NULL), *zero = b->alloc(D);
             b->fill(x, 1, N * D);
             b->bias_drop(N, D, x, zero, d);
             double *y = fetch(b, x, N * D);
+            b->release(three);
+            d.stream += (uint64_t)3 << DROPOUT_STEP;
             for (size_t e = 0; e < N * D; e++) {
                 double keep = ref_keep(&d, e);
                 assert_true(fabs(y[e] - keep) <= eps_of(b) * keep);
@@ -408,22 +432,30 @@ static void masks(void **state)
         }
 }
 
+/* nll of two rows of three logits. */
+static void losses(const Backend *b, const double logits[6], double nll[2])
+{
+    int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
+    void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
+    b->cross_entropy(2, 3, z, target, 1, out);
+    b->get(nll, out, 2);
+    b->release(target);
+    buffer_free(b, z, 6);
+    buffer_free(b, out, 2);
+}
+
 /* Logits far apart, and a NaN, which must reach the loss. */
 static void loss_extremes(void **state)
 {
     (void)state;
-    const int32_t target[] = {0, 2};
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
-        void *z = buffer_new(b, 6, (double[]){1e4, -1e4, 0, 3e4, 0, -3e4});
         double nll[2];
-        b->cross_entropy(2, 3, z, target, 1, nll);
+        losses(b, (const double[]){1e4, -1e4, 0, 3e4, 0, -3e4}, nll);
         assert_true(nll[0] >= 0 && nll[0] <= 1e-12);
         assert_true(fabs(nll[1] - 6e4) <= 6e4 * eps_of(b));
-        b->put(z, (double[]){1, NAN, 2, 1, 2, 3}, 6);
-        b->cross_entropy(2, 3, z, target, 1, nll);
+        losses(b, (const double[]){1, NAN, 2, 1, 2, 3}, nll);
         assert_true(isnan(nll[0]) && !isnan(nll[1]));
-        buffer_free(b, z, 6);
     }
 }
 
@@ -444,9 +476,11 @@ static void attention_extremes(void **state)
         }
         void *d = buffer_new(b, 3 * N, qkv), *out = buffer_new(b, N, NULL);
         void *lse = buffer_new(b, N, NULL);
-        b->attention(&(Attention){.S = 1, .start = start, .longest = N, .D = 1, .H = 1, .qkv = d},
+        size_t *begins = sent(b, start, sizeof start);
+        b->attention(&(Attention){.S = 1, .start = begins, .longest = N, .D = 1, .H = 1, .qkv = d},
                      out, lse);
         double *y = fetch(b, out, N), *l = fetch(b, lse, N);
+        b->release(begins);
         for (size_t r = 5; r < N; r++) {
             size_t last = r - (r - 5) % 64;
             assert_true(fabs(y[r] - (double)last) <= 4 * eps_of(b) * (double)N);
@@ -478,13 +512,15 @@ static void large_relative_table(void **state)
             void *lse = buffer_new(b, N, NULL), *dout = buffer_new(b, N * D, dy);
             void *rel = buffer_new(b, rows * D, relative), *din = buffer_new(b, 3 * N * D, NULL);
             void *drel = b->alloc(rows * D);
-            Attention a = attention_of(&t, 0, (void *[]){in});
+            Trial on = trial_on(b, &t);
+            Attention a = attention_of(&on, 0, (void *[]){in});
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
             b->attention_back(&a, out, lse, dout, din, drel);
             sum[k] = host_new((N + 1) * D);
             b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
             b->release(drel);
+            trial_off(b, &on);
             for (int f = 0; f < 3; f++) memory_free((double *[]){qkv, dy, relative}[f]);
             buffer_free(b, in, 3 * N * D);
             buffer_free(b, din, 3 * N * D);
