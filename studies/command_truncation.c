@@ -97,20 +97,25 @@ static void close_input(TruncationInput *in)
 static void print_words(const TruncationStudy *u)
 {
     const Network *n = &u->in->network;
-    printf("model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
-           "error: RMS of step - exact flow over the flow's displacement, h = 1 the network's own "
-           "step; order p\nmeans error h^(p+1); medians and quartiles over sentences; sublayers "
-           "against a forward pass: %.1g\n\n",
-           n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
-           u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth),
-           u->check);
+    double agreement = 0;
+    for (size_t i = 0; i < u->count * u->layers * u->in->sentences.count; i++)
+        agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
+    printf(
+        "model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
+        "error: RMS of step - exact flow over the flow's displacement at h = 1, the network's own "
+        "step: median,\nquartiles; order p means error h^(p+1), seen `from h` down; leading: "
+        "predicted; rest: what is left\nthe flow's two integrators differ by %.1g, the "
+        "sublayers put together and a forward pass by %.1g\n\n",
+        n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
+        u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
+        u->check);
 }
 
 static int show(const Options *o, TruncationStudy *u)
 {
     int csv = options_flag(o, "csv");
     if (!csv) print_words(u);
-    Report *r = csv && !options_flag(o, "summary") ? u->points : u->summary;
+    Report *r = !csv ? u->brief : options_flag(o, "summary") ? u->summary : u->points;
     TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
     if (u->in->dir) TRY(truncation_save(u, u->in->dir));
     if (u->disagree)

@@ -217,7 +217,7 @@ int truncation_save(TruncationStudy *u, const char *dir)
     TRY(output_directory(dir));
     TRY(output_report(u->points, REPORT_CSV, dir, "truncation.csv"));
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
-    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
+    TRY(output_report(u->brief, REPORT_MARKDOWN, dir, "summary.md"));
     TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
     TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
     TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));
