@@ -174,10 +174,29 @@ const Command command_truncation = {
         "G its feed-\n"
         "forward sets; a scheme with the same sets reads each by itself (sets: own), and any other "
         "reads the\n"
-        "mean (sets: mean). Multistep schemes have their history on the exact forward flow. "
-        "Learned "
-        "scalars and\n"
-        "gates of a scheme stand at their starting values.\n",
+        "mean (sets: mean). Multistep schemes have their history on the exact forward flow; with "
+        "--depth\n"
+        "piecewise it reaches into the layers before, across the jump of the weights (verdict "
+        "jump). "
+        "Learned\n"
+        "scalars and gates of a scheme stand at their starting values.\n"
+        "\n"
+        "--jacobian: at the states that enter the layers. lipschitz_F, _G: the largest singular "
+        "value of F', G'\n"
+        "by power iteration, so the Lipschitz constant at that point; the eigenvalues are all of "
+        "the frozen\n"
+        "Jacobian's (attention is causal: those of its diagonal blocks), and the amplification is "
+        "that of the\n"
+        "test equation with lambda_F = lambda_G = half an eigenvalue, or over L all of it. "
+        "flow_growth: of the\n"
+        "exact flow; unstable: the share of eigenvalues on the left that the step lets grow.\n"
+        "\n"
+        "--refine: as many steps a layer, with the layer's weights; learned ones as above.\n"
+        "\n"
+        "A model of another program: a safetensors file with the names and shapes of nn/nn.h and "
+        "the metadata\n"
+        "scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt "
+        "beside it.\n",
     .groups = groups,
     .run = run,
 };

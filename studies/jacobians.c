@@ -227,7 +227,7 @@ static int draw(const Study *u, const char *dir)
 {
     static const char *const region_columns[] = {"scheme", "line", "re", "im"};
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
-                       "Re (h = 1)", "Im", 0};
+                       "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", 0};
     Plot *p;
     Report *r = NULL;
     double *value = memory_new(GRID * GRID, sizeof *value);

@@ -42,7 +42,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     for (int k = 1; k <= TREE_MAX; k++) {
         double c = guide_height(u, k);
         if (!(c > 0)) continue;
-        snprintf(words, sizeof words, "slope %d (h^%d)", k, k + 1);
+        snprintf(words, sizeof words, "slope %d", k);
         plot_guide(p, 2 * c, k, 1, words);
     }
     for (size_t i = 0; i < u->count; i++)
