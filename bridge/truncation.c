@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { ORDER_SEARCHED = 6, LEADING_MOST = 6 };
 static const double near_slope = 0.25; /* neighbours this near to order + 1 follow it */
 
 const char *truncation_field(int field)
@@ -20,145 +19,6 @@ const char *truncation_field(int field)
 const char *truncation_depth(int depth)
 {
     return depth == DEPTH_PIECEWISE ? "piecewise" : "frozen";
-}
-
-/* ---- a scheme made ready ---------------------------------------------------------------------------- */
-
-static void scheme_free(Scheme *s)
-{
-    table_free(s->table);
-    forest_free(s->forest);
-    s->coefficient = memory_free(s->coefficient);
-    s->pair = memory_free(s->pair);
-}
-
-/* Slopes of L's second half go, those of its first become L's own. */
-static void join_row(const int *map, Row *r)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < r->terms; i++) {
-        Term term = r->term[i];
-        if (term.eval != TABLE_STATE) term.eval = map[term.eval];
-        if (term.eval < TABLE_STATE)
-            mpq_clear(term.c);
-        else
-            r->term[kept++] = term;
-    }
-    r->terms = kept;
-}
-
-/* A table over L, as one over F that stands for L frozen: its evaluations in pairs become one. */
-static int join_halves(Table *t)
-{
-    int *map = memory_new(t->evals, sizeof *map);
-    if (!map) return ERR_MEMORY;
-    for (size_t e = 0; e < t->evals; e++) map[e] = TABLE_STATE - 1;
-    for (size_t i = 0; i < t->stages; i++) map[t->stage[i].eval] = (int)i;
-    for (size_t p = 0; p < t->points; p++) join_row(map, &t->point[p].row);
-    join_row(map, &t->update);
-    for (size_t i = 0; i < t->stages; i++) {
-        int point = t->eval[t->stage[i].eval].point;
-        t->eval[i] = (Eval){.op = OP_F, .set = 1, .point = point, .stage = (int)i};
-        t->stage[i] = (Stage){.op = OP_F, .set = 1, .eval = (int)i};
-    }
-    t->evals = t->stages;
-    mpq_set_ui(t->weight[OP_G], 0, 1);
-    memory_free(map);
-    return 0;
-}
-
-static int state_adds_up(const Table *t)
-{
-    mpq_t off;
-    mpq_init(off);
-    theory_state(t, off);
-    int zero = theory_is_zero(t, off);
-    mpq_clear(off);
-    return zero;
-}
-
-/* Exact order and the coefficients of the leading terms. */
-static int expand(Scheme *s, int terms)
-{
-    Theory theory;
-    int differ = 0;
-    TRY(theory_search(s->table, ORDER_SEARCHED, &theory));
-    s->order = state_adds_up(s->table) ? theory.order : -1;
-    if (s->own) TRY(sets_prepare(s, &differ));
-    if (differ && s->order > 1) s->order = 1;
-    if (!terms || !theory.expands || s->order < 0 || s->order >= LEADING_MOST || s->own) return 0;
-    TRY(forest_new(s->order + 1, &s->forest));
-    s->coefficient = memory_new(s->forest->count, sizeof *s->coefficient);
-    if (!s->coefficient) return ERR_MEMORY;
-    TRY(theory_terms(s->forest, s->table, s->order + 1, s->coefficient));
-    for (size_t i = 0; s->one && i < s->forest->count; i++)
-        if (tree_has_G(s->forest, i)) s->coefficient[i] = 0;
-    return 0;
-}
-
-static int owns_several(const Truncator *u, const Table *scheme)
-{
-    int several = table_sets(scheme, OP_F) > 1 || table_sets(scheme, OP_G) > 1;
-    return several && layer_field_owns(u->trained, scheme);
-}
-
-static int prepare(const Truncator *u, const Table *scheme, Scheme *s)
-{
-    int layer = u->options.field == FIELD_LAYER;
-    *s = (Scheme){.scheme = scheme, .own = !layer && owns_several(u, scheme)};
-    if (!(s->table = table_freeze(scheme))) return ERR_MEMORY;
-    if (layer) TRY(join_halves(s->table));
-    s->one = layer ? 'L' : table_over(scheme, OP_H) && !s->own ? 'H' : 0;
-    return expand(s, u->options.terms);
-}
-
-static int find_scheme(Truncator *u, const Table *scheme, const Scheme **out)
-{
-    for (size_t i = 0; i < u->schemes; i++)
-        if (u->scheme[i].scheme == scheme) {
-            *out = &u->scheme[i];
-            return 0;
-        }
-    TRY(truncator_takes(u, scheme));
-    Scheme *grown = memory_grow(u->scheme, u->schemes, u->schemes + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->scheme = grown;
-    int code = prepare(u, scheme, &grown[u->schemes]);
-    if (code != 0) {
-        scheme_free(&grown[u->schemes]);
-        return code;
-    }
-    *out = &grown[u->schemes++];
-    return 0;
-}
-
-static int check_operators(const Truncator *u, const Table *scheme)
-{
-    static const int kind[2] = {SLOT_ATTENTION, SLOT_FEEDFORWARD};
-    const Plan *p = model_plan(u->model);
-    for (int op = 0; op < 2; op++) {
-        int found = table_sets(scheme, op) == 0;
-        for (size_t i = 0; i < p->slots; i++) found = found || p->slot[i].kind == kind[op];
-        if (!found)
-            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
-                             scheme->name, "FG"[op], u -> trained -> name);
-    }
-    return 0;
-}
-
-int truncator_takes(const Truncator *u, const Table *scheme)
-{
-    if (scheme->flows)
-        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
-                         scheme->name, scheme->name, scheme->name);
-    if (u->options.field == FIELD_LAYER && !table_over(scheme, OP_L))
-        return error_set(ERR_ACCURACY,
-                         "%s has stages that are not L: no step of the field y' = L(y)",
-                         scheme->name);
-    if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
-        return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
-                         scheme->name);
-    return check_operators(u, scheme);
 }
 
 /* ---- a sentence ------------------------------------------------------------------------------------- */
@@ -316,17 +176,29 @@ static double neighbour_slope(const FitPoint *p)
     return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
 }
 
-/* Largest h from which all neighbours down to the finest usable have about this slope. */
-static double asymptotic_from(const FitPoint *p, size_t n, double slope)
+/* Is the leading term what the error is made of, where it is told? */
+static int leads(const Truncation *t, const TruncationPoint *p)
 {
-    size_t first, end;
-    double from = 0;
+    double leading = t->leading * t->point[0].displacement * pow(p->h, t->order + 1);
+    return isnan(p->remainder) || p->remainder * p->displacement <= leading / 2;
+}
+
+/* Largest h from which all points down to the finest usable follow h^(order + 1). */
+static void find_asymptotic(Truncation *t)
+{
+    FitPoint p[TRUNCATION_POINTS];
+    const TruncationPoint *of[TRUNCATION_POINTS];
+    size_t first, end, n = 0;
+    for (size_t j = 0; j < t->points; j++) {
+        const TruncationPoint *q = of[n] = &t->point[j];
+        if (!isnan(q->error)) p[n++] = (FitPoint){q->h, q->error, q->floor};
+    }
     fit_range(p, n, &first, &end);
     for (size_t i = end; i > first + 1; i--) {
-        if (!(fabs(neighbour_slope(p + i - 2) - slope) <= near_slope)) break;
-        from = p[i - 2].h;
+        if (!(fabs(neighbour_slope(p + i - 2) - t->order - 1) <= near_slope)) break;
+        if (!leads(t, of[i - 1]) || !leads(t, of[i - 2])) break;
+        t->asymptotic = p[i - 2].h;
     }
-    return from;
 }
 
 /* Points that are there, to p; their number. A NaN floor would let any error pass. */
@@ -346,7 +218,6 @@ static void judge(Truncation *t)
     Fit f = fit_order(p, n);
     t->slope = f.slope;
     t->tolerance = f.tolerance;
-    t->asymptotic = asymptotic_from(p, n, t->order + 1);
 }
 
 /* What is left of the errors without their leading terms; `accuracy` of these is its floor. */
@@ -379,7 +250,8 @@ static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncati
         if (looks_back) return 0; /* it steps across the jump: no expansion */
         y = flow_state(u, f, 0, 1);
     }
-    if (!(displacement > 0)) return 0;
+    int kinks = model_config(u->model)->act == ACT_RELU; /* no second derivative */
+    if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
     TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
     if (!told) return 0;
     t->leading = truncation_rms(u->N, u->leading) / displacement;
@@ -397,9 +269,11 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     if (code == 0) code = all_steps(u, s, f, st, t);
     stepper_free(st);
     TRY(code);
+    t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
     judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));
+    find_asymptotic(t);
     return bridge_system_failed(u->field->raw);
 }
 
@@ -410,7 +284,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
         return error_set(ERR_MISUSE, "no layer %d of a sentence", layer);
     if (layer != u->layer) forget_layer(u);
     u->layer = layer;
-    TRY(find_scheme(u, scheme, &s));
+    TRY(scheme_find(u, scheme, &s));
     *out = (Truncation){.layer = layer,
                         .field = u->options.field,
                         .depth = u->options.depth,
@@ -418,6 +292,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .tokens = u->n,
                         .points = u->points,
                         .order = s->order,
+                        .asymptotic = 0,
                         .remainder_slope = NAN,
                         .remainder_tolerance = NAN,
                         .leading = NAN};

@@ -43,7 +43,7 @@ typedef struct {
     int field, depth;
     int halvings;     /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
     int terms;        /* 1: the leading terms and the remainder too */
-    double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, of a ReLU model 1e-9 */
+    double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, of a ReLU model 1e-8 */
 } TruncationOptions;
 
 typedef struct {
@@ -64,14 +64,17 @@ typedef struct {
 /* One scheme, layer and sentence. */
 typedef struct {
     int layer, field, depth;
-    int sets; /* 1: the scheme reads each set of the layer by itself */
+    int history; /* steps that the scheme looks back */
+    int sets;    /* 1: the scheme reads each set of the layer by itself */
     size_t tokens, points;
     TruncationPoint point[TRUNCATION_POINTS]; /* coarsest first */
     int order; /* exact order for this field, so the slope is order + 1; -1: the update's state
                   weights do not sum to 1, and no h makes the error small */
     double slope, tolerance; /* of log error over log h in the best window; NaN without one */
-    double asymptotic; /* from this h down errors follow h^(order+1) (slopes of neighbours within
-                                1/4); >= 1: the network's own step does too; 0: nowhere */
+    double
+        asymptotic; /* from this h down errors follow h^(order+1): slopes of neighbours within 1/4, and
+                          the remainder, where it is told, at most half of the leading term; 1: the
+                          network's own step does too; 0: none of these h */
     double remainder_slope, remainder_tolerance; /* likewise of the remainder; NaN */
     double leading; /* RMS of all leading terms at h = 1, / displacement; NaN: not told */
     size_t terms;   /* where the order is at most 2; else 0 */
@@ -94,6 +97,10 @@ int truncator_sentence(Truncator *u, size_t N, const int32_t *token, double *che
 /* Can this scheme be measured? 0; ERR_ACCURACY with words where it has no step of the field asked for,
  * ERR_INPUT where it has flows (choose a sub-flow solver: NAME:euler). */
 int truncator_takes(const Truncator *u, const Table *scheme);
+
+/* The frozen table that steps on the field: of FIELD_LAYER one over F alone, which stands for L, with the
+ * weights 1 and 0. Caller: table_free. */
+int truncator_table(const Truncator *u, const Table *scheme, Table **out);
 
 /* One scheme in one layer (from 0) of the sentence. Solved flows and differentials are kept until the
  * next sentence or layer, so schemes are best asked for one after another. ERR_NUMERIC: the flow leaves

@@ -26,7 +26,7 @@ void flow_free(ExactFlow *f)
 static double tolerance(const Truncator *u)
 {
     if (u->options.tolerance > 0) return u->options.tolerance;
-    return model_config(u->model)->act == ACT_RELU ? 1e-9 : 1e-13;
+    return model_config(u->model)->act == ACT_RELU ? 1e-8 : 1e-13;
 }
 
 /* All times (count) on the flow from y0 with the weights of one layer. */

@@ -1,6 +1,7 @@
 /* truncator.h: what the parts of the truncation error share. Private to bridge/.
  *
- *   truncation.c          schemes made ready; one scheme in one layer of one sentence
+ *   truncation.c          one scheme in one layer of one sentence
+ *   truncation_scheme.c   schemes made ready
  *   truncation_flow.c     the exact flow at the times that a scheme asks for
  *   truncation_terms.c    the leading terms of the error
  *   truncation_sets.c     those of a scheme that reads different sets by themselves
@@ -61,6 +62,10 @@ struct Truncator {
 /* The system that a scheme steps on, and the one whose flow is exact. */
 const System *truncator_steps(const Truncator *u, const Scheme *s);
 System *truncator_flows(Truncator *u, const double weight[2]);
+
+/* truncation_scheme.c: from the cache, or made ready now; borrowed until the next one is. */
+int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
+void scheme_free(Scheme *s);
 
 /* From the cache, or solved now; borrowed until the next sentence or layer. */
 int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);

@@ -190,14 +190,23 @@ static double largest(const Walk *w)
     return m;
 }
 
-/* One big step into row k of `column`; returns k, or -1 where no column met the tolerance. */
-static int big_step(Walk *w, double t, double H)
+/* At a looser tolerance than the tightest a field may have kinks, which no column sees past: a step is
+ * given up where the table converges slowly, and the next one is much smaller. */
+static int has_kinks(const Walk *w)
 {
-    double tolerance = fmax(4 * DBL_EPSILON, w->tolerance / 16) * largest(w);
+    return w->tolerance > tightest;
+}
+
+/* One big step into row k of `column`; returns k, or -1 where no column met the tolerance. */
+static int big_step(Walk *w, double t, double H, int whole)
+{
+    double tolerance = fmax(4 * DBL_EPSILON, w->tolerance / 16) * largest(w), last = INFINITY;
     for (int k = 0; k < COLUMNS; k++) {
         midpoint(w, t, H, 2 * (k + 1));
         double change = extrapolate(w, k);
         if (k > 1 && change <= tolerance) return k;
+        if (k > 2 && !whole && !(change <= last / 8)) return -1;
+        last = change;
     }
     return -1;
 }
@@ -211,9 +220,9 @@ static int gragg(Walk *w, double from, double to, double *y)
     for (size_t i = 0; i < w->N; i++) w->state[i] = y[i];
     while (t != to) {
         double left = to - t, step = fabs(left) <= H ? left : copysign(H, left);
-        int k = big_step(w, t, step);
+        int k = big_step(w, t, step, H <= H_min || !has_kinks(w));
         if (k < 0 && H > H_min) {
-            H /= 2;
+            H = fmax(H / (has_kinks(w) ? 8 : 2), H_min);
             continue;
         }
         if (k < 0) k = COLUMNS - 1;

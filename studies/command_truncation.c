@@ -26,7 +26,7 @@ static const Option study_options[] = {
     {"tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
     {"halvings", OPTION_SIZE, "6", "N", "h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
     {"tolerance", OPTION_REAL, "0", "X",
-     "of the exact flow, relative; 0: 1e-13, or 1e-9 where the field has kinks", 0, 1e-3},
+     "of the exact flow, relative; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
     {"seed", OPTION_SIZE, "1", "N", "of the draw of sentences", 0, 1e18},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
     {0},
@@ -97,20 +97,25 @@ static void close_input(TruncationInput *in)
 static void print_words(const TruncationStudy *u)
 {
     const Network *n = &u->in->network;
-    printf("model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
-           "error: RMS of step - exact flow over the flow's displacement, h = 1 the network's own "
-           "step; order p\nmeans error h^(p+1); medians and quartiles over sentences; sublayers "
-           "against a forward pass: %.1g\n\n",
-           n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
-           u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth),
-           u->check);
+    double agreement = 0;
+    for (size_t i = 0; i < u->count * u->layers * u->in->sentences.count; i++)
+        agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
+    printf(
+        "model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
+        "error: RMS of step - exact flow over the flow's displacement at h = 1, the network's own "
+        "step: median,\nquartiles; order p means error h^(p+1), seen `from h` down; leading: "
+        "predicted; rest: what is left\nthe flow's two integrators differ by %.1g, the "
+        "sublayers put together and a forward pass by %.1g\n\n",
+        n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
+        u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
+        u->check);
 }
 
 static int show(const Options *o, TruncationStudy *u)
 {
     int csv = options_flag(o, "csv");
     if (!csv) print_words(u);
-    Report *r = csv && !options_flag(o, "summary") ? u->points : u->summary;
+    Report *r = !csv ? u->brief : options_flag(o, "summary") ? u->summary : u->points;
     TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
     if (u->in->dir) TRY(truncation_save(u, u->in->dir));
     if (u->disagree)
@@ -169,10 +174,29 @@ const Command command_truncation = {
         "G its feed-\n"
         "forward sets; a scheme with the same sets reads each by itself (sets: own), and any other "
         "reads the\n"
-        "mean (sets: mean). Multistep schemes have their history on the exact forward flow. "
-        "Learned "
-        "scalars and\n"
-        "gates of a scheme stand at their starting values.\n",
+        "mean (sets: mean). Multistep schemes have their history on the exact forward flow; with "
+        "--depth\n"
+        "piecewise it reaches into the layers before, across the jump of the weights (verdict "
+        "jump). "
+        "Learned\n"
+        "scalars and gates of a scheme stand at their starting values.\n"
+        "\n"
+        "--jacobian: at the states that enter the layers. lipschitz_F, _G: the largest singular "
+        "value of F', G'\n"
+        "by power iteration, so the Lipschitz constant at that point; the eigenvalues are all of "
+        "the frozen\n"
+        "Jacobian's (attention is causal: those of its diagonal blocks), and the amplification is "
+        "that of the\n"
+        "test equation with lambda_F = lambda_G = half an eigenvalue, or over L all of it. "
+        "flow_growth: of the\n"
+        "exact flow; unstable: the share of eigenvalues on the left that the step lets grow.\n"
+        "\n"
+        "--refine: as many steps a layer, with the layer's weights; learned ones as above.\n"
+        "\n"
+        "A model of another program: a safetensors file with the names and shapes of nn/nn.h and "
+        "the metadata\n"
+        "scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt "
+        "beside it.\n",
     .groups = groups,
     .run = run,
 };

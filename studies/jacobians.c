@@ -25,19 +25,30 @@ typedef struct {
     int seen[2];            /* a field was studied */
 } Study;
 
-/* Largest |R(mu)| over the eigenvalues, lambda_F = lambda_G = mu / 2, and the share where |R| > 1
+/* The two parts of mu: halves for F and G, all of it for L. */
+static void part(int field, const double mu[2], double F[2], double G[2])
+{
+    for (int k = 0; k < 2; k++) {
+        F[k] = field == FIELD_LAYER ? mu[k] : mu[k] / 2;
+        G[k] = field == FIELD_LAYER ? 0 : mu[k] / 2;
+    }
+}
+
+/* Largest |R(mu)| over the eigenvalues, and the share where |R| > 1
  * though the flow does not grow. */
-static int amplify(const Study *u, const Table *scheme, double *largest, double *unstable)
+static int amplify(const Study *u, const Truncator *truncator, const Table *scheme, double *largest,
+                   double *unstable)
 {
     Stability *s;
-    Table *t = table_freeze(scheme);
+    Table *t;
     size_t grown = 0, still = 0;
-    if (!t) return ERR_MEMORY;
+    TRY(truncator_table(truncator, scheme, &t));
     int code = stability_new(t, &s);
     *largest = 0;
     for (size_t i = 0; code == 0 && i < u->now.count; i++) {
-        double half[2] = {u->now.eigen[i][0] / 2, u->now.eigen[i][1] / 2};
-        double r = stability_at(s, half, half);
+        double F[2], G[2];
+        part(u->field, u->now.eigen[i], F, G);
+        double r = stability_at(s, F, G);
         *largest = fmax(*largest, r);
         still += u->now.eigen[i][0] <= 0;
         grown += u->now.eigen[i][0] <= 0 && r > 1;
@@ -48,10 +59,10 @@ static int amplify(const Study *u, const Table *scheme, double *largest, double 
     return code;
 }
 
-static int report_scheme(Study *u, const Table *scheme)
+static int report_scheme(Study *u, const Truncator *t, const Table *scheme)
 {
     double largest, unstable, growth = 0, radius = 0;
-    TRY(amplify(u, scheme, &largest, &unstable));
+    TRY(amplify(u, t, scheme, &largest, &unstable));
     for (size_t i = 0; i < u->now.count; i++) {
         growth = fmax(growth, exp(u->now.eigen[i][0]));
         radius = fmax(radius, hypot(u->now.eigen[i][0], u->now.eigen[i][1]));
@@ -93,7 +104,7 @@ static int study_layer(Study *u, Truncator *t)
     for (size_t i = 0; i < s->count && code == 0; i++)
         if (truncation_fields(u->in, s->scheme[i]) & 1 << u->field &&
             truncator_takes(t, s->scheme[i]) == 0)
-            code = report_scheme(u, s->scheme[i]);
+            code = report_scheme(u, t, s->scheme[i]);
     jacobian_free(&u->now);
     return code;
 }
@@ -216,7 +227,7 @@ static int draw(const Study *u, const char *dir)
 {
     static const char *const region_columns[] = {"scheme", "line", "re", "im"};
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
-                       "Re (h = 1)", "Im", 0};
+                       "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", 0};
     Plot *p;
     Report *r = NULL;
     double *value = memory_new(GRID * GRID, sizeof *value);
@@ -224,7 +235,7 @@ static int draw(const Study *u, const char *dir)
     int code = report_new(COUNT(region_columns), region_columns, &r);
     if (code == 0) code = plot_new(dir, &frame, &p);
     if (code == 0) {
-        plot_setting(p, "set size ratio -1");
+        plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
         add_eigenvalues(u, p);
         code = add_regions(u, p, r, value);
         if (code == 0) code = output_report(r, REPORT_CSV, dir, "regions.csv");

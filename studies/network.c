@@ -278,11 +278,16 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-/* What decides the function that the weights make must be told; the rest has defaults, so that a file
- * of another program need not know how this one trains. */
+/* What decides the function that the weights make must be told, where their names and shapes do not; the
+ * rest has defaults, so that a file of another program need not know how this one trains. */
 static int is_needed(const OptionGroup *g, const char *name)
 {
-    return (g == &network_model_group || g == &network_depth_group) && strcmp(name, "masks") != 0;
+    static const char *const needed[] = {"layers", "width",     "inner",
+                                         "heads",  "positions", "activation"};
+    if (g != &network_model_group) return 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (strcmp(name, needed[i]) == 0) return 1;
+    return 0;
 }
 
 static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)

@@ -64,8 +64,9 @@ typedef struct {
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
  * vocab.txt beside it) from its metadata and loads its weights, without memory for training. Needed of
- * the metadata are scheme, scheme_text and the options of network_model_group but masks; the rest has
- * its default, so that another program can write such a file. Options given on the command line override what the metadata says. */
+ * the metadata are scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
+ * its defaults, so that another program can write such a file. Options given on the command line
+ * override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
 void network_free(Network *n);
 

@@ -14,7 +14,8 @@ typedef struct {
     TruncationInput *in;
     Text text; /* the first tokens, borrowed */
     TrainConfig how;
-    double own; /* nats a token of the model as it was trained */
+    double own;     /* nats a token of the model as it was trained */
+    double largest; /* perplexity */
     Report *table;
 } Study;
 
@@ -34,6 +35,7 @@ static int refine_once(Study *u, const Table *scheme, size_t substeps)
     int code = evaluate(u, m, &nll, &tokens);
     model_free(m);
     TRY(code);
+    if (isfinite(nll)) u->largest = fmax(u->largest, exp(nll));
     report_text(u->table, scheme->name);
     report_size(u->table, substeps);
     report_real(u->table, 1.0 / (double)substeps, 6);
@@ -82,16 +84,16 @@ static Text cut(const Text *t, size_t tokens, int32_t eos)
 static int draw(const Study *u, const char *dir)
 {
     const Selection *s = &u->in->schemes;
-    char title[256], words[64];
+    char title[256];
     snprintf(title, sizeof title,
              "More and smaller steps through the layers of a model trained as %s",
              u->in->network.table->name);
-    PlotFrame frame = {"refine", title, "steps a layer", "perplexity", PLOT_LOG_Y};
+    PlotFrame frame = {"refine", title, "steps a layer", "perplexity",
+                       u->largest > 10 * exp(u->own) ? PLOT_LOG_Y : 0};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set logscale x 2\nset format y '%%.4g'");
-    snprintf(words, sizeof words, "as trained");
-    plot_level(p, exp(u->own), words);
+    plot_level(p, exp(u->own), "as trained");
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "refine.csv", 1, s->scheme[i]->name, 2, 6, s->scheme[i]->name);
     return plot_finish(p);

@@ -238,7 +238,7 @@ static int do_job(const Job *j, RunResult *out, int *state)
     Claim claim;
     int mine;
     *state = RUN_THERE;
-    if (is_done(j)) return read_result(j->dir, out);
+    if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
     TRY(claim_take(path, j->runs->who, &claim, &mine));

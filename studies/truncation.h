@@ -40,12 +40,15 @@ typedef struct {
     Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
     double check;             /* worst, of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
-    Report *points, *summary, *terms, *curves, *by_layer;
+    Report *points, *summary, *brief, *terms, *curves, *by_layer;
 } TruncationStudy;
 
 /* Measures everything; progress and words on stderr. Caller: truncation_free, after errors too. */
 int truncation_run(TruncationInput *in, TruncationStudy *out);
 void truncation_free(TruncationStudy *u);
+Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence);
+/* truncation_table.c: the reports of what was measured; counts `disagree`. */
+int truncation_tables(TruncationStudy *u);
 /* truncation_plot.c: DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv,
  * path.csv and the plots truncation, layers, path. */
 int truncation_save(TruncationStudy *u, const char *dir);

@@ -42,7 +42,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     for (int k = 1; k <= TREE_MAX; k++) {
         double c = guide_height(u, k);
         if (!(c > 0)) continue;
-        snprintf(words, sizeof words, "slope %d (h^%d)", k, k + 1);
+        snprintf(words, sizeof words, "slope %d", k);
         plot_guide(p, 2 * c, k, 1, words);
     }
     for (size_t i = 0; i < u->count; i++)
@@ -217,7 +217,7 @@ int truncation_save(TruncationStudy *u, const char *dir)
     TRY(output_directory(dir));
     TRY(output_report(u->points, REPORT_CSV, dir, "truncation.csv"));
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
-    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
+    TRY(output_report(u->brief, REPORT_MARKDOWN, dir, "summary.md"));
     TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
     TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
     TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));

@@ -18,96 +18,11 @@
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "kernels/random.h"
+#include "tests/layers.h"
 
-enum { D = 4, V = 5, TOKENS = 6, FAR = 40 };
-
-static Zoo zoo;
-static Table **scheme;
-static size_t schemes;
-static const Backend *f64;
-
-/* In no zoo: a two-step Runge-Kutta method, and one over three operators. */
-static const char more[] =
-    "scheme x-tsrk\nk1 = H(y)\nk2 = H(y + 1/2*k1 + 1/4*k2[-1])\ny' = y + 1/3*k1 + 2/3*k2\n"
-    "scheme x-mixed\nk1 = G(y)\nk2 = F(y + 2/3*k1)\nk3 = H(y + 1/4*k1 + 1/3*k2)\n"
-    "y' = y + 1/5*k1 + 1/2*k2 + 1/2*k3\n";
-
-static int set_up(void **state)
-{
-    (void)state;
-    if (zoo_open(&zoo) != 0 ||
-        scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0)
-        return 1;
-    if (zoo_list(&zoo, "all", "euler", &scheme, &schemes) != 0) return 1;
-    return backend_find("cpu-f64", NULL, &f64);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < schemes; i++) table_free(scheme[i]);
-    memory_free(scheme);
-    zoo_close(&zoo);
-    return 0;
-}
-
-static Table *find(const char *name)
-{
-    Table *t;
-    if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s", error_text());
-    return t;
-}
+enum { D = 4, FAR = 40 };
 
 /* ---- models ----------------------------------------------------------------------------------------- */
-
-static Model *build(const Table *t, size_t layers, size_t width, int act)
-{
-    BridgeOptions o = {.layers = layers, .width = width, .inner = width, .match = MATCH_NONE};
-    ModelConfig c = {.vocab = V,
-                     .width = width,
-                     .heads = 1,
-                     .positions = POSITIONS_SINUSOID,
-                     .act = act,
-                     .max_tokens = 2 * TOKENS,
-                     .max_length = TOKENS,
-                     .seed = 5};
-    Plan *plan;
-    Model *m;
-    if (bridge_plan(t, &o, &plan) != 0 || model_new(&c, plan, f64, 0, &m) != 0)
-        fail_msg("%s: %s", t->name, error_text());
-    return m;
-}
-
-static const Param *param(const Model *m, const char *name)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(p[i].name, name) == 0) return &p[i];
-    return NULL;
-}
-
-/* Numbers of a tensor, from the `at`-th on. */
-static void put(Model *m, const char *name, size_t at, const double *x, size_t n)
-{
-    const Param *p = param(m, name);
-    if (!p || at + n > p->size) fail_msg("no %s", name);
-    f64->put(backend_at(f64, model_data(m), p->offset + at), x, n);
-}
-
-static void fill(Model *m, const char *name, double value)
-{
-    const Param *p = param(m, name);
-    if (!p) fail_msg("no %s", name);
-    f64->fill(backend_at(f64, model_data(m), p->offset), value, p->size);
-}
-
-static void put_identity(Model *m, const char *name, size_t row, size_t D_)
-{
-    for (size_t i = 0; i < D_; i++)
-        for (size_t k = 0; k < D_; k++) put(m, name, (row + i) * D_ + k, &(double){i == k}, 1);
-}
 
 /* The skew matrix of the rotation about `axis` (3) in an orthonormal basis of the vectors of mean 0. */
 static void rotation(const double axis[3], double A[D][D])
@@ -128,54 +43,31 @@ static const double axis_F[3] = {0.5, -0.3, 0.2},
 /* layers.0: F_1 = rotation about axis_F, G_s about axis_G[s - 1]. */
 static Model *turning(const Table *t, int act)
 {
-    Model *m = build(t, 1, D, act);
+    Model *m = layers_model(t, 1, D, act);
     double A[D][D];
     rotation(axis_F, A);
-    fill(m, "layers.0.attn.1.qkv.weight", 0);
-    put_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
-    put(m, "layers.0.attn.1.out.weight", 0, &A[0][0], D * D);
+    layers_fill(m, "layers.0.attn.1.qkv.weight", 0);
+    layers_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
+    layers_put(m, "layers.0.attn.1.out.weight", 0, &A[0][0], D * D);
     for (int s = 1; s <= table_sets(t, OP_G); s++) {
         char up[64], bias[64], down[64];
         snprintf(up, sizeof up, "layers.0.ffn.%d.up.weight", s);
         snprintf(bias, sizeof bias, "layers.0.ffn.%d.up.bias", s);
         snprintf(down, sizeof down, "layers.0.ffn.%d.down.weight", s);
         rotation(axis_G[s - 1], A);
-        put_identity(m, up, 0, D);
-        fill(m, bias, FAR); /* A 1 = 0: it leaves no trace */
-        put(m, down, 0, &A[0][0], D * D);
+        layers_identity(m, up, 0, D);
+        layers_fill(m, bias, FAR); /* A 1 = 0: it leaves no trace */
+        layers_put(m, down, 0, &A[0][0], D * D);
     }
     return m;
 }
 
-static void shake(Model *m, double size)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++) {
-        double *x = malloc(p[i].size * sizeof *x);
-        void *at = backend_at(f64, model_data(m), p[i].offset);
-        f64->get(x, at, p[i].size);
-        for (size_t k = 0; k < p[i].size; k++) x[k] += size * random_normal(9, i, k);
-        f64->put(at, x, p[i].size);
-        free(x);
-    }
-}
-
-static void zero_sublayers(Model *m)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++)
-        if (strstr(p[i].name, "out.") || strstr(p[i].name, "down."))
-            f64->fill(backend_at(f64, model_data(m), p[i].offset), 0, p[i].size);
-}
-
 static Truncator *open(Model *m, const Table *trained, TruncationOptions o, size_t tokens)
 {
-    static const int32_t token[TOKENS] = {0, 3, 1, 4, 2, 3};
     Truncator *u;
     double check;
-    if (truncator_new(m, trained, &o, &u) != 0 || truncator_sentence(u, tokens, token, &check) != 0)
+    if (truncator_new(m, trained, &o, &u) != 0 ||
+        truncator_sentence(u, tokens, layers_token, &check) != 0)
         fail_msg("%s", error_text());
     assert_true(check <= 1e-12);
     return u;
@@ -276,29 +168,30 @@ static void test_known_flow(void **state)
 {
     (void)state;
     static const int acts[] = {ACT_GELU, ACT_RELU};
-    Table *trained = find("transformer");
+    Table *trained = layers_find("transformer");
     size_t judged = 0;
     for (int a = 0; a < 2; a++) {
         Model *m = turning(trained, acts[a]);
         Truncator *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
-        for (size_t i = 0; i < schemes; i++) {
-            double w[2] = {table_double(scheme[i]->weight[0]), table_double(scheme[i]->weight[1])};
-            Truncation t = measure(u, scheme[i]);
+        for (size_t i = 0; i < layers_schemes; i++) {
+            double w[2] = {table_double(layers_scheme[i]->weight[0]),
+                           table_double(layers_scheme[i]->weight[1])};
+            Truncation t = measure(u, layers_scheme[i]);
             for (size_t j = 0; j < t.points; j++) {
-                double want = closed_error(scheme[i], w, t.point[j].h, truncator_states(u));
+                double want = closed_error(layers_scheme[i], w, t.point[j].h, truncator_states(u));
                 if (!(fabs(t.point[j].error - want) <= 2e-12))
-                    fail_msg("%s, h = %g: error %.10g, not %.10g", scheme[i]->name, t.point[j].h,
-                             t.point[j].error, want);
+                    fail_msg("%s, h = %g: error %.10g, not %.10g", layers_scheme[i]->name,
+                             t.point[j].h, t.point[j].error, want);
             }
             if (isnan(t.slope)) continue;
             judged++;
             if (!(t.slope >= t.order + 0.7))
-                fail_msg("%s: slope %g of order %d", scheme[i]->name, t.slope, t.order);
+                fail_msg("%s: slope %g of order %d", layers_scheme[i]->name, t.slope, t.order);
         }
         truncator_free(u);
         model_free(m);
     }
-    assert_true(judged > schemes);
+    assert_true(judged > layers_schemes);
     table_free(trained);
 }
 
@@ -306,7 +199,7 @@ static void test_known_flow(void **state)
 static void test_by_hand(void **state)
 {
     (void)state;
-    Table *trained = find("transformer");
+    Table *trained = layers_find("transformer");
     Model *m = turning(trained, ACT_GELU);
     Truncator *u = open(m, trained, (TruncationOptions){0}, 1);
     const double *x = truncator_states(u);
@@ -333,11 +226,174 @@ static void test_by_hand(void **state)
     table_free(trained);
 }
 
+/* ---- zero ------------------------------------------------------------------------------------------- */
+
+/* Sublayers that give zero: no error at any h, of any scheme that keeps the state, for either field. */
+static void test_zero(void **state)
+{
+    (void)state;
+    Table *trained = layers_find("transformer");
+    Model *m = layers_model(trained, 1, 8, ACT_GELU);
+    size_t seen = 0;
+    layers_shake(m, 0.3);
+    layers_zero(m);
+    for (int field = 0; field < 2; field++) {
+        Truncator *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
+        for (size_t i = 0; i < layers_schemes; i++) {
+            if (truncator_takes(u, layers_scheme[i]) != 0) continue;
+            Truncation t = measure(u, layers_scheme[i]);
+            if (t.order < 0) continue;
+            for (size_t j = 0; j < t.points; j++)
+                if (t.point[j].error != 0 || t.point[j].relative != 0)
+                    fail_msg("%s: error %g", layers_scheme[i]->name, t.point[j].error);
+            assert_true(isnan(t.slope) && t.agreement == 0);
+            seen++;
+        }
+        truncator_free(u);
+    }
+    assert_true(seen > layers_schemes);
+    model_free(m);
+    table_free(trained);
+}
+
+/* ---- leading terms ---------------------------------------------------------------------------------- */
+
+/* The tree whose term is the largest part of the leading error. */
+static size_t largest_term(const Truncator *u, const Scheme *s)
+{
+    size_t best = 0;
+    double most = 0;
+    const Kept *k = &u->kept[u->keeps - 1]; /* of this scheme: the truncator measured no other */
+    for (size_t i = 0; i < s->forest->count; i++) {
+        double size = fabs(s->coefficient[i]) * truncation_rms(u->N, k->found.value + i * u->N);
+        if (size > most) most = size, best = i;
+    }
+    return best;
+}
+
+/* The slope of the remainder, with one predicted coefficient (of different sets: all) times `factor`. */
+static double rest_slope(Truncator *u, const Table *t, double factor, Truncation *out)
+{
+    *out = measure(u, t); /* makes it ready */
+    Scheme *s = &u->scheme[u->schemes - 1];
+    if (s->coefficient && u->keeps) s->coefficient[largest_term(u, s)] *= factor;
+    for (size_t i = 0; s->pair && i < s->colours * s->colours; i++) s->pair[i] *= factor;
+    *out = measure(u, t);
+    return out->remainder_slope;
+}
+
+static Model *shaken(const Table *t, size_t layers)
+{
+    Model *m = layers_model(t, layers, 8, ACT_GELU);
+    layers_shake(m, 0.1);
+    return m;
+}
+
+/* One power of h more than the error, to within 0.35 (the fit's own intervals are narrower where h is
+ * small enough); with the largest term half as large again it is the error's power (order 5: above rounding there are
+ * too few small steps to tell). */
+static void check_terms(const char *trained_as, int field)
+{
+    Table *trained = layers_find(trained_as);
+    Model *m = shaken(trained, 1);
+    size_t told = 0;
+    TruncationOptions o = {.field = field, .terms = 1, .halvings = 9};
+    for (size_t i = 0; i < layers_schemes; i++) {
+        Truncation t, wrong;
+        Truncator *u = open(m, trained, o, 4);
+        if (truncator_takes(u, layers_scheme[i]) == 0) {
+            double rest = rest_slope(u, layers_scheme[i], 1, &t);
+            if (!isnan(rest) && t.asymptotic > 0) {
+                told++;
+                if (!(rest >= t.order + 1.65))
+                    fail_msg("%s, field %s: remainder h^%g, order %d", layers_scheme[i]->name,
+                             truncation_field(field), rest, t.order);
+                rest = rest_slope(u, layers_scheme[i], 1.5, &wrong);
+                if (t.order <= 4 && !(rest <= t.order + 1.35))
+                    fail_msg("%s: a wrong coefficient went unseen: h^%g", layers_scheme[i]->name,
+                             rest);
+            }
+        }
+        truncator_free(u);
+    }
+    assert_true(told >= 15);
+    model_free(m);
+    table_free(trained);
+}
+
+static void test_terms(void **state)
+{
+    (void)state;
+    check_terms("transformer", FIELD_SPLIT);
+}
+
+static void test_terms_layer(void **state)
+{
+    (void)state;
+    check_terms("transformer", FIELD_LAYER);
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------- */
+
+static double coefficient(const Truncation *t, const char *name)
+{
+    for (size_t i = 0; i < t->terms; i++)
+        if (strcmp(t->term[i].name, name) == 0) return t->term[i].coefficient;
+    return 0;
+}
+
+/* Strang-Marchuk by Heun's method with two feed-forward sets: 1/4 [F, G2 - G1] + 1/8 [G1, G2] at h^2. */
+static void test_sets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double c;
+    } want[] = {{"F'G1", 0.25}, {"F'G2", -0.25},   {"G1'F", -0.25},
+                {"G2'F", 0.25}, {"G1'G2", -0.125}, {"G2'G1", 0.125}};
+    Table *t = layers_find("strang-marchuk:heun"), *heun = layers_find("heun");
+    Model *m = shaken(t, 1);
+    Truncator *u = open(m, t, (TruncationOptions){.terms = 1, .halvings = 9}, 4);
+    Truncation r, wrong;
+    assert_true(rest_slope(u, t, 1, &r) >= 2.7);
+    assert_true(r.sets && r.order == 1 && r.terms == 6 && fabs(r.slope - 2) <= 0.1);
+    for (size_t i = 0; i < 6; i++) assert_true(coefficient(&r, want[i].name) == want[i].c);
+    assert_true(rest_slope(u, t, 1.5, &wrong) <= 2.3);
+    r = measure(u, heun); /* reads the mean */
+    assert_true(!r.sets && r.order == 2 && fabs(r.slope - 3) <= 0.1);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+    table_free(heun);
+}
+
+/* The mean of sets that turn about different axes turns about their mean: the flow is closed again. */
+static void test_known_sets(void **state)
+{
+    (void)state;
+    Table *t = layers_find("macaron");
+    Model *m = turning(t, ACT_GELU);
+    Truncator *u = open(m, t, (TruncationOptions){0}, 1);
+    Truncation r = measure(u, t);
+    const double *x = truncator_states(u);
+    double axis[3], end[D], sum = 0;
+    for (int i = 0; i < 3; i++) axis[i] = axis_F[i] + 0.5 * (axis_G[0][i] + axis_G[1][i]);
+    exact(axis, 1, x, end);
+    for (int i = 0; i < D; i++) sum += pow(end[i] - x[i], 2);
+    assert_true(fabs(r.point[0].displacement - sqrt(sum / D)) <= 1e-12);
+    assert_true(r.sets && fabs(r.slope - 2) <= 0.05);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_flow),
-        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_known_flow),  cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_zero),        cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_terms_layer), cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_known_sets),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, layers_open, layers_close);
 }
