@@ -284,7 +284,7 @@ static int is_needed(const OptionGroup *g, const char *name)
 {
     static const char *const needed[] = {"layers", "width",     "inner",
                                          "heads",  "positions", "activation"};
-    if (g != &network_model_group) return 0;
+    if (g != &network_depth_group && g != &network_model_group) return 0;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (strcmp(name, needed[i]) == 0) return 1;
     return 0;
