@@ -259,8 +259,8 @@ static int job(void)
 static void test_memory(void **state)
 {
     (void)state;
-    one = plan_named("rk2-gate", 2, MATCH_NONE);
-    other = plan_named("rk2-scalar", 2, MATCH_NONE);
+    one = plan_named("rk2-gate", 1, MATCH_NONE);
+    other = plan_named("rk2-scalar", 1, MATCH_NONE);
     assert_true(fail_each(job, 0) > 10);
     plan_free(one);
     plan_free(other);
