@@ -162,7 +162,8 @@ void jacobian_free(Jacobian *j);
 
 /* A model with the weights of m in which each layer is `substeps` steps of size 1 / substeps of a scheme
  * (symbols at their starting values), the layer's weights frozen: as its plan, so that nn/ evaluates
- * it. Sets as for FIELD_SPLIT. Caller: model_free. ERR_ACCURACY as truncator_takes. */
+ * it. Sets as for FIELD_SPLIT. Caller: model_free. ERR_ACCURACY where the
+ * model lacks an operator; ERR_INPUT: flows. */
 int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t substeps,
                   Model **out);
 

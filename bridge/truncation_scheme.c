@@ -29,6 +29,27 @@ static void join_row(const int *map, Row *r)
     r->terms = kept;
 }
 
+/* Points that no evaluation stands at go: a table has none. */
+static void drop_points(Table *t)
+{
+    size_t kept = 0;
+    for (size_t p = 0; p < t->points; p++) {
+        int used = 0;
+        for (size_t e = 0; e < t->evals; e++) {
+            if (t->eval[e].point != (int)p) continue;
+            t->eval[e].point = (int)kept;
+            used = 1;
+        }
+        if (used) {
+            t->point[kept++] = t->point[p];
+        } else {
+            row_free(&t->point[p].row);
+            for (int op = 0; op < 2; op++) mpq_clear(t->point[p].c[op]);
+        }
+    }
+    t->points = kept;
+}
+
 /* A table over L, as one over F that stands for L frozen: its evaluations in pairs become one. */
 static int join_halves(Table *t)
 {
@@ -44,6 +65,7 @@ static int join_halves(Table *t)
         t->stage[i] = (Stage){.op = OP_F, .set = 1, .eval = (int)i};
     }
     t->evals = t->stages;
+    drop_points(t);
     mpq_set_ui(t->weight[OP_G], 0, 1);
     memory_free(map);
     return 0;

@@ -14,24 +14,42 @@ enum { PARTS = 32, TOKENS_SHOWN = 4 };
 
 /* ---- errors ----------------------------------------------------------------------------------------- */
 
-/* The largest relative error at h = 1 / 2^last among the schemes of an order, for its guide. */
+/* The largest constant of the relative errors that follow an order (order 0 here: those that kinks end,
+ * h^3/2), from their finest steps; 0: none does. */
 static double guide_height(const TruncationStudy *u, int order)
 {
     double top = 0;
     size_t cells = u->layers * u->in->sentences.count;
-    for (size_t i = 0; i < u->count; i++)
-        for (size_t k = 0; k < cells; k++) {
-            const Truncation *t = &u->cell[i * cells + k];
-            if (t->points == 0 || t->order != order) continue;
-            const TruncationPoint *p = &t->point[t->points - 1];
-            if (isfinite(p->relative)) top = fmax(top, p->relative / pow(p->h, order));
-        }
+    for (size_t i = 0; i < u->count * cells; i++) {
+        const Truncation *t = &u->cell[i];
+        if (t->points == 0) continue;
+        const TruncationPoint *p = &t->point[t->points - 1];
+        int follows = t->asymptotic >= 4 * p->h, kinks = order == 0 && t->order > 1 && !follows;
+        if (!isfinite(p->relative) || !(kinks || (order && t->order == order && follows))) continue;
+        top = fmax(top, p->relative / pow(p->h, order ? order : 1.5));
+    }
     return top;
+}
+
+static void add_guides(const TruncationStudy *u, Plot *p)
+{
+    char words[32];
+    for (int k = 1; k <= TREE_MAX; k++) {
+        double c = guide_height(u, k);
+        snprintf(words, sizeof words, "slope %d", k);
+        if (c > 0) plot_guide(p, 2 * c, k, 1, words);
+    }
+    double kinks = model_config(u->in->network.model)->act == ACT_RELU ? guide_height(u, 0) : 0;
+    if (kinks > 0)
+        plot_item(p,
+                  "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title "
+                  "'slope 3/2: kinks'",
+                  2 * kinks);
 }
 
 static int draw_errors(const TruncationStudy *u, const char *dir)
 {
-    char title[256], words[32];
+    char title[256];
     snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
              truncation_depth(u->in->options.depth),
              model_config(u->in->network.model)->act == ACT_RELU ? "ReLU" : "GELU");
@@ -39,12 +57,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
                        "error / displacement of the exact flow", PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
-    for (int k = 1; k <= TREE_MAX; k++) {
-        double c = guide_height(u, k);
-        if (!(c > 0)) continue;
-        snprintf(words, sizeof words, "slope %d", k);
-        plot_guide(p, 2 * c, k, 1, words);
-    }
+    add_guides(u, p);
     for (size_t i = 0; i < u->count; i++)
         plot_series(p, "curves.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
     return plot_finish(p);
