@@ -333,18 +333,12 @@ static void test_plots_without_gnuplot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_bad_schemes),
-        cmocka_unit_test(test_bad_corpora),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_full_stdout),
-        cmocka_unit_test(test_csv_shapes),
-        cmocka_unit_test(test_printed_schemes),
-        cmocka_unit_test(test_zero_unstable),
-        cmocka_unit_test(test_plots_without_gnuplot),
+        cmocka_unit_test(test_help),          cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_bad_schemes),
+        cmocka_unit_test(test_bad_corpora),   cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
+        cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
+        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
