@@ -56,8 +56,10 @@ static const Option training_options[] = {
 };
 
 static const Option machine_options[] = {
-    {"device", OPTION_CHOICE, "cpu", "cpu|cuda", "cpu or cuda", 0, 0},
-    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16", "of the numbers: f32, f64 or bf16", 0, 0},
+    {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0},
+    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
+     "f32; f64 (cpu); bf16 or tf32 (cuda): f32 but for the factors of matrix products", 0, 0},
     {"kernel", OPTION_TEXT, NULL, "NAME",
      "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0},
     {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024},
@@ -84,11 +86,35 @@ static const OptionGroup *const rebuilt[] = {&network_text_group,     &network_m
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
-int network_backend(const Options *o, const Backend **out)
+static int find_backend(const Options *o, const char *device, const char *precision,
+                        const Backend **out)
 {
     char name[32];
-    snprintf(name, sizeof name, "%s-%s", options_text(o, "device"), options_text(o, "precision"));
-    TRY(backend_find(name, options_text(o, "kernel"), out));
+    snprintf(name, sizeof name, "%s-%s", device, precision);
+    return backend_find(name, options_text(o, "kernel"), out);
+}
+
+/* The best there is of a precision. A processor has no tf32: it keeps all bits of f32. */
+static int find_best(const Options *o, const char *precision, const Backend **out)
+{
+    int f64 = strcmp(precision, "f64") == 0, tf32 = strcmp(precision, "tf32") == 0;
+    if (!f64 && find_backend(o, "cuda", precision, out) == 0) return 0;
+    return find_backend(o, "cpu", tf32 ? "f32" : precision, out);
+}
+
+int network_backend(const Options *o, const Backend **out)
+{
+    const char *device = options_text(o, "device"), *precision = options_text(o, "precision");
+    if (strcmp(device, "cpu") == 0 && strcmp(precision, "tf32") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision tf32 is for --device cuda: a cpu has f32, f64, bf16");
+    if (strcmp(device, "cuda") == 0 && strcmp(precision, "f64") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision f64 is for --device cpu: cuda has f32, tf32, bf16");
+    if (strcmp(device, "auto") == 0)
+        TRY(find_best(o, precision, out));
+    else
+        TRY(find_backend(o, device, precision, out));
     backend_threads((int)options_size(o, "threads"));
     return 0;
 }
