@@ -5,7 +5,7 @@
  * compared with the exact flow over h, for h = 1 (the network's own step), 1/2, 1/4, ...:
  *
  *     error(h) = RMS over tokens and coordinates of  S(h) - flow(h)
- *     relative = error(h) / RMS of the flow's displacement over that step
+ *     relative = error(h) / RMS of the flow's displacement over that step,   O(h^p)
  *     error    = h^(p+1) (sum of coefficient * elementary differential) + remainder,   O(h^(p+2))
  *
  * The field (y' = ..., named in every output):
@@ -71,10 +71,9 @@ typedef struct {
     int order; /* exact order for this field, so the slope is order + 1; -1: the update's state
                   weights do not sum to 1, and no h makes the error small */
     double slope, tolerance; /* of log error over log h in the best window; NaN without one */
-    double
-        asymptotic; /* from this h down errors follow h^(order+1): slopes of neighbours within 1/4, and
-                          the remainder, where it is told, at most half of the leading term; 1: the
-                          network's own step does too; 0: none of these h */
+    /* From this h down errors follow h^(order+1): slopes of neighbours within 1/4, and the remainder,
+     * where it is told, at most half of the leading term. 1: the network's own step does too; 0: none. */
+    double asymptotic;
     double remainder_slope, remainder_tolerance; /* likewise of the remainder; NaN */
     double leading; /* RMS of all leading terms at h = 1, / displacement; NaN: not told */
     size_t terms;   /* where the order is at most 2; else 0 */
