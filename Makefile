@@ -209,7 +209,7 @@ run-tests:
 
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
 DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
-       --corpus kjv --vocabulary 4000 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
+       --corpus kjv --vocabulary 4000 --activation gelu --truncation 2 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
        --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
 
 demo: build

@@ -18,6 +18,8 @@ typedef struct {
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
     int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
+    size_t
+        substeps; /* of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1 */
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,
@@ -27,6 +29,8 @@ typedef struct {
  * a whole positive number. Layers without enough history run table_start. Equal argument rows share
  * a register; a dense scheme's update reads all older slopes with weights of their own. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
+/* The same; state (layers + 1) out: the register of the state that enters each layer, and the output. */
+int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state);
 
 /* NORM_POST: F(y) = Attention(y), G(y) = FFN(y) have no norm inside, and the state is normalised after
  * each sub-step: y <- LN(y + c F(y)), LN being the one of the sublayer's set. (In the words of integrators:

@@ -59,6 +59,8 @@ typedef struct {
  * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.
  * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
+/* The same but for the test text, whose file is not opened: it stays empty (no id, no file). */
+int corpus_untested(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
@@ -291,7 +293,7 @@ typedef struct {
 typedef struct {
     long best_epoch;            /* the last one averaged, where the model is a mean */
     long averaged;              /* epochs' ends in the mean; 0: the model is the best epoch's */
-    double valid_ppl, test_ppl; /* of the model; test: read once */
+    double valid_ppl, test_ppl; /* of the model; test: read once, NaN without one */
     double tokens_per_s;        /* training only, without evaluation */
     size_t peak_bytes;          /* of the process */
     uint64_t steps;

@@ -349,14 +349,16 @@ static int take_model(Run *r, TrainResult *result)
     return r->t->average > 1 ? take_average(r, result) : load_best(r);
 }
 
-/* The one reading of the test text, with the weights that are the model's in the end. */
+/* The one reading of the test text, if there is one, with the weights that are the model's in the end. */
 static int finish(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
-    double mean;
+    double mean = NAN;
+    const Text *test = &r->c->text[SPLIT_TEST];
     TRY(take_model(r, result));
-    TRY(eval_text(r->m, &r->c->text[SPLIT_TEST], &r->c->vocab, t->context, t->batch_tokens,
-                  t->sequence, t->stop, &mean, NULL));
+    if (test->id)
+        TRY(eval_text(r->m, test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, t->stop,
+                      &mean, NULL));
     result->test_ppl = exp(mean);
     result->tokens_per_s = run_speed(&r->p);
     result->peak_bytes = peak_bytes();

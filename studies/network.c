@@ -20,8 +20,12 @@ static const Option text_options[] = {
     {0},
 };
 
+static const Option depth_options[] = {
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS},
+    {0},
+};
+
 static const Option model_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, 1000},
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
     {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
@@ -87,7 +91,8 @@ static const Option machine_options[] = {
 };
 
 const OptionGroup network_text_group = {"Text", 1, text_options};
-const OptionGroup network_model_group = {"Model", 1, model_options};
+const OptionGroup network_depth_group = {"Model", 1, depth_options};
+const OptionGroup network_model_group = {NULL, 1, model_options};
 const OptionGroup network_training_group = {"Training", 1, training_options};
 const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
@@ -98,11 +103,16 @@ static const Option seed_options[] = {
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
 /* What metadata says of a model, and with what belongs to the machine alone, all it takes. */
-static const OptionGroup *const saved[] = {&network_text_group, &network_model_group,
-                                           &network_training_group, &network_seed_group, NULL};
-static const OptionGroup *const rebuilt[] = {&network_text_group,     &network_model_group,
-                                             &network_training_group, &network_seed_group,
-                                             &network_machine_group,  NULL};
+static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
+                                           &network_model_group, &network_training_group,
+                                           &network_seed_group,  NULL};
+static const OptionGroup *const rebuilt[] = {&network_text_group,
+                                             &network_depth_group,
+                                             &network_model_group,
+                                             &network_training_group,
+                                             &network_seed_group,
+                                             &network_machine_group,
+                                             NULL};
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
@@ -139,13 +149,14 @@ int network_backend(const Options *o, const Backend **out)
     return 0;
 }
 
-int network_corpus(const Options *o, Corpus *c)
+int network_corpus(const Options *o, int untested, Corpus *c)
 {
-    return corpus_open(options_text(o, "corpus"), options_choice(o, "level"),
-                       options_size(o, "vocabulary"), options_size(o, "corpus-seed"), c);
+    return (untested ? corpus_untested : corpus_open)(
+        options_text(o, "corpus"), options_choice(o, "level"), options_size(o, "vocabulary"),
+        options_size(o, "corpus-seed"), c);
 }
 
-static BridgeOptions bridge_options(const Options *o)
+BridgeOptions network_bridge(const Options *o)
 {
     return (BridgeOptions){
         .layers = options_size(o, "layers"),
@@ -175,17 +186,23 @@ static ModelConfig model_config_of(const Options *o, size_t V)
     };
 }
 
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     Model **out)
+{
+    ModelConfig config = model_config_of(o, V);
+    if (config.max_length <= config.max_tokens) return model_new(&config, plan, b, training, out);
+    plan_free(plan);
+    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                     config.max_length, config.max_tokens);
+}
+
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out)
 {
-    BridgeOptions bridge = bridge_options(o);
-    ModelConfig config = model_config_of(o, V);
+    BridgeOptions bridge = network_bridge(o);
     Plan *plan;
-    if (config.max_length > config.max_tokens)
-        return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
-                         config.max_length, config.max_tokens);
     TRY(bridge_plan(t, &bridge, &plan));
-    return model_new(&config, plan, b, training, out);
+    return network_model_of(o, plan, V, b, training, out);
 }
 
 TrainConfig network_training(const Options *o)
@@ -266,7 +283,7 @@ static int put_options(Metadata *d, const Options *o)
 static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
 {
     size_t inner;
-    BridgeOptions bridge = bridge_options(o);
+    BridgeOptions bridge = network_bridge(o);
     TRY(bridge_inner(t, &bridge, &inner));
     TRY(put(d, "format", "trotter language model 1"));
     TRY(put(d, "trotter", TROTTER_VERSION));
@@ -312,11 +329,16 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-/* What decides the function that the weights make must be told; the rest has defaults, so that files of
- * earlier versions, which lack options of later ones, are read. */
+/* What decides the function that the weights make must be told, where their names and shapes do not; the
+ * rest has defaults, so that a file of another program need not know how this one trains. */
 static int is_needed(const OptionGroup *g, const char *name)
 {
-    return g == &network_model_group && strcmp(name, "masks") != 0 && strcmp(name, "norm") != 0;
+    static const char *const needed[] = {"layers", "width",     "inner",
+                                         "heads",  "positions", "activation"};
+    if (g != &network_depth_group && g != &network_model_group) return 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (strcmp(name, needed[i]) == 0) return 1;
+    return 0;
 }
 
 static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
@@ -369,15 +391,32 @@ static int build(Network *n, const char *file)
     return store_load(n->model, file);
 }
 
+/* Of a directory, or of a file of weights, whose words are beside it. */
+static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH])
+{
+    static const char ending[] = ".safetensors";
+    size_t n = strlen(dir), e = sizeof ending - 1;
+    if (n <= e || strcmp(dir + n - e, ending) != 0) {
+        TRY(output_path(file, dir, "model.safetensors"));
+        return output_path(words, dir, "vocab.txt");
+    }
+    const char *slash = strrchr(dir, '/');
+    int folder = slash ? (int)(slash - dir) + 1 : 0;
+    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
+        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    snprintf(file, OUTPUT_PATH, "%s", dir);
+    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    return 0;
+}
+
 static int load(Network *n, const char *dir, const Options *given)
 {
     char file[OUTPUT_PATH], words[OUTPUT_PATH];
-    TRY(output_path(file, dir, "model.safetensors"));
-    TRY(output_path(words, dir, "vocab.txt"));
+    TRY(find_files(dir, file, words));
     TRY(options_new(rebuilt, &n->options));
     TRY(options_given(n->options, given));
-    TRY(take_options(n->options, file));
     TRY(take_scheme(file, &n->table));
+    TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
     n->vocab.level = options_choice(n->options, "level");
     return build(n, file);

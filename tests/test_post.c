@@ -227,6 +227,30 @@ static void a_post_model_is_no_field(void **state)
     model_free(m);
 }
 
+/* Where the norms stand is part of what a plan computes. */
+static void same_plans_have_the_same_norms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        int norm_a, norm_b, same;
+    } pair[] = {{"transformer", "transformer", NORM_POST, NORM_POST, 1},
+                {"rk2-unit", "repeat:2", NORM_POST, NORM_POST, 1},
+                {"transformer", "transformer", NORM_POST, NORM_PRE, 0},
+                {"transformer", "looped:2", NORM_POST, NORM_POST, 0},
+                {"rk2-unit", "transformer", NORM_POST, NORM_POST, 0}};
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+        Plan *a, *b;
+        int same = -1;
+        assert_int_equal(make_plan(pair[i].a, pair[i].norm_a, &a), 0);
+        assert_int_equal(make_plan(pair[i].b, pair[i].norm_b, &b), 0);
+        assert_int_equal(plan_same(a, b, &same), 0);
+        if (same != pair[i].same) fail_msg("%s, %s: %d", pair[i].a, pair[i].b, same);
+        plan_free(a);
+        plan_free(b);
+    }
+}
+
 /* ---- plans --------------------------------------------------------------------------------------- */
 
 static Plan *spoilt(int how)
@@ -258,6 +282,7 @@ int main(void)
         cmocka_unit_test(sublayers_have_no_norm_inside),
         cmocka_unit_test(every_scheme_has_one_or_is_told),
         cmocka_unit_test(a_post_model_is_no_field),
+        cmocka_unit_test(same_plans_have_the_same_norms),
         cmocka_unit_test(norms_out_of_place_are_refused),
     };
     backend_threads(1);
