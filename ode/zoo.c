@@ -90,12 +90,27 @@ static int write_word(const char *letters, FILE *f)
     return 0;
 }
 
+/* Digits alone, a number of at most `most`, and *at behind them; -1: it is none such. */
+static int take_number(const char **at, int most)
+{
+    int n = 0;
+    if (!isdigit((unsigned char)**at)) return -1;
+    for (; isdigit((unsigned char)**at); ++*at) {
+        n = 10 * n + (**at - '0');
+        if (n > most) return -1;
+    }
+    return n;
+}
+
 static int write_sandwich(const char *rest, FILE *f)
 {
-    int n, k, used = 0;
     char word[LETTERS_MAX + 1], *w = word;
-    if (sscanf(rest, "%d-%d%n", &n, &k, &used) != 2 || rest[used] || n < 1 || 2 * n > LETTERS_MAX ||
-        k < 0 || k > n)
+    int n = take_number(&rest, LETTERS_MAX / 2), k = -1;
+    if (n >= 1 && *rest == '-') {
+        rest++;
+        k = take_number(&rest, n);
+    }
+    if (k < 0 || *rest)
         return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
                          LETTERS_MAX / 2);
     for (int i = 0; i < k; i++) *w++ = 's';
@@ -107,9 +122,8 @@ static int write_sandwich(const char *rest, FILE *f)
 
 static int loop_count(const char *rest, const char *kind, int *n)
 {
-    int used = 0;
-    if (sscanf(rest, "%d%n", n, &used) == 1 && rest[used] == 0 && *n >= 1 && *n <= LOOPS_MAX)
-        return 0;
+    *n = take_number(&rest, LOOPS_MAX);
+    if (*n >= 1 && *rest == 0) return 0;
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 

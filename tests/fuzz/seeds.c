@@ -1,0 +1,111 @@
+/* seeds.c: seeds that are made rather than kept: built-in schemes, a model, a state, saved networks. */
+#include "studies/network.h"
+#include "studies/output.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/tiny.h"
+
+#include "ode/ode.h"
+
+Model *fuzz_model(void)
+{
+    const Backend *b;
+    ModelConfig c = tiny_config();
+    Model *m;
+    FUZZ_CHECK(backend_find("cpu-f32", NULL, &b) == 0);
+    FUZZ_CHECK(model_new(&c, tiny_residual(), b, 1, &m) == 0);
+    return m;
+}
+
+/* DIR/READER/name of a table; what a file system does not take in a name becomes '-'. */
+static int seed_path(char path[OUTPUT_PATH], const char *dir, const char *reader, const char *name)
+{
+    TRY(output_path(path, dir, "%s", reader));
+    TRY(output_directory(path));
+    size_t n = strlen(path);
+    TRY(output_path(path, dir, "%s/%s", reader, name));
+    for (char *c = path + n + 1; *c; c++)
+        if (*c == ':' || *c == '/') *c = '-';
+    return 0;
+}
+
+static int write_scheme(const char *dir, const Table *t)
+{
+    char path[OUTPUT_PATH], *text;
+    TRY(seed_path(path, dir, "scheme", t->name));
+    TRY(network_scheme_text(t, &text));
+    int code = store_write(path, text, strlen(text));
+    memory_free(text);
+    return code;
+}
+
+static int write_model(const char *dir)
+{
+    static const StoreText meta[] = {{"scheme", "a scheme"}, {"step", "1"}};
+    char path[OUTPUT_PATH];
+    Model *m = fuzz_model();
+    int code = seed_path(path, dir, "tensors", "model");
+    if (code == 0) code = store_save(m, path, meta, 2);
+    if (code == 0) code = seed_path(path, dir, "state", "state");
+    if (code == 0) code = store_save_state(m, path, meta, 2);
+    model_free(m);
+    return code;
+}
+
+static int write_network(const char *dir, const Options *o, const Table *t)
+{
+    char path[OUTPUT_PATH];
+    const Backend *b;
+    Model *m;
+    Metadata meta;
+    Corpus c = {.vocab = {.size = 3}};
+    TRY(seed_path(path, dir, "network", t->name));
+    TRY(network_backend(o, &b));
+    TRY(network_model(o, t, c.vocab.size, b, 0, &m));
+    int code = network_metadata(o, t, &c, m, &meta);
+    if (code == 0) {
+        code = store_save(m, path, meta.item, meta.count);
+        network_metadata_free(&meta);
+    }
+    model_free(m);
+    return code;
+}
+
+static int small_options(Options **o)
+{
+    static const OptionGroup *const groups[] = {&network_text_group,     &network_model_group,
+                                                &network_training_group, &network_seed_group,
+                                                &network_machine_group,  NULL};
+    static const char *const small[][2] = {
+        {"corpus", "markov:3"}, {"width", "4"},    {"inner", "4"},         {"heads", "2"},
+        {"layers", "2"},        {"sequence", "8"}, {"batch-tokens", "16"}, {"positions", "both"}};
+    TRY(options_new(groups, o));
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        TRY(options_set(*o, OPTION_ARGUMENT, "", small[i][0], small[i][1]));
+    return 0;
+}
+
+static int write_networks(const char *dir, const Zoo *z)
+{
+    Options *o;
+    Table **list;
+    size_t count;
+    TRY(small_options(&o));
+    int code =
+        zoo_list(z, "transformer,ab2,rk2-gate,lm-resnet,strang-marchuk", "heun", &list, &count);
+    for (size_t i = 0; code == 0 && i < count; i++) code = write_network(dir, o, list[i]);
+    for (size_t i = 0; list && i < count; i++) table_free(list[i]);
+    memory_free(list);
+    options_free(o);
+    return code;
+}
+
+int fuzz_seeds(const char *dir)
+{
+    Zoo z;
+    TRY(zoo_open(&z));
+    int code = write_model(dir);
+    for (size_t i = 0; code == 0 && i < z.count; i++) code = write_scheme(dir, z.scheme[i]);
+    if (code == 0) code = write_networks(dir, &z);
+    zoo_close(&z);
+    return code;
+}
