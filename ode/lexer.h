@@ -1,5 +1,5 @@
 /* lexer.h: a cursor over one line of a scheme text, with messages "file:line:column: expected ...".
- * Private to ode/ (scheme.c, expression.c). */
+ * Private to ode/ (scheme.c, statement.c, expression.c). */
 #ifndef TROTTER_LEXER_H
 #define TROTTER_LEXER_H
 
@@ -56,5 +56,14 @@ int expression_coefficient(Parser *p, mpq_t out);
 void expression_round(mpq_t q);
 /* k<stage+1> as a row of its evaluations, `past` steps ago. */
 int stage_row(const Table *t, size_t stage, int past, Row *out);
+
+/* ---- statement.c ---- */
+
+/* "kN =" at the cursor: N, or 0 if the line is something else. */
+size_t statement_stage_head(Cursor *c);
+/* Stage and evaluations of a k line whose "kN =" has been read. */
+int statement_declare(Parser *p);
+/* The statement at the cursor, to the end of its line. */
+int statement_parse(Parser *p);
 
 #endif

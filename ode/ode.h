@@ -45,7 +45,7 @@ void zoo_close(Zoo *z);
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
-/* Every name of "A,B,..." or "all" in order; caller frees both levels. */
+/* Every name of "A,B,..." or "all" in order, sandwich:N,K for sandwich:N-K; caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
 /* ---- tree.c: two-coloured rooted trees ---------------------------------------------------------- */

@@ -1,6 +1,7 @@
-/* scheme.c: the language of schemes (ode.h), a line at a time. Coefficients and linear combinations
- * are expression.c's. A scheme's k lines are looked through once before they are parsed, so that a
- * past slope may belong to a later stage (two-step Runge-Kutta methods).
+/* scheme.c: the language of schemes (ode.h), a line at a time. What a line says is statement.c's,
+ * coefficients and linear combinations are expression.c's. A scheme's k lines are looked through once
+ * before they are parsed, so that a past slope may belong to a later stage (two-step Runge-Kutta
+ * methods).
  *
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
@@ -16,386 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    PLAIN_NAME = 32,
-    STAGES_MAX = 256,
-    FLOWS_MAX = 1024,
-    SYMBOLS_MAX = 64,
-    LINE_MAX_BYTES = 65536
-};
-
-static void *push(void *list, size_t *count, size_t size)
-{
-    char *grown = memory_grow(list, *count, *count + 1, size);
-    if (grown) ++*count;
-    return grown;
-}
-
-/* ---- operators and stages ------------------------------------------------------------------------ */
-
-/* OP[set]: F, G, H, L with a set number, 1 by default. */
-static int parse_operator(Parser *p, int most, int *op, int *set)
-{
-    static const char letters[] = "FGHL";
-    Cursor *c = &p->cursor;
-    const char *found;
-    long s = 1;
-    cursor_blanks(c);
-    if (c->at == c->end || !(found = strchr(letters, *c->at)) || found - letters > most)
-        return cursor_error(c, "expected an operator: %s",
-                            most == OP_G ? "F or G" : "F, G, H or L");
-    *op = (int)(found - letters);
-    c->at++;
-    if (c->at < c->end && isdigit((unsigned char)*c->at)) TRY(cursor_integer(c, 999, &s));
-    if (s == 0) return cursor_error(c, "expected a parameter set from 1");
-    *set = (int)s;
-    return 0;
-}
-
-/* "kN =" at the cursor: N, or 0 if the line is something else. */
-static size_t stage_head(Cursor *c)
-{
-    char word[TABLE_NAME];
-    if (!cursor_word(c, word, sizeof word)) return 0;
-    size_t n = strlen(word);
-    if (word[0] != 'k' || n < 2 || n > 7 || strspn(word + 1, "0123456789") != n - 1) return 0;
-    size_t number = 0;
-    for (size_t i = 1; i < n; i++) number = number * 10 + (size_t)(word[i] - '0');
-    return number;
-}
-
-static int add_point(Table *t, const Row *row, const mpq_t at, int timed)
-{
-    Point *grown = push(t->point, &t->points, sizeof(Point));
-    if (!grown) return ERR_MEMORY;
-    t->point = grown;
-    Point *q = &grown[t->points - 1];
-    int code = 0;
-    q->timed = timed;
-    for (int op = 0; op < 2; op++) {
-        mpq_init(q->c[op]);
-        if (timed) mpq_set(q->c[op], at);
-    }
-    for (size_t i = 0; i < row->terms && code == 0; i++) {
-        const Term *s = &row->term[i];
-        code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
-    }
-    return code;
-}
-
-/* The points of stage i, whose argument is `row`; its evaluations stand already. */
-static int add_stage(Table *t, size_t i, Row *row, const mpq_t at, int timed)
-{
-    mpq_t one;
-    const Stage *s = &t->stage[i];
-    t->eval[s->eval].point = (int)t->points;
-    if (s->op >= OP_H) t->eval[s->eval + 1].point = (int)t->points + (s->op == OP_L);
-    TRY(add_point(t, row, at, timed));
-    if (s->op != OP_L) return 0;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(row, s->eval, 0, one, 0, NULL);
-    if (code == 0) code = add_point(t, row, at, timed);
-    mpq_clear(one);
-    return code;
-}
-
-static int add_eval(Table *t, int op, int set, size_t stage)
-{
-    Eval *grown = push(t->eval, &t->evals, sizeof(Eval));
-    if (!grown) return ERR_MEMORY;
-    t->eval = grown;
-    grown[t->evals - 1] = (Eval){.op = op, .set = set, .stage = (int)stage};
-    return 0;
-}
-
-/* Stage and evaluations of a k line whose "kN =" has been read. */
-static int declare_stage(Parser *p)
-{
-    Table *t = p->table;
-    int op, set;
-    TRY(parse_operator(p, OP_L, &op, &set));
-    if (p->declared == STAGES_MAX)
-        return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
-    Stage *grown = push(t->stage, &p->declared, sizeof(Stage));
-    if (!grown) return ERR_MEMORY;
-    t->stage = grown;
-    grown[p->declared - 1] = (Stage){.op = op, .set = set, .eval = (int)t->evals};
-    TRY(add_eval(t, op == OP_G ? OP_G : OP_F, set, p->declared - 1));
-    return op >= OP_H ? add_eval(t, OP_G, set, p->declared - 1) : 0;
-}
-
-/* ---- statements ---------------------------------------------------------------------------------- */
-
-static int check_row(Parser *p, const Row *r, const char *what)
-{
-    for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval == EXPR_ONE)
-            return cursor_error(&p->cursor,
-                                "expected states and slopes in %s; a number stands alone", what);
-    return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
-}
-
-static int statement_stage(Parser *p, size_t number)
-{
-    Row row = {0};
-    mpq_t at;
-    int op, set, timed = 0, code;
-    Cursor *c = &p->cursor;
-    if (number != p->table->stages + 1)
-        return cursor_error(c, "expected stage k%zu here: stages are numbered in order",
-                            p->table->stages + 1);
-    TRY(cursor_expect(c, "="));
-    TRY(parse_operator(p, OP_L, &op, &set));
-    TRY(cursor_expect(c, "("));
-    mpq_init(at);
-    code = expression_parse(p, &row);
-    if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
-    if (code == 0 && !cursor_take(c, ")"))
-        code = cursor_error(c, "expected an operator, '@' or ')'");
-    if (code == 0) code = cursor_end(c, "an operator or the end of the line");
-    if (code == 0) code = check_row(p, &row, "a stage's argument");
-    if (code == 0) code = add_stage(p->table, p->table->stages, &row, at, timed);
-    if (code == 0) p->table->stages++;
-    mpq_clear(at);
-    row_free(&row);
-    return code;
-}
-
-/* y[first] + sum c k[all] becomes y + sum c k, marked dense. */
-static int fold_dense(Parser *p, Row *r)
-{
-    Row out = {0};
-    int all = 0, code = 0;
-    for (size_t i = 0; i < r->terms; i++) all += r->term[i].past == EXPR_ALL;
-    if (!all) return 0;
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
-        const Term *s = &r->term[i];
-        int whole = s->eval != TABLE_STATE || (mpq_cmp_ui(s->c, 1, 1) == 0 && s->symbols == 0);
-        code =
-            s->past == EXPR_ALL && whole
-                ? row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol)
-                : cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
-    }
-    if (code == 0 && out.term[0].eval != TABLE_STATE)
-        code = cursor_error(&p->cursor, "expected y[first] beside kN[all]");
-    row_free(r);
-    *r = out;
-    p->table->dense = 1;
-    return code;
-}
-
-static int statement_update(Parser *p)
-{
-    Table *t = p->table;
-    if (t->update.terms) return cursor_error(&p->cursor, "expected one update y' = ... a scheme");
-    TRY(cursor_expect(&p->cursor, "="));
-    p->in_update = 1;
-    int code = expression_parse(p, &t->update);
-    p->in_update = 0;
-    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
-    if (code == 0) code = check_row(p, &t->update, "the update");
-    return code == 0 ? fold_dense(p, &t->update) : code;
-}
-
-static int statement_flow(Parser *p)
-{
-    Table *t = p->table;
-    int op, set;
-    mpq_t c;
-    cursor_blanks(&p->cursor);
-    if (t->flows == FLOWS_MAX)
-        return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
-    mpq_init(c);
-    mpq_set_ui(c, 1, 1);
-    int bare = p->cursor.at < p->cursor.end && strchr("FGHL", *p->cursor.at) != NULL;
-    int code = bare ? 0 : expression_coefficient(p, c);
-    if (code == 0) code = parse_operator(p, OP_G, &op, &set);
-    if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
-    Flow *grown = code == 0 ? push(t->flow, &t->flows, sizeof(Flow)) : NULL;
-    if (grown) {
-        t->flow = grown;
-        Flow *f = &grown[t->flows - 1];
-        f->op = op;
-        f->set = set;
-        mpq_init(f->c);
-        mpq_set(f->c, c);
-    }
-    mpq_clear(c);
-    return code == 0 && !grown ? ERR_MEMORY : code;
-}
-
-static int statement_field(Parser *p)
-{
-    for (int op = 0; op < 2; op++) {
-        int found, set;
-        TRY(expression_coefficient(p, p->table->weight[op]));
-        TRY(parse_operator(p, OP_G, &found, &set));
-        if (found != op)
-            return cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G");
-    }
-    p->table->word = 1;
-    return cursor_end(&p->cursor, "the end of the line");
-}
-
-/* ---- names --------------------------------------------------------------------------------------- */
-
-static int new_name(Parser *p, char *name)
-{
-    static const char *const taken[] = {"y", "F", "G", "H", "L", "sqrt", "first", "all"};
-    Cursor *c = &p->cursor;
-    if (!cursor_word(c, name, PLAIN_NAME)) return cursor_error(c, "expected a name");
-    int bad = name[0] == 'k' && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) bad |= strcmp(name, taken[i]) == 0;
-    if (bad) return cursor_error(c, "expected a name of its own; '%s' has a meaning already", name);
-    for (size_t i = 0; i < p->bindings; i++)
-        if (strcmp(p->binding[i].name, name) == 0)
-            return cursor_error(c, "expected a new name; '%s' is set already", name);
-    return cursor_expect(c, "=");
-}
-
-/* Binds name to value, which the parser owns from here on. */
-static int bind(Parser *p, const char *name, Row *value)
-{
-    Binding *grown = push(p->binding, &p->bindings, sizeof(Binding));
-    if (!grown) {
-        row_free(value);
-        return ERR_MEMORY;
-    }
-    p->binding = grown;
-    strcpy(grown[p->bindings - 1].name, name);
-    grown[p->bindings - 1].value = *value;
-    return 0;
-}
-
-static int statement_let(Parser *p)
-{
-    char name[PLAIN_NAME];
-    Row value = {0};
-    TRY(new_name(p, name));
-    int code = expression_parse(p, &value);
-    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
-    for (size_t i = 0; code == 0 && i < value.terms; i++)
-        if (value.term[i].eval != EXPR_ONE)
-            code = cursor_error(&p->cursor,
-                                "expected a coefficient; states and slopes have none in 'let'");
-    if (code == 0) return bind(p, name, &value);
-    row_free(&value);
-    return code;
-}
-
-/* A new symbol, bound to its name. Returns it through *out. */
-static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
-{
-    Table *t = p->table;
-    if (t->symbols == SYMBOLS_MAX)
-        return cursor_error(&p->cursor, "expected at most %d learned names", SYMBOLS_MAX);
-    Symbol *grown = push(t->symbol, &t->symbols, sizeof(Symbol));
-    if (!grown) return ERR_MEMORY;
-    t->symbol = grown;
-    *out = &grown[t->symbols - 1];
-    strcpy((*out)->name, name);
-    (*out)->kind = kind;
-    mpq_init((*out)->start);
-    mpq_set_ui((*out)->start, kind == SYMBOL_SIGMOID, 2); /* sigmoid(0) = 1/2, tanh(0) = 0 */
-    mpq_canonicalize((*out)->start);
-    Row value = {0};
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(&value, EXPR_ONE, 0, one, 1, (int[]){(int)t->symbols - 1});
-    mpq_clear(one);
-    return code == 0 ? bind(p, name, &value) : code;
-}
-
-static int statement_learn(Parser *p)
-{
-    char name[PLAIN_NAME];
-    Symbol *s;
-    TRY(new_name(p, name));
-    TRY(add_symbol(p, name, SYMBOL_LEARN, &s));
-    p->bindings--; /* not yet set while its own start is read */
-    int code = expression_number(p, s->start);
-    p->bindings++;
-    return code == 0 ? cursor_end(&p->cursor, "an operator or the end of the line") : code;
-}
-
-static int gate_input(Parser *p, Symbol *s)
-{
-    Row *grown = push(s->input, &s->inputs, sizeof(Row));
-    if (!grown) return ERR_MEMORY;
-    s->input = grown;
-    TRY(expression_parse(p, &grown[s->inputs - 1]));
-    return check_row(p, &grown[s->inputs - 1], "a gate's argument");
-}
-
-static int statement_gate(Parser *p)
-{
-    char name[PLAIN_NAME];
-    Symbol *s;
-    Cursor *c = &p->cursor;
-    TRY(new_name(p, name));
-    int kind = cursor_take(c, "sigmoid") ? SYMBOL_SIGMOID
-               : cursor_take(c, "tanh")  ? SYMBOL_TANH
-                                         : 0;
-    if (!kind) return cursor_error(c, "expected sigmoid(...) or tanh(...)");
-    TRY(cursor_expect(c, "("));
-    TRY(add_symbol(p, name, kind, &s));
-    p->bindings--;
-    int code = gate_input(p, s);
-    while (code == 0 && cursor_take(c, ",")) code = gate_input(p, s);
-    p->bindings++;
-    if (code == 0) code = cursor_expect(c, ")");
-    return code == 0 ? cursor_end(c, "the end of the line") : code;
-}
+enum { LINE_MAX_BYTES = 65536 };
 
 /* ---- lines ----------------------------------------------------------------------------------------- */
-
-static int set_text(Cursor *c, char **text)
-{
-    const char *end = c->end;
-    cursor_blanks(c);
-    while (end > c->at && isspace((unsigned char)end[-1])) end--;
-    char *copy = memory_new((size_t)(end - c->at) + 1, 1);
-    if (!copy) return ERR_MEMORY;
-    memcpy(copy, c->at, (size_t)(end - c->at));
-    memory_free(*text);
-    *text = copy;
-    return 0;
-}
-
-static const struct {
-    const char *word;
-    int (*run)(Parser *);
-} statements[] = {{"let", statement_let},
-                  {"learn", statement_learn},
-                  {"gate", statement_gate},
-                  {"flow", statement_flow},
-                  {"field", statement_field}};
-
-static int statement(Parser *p)
-{
-    Cursor *c = &p->cursor;
-    char word[TABLE_NAME];
-    Table *t = p->table;
-    char **texts[] = {&t->title, &t->source, &t->note, &t->start};
-    static const char *const names[] = {"title", "source", "note", "start"};
-    if (cursor_take(c, "y'")) return statement_update(p);
-    const char *at = c->at;
-    size_t number = stage_head(c);
-    if (number) return statement_stage(p, number);
-    c->at = at;
-    if (cursor_word(c, word, sizeof word)) {
-        for (int i = 0; i < 4; i++)
-            if (strcmp(word, names[i]) == 0) return set_text(c, texts[i]);
-        for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
-            if (strcmp(word, statements[i].word) == 0) return statements[i].run(p);
-    }
-    c->at = at;
-    return cursor_error(
-        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, "
-           "k1 = ..., or y' = ...");
-}
 
 /* The next line that holds a statement; 0 at the end. Texts keep their '#'. */
 static int next_line(Cursor *c, const char *stop)
@@ -467,7 +91,8 @@ static int declare_stages(Parser *p, const char *stop)
     int code = 0;
     leave_line(&p->cursor, stop);
     while (code == 0 && next_line(&p->cursor, stop) && !is_scheme_line(&p->cursor)) {
-        if (stage_head(&p->cursor) && cursor_take(&p->cursor, "=")) code = declare_stage(p);
+        if (statement_stage_head(&p->cursor) && cursor_take(&p->cursor, "="))
+            code = statement_declare(p);
         leave_line(&p->cursor, stop);
     }
     if (code == 0) p->cursor = keep;
@@ -551,7 +176,7 @@ static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
         if (p->cursor.end - p->cursor.begin > LINE_MAX_BYTES)
             code = cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
         else
-            code = statement(p);
+            code = statement_parse(p);
     }
     if (code == 0)
         *out = p->table;
@@ -591,9 +216,9 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
                 code =
                     error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
                               file, line, t->name);
-        Table **grown = code == 0 ? push(*list, count, sizeof(Table *)) : NULL;
+        Table **grown = code == 0 ? memory_grow(*list, *count, *count + 1, sizeof *grown) : NULL;
         if (grown)
-            (*list = grown)[*count - 1] = t;
+            (*list = grown)[(*count)++] = t;
         else if (code == 0)
             code = ERR_MEMORY;
         if (code != 0) table_free(t);

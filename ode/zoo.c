@@ -358,6 +358,16 @@ static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *coun
     return 0;
 }
 
+/* Length of the first name of "A,B,..."; sandwich:N,K, as it is also written, is one. */
+static size_t name_length(const char *at)
+{
+    static const char prefix[] = "sandwich:";
+    size_t n = strcspn(at, ","), head = sizeof prefix - 1;
+    if (strncmp(at, prefix, head) != 0) return n;
+    size_t first = strspn(at + head, "0123456789"), comma = head + first;
+    return first && at[comma] == ',' ? comma + 1 + strcspn(at + comma + 1, ",") : n;
+}
+
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count)
 {
     char name[TABLE_NAME];
@@ -365,12 +375,13 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
     *out = NULL;
     *count = 0;
     for (const char *at = names; code == 0; at++) {
-        size_t n = strcspn(at, ",");
+        size_t n = name_length(at);
         if (n == 0 || n >= TABLE_NAME)
             code = error_set(ERR_INPUT,
                              "expected scheme names separated by commas, or 'all': '%.60s'", names);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
+            if (strchr(name, ',')) *strchr(name, ',') = '-';
             code = strcmp(name, "all") == 0 ? add_all(z, solver, out, count)
                                             : add_found(z, name, solver, out, count);
         }

@@ -57,6 +57,8 @@ typedef struct {
 
 const Claim *claim_at(size_t i); /* NULL past the end */
 
+/* ---- claims_run.c ----------------------------------------------------------------------------- */
+
 /* Runs a claim, or its mutant; *out holds nothing after an error. Caller: finding_free. */
 int claim_run(const Claim *c, const Zoo *z, int mutant, Finding *out);
 int finding_verdict(const Finding *f); /* CLAIM_* */

@@ -13,7 +13,9 @@ typedef struct {
     const char *purpose; /* one line */
     const char *about;   /* a paragraph or two for --help */
     const OptionGroup *const *groups;
-    const char *operand;    /* option that a first argument without -- sets; NULL: none */
+    const char *operand; /* option that a first argument without -- sets; NULL: none */
+    /* Groups in force once options are read, for help and for what is refused; NULL: all. */
+    const OptionGroup *const *(*narrow)(const Options *o, const char **where);
     int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;

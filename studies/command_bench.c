@@ -3,20 +3,18 @@
 #include "studies/command.h"
 #include "studies/network.h"
 
-static const struct {
-    const char *name;
-    int (*run)(const Options *o);
-} benches[] = {{"ode", bench_ode}, {"train", bench_train}};
-
 static const Option bench_options[] = {
     {"what", OPTION_CHOICE, NULL, "ode|train", "what is timed; `trotter bench ode` says the same",
      0, 0},
-    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped (ode)", 0,
-     0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
-    {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
      0, 1e5},
+    {0},
+};
+
+static const Option ode_options[] = {
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped", 0, 0},
+    {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
     {0},
 };
 
@@ -28,8 +26,26 @@ static const Option output_options[] = {
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&bench_group, &bench_train_group,
-                                            &network_machine_group, &output_group, NULL};
+static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
+static const OptionGroup *const groups[] = {
+    &bench_group, &ode_group, &bench_train_group, &network_machine_group, &output_group, NULL};
+static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &output_group, NULL};
+static const OptionGroup *const for_train[] = {&bench_group, &bench_train_group,
+                                               &network_machine_group, &output_group, NULL};
+
+static const struct {
+    const char *title;
+    int (*run)(const Options *o);
+    const OptionGroup *const *groups;
+} benches[] = {{"bench ode", bench_ode, for_ode}, {"bench train", bench_train, for_train}};
+
+static const OptionGroup *const *narrow(const Options *o, const char **where)
+{
+    const char *what = options_text(o, "what");
+    if (!what) return groups;
+    *where = benches[options_choice(o, "what")].title;
+    return benches[options_choice(o, "what")].groups;
+}
 
 static int run(Options *o)
 {
@@ -69,5 +85,6 @@ const Command command_bench = {
         "            build preloaded, which is PyTorch at its best.\n",
     .groups = groups,
     .operand = "what",
+    .narrow = narrow,
     .run = run,
 };

@@ -11,8 +11,9 @@
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, or all", 0, 0},
     SELECT_FILE,
-    {"degree", OPTION_SIZE, "0", "N",
-     "terms of h^1 to h^N, at most 8 in trees; 0: one more than each scheme's order", 0, LIE_MAX},
+    {"degree", OPTION_SIZE, NULL, "N",
+     "terms of h^1 to h^N, at most 8 in trees (default: one more than each scheme's order)", 1,
+     LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
      "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
     {0},

@@ -9,6 +9,7 @@
 
 #include "studies/command.h"
 #include "studies/nearest.h"
+#include "studies/output.h"
 #include "studies/progress.h"
 
 /* clang-format off */
@@ -65,10 +66,10 @@ static void print_overview(void)
            "130 interrupted and saved.\n");
 }
 
-static void print_help(const Command *c)
+static void print_help(const Command *c, const OptionGroup *const *groups)
 {
     printf("Usage: trotter %s [OPTION]...\n%s\n\n%s", c->name, c->purpose, c->about);
-    options_help(c->groups, stdout);
+    options_help(groups, stdout);
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */
@@ -87,6 +88,28 @@ static void catch_stop(void)
     sigaction(SIGTERM, &stop, NULL);
 }
 
+/* What is given must be of use, and a folder that cannot be written is told before any work. */
+static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
+                       const char *where)
+{
+    if (c->narrow) TRY(options_within(o, groups, where));
+    const char *dir = options_known(o, "out") ? options_text(o, "out") : NULL;
+    return dir ? output_check(dir) : 0;
+}
+
+static int run_given(const Command *c, Options *o)
+{
+    const char *where = "";
+    const OptionGroup *const *groups = c->narrow ? c->narrow(o, &where) : c->groups;
+    if (options_flag(o, "help")) {
+        print_help(c, groups);
+        return 0;
+    }
+    TRY(check_given(c, o, groups, where));
+    if (c->saves) catch_stop();
+    return c->run(o);
+}
+
 static int run_command(const Command *c, int argc, char **argv)
 {
     Options *o = NULL;
@@ -96,14 +119,7 @@ static int run_command(const Command *c, int argc, char **argv)
         argc--, argv++;
     }
     if (code == 0) code = options_arguments(o, argc, argv);
-    if (code == 0) {
-        if (options_flag(o, "help"))
-            print_help(c);
-        else {
-            if (c->saves) catch_stop();
-            code = c->run(o);
-        }
-    }
+    if (code == 0) code = run_given(c, o);
     options_free(o);
     return code;
 }

@@ -204,6 +204,23 @@ int options_given(Options *o, const Options *from)
     return 0;
 }
 
+static int has_option(const OptionGroup *g, const char *name)
+{
+    for (const Option *p = g->option; p->name; p++)
+        if (strcmp(p->name, name) == 0) return 1;
+    return 0;
+}
+
+int options_within(const Options *o, const OptionGroup *const *groups, const char *where)
+{
+    for (const Value *v = o->value; v < o->value + o->count; v++) {
+        int in = v->rank != OPTION_ARGUMENT || has_option(&common_group, v->option->name);
+        for (size_t i = 0; groups[i] && !in; i++) in = has_option(groups[i], v->option->name);
+        if (!in) return error_set(ERR_INPUT, "--%s has no meaning for %s", v->option->name, where);
+    }
+    return 0;
+}
+
 /* ---- the command line ---------------------------------------------------------------------------- */
 
 /* getopt_long's '?': unknown, ambiguous, or a value where none is taken. */
@@ -219,6 +236,12 @@ static int argument_error(const Options *o, const char *argument)
     return unknown_name(o, "", "--", name);
 }
 
+static int add_word(Options *o, const char *word)
+{
+    if (options_known(o, "file")) return options_set(o, OPTION_ARGUMENT, "", "file", word);
+    return error_set(ERR_INPUT, "unexpected argument '%s'", word);
+}
+
 int options_arguments(Options *o, int argc, char **argv)
 {
     struct option *list = memory_new(o->count + 1, sizeof *list);
@@ -231,18 +254,17 @@ int options_arguments(Options *o, int argc, char **argv)
     int code = 0, c, index = 0;
     opterr = 0;
     optind = 0; /* 0: glibc starts over */
-    while (code == 0 && (c = getopt_long(argc, argv, ":", list, &index)) != -1) {
-        if (c == ':')
+    while (code == 0 && (c = getopt_long(argc, argv, "-:", list, &index)) != -1) {
+        if (c == 1) /* "-": a word that is no option, in its place */
+            code = add_word(o, optarg);
+        else if (c == ':')
             code = error_set(ERR_INPUT, "option '%s' needs a value", argv[optind - 1]);
         else if (c != 0)
             code = argument_error(o, argv[optind - 1]);
         else
             code = options_set(o, OPTION_ARGUMENT, "", list[index].name, optarg ? optarg : "yes");
     }
-    while (code == 0 && optind < argc && options_known(o, "file"))
-        code = options_set(o, OPTION_ARGUMENT, "", "file", argv[optind++]);
-    if (code == 0 && optind < argc)
-        code = error_set(ERR_INPUT, "unexpected argument '%s'", argv[optind]);
+    while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
     memory_free(list);
     return code;
 }

@@ -35,7 +35,8 @@ typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
 
-/* Reads argv[1 ..]; words without -- are items of the list `file`, where the table has one. Anything
+/* Reads argv[1 ..]; words without -- are items of the list `file`, where the table has one, in the
+ * order given. Anything
  * unknown, missing or out of range: ERR_INPUT with one line of words. */
 int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections); messages begin with FILE:LINE. */
@@ -45,6 +46,10 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
 
 /* Sets what `from` was given on the command line and o knows too, with the same rank. */
 int options_given(Options *o, const Options *from);
+
+/* ERR_INPUT "--NAME has no meaning for WHERE" where an option of none of the groups was given on the command
+ * line. */
+int options_within(const Options *o, const OptionGroup *const *groups, const char *where);
 
 /* Every recorded option that has a value, one line `name = value` each. */
 int options_write(const Options *o, FILE *f);

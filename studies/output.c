@@ -34,6 +34,35 @@ int output_directory(const char *dir)
     return 0;
 }
 
+/* The folder above: of "a/b" "a", of "a" ".", of "/a" "/"; 0: there is none. */
+static int go_up(char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0) return 0;
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        strcpy(path, ".");
+    return 1;
+}
+
+int output_check(const char *dir)
+{
+    char path[OUTPUT_PATH];
+    struct stat s;
+    TRY(output_path(path, dir, "%s", "")); /* not empty, and not too long */
+    snprintf(path, sizeof path, "%s", dir);
+    while (stat(path, &s) != 0)
+        if ((errno != ENOENT && errno != ENOTDIR) || !go_up(path))
+            return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(s.st_mode)) return error_set(ERR_INPUT, "%s: not a directory", path);
+    if (access(path, W_OK | X_OK) == 0) return 0;
+    return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+}
+
 int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 {
     int n = snprintf(out, OUTPUT_PATH, "%s/", dir);

@@ -12,6 +12,10 @@ enum { OUTPUT_PATH = 4096 };
 /* Makes the directory and those above it; one that is there is fine. ERR_INPUT with words. */
 int output_directory(const char *dir);
 
+/* ERR_INPUT where output_directory cannot succeed, as far as that is known beforehand: what is there of the path
+ * is no directory or cannot be written. Makes nothing. */
+int output_check(const char *dir);
+
 /* out = "DIR/NAME" (printf style); ERR_INPUT where it is too long. */
 int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

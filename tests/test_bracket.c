@@ -13,38 +13,13 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/ode.h"
-
-static Zoo zoo;
-
-static int setup(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return memory_live() != 0;
-}
-
-static Table *find(const char *name)
-{
-    Table *t, *frozen;
-    if (zoo_find(&zoo, name, "exact", &t) != 0) fail_msg("%s: %s", name, error_text());
-    frozen = table_freeze(t);
-    table_free(t);
-    return frozen;
-}
+#include "tests/schemes.h"
 
 /* Random flows n of fractions k/6; the last two make the fractions sum to 1. */
 static Table *random_flows(uint64_t seed, int n)
 {
     char text[2048];
-    Table **list = NULL;
-    size_t count = 0, at = (size_t)sprintf(text, "scheme random\n");
+    size_t at = (size_t)sprintf(text, "scheme random\n");
     int left[2] = {6, 6};
     for (int i = 0; i < n + 2; i++) {
         int op = i < n ? (int)random_below(seed, 1, (uint64_t)i, 2) : i - n;
@@ -54,10 +29,7 @@ static Table *random_flows(uint64_t seed, int n)
         at += (size_t)sprintf(text + at, "flow %s%d/6 %c\n", c < 0 ? "-" : "", c < 0 ? -c : c,
                               "FG"[op]);
     }
-    if (scheme_parse("text", text, at, &list, &count) != 0) fail_msg("%s: %s", text, error_text());
-    Table *t = list[0];
-    memory_free(list);
-    return t;
+    return scheme(text);
 }
 
 /* ---- known terms ------------------------------------------------------------------------------------ */
@@ -70,7 +42,7 @@ typedef struct {
 
 static void check_terms(const char *scheme, int degree, const Known *known, size_t n)
 {
-    Table *t = find(scheme);
+    Table *t = frozen(scheme);
     Brackets b;
     mpq_t want;
     mpq_init(want);
@@ -209,7 +181,7 @@ static void test_matrices(void **state)
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4", "ruth3",
                                         "word:ssffsf", "word:sffs",      "word:sfsf"};
     for (uint64_t i = 0; i < 7 + 10; i++) {
-        Table *t = i < 7 ? find(names[i]) : random_flows(i, 7);
+        Table *t = i < 7 ? frozen(names[i]) : random_flows(i, 7);
         Brackets b;
         assert_int_equal(bracket_error(t, N - 1, &b), 0);
         double error = mismatch(t, &b, 100 + i);
@@ -279,7 +251,7 @@ static void test_order(void **state)
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4",    "ruth3",
                                         "word:ssffsf", "word:sffs",      "sandwich:4-2"};
     for (uint64_t i = 0; i < 7 + 6; i++) {
-        Table *t = i < 7 ? find(names[i]) : random_flows(50 + i, 6);
+        Table *t = i < 7 ? frozen(names[i]) : random_flows(50 + i, 6);
         Theory theory;
         Brackets b;
         assert_int_equal(theory_search(t, 6, &theory), 0);
@@ -306,7 +278,7 @@ static void test_area(void **state)
         for (int i = 5; i < 5 + n; i++)
             for (int j = i + 1; j < 5 + n; j++)
                 twice += (name[i] == 's' && name[j] == 'f') - (name[i] == 'f' && name[j] == 's');
-        Table *t = find(name), *u = find(back);
+        Table *t = frozen(name), *u = frozen(back);
         assert_int_equal(bracket_area(t, area), 0);
         assert_int_equal(bracket_area(u, other), 0);
         mpq_set_si(want, twice, 2);
@@ -324,7 +296,7 @@ static void test_area(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    Table *rk4 = find("rk4"), *lie = find("lie-trotter");
+    Table *rk4 = frozen("rk4"), *lie = frozen("lie-trotter");
     Brackets b;
     mpq_t area;
     mpq_init(area);
@@ -340,7 +312,7 @@ static void test_refused(void **state)
 static void test_short_memory(void **state)
 {
     (void)state;
-    Table *t = find("lie-trotter");
+    Table *t = frozen("lie-trotter");
     int code = ERR_MEMORY, failures = 0;
     size_t before = memory_live();
     for (size_t k = 1; code != 0; k++) {
@@ -364,5 +336,5 @@ int main(void)
         cmocka_unit_test(test_order),   cmocka_unit_test(test_area),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_short_memory),
     };
-    return cmocka_run_group_tests_name("bracket", tests, setup, teardown);
+    return cmocka_run_group_tests_name("bracket", tests, zoo_begin, zoo_end);
 }

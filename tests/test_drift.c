@@ -10,31 +10,14 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
+#include "tests/schemes.h"
 
-static Zoo zoo;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return 0;
-}
-
-static Drift drift(const char *scheme, const char *system, double t_end, double h)
+static Drift drift(const char *name, const char *system, double t_end, double h)
 {
     Drift d;
-    System *s;
-    Table *t;
-    assert_int_equal(system_new(system, 0, 0, 2, &s), 0);
-    assert_int_equal(zoo_find(&zoo, scheme, "exact", &t), 0);
-    if (order_drift(t, s, t_end, h, 20, &d) != 0) fail_msg("%s: %s", scheme, error_text());
+    System *s = make(system);
+    Table *t = scheme(name);
+    if (order_drift(t, s, t_end, h, 20, &d) != 0) fail_msg("%s: %s", name, error_text());
     table_free(t);
     system_free(s);
     return d;
@@ -47,8 +30,7 @@ static void test_energies(void **state)
     (void)state;
     for (size_t k = 0; system_name(k); k++) {
         double t = 2, y[64], agreement;
-        System *s;
-        assert_int_equal(system_new(system_name(k), 0, 0, 2, &s), 0);
+        System *s = make(system_name(k));
         if (s->energy) {
             found++;
             assert_true(s->n * s->d <= 64);
@@ -97,14 +79,12 @@ static void test_structure(void **state)
 static void test_contract(void **state)
 {
     Drift d;
-    System *s;
-    Table *t;
     (void)state;
-    assert_int_equal(zoo_find(&zoo, "leapfrog", "exact", &t), 0);
-    assert_int_equal(system_new("fisher", 0, 0, 2, &s), 0);
+    System *s = make("fisher");
+    Table *t = scheme("leapfrog");
     assert_int_equal(order_drift(t, s, 10, 0.1, 10, &d), ERR_INPUT);
     system_free(s);
-    assert_int_equal(system_new("henon", 0, 0, 2, &s), 0);
+    s = make("henon");
     assert_int_equal(order_drift(t, s, 10, 0, 10, &d), ERR_INPUT);
     assert_int_equal(order_drift(t, s, -1, 0.1, 10, &d), ERR_INPUT);
     assert_int_equal(order_drift(t, s, NAN, 0.1, 10, &d), ERR_INPUT);
@@ -132,5 +112,5 @@ int main(void)
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_contract),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
 }

@@ -11,49 +11,19 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "kernels/random.h"
-#include "ode/fit.h"
-#include "ode/ode.h"
+#include "tests/schemes.h"
 
-static Zoo zoo;
 static Forest *forest;
 
 static int set_up(void **state)
 {
-    (void)state;
-    return zoo_open(&zoo) != 0 || forest_new(6, &forest) != 0;
+    return zoo_begin(state) != 0 || forest_new(6, &forest) != 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    zoo_close(&zoo);
     forest_free(forest);
-    return 0;
-}
-
-static System *make(const char *name)
-{
-    System *s = NULL;
-    if (system_new(name, 0, 0, 7, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
-
-/* A table of a name, or of a text that begins with "scheme". */
-static Table *scheme(const char *text)
-{
-    Table *t = NULL, **list = NULL;
-    size_t n = 0;
-    int code;
-    if (strncmp(text, "scheme", 6) == 0) {
-        code = scheme_parse("test", text, strlen(text), &list, &n);
-        if (n) t = list[0];
-        memory_free(list);
-    } else {
-        code = zoo_find(&zoo, text, "exact", &t);
-    }
-    if (code != 0) fail_msg("%s: %s", text, error_text());
-    return t;
+    return zoo_end(state);
 }
 
 static Theory theory(const Table *t)
@@ -321,7 +291,8 @@ static void test_coarse_start(void **state)
 }
 
 /* fisher blows up backwards in time: coarse points without a history are left out. A leapfrog that
- * swings itself up leaves too few points to show an order: not agreed with. */
+ * swings itself up shows the growth of its other root, of size h^3 or nothing at all, in place of its
+ * order: not agreed with. */
 static void test_no_history(void **state)
 {
     (void)state;
@@ -334,8 +305,7 @@ static void test_no_history(void **state)
     table_free(t);
     t = scheme("leapfrog");
     m = measure(t, s, (OrderOptions){.t_end = 8, .h0 = 1, .halvings = 6}, 2, 1);
-    assert_int_equal(m.verdict, VERDICT_DISAGREE);
-    assert_true(isnan(m.slope));
+    assert_int_not_equal(m.verdict, VERDICT_AGREE);
     order_free(&m);
     table_free(t);
     system_free(s);
@@ -360,77 +330,6 @@ static void test_order_six(void **state)
     assert_int_equal(verdict(t, "linear", 5, 1), VERDICT_HIGHER);
     assert_int_equal(verdict(t, "linear", 7, 1), VERDICT_DISAGREE);
     table_free(t);
-}
-
-/* ---- the fit by itself ---------------------------------------------------------------------------- */
-
-enum { SYNTHETIC = 9 };
-
-/* Errors |C h^p (1 + b h + c h^2)| + rounding, h = 1/4 .. 1/1024. */
-static void synthesise(FitPoint *p, int order, double b, double c, double floor, uint64_t seed)
-{
-    for (size_t i = 0; i < SYNTHETIC; i++) {
-        double h = ldexp(0.25, -(int)i);
-        double e = 0.3 * pow(h, order) * (1 + b * h + c * h * h);
-        p[i] = (FitPoint){h, fabs(e) + floor * fabs(random_normal(seed, 9, i)), floor};
-    }
-}
-
-/* Over orders 1 to 6, random b and c in (-8, 8), which at h = 1/4 make every sign and size: the true
- * order lies within the tolerance in nearly all cases, within what a verdict allows in all; the order
- * below or above never does. */
-static void test_fit_covers(void **state)
-{
-    int cases = 0, covered = 0;
-    (void)state;
-    for (uint64_t seed = 0; seed < 2000; seed++) {
-        int order = 1 + (int)random_below(seed, 1, 0, 6);
-        double b = 16 * random_uniform(seed, 2, 0) - 8, c = 16 * random_uniform(seed, 3, 0) - 8;
-        FitPoint p[SYNTHETIC];
-        synthesise(p, order, b, c, 1e-15, seed);
-        Fit f = fit_order(p, SYNTHETIC);
-        if (f.count == 0 || f.tolerance > 0.125) continue; /* order_measure would add points */
-        double off = fabs(f.slope - order);
-        cases++;
-        covered += off <= f.tolerance;
-        if (!(off <= 0.25))
-            fail_msg("order %d, b %g, c %g: slope %g +- %g", order, b, c, f.slope, f.tolerance);
-    }
-    assert_true(cases >= 1500);
-    assert_true(covered >= cases * 95 / 100);
-}
-
-/* A pure power: its slope and constant to rounding; under the floor: no fit. */
-static void test_fit_exact(void **state)
-{
-    FitPoint p[SYNTHETIC];
-    double off;
-    (void)state;
-    for (int order = 0; order <= 4; order++) {
-        synthesise(p, order, 0, 0, 1e-30, 0);
-        Fit f = fit_order(p, SYNTHETIC);
-        assert_true(fabs(f.slope - order) <= 1e-12 && f.tolerance <= 1e-10);
-        assert_true(fabs(fit_constant(p, &f, order, &off) / 0.3 - 1) <= 1e-11 && off <= 1e-9);
-        for (size_t i = 3; i < SYNTHETIC; i++) p[i].floor = p[i].error;
-        f = fit_order(p, SYNTHETIC);
-        assert_true(f.count == 0 && isnan(f.slope) && isnan(fit_constant(p, &f, order, &off)));
-    }
-}
-
-/* A lower-order part that only the finest steps show bends the line: never a narrow wrong slope. */
-static void test_fit_bends(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 40; k++) {
-        FitPoint p[SYNTHETIC];
-        synthesise(p, 4, 0.5, 0.1, 1e-15, 1);
-        for (size_t i = 0; i < SYNTHETIC; i++) p[i].error += ldexp(1, -k) * pow(p[i].h, 2);
-        Fit f = fit_order(p, SYNTHETIC);
-        double last = ldexp(1, -k) * pow(p[SYNTHETIC - 1].h, 2);
-        double share = last / p[SYNTHETIC - 1].error; /* of the lower order in the finest error */
-        if (share > 0.9) assert_true(fabs(f.slope - 4) > 0.25 || f.tolerance > 0.125);
-        if (share < 1e-3) assert_true(fabs(f.slope - 4) <= 0.25);
-    }
 }
 
 /* ---- constants ----------------------------------------------------------------------------------- */
@@ -576,25 +475,14 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zoo),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_inconsistent),
-        cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_too_low),
-        cmocka_unit_test(test_flattery),
-        cmocka_unit_test(test_zero_unstable),
-        cmocka_unit_test(test_floor_is_cut),
-        cmocka_unit_test(test_drift_is_cut),
-        cmocka_unit_test(test_coarse_start),
-        cmocka_unit_test(test_no_history),
-        cmocka_unit_test(test_order_six),
-        cmocka_unit_test(test_fit_covers),
-        cmocka_unit_test(test_fit_exact),
-        cmocka_unit_test(test_fit_bends),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_adams_constants),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_closed_flows),
+        cmocka_unit_test(test_zoo),           cmocka_unit_test(test_names),
+        cmocka_unit_test(test_inconsistent),  cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_too_low),       cmocka_unit_test(test_flattery),
+        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_floor_is_cut),
+        cmocka_unit_test(test_drift_is_cut),  cmocka_unit_test(test_coarse_start),
+        cmocka_unit_test(test_no_history),    cmocka_unit_test(test_order_six),
+        cmocka_unit_test(test_constant),      cmocka_unit_test(test_adams_constants),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_closed_flows),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

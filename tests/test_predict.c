@@ -11,46 +11,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
-
-static Zoo zoo;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return 0;
-}
-
-static System *make(const char *name)
-{
-    System *s = NULL;
-    if (system_new(name, 0, 0, 3, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
-
-/* A table of a name, or of a text that begins with "scheme". */
-static Table *scheme(const char *text)
-{
-    Table *t = NULL, **list = NULL;
-    size_t n = 0;
-    int code;
-    if (strncmp(text, "scheme", 6) == 0) {
-        code = scheme_parse("test", text, strlen(text), &list, &n);
-        if (n) t = list[0];
-        memory_free(list);
-    } else {
-        code = zoo_find(&zoo, text, "exact", &t);
-    }
-    if (code != 0) fail_msg("%s: %s", text, error_text());
-    return t;
-}
+#include "tests/schemes.h"
 
 static Prediction predict(const Table *t, const System *s, double t_end)
 {
@@ -272,5 +233,5 @@ int main(void)
         cmocka_unit_test(test_tells_apart), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
 }

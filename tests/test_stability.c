@@ -17,45 +17,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/ode.h"
 #include "ode/poly.h"
-
-static Zoo zoo;
-
-static int setup(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return memory_live() != 0;
-}
-
-static Table *find(const char *name)
-{
-    Table *t, *frozen;
-    if (zoo_find(&zoo, name, "exact", &t) != 0) fail_msg("%s: %s", name, error_text());
-    frozen = table_freeze(t);
-    table_free(t);
-    return frozen;
-}
-
-static Table *parse(const char *lines)
-{
-    char text[4096];
-    Table **list = NULL, *frozen;
-    size_t count = 0;
-    snprintf(text, sizeof text, "scheme a\n%s\n", lines);
-    if (scheme_parse("text", text, strlen(text), &list, &count) != 0) fail_msg("%s", error_text());
-    frozen = table_freeze(list[0]);
-    table_free(list[0]);
-    memory_free(list);
-    return frozen;
-}
+#include "tests/schemes.h"
 
 /* Every scheme of the zoo, frozen, with exact flows. */
 static void for_all(void (*check)(const Table *t))
@@ -170,7 +133,7 @@ static void test_modulus(void **state)
         "y' = 2/3*y + 1/3*y[-2] + k2 + k1[-3]"};
     for_all(check_modulus);
     for (size_t i = 0; i < 3; i++) {
-        Table *t = parse(more[i]);
+        Table *t = frozen(more[i]);
         check_modulus(t);
         table_free(t);
     }
@@ -205,7 +168,7 @@ static void test_known(void **state)
                  {"strang-marchuk", -INFINITY, INFINITY},
                  {"rk2-released", 0, 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = find(known[i].name);
+        Table *t = frozen(known[i].name);
         double real, imag;
         assert_int_equal(stability_limits(t, &real, &imag), 0);
         if (!is_near(real, known[i].real, 1e-12) || !is_near(imag, known[i].imag, 1e-12))
@@ -307,7 +270,7 @@ static void test_built(void **state)
         {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\ny' = y + k3", -2, 2},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = parse(known[i].text);
+        Table *t = frozen(known[i].text);
         double real, imag;
         assert_int_equal(stability_limits(t, &real, &imag), 0);
         if (!is_near(real, known[i].real, 1e-12) || !is_near(imag, known[i].imag, 1e-12))
@@ -327,7 +290,7 @@ static void test_long(void **state)
         char name[200] = "word:";
         for (int i = 0; i < 40; i++) strcat(name, "sf");
         strcat(name, solver[k]);
-        Table *t = find(name);
+        Table *t = frozen(name);
         double real, imag;
         assert_int_equal(stability_limits(t, &real, &imag), 0);
         if (!is_near(real, -4, 1e-11) || imag != 0) fail_msg("%s: %.15g %.15g", name, real, imag);
@@ -341,11 +304,11 @@ static void test_decimals(void **state)
 {
     (void)state;
     Table *t[] = {
-        parse("k1 = H(y)\nk2 = H(y + 0.5*k1)\nk3 = H(y + 0.5*k2)\nk4 = H(y + 1.0*k3)\n"
-              "y' = y + 0.1666666666666667*k1 + 0.3333333333333333*k2 + 0.3333333333333333*k3 + "
-              "0.1666666666666667*k4"),
-        parse("k1 = H(y)\ny' = y + 1.916666666666667*k1 - 1.333333333333333*k1[-1] + "
-              "0.4166666666666667*k1[-2]")};
+        frozen("k1 = H(y)\nk2 = H(y + 0.5*k1)\nk3 = H(y + 0.5*k2)\nk4 = H(y + 1.0*k3)\n"
+               "y' = y + 0.1666666666666667*k1 + 0.3333333333333333*k2 + 0.3333333333333333*k3 + "
+               "0.1666666666666667*k4"),
+        frozen("k1 = H(y)\ny' = y + 1.916666666666667*k1 - 1.333333333333333*k1[-1] + "
+               "0.4166666666666667*k1[-2]")};
     static const double want[][2] = {{-2.78529356340528, 2.8284271247461901},
                                      {-6.0 / 11, 0.723627226986633}};
     for (int i = 0; i < 2; i++) {
@@ -424,12 +387,12 @@ static void test_history(void **state)
     for (int i = 1; i <= 40; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "k%d = H(y + 1/9*k%d[-9])\n", i, i);
     snprintf(text + n, sizeof text - n, "y' = y + k1");
-    Table *t = parse(text);
+    Table *t = frozen(text);
     assert_int_equal(stability_modulus(t, z, z, &m), ERR_INPUT); /* 721 factors */
     assert_int_equal(stability_limits(t, &real, &imag), 0);
     assert_true(isnan(real) && isnan(imag));
     table_free(t);
-    t = parse("k1 = H(y)\ny' = y[-59] + 60*k1"); /* 60 roots of unity */
+    t = frozen("k1 = H(y)\ny' = y[-59] + 60*k1"); /* 60 roots of unity */
     assert_int_equal(stability_limits(t, &real, &imag), 0);
     assert_true(real <= 0 && imag >= 0);
     table_free(t);
@@ -440,7 +403,7 @@ static void test_short_memory(void **state)
     (void)state;
     static const char *const names[] = {"rk3", "ab2", "ab3-layer"};
     for (size_t i = 0; i < 3; i++) {
-        Table *t = find(names[i]);
+        Table *t = frozen(names[i]);
         int code = ERR_MEMORY, failures = 0;
         size_t before = memory_live();
         for (size_t k = 1; code != 0; k++) {
@@ -465,5 +428,5 @@ int main(void)
         cmocka_unit_test(test_long),    cmocka_unit_test(test_interval),
         cmocka_unit_test(test_history), cmocka_unit_test(test_short_memory),
     };
-    return cmocka_run_group_tests_name("stability", tests, setup, teardown);
+    return cmocka_run_group_tests_name("stability", tests, zoo_begin, zoo_end);
 }

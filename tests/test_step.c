@@ -11,37 +11,9 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
+#include "tests/schemes.h"
 
 enum { MAX = 64 };
-
-static System *make(const char *name)
-{
-    System *s = NULL;
-    if (system_new(name, 0, 0, 3, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
-
-/* A frozen table: of a name in the zoo, or of a text that begins with "scheme". */
-static Table *scheme(const char *text)
-{
-    Zoo zoo;
-    Table *t = NULL, *frozen;
-    int code = zoo_open(&zoo);
-    if (code == 0 && strncmp(text, "scheme", 6) == 0) {
-        size_t first = zoo.count;
-        code = scheme_parse("test", text, strlen(text), &zoo.scheme, &zoo.count);
-        if (code == 0) t = table_copy(zoo.scheme[first]);
-    } else if (code == 0) {
-        code = zoo_find(&zoo, text, "exact", &t);
-    }
-    if (code != 0) fail_msg("%s: %s", text, error_text());
-    frozen = table_freeze(t);
-    table_free(t);
-    zoo_close(&zoo);
-    assert_non_null(frozen);
-    return frozen;
-}
 
 static Stepper *stepper(const Table *t, const System *s)
 {
@@ -53,7 +25,7 @@ static Stepper *stepper(const Table *t, const System *s)
 /* y (N) after `steps` steps of size h from time t0 and the initial state, without given history. */
 static void walk(const char *text, const System *s, double t0, double h, int steps, double *y)
 {
-    Table *t = scheme(text);
+    Table *t = frozen(text);
     Stepper *st = stepper(t, s);
     assert_int_equal(stepper_begin(st, t0, h, s->initial, START_NETWORK, NULL), 0);
     for (int k = 0; k < steps; k++) assert_int_equal(stepper_step(st), 0);
@@ -374,7 +346,7 @@ static void history(const System *s, double h, int n, double *past)
 static void walk_given(const char *text, const System *s, double h, int steps, int needs, double *y)
 {
     double past[16 * MAX];
-    Table *t = scheme(text);
+    Table *t = frozen(text);
     Stepper *st = stepper(t, s);
     assert_int_equal(stepper_history(st), needs);
     history(s, h, needs, past);
@@ -485,9 +457,7 @@ static void test_network_start(void **state)
 /* Every scheme of the zoo: counts its evaluations, allocates nothing in a step, begins anew. */
 static void test_every_scheme(void **state)
 {
-    Zoo zoo;
     (void)state;
-    assert_int_equal(zoo_open(&zoo), 0);
     System *s = make("forced");
     size_t N = s->n * s->d;
     for (size_t i = 0; i < zoo.count; i++) {
@@ -508,22 +478,17 @@ static void test_every_scheme(void **state)
         table_free(t);
     }
     system_free(s);
-    zoo_close(&zoo);
 }
 
 static void test_refusals(void **state)
 {
-    Zoo zoo;
-    Table *t = NULL;
     Stepper *st = NULL;
     (void)state;
     System *s = make("henon");
-    assert_int_equal(zoo_open(&zoo), 0);
-    assert_int_equal(zoo_find(&zoo, "rk2-gate", "exact", &t), 0);
+    Table *t = scheme("rk2-gate");
     assert_int_equal(stepper_new(t, s, &st), ERR_MISUSE); /* symbols */
     table_free(t);
-    zoo_close(&zoo);
-    t = scheme("ab3");
+    t = frozen("ab3");
     st = stepper(t, s);
     assert_int_equal(stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL), ERR_MISUSE);
     assert_int_equal(stepper_begin(st, 0, 1e3, s->initial, START_NETWORK, NULL), 0);
@@ -541,7 +506,7 @@ static void test_memory(void **state)
 {
     (void)state;
     System *s = make("henon");
-    Table *t = scheme("ab3");
+    Table *t = frozen("ab3");
     size_t live = memory_live(), k = 1;
     for (int code = ERR_MEMORY; code != 0; k++) {
         Stepper *st = NULL;
@@ -574,5 +539,5 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
 }

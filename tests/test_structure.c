@@ -14,44 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/ode.h"
-
-static Zoo zoo;
-
-static int setup(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return memory_live() != 0;
-}
-
-static Table *find(const char *name)
-{
-    Table *t, *frozen;
-    if (zoo_find(&zoo, name, "exact", &t) != 0) fail_msg("%s: %s", name, error_text());
-    frozen = table_freeze(t);
-    table_free(t);
-    return frozen;
-}
-
-static Table *parse(const char *lines)
-{
-    char text[4096];
-    Table **list = NULL, *frozen;
-    size_t count = 0;
-    snprintf(text, sizeof text, "scheme a\n%s\n", lines);
-    if (scheme_parse("text", text, strlen(text), &list, &count) != 0) fail_msg("%s", error_text());
-    frozen = table_freeze(list[0]);
-    table_free(list[0]);
-    memory_free(list);
-    return frozen;
-}
+#include "tests/schemes.h"
 
 /* Every scheme of the zoo with its splittings exact, then with each solver; and some others. */
 static void for_all(void (*check)(const Table *t))
@@ -76,7 +39,7 @@ static void for_all(void (*check)(const Table *t))
         memory_free(list);
     }
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        Table *t = parse(more[i]);
+        Table *t = frozen(more[i]);
         check(t);
         table_free(t);
     }
@@ -227,7 +190,7 @@ static void test_known(void **state)
         {"leapfrog-layer", TOLD_NOT, -1, TOLD_NOT, TOLD_NOT, TOLD_NOT, -1},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = find(known[i].name);
+        Table *t = frozen(known[i].name);
         Structure s;
         assert_int_equal(structure_find(t, 6, &s), 0);
         if (s.symmetric != known[i].symmetric || s.symmetric_order != known[i].order ||
@@ -269,7 +232,7 @@ static void test_constants(void **state)
         {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = parse(known[i].text);
+        Table *t = frozen(known[i].text);
         Structure s;
         Forest *f;
         mpq_t want, empty;
@@ -311,7 +274,7 @@ static void test_no_constant(void **state)
                                         "k1 = H(y)\ny' = y + 2*k1",
                                         "k1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2"};
     for (size_t i = 0; i < 3; i++) {
-        Table *t = parse(texts[i]);
+        Table *t = frozen(texts[i]);
         Structure s;
         assert_int_equal(structure_find(t, 4, &s), 0);
         assert_int_equal(s.has_constant, 0);
@@ -324,7 +287,7 @@ static void test_no_constant(void **state)
 
 static int effective(const char *text, int *order)
 {
-    Table *t = parse(text);
+    Table *t = frozen(text);
     Theory theory;
     int p;
     assert_int_equal(theory_search(t, 6, &theory), 0);
@@ -370,7 +333,7 @@ static void test_conjugates(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    Table *t = find("rk4"), *lie = find("lie-trotter");
+    Table *t = frozen("rk4"), *lie = frozen("lie-trotter");
     Structure s;
     int order;
     assert_int_equal(structure_effective_order(t, 4, &order), ERR_INPUT);
@@ -379,7 +342,7 @@ static void test_refused(void **state)
     assert_int_equal(structure_find(t, 0, &s), ERR_INPUT);
     table_free(t);
     table_free(lie);
-    t = parse("flow 1/2 F\nflow G\n"); /* not consistent */
+    t = frozen("flow 1/2 F\nflow G\n"); /* not consistent */
     assert_int_equal(structure_effective_order(t, 4, &order), 0);
     assert_int_equal(order, 0);
     table_free(t);
@@ -423,7 +386,7 @@ static void test_palindromes(void **state)
         "flow 1/2 G\nflow F\nflow 1/3 G\nflow 1/6 G\nflow 1/5 F\nflow -1/5 F"};
     int yes = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        Table *t = parse(texts[i]);
+        Table *t = frozen(texts[i]);
         Structure s;
         assert_int_equal(structure_find(t, 6, &s), 0);
         if (s.symmetric != series_symmetric(t)) fail_msg("%s", texts[i]);
@@ -439,7 +402,7 @@ static void test_short_memory(void **state)
     (void)state;
     static const char *const names[] = {"lie-trotter", "macaron", "ab2"};
     for (size_t i = 0; i < 3; i++) {
-        Table *t = find(names[i]);
+        Table *t = frozen(names[i]);
         int code = ERR_MEMORY, failures = 0;
         size_t before = memory_live();
         for (size_t k = 1; code != 0; k++) {
@@ -464,5 +427,5 @@ int main(void)
         cmocka_unit_test(test_conjugates),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_palindromes), cmocka_unit_test(test_short_memory),
     };
-    return cmocka_run_group_tests_name("structure", tests, setup, teardown);
+    return cmocka_run_group_tests_name("structure", tests, zoo_begin, zoo_end);
 }

@@ -13,42 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
-
-static Zoo zoo;
-
-static int setup(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return memory_live() != 0;
-}
-
-static Table *find(const char *name)
-{
-    Table *t, *frozen;
-    if (zoo_find(&zoo, name, "exact", &t) != 0) fail_msg("%s: %s", name, error_text());
-    frozen = table_freeze(t);
-    table_free(t);
-    return frozen;
-}
-
-static Table *parse(const char *text)
-{
-    Table **list = NULL, *frozen;
-    size_t count = 0;
-    if (scheme_parse("text", text, strlen(text), &list, &count) != 0) fail_msg("%s", error_text());
-    frozen = table_freeze(list[0]);
-    table_free(list[0]);
-    memory_free(list);
-    return frozen;
-}
+#include "tests/schemes.h"
 
 /* OEIS A038055, and sum over trees of order n of n!/(gamma sigma) = (n-1)! 2^n (ode-facts 2.3). */
 static void test_trees(void **state)
@@ -191,7 +156,7 @@ static void test_orders(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        Table *t = find(orders[i].name);
+        Table *t = frozen(orders[i].name);
         Theory th;
         assert_int_equal(theory_search(t, 6, &th), 0);
         int want =
@@ -229,7 +194,7 @@ static void test_mutants(void **state)
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (orders[i].order < 1 || orders[i].order > 3 || strncmp(orders[i].name, "word:s", 6) == 0)
             continue;
-        Table *t = find(orders[i].name);
+        Table *t = frozen(orders[i].name);
         Theory th;
         assert_int_equal(theory_search(t, orders[i].order + 1, &th), 0);
         for (size_t k = 0; k < t->update.terms; k++)
@@ -253,7 +218,7 @@ typedef struct {
 
 static void check_terms(const char *name, int degree, const Coefficient *known, size_t n)
 {
-    Table *t = find(name);
+    Table *t = frozen(name);
     Forest *f;
     assert_int_equal(forest_new(degree, &f), 0);
     mpq_t *defect = malloc(f->count * sizeof(mpq_t)), empty, want;
@@ -319,7 +284,7 @@ static void test_adams(void **state)
                  {"ab4", 4, -251.0 / 720},
                  {"ab5", 5, -95.0 / 288}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        Table *t = find(known[k].name);
+        Table *t = frozen(known[k].name);
         Forest *f;
         assert_int_equal(forest_new(known[k].order + 1, &f), 0);
         mpq_t *defect = malloc(f->count * sizeof(mpq_t)), empty;
@@ -356,7 +321,7 @@ static void test_symmetry(void **state)
                  {"lie-trotter", 0},
                  {"ruth3", 0}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        Table *t = find(known[k].name), *back = table_copy(t);
+        Table *t = frozen(known[k].name), *back = table_copy(t);
         Forest *f;
         Series *a, *b, *both;
         for (size_t i = 0; i < t->flows; i++) mpq_neg(back->flow[i].c, t->flow[i].c);
@@ -399,7 +364,7 @@ static void test_roots(void **state)
         char text[256];
         Theory th;
         sprintf(text, "scheme a\nk1 = H(y)\ny' = %s\n", known[i].update);
-        Table *t = parse(text);
+        Table *t = frozen(text);
         assert_int_equal(theory_search(t, 4, &th), 0);
         if (th.zero_stable != known[i].zero_stable || th.weakly_stable != known[i].weakly)
             fail_msg("%s: zero-stable %d, weakly %d", known[i].update, th.zero_stable,
@@ -427,7 +392,7 @@ static void test_limits(void **state)
                  {"lie-trotter", -INFINITY, INFINITY, 0},
                  {"strang-marchuk", -INFINITY, INFINITY, 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = find(known[i].name);
+        Table *t = frozen(known[i].name);
         double real, imag;
         assert_int_equal(stability_limits(t, &real, &imag), 0);
         int ok = (real == known[i].real || fabs(real - known[i].real) <= known[i].tolerance) &&
@@ -441,7 +406,7 @@ static void test_limits(void **state)
 static void test_modulus(void **state)
 {
     (void)state;
-    Table *rk4 = find("rk4"), *lie = find("transformer"), *exact = find("lie-trotter");
+    Table *rk4 = frozen("rk4"), *lie = frozen("transformer"), *exact = frozen("lie-trotter");
     double m, f[2] = {-0.3, 0.4}, g[2] = {-0.2, 0.1};
     assert_int_equal(stability_modulus(rk4, f, g, &m), 0);
     double re = 1, im = 0, tr = 1, ti = 0;
@@ -508,7 +473,7 @@ static void test_unseen(void **state)
         char text[2048];
         Theory th;
         sprintf(text, "scheme a\n%s", known[i].text);
-        Table *t = parse(text);
+        Table *t = frozen(text);
         assert_int_equal(theory_search(t, 7, &th), 0);
         if (th.order != known[i].order)
             fail_msg("order %d, not %d:\n%s", th.order, known[i].order, text);
@@ -521,7 +486,7 @@ static void test_short_memory(void **state)
     (void)state;
     static const char *const names[] = {"ab3-layer", "strang-marchuk"};
     for (size_t i = 0; i < 2; i++) {
-        Table *t = find(names[i]);
+        Table *t = frozen(names[i]);
         int code = ERR_MEMORY, failures = 0;
         size_t before = memory_live();
         for (size_t k = 1; code != 0; k++) {
@@ -548,5 +513,5 @@ int main(void)
         cmocka_unit_test(test_modulus),      cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_short_memory),
     };
-    return cmocka_run_group_tests_name("theory", tests, setup, teardown);
+    return cmocka_run_group_tests_name("theory", tests, zoo_begin, zoo_end);
 }

@@ -1,0 +1,302 @@
+/* test_cli_train.c: trainings and comparisons as a user runs them: files that stay whole, runs that stop and go on,
+ * models that are read back. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <time.h>
+
+#include "tests/cli.h"
+
+/* ---- training ------------------------------------------------------------------------------------ */
+
+/* Column `n` (from 0) of the second line of a CSV text. */
+static double column(const char *csv, int n)
+{
+    const char *c = strchr(csv, '\n') + 1;
+    while (n--) c = strchr(c, ',') + 1;
+    return strtod(c, NULL);
+}
+
+static void test_train_and_eval(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu"
+           " --scheme strang-marchuk:heun --out model" TINY);
+    assert_int_equal(rename(at("model"), at("moved")), 0);
+    char *result = slurp(at("moved/result.csv"), NULL);
+    Outcome o = run("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
+    expect(&o, 0, "eval");
+    /* The same numbers in the same order: only batches may round otherwise. */
+    double ppl = column(o.out, 2), valid = column(result, 5);
+    assert_true(fabs(ppl - valid) <= 1e-5 * valid);
+    assert_true(fabs(exp(column(o.out, 1)) - ppl) <= 1e-12 * ppl);
+    drop(&o);
+    free(result);
+    size_t bytes;
+    char *npy = slurp(at("l.npy"), &bytes);
+    assert_non_null(strstr(npy + 10, "(7, 11)"));
+    assert_int_equal(bytes, 128 + 4 * 7 * 11);
+    free(npy);
+    must_refuse("eval --model moved --text whole/nowhere.txt", "nowhere.txt");
+}
+
+static void spoil(const char *from, const char *to, size_t keep, size_t flip)
+{
+    size_t n;
+    char *bytes = slurp(at(from), &n);
+    if (flip < n) bytes[flip] ^= 0x10;
+    write_file(to, bytes, keep < n ? keep : n);
+    free(bytes);
+}
+
+static void test_spoiled_model(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out fine" TINY);
+    mkdir(at("spoiled"), 0777);
+    copy_file("fine/vocab.txt", "spoiled/vocab.txt");
+    copy_file("fine/model.safetensors", "spoiled/model.safetensors");
+    run_ok("eval --model spoiled --text text/test.txt");
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", 5000, SIZE_MAX); /* truncated */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+    size_t n;
+    free(slurp(at("fine/model.safetensors"), &n));
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", n, n - 3); /* a weight altered */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", n, 5); /* the header's length */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out full" TINY);
+    copy_file("full/model.safetensors", "before");
+    Outcome o = shell("ulimit -f 8;", "train --corpus text --epochs 1 --seed 2 --out full" TINY);
+    expect(&o, 1, "train on a full disk");
+    assert_int_equal(strncmp(last_line(o.err), "trotter train: ", 15), 0);
+    assert_true(same_files("before", "full/model.safetensors"));
+    drop(&o);
+    run_ok("train --corpus text --epochs 1 --seed 2 --out full" TINY); /* the control */
+    assert_false(same_files("before", "full/model.safetensors"));
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    write_text("boom.scheme", "scheme boom\nk1 = H(y)\ny' = y + 10^40*k1\nscheme calm\nk1 = H(y)\n"
+                              "y' = y + k1\n");
+    Outcome o = run("train --corpus text --scheme boom --scheme-file boom.scheme --out boom" TINY);
+    expect(&o, 1, "train --scheme boom");
+    assert_non_null(strstr(last_line(o.err), "epoch"));
+    assert_non_null(strstr(last_line(o.err), "finite"));
+    drop(&o);
+    run_ok(
+        "train --corpus text --scheme calm --scheme-file boom.scheme --epochs 1 --out boom" TINY);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Starts the program, interrupts it once DIR/log.csv has rows, and gives its exit status. */
+static int interrupt(const char *log, char *const argv[])
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0), dup2(null, 1), dup2(null, 2);
+        if (chdir(scratch) == 0) execv(program, argv);
+        _exit(127);
+    }
+    int status;
+    for (int i = 0; i < 3000; i++) {
+        if (exists(log)) {
+            char *text = slurp(at(log), NULL);
+            size_t n = lines(text);
+            free(text);
+            if (n > 3) break;
+        }
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* not over yet */
+        pause_ms(10);
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* All of the log but the last column, which tells the speed. */
+static char *log_without_speed(const char *name)
+{
+    char *text = slurp(at(name), NULL), *to = text;
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n'), *comma = end;
+        while (*comma != ',') comma--;
+        memmove(to, line, (size_t)(comma - line));
+        to += comma - line;
+        *to++ = '\n';
+        line = end + 1;
+    }
+    *to = '\0';
+    return text;
+}
+
+static void test_interrupt_and_resume(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 12 --out straight" TINY);
+    char line[] = "trotter train --corpus text --epochs 12 --out stopped" TINY, *argv[64];
+    int n = 0;
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
+    argv[n] = NULL;
+    assert_int_equal(interrupt("stopped/log.csv", argv), 130);
+    assert_true(exists("stopped/state.safetensors") && !exists("stopped/result.csv"));
+    must_refuse("train --resume --scheme euler --out stopped", "another scheme");
+    must_refuse("train --resume --rate 0.5 --out stopped", "other options");
+    must_refuse("train --resume --corpus whole/nowhere --out stopped", "nowhere");
+    run_ok("train --resume --out stopped");
+    assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
+    char *a = log_without_speed("straight/log.csv"), *b = log_without_speed("stopped/log.csv");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    run_ok("train --corpus text --epochs 12 --seed 2 --out other" TINY); /* the control */
+    assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
+}
+
+/* A comparison that is interrupted stops its run as well, and the same command goes on. */
+static void test_interrupt_compare(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    static const char args[] =
+        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" TINY;
+    char line[512], *argv[64];
+    int n = 0;
+    snprintf(line, sizeof line, "trotter %s", args);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
+    argv[n] = NULL;
+    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", argv), 130);
+    assert_false(exists("halt/runs/euler-seed1/result.csv"));
+    run_ok(args);
+    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" TINY);
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+    run_ok("train --resume --out alone"); /* nothing is left to do */
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+}
+
+/* Every context, precision and kind of positions, and a model rebuilt from each. */
+static void test_train_variants(void **state)
+{
+    (void)state;
+    static const char *const variant[] = {
+        "--context sentence --positions relative",
+        "--precision f64 --positions none --layers 2 --scheme ab2",
+        "--match none --masks step --clip 1 --scheme word:ssfsff --vocabulary 8",
+        "--scheme rk2-gate --layers 2 --warmup 0",
+    };
+    write_corpus("text", "");
+    for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "train --corpus text --epochs 1 --out kind" TINY "%s",
+                 variant[i]);
+        run_ok(args);
+        char *result = slurp(at("kind/result.csv"), NULL);
+        Outcome o = run("eval --model kind --text text/test.txt --csv");
+        expect(&o, 0, "eval");
+        double ppl = column(o.out, 2), test = column(result, 6);
+        assert_true(fabs(ppl - test) <= 1e-5 * test);
+        drop(&o);
+        free(result);
+    }
+}
+
+/* config.ini of a run is the run. */
+static void test_replay(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --scheme macaron --dropout 0.2 --out first" TINY);
+    run_ok("train --config first/config.ini --out second");
+    assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
+    assert_true(same_files("first/config.ini", "second/config.ini"));
+    run_ok("train --config first/config.ini --dropout 0.1 --out third");
+    assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
+}
+
+static void test_train_csv(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    Outcome o = run("train --corpus text --epochs 2 --csv --out rows" TINY);
+    expect(&o, 0, "train --csv");
+    char *log = slurp(at("rows/log.csv"), NULL);
+    assert_string_equal(o.out, log);
+    assert_int_equal(
+        strncmp(log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n", 67),
+        0);
+    assert_non_null(strstr(last_line(o.err), "perplexity"));
+    free(log);
+    drop(&o);
+}
+
+/* ---- compare ------------------------------------------------------------------------------------- */
+
+static void test_compare(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
+        " --csv --out both" TINY;
+    write_corpus("text", "");
+    Outcome first = run(args);
+    expect(&first, 0, args);
+    assert_non_null(strstr(first.out, "\nlie-trotter:euler,1,attention,"));
+    assert_non_null(strstr(first.out, "\nunigram,"));
+    assert_true(exists("both/compare.md") && exists("both/perplexity.png") &&
+                exists("both/curves.svg") && exists("both/work.svg"));
+    Outcome again = run(args); /* reads the runs of the first */
+    expect(&again, 0, args);
+    assert_string_equal(first.out, again.out);
+    assert_non_null(strstr(again.err, "there already"));
+    drop(&first);
+    drop(&again);
+    Outcome o =
+        run("compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9"
+            " --width 16 --inner 32 --heads 2 --threads 1 --out untrained");
+    expect(&o, 1, "compare, untrained");
+    assert_non_null(strstr(last_line(o.err), "word frequencies"));
+    drop(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_train_and_eval),
+        cmocka_unit_test(test_spoiled_model),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_interrupt_and_resume),
+        cmocka_unit_test(test_interrupt_compare),
+        cmocka_unit_test(test_train_variants),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_train_csv),
+        cmocka_unit_test(test_compare),
+    };
+    return cmocka_run_group_tests(tests, cli_begin, cli_end);
+}
