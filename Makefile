@@ -53,7 +53,7 @@ TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file: the rest of the program is that of the release build.
-READERS = ode/scheme ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv \
+READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv \
           studies/network nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
 FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/nearest nn/store \
           nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
@@ -156,18 +156,19 @@ $(FUZZERS:%=$(B)/tests/fuzz/%.o): $(B)/tests/fuzz/%.o: tests/fuzz/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DLLVMFuzzerTestOneInput=fuzz_$* -c -o $@ $<
 $(B)/tests/test_fuzz.o: ALL_CFLAGS += '-DFUZZ_LIST=$(foreach f,$(FUZZERS),X($(f)))'
-# A harness that is taken away or added.
-$(B)/tests/test_fuzz.o: tests/fuzz
+$(B)/tests/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
 $(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ_STUDIES:%=$(B)/studies/%.o) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_PACKAGES = clang libclang-rt-14-dev
 F = build/fuzz
 TIME   ?= 600
 READER ?= $(FUZZERS)
 
 fuzz: deps
+	@sh studies/deps.sh $(FUZZ_PACKAGES) || true
 	@if ! command -v clang >/dev/null; then echo "make fuzz: SKIPPED, no clang: apt-get install clang"; else \
 	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/test_fuzz && \
 	sh tests/fuzz.sh $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LETTERS_MAX = 128, LOOPS_MAX = 64, TEXT_MAX = 1 << 20 };
+enum { LETTERS_MAX = 128, LOOPS_MAX = 64 };
 
 __asm__(".pushsection .rodata\n"
         "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
@@ -29,18 +29,16 @@ int zoo_read(Zoo *z, const char *file)
 {
     FILE *f = fopen(file, "rb");
     if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
-    char *text = memory_new(TEXT_MAX + 1, 1);
+    char *text = memory_new(SCHEME_BYTES + 1, 1);
     if (!text) {
         fclose(f);
         return ERR_MEMORY;
     }
-    size_t bytes = fread(text, 1, TEXT_MAX + 1, f);
+    size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
     int bad = ferror(f), code;
     fclose(f);
     if (bad)
         code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
-    else if (bytes > TEXT_MAX)
-        code = error_set(ERR_INPUT, "%s: expected a scheme file of at most 1 MiB", file);
     else
         code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
     memory_free(text);

@@ -1,7 +1,9 @@
 /* network.c: options -> model, model -> metadata, metadata -> options -> model. */
 #include "studies/network.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "studies/command.h"
 #include "studies/output.h"
@@ -128,17 +130,25 @@ static ModelConfig model_config_of(const Options *o, size_t V)
     };
 }
 
-int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
-                  Model **out)
+/* A model of at most so many numbers (ModelConfig.most). */
+static int model_of(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                    size_t most, Model **out)
 {
     BridgeOptions bridge = bridge_options(o);
     ModelConfig config = model_config_of(o, V);
     Plan *plan;
+    config.most = most;
     if (config.max_length > config.max_tokens)
         return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
                          config.max_length, config.max_tokens);
     TRY(bridge_plan(t, &bridge, &plan));
     return model_new(&config, plan, b, training, out);
+}
+
+int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                  Model **out)
+{
+    return model_of(o, t, V, b, training, 0, out);
 }
 
 TrainConfig network_training(const Options *o)
@@ -301,12 +311,16 @@ static int take_scheme(const char *file, Table **out)
     return code;
 }
 
+/* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
 static int build(Network *n, const char *file)
 {
     const Backend *b;
+    struct stat s;
+    if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    size_t most = (size_t)s.st_size / sizeof(float) + 1;
     TRY(network_backend(n->options, &b));
-    TRY(network_model(n->options, n->table, n->vocab.size, b, 0, &n->model));
-    return store_load(n->model, file);
+    int code = model_of(n->options, n->table, n->vocab.size, b, 0, most, &n->model);
+    return code == 0 ? store_load(n->model, file) : code;
 }
 
 static int load(Network *n, const char *dir, const Options *given)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # fuzz.sh BUILD SECONDS TEST_FUZZ NAME...: libFuzzer on each harness for so many seconds, from the seeds, what
-# was found before, and the inputs kept in BUILD/corpus by earlier runs. Every input is limited in time
+# was found before, and the inputs kept in BUILD/kept by earlier runs. Every input is limited in time
 # (5 s) and memory (512 MiB at a time, 2 GiB in all). New findings are kept in BUILD/findings: mend the
 # reader, then move the input to tests/fuzz/found/NAME/. First, a planted bug has to be found.
 build=$1 seconds=$2 program=$3
@@ -29,8 +29,8 @@ echo "control: the planted bug was found in $(($(date +%s) - start)) s"
 # ---- readers
 failed=0
 for name in "$@"; do
-    mkdir -p "$build/corpus/$name"
-    folders=$build/corpus/$name
+    mkdir -p "$build/kept/$name"
+    folders=$build/kept/$name
     for d in tests/fuzz/seeds tests/fuzz/found "$build/seeds"; do
         [ -d "$d/$name" ] && folders="$folders $d/$name"
     done
@@ -43,7 +43,7 @@ for name in "$@"; do
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$build/$name.log" | tail -1)
     printf '%-12s %9s inputs %6s edges %6d kept  %s\n' "$name" "${runs:-?}" "${edges:-?}" \
-        "$(ls "$build/corpus/$name" | wc -l)" "$result"
+        "$(ls "$build/kept/$name" | wc -l)" "$result"
     [ $result = ok ] || grep -m 3 'ERROR\|not so\|SUMMARY\|runtime error' "$build/$name.log" | sed 's/^/    /'
 done
 exit $failed

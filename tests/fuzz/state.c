@@ -1,48 +1,6 @@
 /* The state of a run (nn/store_model.c): sealed, so that a changed file would end at its checksum. The input is
  * therefore tried as it is, and again with the checksum that fits. */
-#include <jansson.h>
-
-#include "nn/hash.h"
-#include "nn/store.h"
 #include "tests/fuzz/fuzz.h"
-
-/* Where the digits of "checksum":"..." stand in n bytes of header, or NULL. */
-static uint8_t *find_digits(uint8_t *header, size_t n)
-{
-    static const char key[] = "\"" STORE_CHECKSUM "\":\"";
-    uint8_t *at = memmem(header, n, key, sizeof key - 1);
-    if (!at || (size_t)(header + n - at) < sizeof key - 1 + STORE_DIGITS) return NULL;
-    return at + sizeof key - 1;
-}
-
-static int all_texts(json_t *meta)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach (meta, key, value)
-        if (!json_is_string(value)) return 0;
-    return json_is_object(meta);
-}
-
-/* Puts the right digits into a file that has some; 0: it has none. */
-static int seal(uint8_t *bytes, size_t size)
-{
-    uint64_t n;
-    char digits[STORE_DIGITS + 1];
-    if (size < 8) return 0;
-    memcpy(&n, bytes, 8);
-    if (n > size - 8) return 0;
-    uint8_t *place = find_digits(bytes + 8, n);
-    json_t *root = place ? json_loadb((char *)bytes + 8, n, 0, NULL) : NULL;
-    json_t *meta = json_object_get(root, STORE_METADATA);
-    int sealed = all_texts(meta);
-    if (sealed) {
-        store_checksum(meta, hash_bytes(HASH_START, bytes + 8 + n, size - 8 - n), digits);
-        memcpy(place, digits, STORE_DIGITS);
-    }
-    json_decref(root);
-    return sealed;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -53,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = malloc(size + 1);
     FUZZ_CHECK(copy);
     memcpy(copy, data, size);
-    if (seal(copy, size)) (void)store_load_state(m, fuzz_file(copy, size));
+    if (fuzz_seal(copy, size)) (void)store_load_state(m, fuzz_file(copy, size));
     free(copy);
     FUZZ_CHECK(memory_live() == live);
     return 0;
