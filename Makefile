@@ -5,8 +5,8 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
-#   make fuzz           coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
-#   make coverage       branch coverage of the readers by the tests (gcov)
+#   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
+#   make coverage           branch coverage of the readers by the tests (gcov)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
@@ -180,14 +180,17 @@ $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
 $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
 	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
 
+# The tests that reach the readers.
+COVERING = scheme system_file system_command corpus store store_model cli generate plot fuzz
+
 ifeq ($(FLAVOUR),coverage)
 $(READERS:%=$(B)/%.o): ALL_CFLAGS += --coverage -O0
 LDFLAGS += --coverage
 endif
 
 coverage: deps
-	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter tests
-	@sh tests/coverage.sh build/coverage $(READERS)
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter $(COVERING:%=build/coverage/tests/test_%)
+	@sh tests/coverage.sh build/coverage "$(COVERING)" $(READERS)
 .PHONY: fuzz coverage
 
 run-tests:

@@ -14,6 +14,8 @@
 #include <time.h>
 
 #include "kernels/random.h"
+#include "ode/ode.h"
+#include "studies/network.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/scratch.h"
 
@@ -118,6 +120,121 @@ static size_t run_folder(size_t h, const char *dir)
     return n;
 }
 
+/* ---- bounds: what a mutation of seeds does not reach ---------------------------------------------- */
+
+/* The text `head`, `piece` n times, `tail` is refused with these words. */
+static void refused(const char *head, const char *piece, size_t n, const char *tail,
+                    const char *words)
+{
+    char *text = NULL;
+    size_t bytes, count = 0;
+    Table **list = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    fputs(head, f);
+    for (size_t i = 0; i < n; i++) fprintf(f, piece, i);
+    fputs(tail, f);
+    fclose(f);
+    assert_int_equal(scheme_parse("text", text, bytes, &list, &count), ERR_INPUT);
+    if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
+    free(text);
+}
+
+/* Texts that took minutes or gigabytes to read; and one of their kind that is allowed. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char learned[] = "scheme x\nlearn a = 1\nlearn b = 1\nlearn c = 1\nlearn d = 1\n"
+                                  "learn e = 1\nlearn f = 1\nlearn g = 1\nlearn h = 1\n"
+                                  "let p = (a+b+c+d+e+f+g+h)^2\nlet q = 0";
+    refused(learned, "+p*p", 8000, "\n", "less to work out");
+    refused("scheme x\n", "let a%zu = 1\n", 70000, "flow F\n", "at most 256 names");
+    refused("", "scheme x%zu\nflow F\n", 40000, "", "at most 4096 schemes");
+    refused("scheme x\nk1 = H(y)\ngate g = tanh(k1", ", y", 20000, ")\n", "at most 256 arguments");
+    refused("scheme x\nlet a = 0", "+1/1%05zu^60", 3000, "\n", "fewer digits");
+    refused("scheme x\nflow F\n", "# %0999zu\n", 1100, "", "at most 1 MiB");
+    static const char good[] = "scheme x\nlet a = 1/3^60 + 1/7^60\nflow a F\n";
+    Table **list = NULL;
+    size_t count = 0;
+    assert_int_equal(scheme_parse("text", good, strlen(good), &list, &count), 0);
+    table_free(list[0]);
+    memory_free(list);
+}
+
+/* A saved network whose metadata say `value` for `name`, loaded. */
+static int load_altered(const char *name, const char *value)
+{
+    Network n;
+    Options *o, *none;
+    Zoo z;
+    Table *t;
+    Model *m;
+    Metadata meta;
+    const Backend *b;
+    Corpus c = {.vocab = {.size = 2}};
+    static const char words[] = "<eos>\na\n";
+    static const OptionGroup *const groups[] = {&network_text_group,     &network_model_group,
+                                                &network_training_group, &network_seed_group,
+                                                &network_machine_group,  NULL};
+    assert_int_equal(options_new(groups, &o), 0);
+    assert_int_equal(options_new(groups, &none), 0);
+    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "width", "4"), 0);
+    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "inner", "4"), 0);
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, "transformer", "euler", &t), 0);
+    assert_int_equal(network_backend(o, &b), 0);
+    assert_int_equal(network_model(o, t, 2, b, 0, &m), 0);
+    assert_int_equal(network_metadata(o, t, &c, m, &meta), 0);
+    for (size_t i = 0; i < meta.count; i++) {
+        if (strcmp(meta.item[i].key, name) != 0) continue;
+        memory_free(meta.item[i].value);
+        meta.item[i].value = memory_string(value);
+    }
+    assert_int_equal(store_save(m, scratch_path("model.safetensors"), meta.item, meta.count), 0);
+    scratch_write("vocab.txt", words, sizeof words - 1);
+    int code = network_load(scratch, none, &n);
+    if (code == 0) network_free(&n);
+    network_metadata_free(&meta);
+    model_free(m);
+    table_free(t);
+    zoo_close(&z);
+    options_free(o);
+    options_free(none);
+    return code;
+}
+
+/* Sizes that would take terabytes are refused before anything is built. */
+static void test_sizes(void **state)
+{
+    static const char *const large[][2] = {
+        {"width", "65536"}, {"inner", "1048576"}, {"layers", "1000"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        assert_int_equal(load_altered(large[i][0], large[i][1]), ERR_INPUT);
+        if (!strstr(error_text(), "there can be at most")) fail_msg("%s", error_text());
+    }
+    assert_int_equal(load_altered("width", "0"), ERR_INPUT);
+    assert_int_equal(load_altered("scheme_text", "scheme x"), ERR_INPUT);
+    assert_int_equal(load_altered("rate", "0.5"), 0); /* control: no size */
+}
+
+/* A file far longer than its model, sparse: refused unread. */
+static void test_long_file(void **state)
+{
+    (void)state;
+    Model *m = fuzz_model();
+    const char *file = scratch_path("sparse");
+    assert_int_equal(store_save(m, file, NULL, 0), 0);
+    assert_int_equal(store_load(m, file), 0);
+    if (truncate(file, (off_t)1 << 40) != 0) { /* a file system without such files */
+        model_free(m);
+        skip();
+    }
+    assert_int_equal(store_load(m, file), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "more than such a model can have"));
+    model_free(m);
+}
+
 /* ---- tests --------------------------------------------------------------------------------------- */
 
 static char made[512];
@@ -155,7 +272,10 @@ static void test_count(void **state)
 int main(int argc, char **argv)
 {
     static size_t index[HARNESSES];
-    struct CMUnitTest tests[HARNESSES + 1];
+    static const struct CMUnitTest bounds[] = {
+        cmocka_unit_test(test_count), cmocka_unit_test(test_texts), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_long_file)};
+    struct CMUnitTest tests[HARNESSES + sizeof bounds / sizeof *bounds];
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         int code = fuzz_seeds(argv[2]);
         if (code != 0) fprintf(stderr, "test_fuzz: %s\n", error_text());
@@ -165,6 +285,6 @@ int main(int argc, char **argv)
         index[h] = h;
         tests[h] = (struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]};
     }
-    tests[HARNESSES] = (struct CMUnitTest)cmocka_unit_test(test_count);
+    memcpy(tests + HARNESSES, bounds, sizeof bounds);
     return cmocka_run_group_tests_name("fuzz", tests, open_all, close_all);
 }
