@@ -20,10 +20,10 @@
 
 enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
 enum { SIZE_MAX_BITS = 4096 }; /* numerators and denominators longer than this are refused */
-/* What a text may cost, in terms passed and bytes of coefficients: a few seconds. Products of learned
+/* What a text may cost, in terms passed and bytes of coefficients: a second or two. Products of learned
  * sums grow with the fourth power of what is written. The longest scheme of 256 stages over H, every
- * slope in every row, costs 2^26. */
-enum { WORK_MAX = 1 << 28 };
+ * slope in every row, costs about 2^24. */
+enum { WORK_MAX = 1 << 27 };
 
 /* ---- cursor ------------------------------------------------------------------------------------ */
 

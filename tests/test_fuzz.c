@@ -40,6 +40,8 @@ static struct {
     size_t inputs, damaged;
 } done;
 
+static char made[512]; /* folder of the seeds that fuzz_seeds writes */
+
 /* ---- one input ----------------------------------------------------------------------------------- */
 
 /* In memory of just that length, so that a sanitizer sees the first byte behind it. */
@@ -235,9 +237,50 @@ static void test_long_file(void **state)
     model_free(m);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- memory that is short ------------------------------------------------------------------------ */
 
-static char made[512];
+/* Harnesses whose checks hold also where memory was short. */
+static const char *const spare[] = {"name", "network", "csv", "system", "corpus", "vocabulary"};
+enum { ALLOCATIONS_MOST = 400 };
+
+/* A folder's first input, with each allocation failing in turn. */
+static void starve(size_t h, const char *dir)
+{
+    static uint8_t data[INPUT_MOST];
+    char folder[512], path[1024];
+    snprintf(folder, sizeof folder, "%s/%s", dir, harness[h].name);
+    DIR *d = opendir(folder);
+    struct dirent *e = d ? readdir(d) : NULL;
+    while (e && e->d_name[0] == '.') e = readdir(d);
+    if (e) {
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        size_t size = fread(data, 1, sizeof data, f), calls = 0;
+        fclose(f);
+        for (size_t k = 1; k <= ALLOCATIONS_MOST; k++) {
+            calls = memory_calls();
+            memory_fail_at(k);
+            run_input(h, data, size);
+            memory_fail_at(0);
+            if (memory_calls() - calls < k) break;
+        }
+    }
+    if (d) closedir(d);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
+        for (size_t h = 0; h < HARNESSES; h++) {
+            if (strcmp(harness[h].name, spare[i]) != 0) continue;
+            starve(h, "tests/fuzz/seeds");
+            starve(h, made);
+        }
+}
+
+/* ---- tests --------------------------------------------------------------------------------------- */
 
 static int open_all(void **state)
 {
@@ -274,7 +317,7 @@ int main(int argc, char **argv)
     static size_t index[HARNESSES];
     static const struct CMUnitTest bounds[] = {
         cmocka_unit_test(test_count), cmocka_unit_test(test_texts), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_long_file)};
+        cmocka_unit_test(test_long_file), cmocka_unit_test(test_short_memory)};
     struct CMUnitTest tests[HARNESSES + sizeof bounds / sizeof *bounds];
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         int code = fuzz_seeds(argv[2]);
