@@ -8,6 +8,7 @@
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
 #   make coverage           branch coverage of the readers by the tests (gcov)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
+#   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
@@ -15,16 +16,19 @@
 #   make deps               install the Debian packages (as root or through sudo)
 #   make clean              remove build/ and out/
 #
+# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
 # FLAVOUR, JOBS, CMOCKA_FILTER (a test-name pattern). Precision and instruction set are run-time choices, not flavours.
 
+comma   := ,
 PREFIX  ?= /usr/local
 FLAVOUR ?= release
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
-PACKAGES = gcc libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
+PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
            librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
@@ -33,16 +37,17 @@ CFLAGS_release  = -O2 -g
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
 CFLAGS_coverage = -O2 -g
+CFLAGS_race     = -O1 -g
+RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
-LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) -fopenmp
+LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
 DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
           -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
-comma  := ,
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -75,6 +80,14 @@ ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
+NVCC     := $(if $(NO_CUDA),,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
+CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
+CUDALIBS := $(if $(NVCC),-L$(CUDA_DIR)/lib64 -Wl$(comma)-rpath$(comma)$(CUDA_DIR)/lib64 \
+            -lcudart_static -ldl -lrt -lpthread -lstdc++)
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra \
+            -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
+
 .PHONY: help build check check-sanitize demo lint format install deps clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -88,8 +101,9 @@ build: deps
 build/trotter: $(B)/trotter
 	@cp $< $@.new && mv $@.new $@
 
-$(B)/trotter: $(APPOBJ) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Objects of backends that the list of backends knows only weakly stand beside the library.
+$(B)/trotter: $(APPOBJ) $(CUDAOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 
 $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
@@ -109,6 +123,12 @@ $(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
+# ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
+# The runtime is linked in, cuBLAS is found when the program runs.
+$(B)/kernels/cuda.o: kernels/cuda.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
 # The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
@@ -120,15 +140,62 @@ $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
 
 # ---- tests ---------------------------------------------------------------------------------------
-$(B)/tests/test_%: $(B)/tests/test_%.o $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c))) $(B)/libtrotter.a
+TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
+$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# All but those that bring a CUDA runtime of their own have the device's backends.
+ON_DEVICE = $(filter-out $(B)/tests/test_cuda%,$(TESTS))
+$(ON_DEVICE): $(CUDAOBJ)
+$(ON_DEVICE): LDLIBS += $(CUDALIBS)
+
+# Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
+# tests/cuda, under the same names.
+CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
+ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
+               -fno-exceptions -fno-rtti $(RACE) -MMD -MP
+$(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
+                                        $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
+
+$(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+$(B)/tests/cuda/%.o: kernels/%.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
+
+# The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
+# run.sh runs each in three orders of threads.
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures)
+VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
+$(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+$(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
+$(B)/tests/race: $(B)/tests/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
-tests: $(TESTS)
+check-race: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=race build/race/tests/race
+	@TSAN_OPTIONS=halt_on_error=1 build/race/tests/race
+.PHONY: check-race
+
+# The same source must please nvcc, where it is.
+build/nvcc/%.o: %.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
+
+tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -141,8 +208,8 @@ check-peer: deps
 	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) tests/peer/peer_torch.py $(B)/tests/peer/dump; \
 	else echo "check-peer: SKIPPED, no $(PYTHON): apt-get install python3-torch"; fi
 
-$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
 SEED ?= 1
@@ -194,12 +261,12 @@ coverage: deps
 .PHONY: fuzz coverage
 
 run-tests:
-	@sh tests/run.sh $(B) $(TESTS)
+	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
 .PHONY: run-tests
 
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
 DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
-       --corpus kjv --vocabulary 4000 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
+       --corpus kjv --vocabulary 4000 --activation gelu --truncation 2 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
        --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
 
 demo: build
@@ -209,7 +276,7 @@ lint:
 	@sh tests/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer))
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.

@@ -15,6 +15,8 @@ typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
+    size_t
+        substeps; /* of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1 */
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,
@@ -24,6 +26,8 @@ typedef struct {
  * a whole positive number. Layers without enough history run table_start. Equal argument rows share
  * a register; a dense scheme's update reads all older slopes with weights of their own. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
+/* The same; state (layers + 1) out: the register of the state that enters each layer, and the output. */
+int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state);
 
 /* Inner width of each feed-forward set as above. */
 int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner);

@@ -21,14 +21,21 @@ typedef struct {
     const BridgeOptions *options;
     Plan *plan;
     size_t inner;
-    int layer;
-    int *y;      /* (layers+1) register of the state entering a layer */
-    int *k;      /* (layers, evals) register of an evaluation */
-    int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
+    int substeps; /* steps a layer, of size 1 / substeps */
+    int step;     /* now compiled, counted over all layers */
+    int *y;       /* (steps+1) register of the state entering a step */
+    int *k;       /* (steps, evals) register of an evaluation */
+    int *symbol;  /* (symbols) scalar or gate index in this layer, -1: not yet */
     size_t known;
     Known *list;
     int draws;
 } Compiler;
+
+/* The layer whose weights a step reads. */
+static int layer_of(const Compiler *c)
+{
+    return c->step / c->substeps;
+}
 
 /* ---- sublayers -------------------------------------------------------------------------------------- */
 
@@ -66,10 +73,10 @@ static int find_slot(Compiler *c, const Eval *e)
     int kind = e->op == OP_F ? SLOT_ATTENTION : SLOT_FEEDFORWARD;
     for (size_t i = 0; i < c->plan->slots; i++) {
         const PlanSlot *s = &c->plan->slot[i];
-        if (s->kind == kind && s->layer == c->layer && s->set == e->set) return (int)i;
+        if (s->kind == kind && s->layer == layer_of(c) && s->set == e->set) return (int)i;
     }
     return plan_slot(c->plan, (PlanSlot){.kind = kind,
-                                         .layer = c->layer,
+                                         .layer = layer_of(c),
                                          .set = e->set,
                                          .inner = e->op == OP_F ? 0 : c->inner});
 }
@@ -84,31 +91,33 @@ static int find_symbol(Compiler *c, int index)
     const Symbol *s = &c->table->symbol[index];
     if (c->symbol[index] >= 0) return c->symbol[index];
     if (s->kind == SYMBOL_LEARN) {
-        size_t size = c->table->dense ? (size_t)c->layer + 1 : 1;
+        size_t size = c->table->dense ? (size_t)c->step + 1 : 1;
         return c->symbol[index] =
-                   plan_scalar(c->plan, c->layer, s->name, size, table_double(s->start));
+                   plan_scalar(c->plan, layer_of(c), s->name, size, table_double(s->start));
     }
     int *x = memory_new(s->inputs, sizeof(int));
     if (!x) return ERR_MEMORY;
     int reg = 0;
     for (size_t i = 0; i < s->inputs && reg >= 0; i++) reg = x[i] = row_register(c, &s->input[i]);
     int act = s->kind == SYMBOL_SIGMOID ? ACT_SIGMOID : ACT_TANH;
-    if (reg >= 0) reg = plan_gate(c->plan, c->layer, s->name, act, s->inputs, x);
+    if (reg >= 0) reg = plan_gate(c->plan, layer_of(c), s->name, act, s->inputs, x);
     memory_free(x);
     return c->symbol[index] = reg;
 }
 
-static int source_register(const Compiler *c, const Term *s, int layer)
+static int source_register(const Compiler *c, const Term *s, int step)
 {
-    return s->eval == TABLE_STATE ? c->y[layer]
-                                  : c->k[(size_t)layer * c->table->evals + (size_t)s->eval];
+    return s->eval == TABLE_STATE ? c->y[step]
+                                  : c->k[(size_t)step * c->table->evals + (size_t)s->eval];
 }
 
-/* A term of a row, its source read in layer `from`; `element` of its learned vectors. */
+/* A term of a row, its source read in step `from`; `element` of its learned vectors. A slope is the
+ * step size times what a sublayer gives. */
 static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
 {
+    double h = s->eval == TABLE_STATE ? 1 : 1.0 / c->substeps;
     *out = (PlanTerm){
-        .c = table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
+        .c = h * table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
     for (int i = 0; i < s->symbols; i++) {
         int gate = c->table->symbol[s->symbol[i]].kind != SYMBOL_LEARN;
         int index = find_symbol(c, s->symbol[i]);
@@ -123,7 +132,7 @@ static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanT
 /* The present element of a learned vector: the last. */
 static size_t present(const Compiler *c)
 {
-    return c->table->dense ? (size_t)c->layer : 0;
+    return c->table->dense ? (size_t)c->step : 0;
 }
 
 /* `base` (if >= 0) plus the terms of r as one LIN. */
@@ -135,7 +144,7 @@ static int write_lin(Compiler *c, int base, const Row *r)
     if (!term) return ERR_MEMORY;
     if (base >= 0) term[n++] = (PlanTerm){.c = 1, .x = base};
     for (size_t i = 0; i < r->terms && code == 0; i++)
-        code = plan_term(c, &r->term[i], c->layer - r->term[i].past, present(c), &term[n++]);
+        code = plan_term(c, &r->term[i], c->step - r->term[i].past, present(c), &term[n++]);
     int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
     memory_free(term);
     return reg;
@@ -197,15 +206,18 @@ static int remember(Compiler *c, const Row *r, int reg)
     return subtract(r, &(Row){0}, &k->row);
 }
 
-static int is_register(const Row *r)
+/* The register of an evaluation holds the sublayer's value, which is the slope of a whole step. */
+static int is_register(const Compiler *c, const Row *r)
 {
-    return r->terms == 1 && r->term[0].symbols == 0 && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+    const Term *s = r->term;
+    return r->terms == 1 && s->symbols == 0 && mpq_cmp_ui(s->c, 1, 1) == 0 &&
+           (s->eval == TABLE_STATE || c->substeps == 1);
 }
 
-/* Register that holds a row of this layer; a code < 0 on failure. */
+/* Register that holds a row of this step; a code < 0 on failure. */
 static int row_register(Compiler *c, const Row *r)
 {
-    if (is_register(r)) return source_register(c, &r->term[0], c->layer - r->term[0].past);
+    if (is_register(c, r)) return source_register(c, &r->term[0], c->step - r->term[0].past);
     for (size_t i = 0; i < c->known; i++)
         if (row_equal(&c->list[i].row, r)) return c->list[i].reg;
     int reg = write_row(c, r);
@@ -218,13 +230,12 @@ static int row_register(Compiler *c, const Row *r)
 static int dense_update(Compiler *c)
 {
     const Row *r = &c->table->update;
-    size_t n = 0, most = 1 + r->terms * ((size_t)c->layer + 1);
+    size_t n = 0, most = 1 + r->terms * ((size_t)c->step + 1);
     PlanTerm *term = memory_new(most, sizeof(PlanTerm));
     int code = 0;
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < r->terms && code == 0; i++)
-        for (int l = r->term[i].eval == TABLE_STATE ? c->layer : 0; l <= c->layer && code == 0;
-             l++) {
+        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step && code == 0; l++) {
             int from = r->term[i].eval == TABLE_STATE ? 0 : l;
             code = plan_term(c, &r->term[i], from, (size_t)l, &term[n++]);
         }
@@ -242,7 +253,7 @@ static void forget(Compiler *c)
     for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
 }
 
-static int compile_layer(Compiler *c)
+static int compile_step(Compiler *c)
 {
     forget(c);
     for (size_t e = 0; e < c->table->evals; e++) {
@@ -254,22 +265,23 @@ static int compile_layer(Compiler *c)
         int draw = c->options->masks == MASKS_STEP ? slot : c->draws++;
         int reg = plan_eval(c->plan, slot, x, draw);
         if (reg < 0) return reg;
-        c->k[(size_t)c->layer * c->table->evals + e] = reg;
+        c->k[(size_t)c->step * c->table->evals + e] = reg;
     }
     int reg = c->table->dense ? dense_update(c) : row_register(c, &c->table->update);
     if (reg < 0) return reg;
-    c->y[c->layer + 1] = c->plan->output = reg;
+    c->y[c->step + 1] = c->plan->output = reg;
     return 0;
 }
 
 static int compile(Compiler *c, const Table *t)
 {
-    for (size_t l = 0; l < c->options->layers; l++) {
-        Table *step = table_start(t, (int)l);
+    int steps = (int)c->options->layers * c->substeps;
+    for (int i = 0; i < steps; i++) {
+        Table *step = table_start(t, i);
         if (!step) return ERR_MEMORY;
         c->table = step;
-        c->layer = (int)l;
-        int code = compile_layer(c);
+        c->step = i;
+        int code = compile_step(c);
         forget(c);
         table_free(step);
         if (code != 0) return code;
@@ -284,20 +296,26 @@ static int check_options(const Table *t, const BridgeOptions *o)
                          t->name, t->name, t->name);
     if (o->layers < 1 || o->layers > 10000)
         return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", o->layers);
+    if (o->substeps > 1 && (t->symbols || o->substeps > 10000 / o->layers))
+        return error_set(ERR_MISUSE, "%s: %zu sub-steps need a frozen table, and 10000 in all",
+                         t->name, o->substeps);
     return 0;
 }
 
-int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
+int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state)
 {
-    Compiler c = {.options = o, .table = t};
+    Compiler c = {.options = o, .table = t, .substeps = o->substeps > 1 ? (int)o->substeps : 1};
     *out = NULL;
     TRY(check_options(t, o));
     TRY(bridge_inner(t, o, &c.inner));
+    size_t steps = o->layers * (size_t)c.substeps;
     c.plan = plan_new(o->layers);
-    c.y = memory_new(o->layers + 1, sizeof(int));
-    c.k = memory_new(o->layers * t->evals, sizeof(int));
+    c.y = memory_new(steps + 1, sizeof(int));
+    c.k = memory_new(steps * t->evals, sizeof(int));
     c.symbol = memory_new(t->symbols, sizeof(int));
     int code = c.plan && c.y && c.k && c.symbol ? compile(&c, t) : ERR_MEMORY;
+    for (size_t l = 0; state && code == 0 && l <= o->layers; l++)
+        state[l] = c.y[l * (size_t)c.substeps];
     memory_free(c.list);
     memory_free(c.y);
     memory_free(c.k);
@@ -307,4 +325,9 @@ int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
     else
         plan_free(c.plan);
     return code;
+}
+
+int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
+{
+    return bridge_plan_states(t, o, out, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include <cpuid.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,22 +13,40 @@
 extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4,
     cpu_bf16_v4, cpu_bf16_amx;
 
-/* The built-in takes nothing but a literal. */
+/* cuda.cu, in a build with CUDA; else their addresses are NULL. */
+extern const Backend cuda_f32 __attribute__((weak)), cuda_tf32 __attribute__((weak)),
+    cuda_bf16 __attribute__((weak));
+extern int cuda_ready(void) __attribute__((weak));
+extern void cuda_room(size_t *free, size_t *total) __attribute__((weak));
+
+static int needs(const char *what)
+{
+    return error_set(ERR_INPUT, "this processor does not run %s", what);
+}
+
+/* 0, or ERR_INPUT with words. The built-in takes nothing but a literal. */
 static int runs_v2(void)
 {
-    return __builtin_cpu_supports("x86-64-v2");
+    return __builtin_cpu_supports("x86-64-v2") ? 0 : needs("x86-64-v2");
 }
 static int runs_v3(void)
 {
-    return __builtin_cpu_supports("x86-64-v3");
+    return __builtin_cpu_supports("x86-64-v3") ? 0 : needs("x86-64-v3");
 }
 static int runs_v4(void)
 {
-    return __builtin_cpu_supports("x86-64-v4");
+    return __builtin_cpu_supports("x86-64-v4") ? 0 : needs("x86-64-v4");
 }
 static int runs_bf16(void)
 {
-    return runs_v4() && __builtin_cpu_supports("avx512bf16");
+    if (__builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16")) return 0;
+    return needs("x86-64-v4 with bf16 instructions (avx512_bf16)");
+}
+static int runs_cuda(void)
+{
+    if (cuda_ready) return cuda_ready();
+    return error_set(ERR_INPUT,
+                     "this build has no CUDA backend (nvcc was not found when it was built)");
 }
 
 /* Tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22); Linux lets a process use the tiles'
@@ -37,52 +56,61 @@ static int runs_amx(void)
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     unsigned a, b, c, d = 0;
     __get_cpuid_count(7, 0, &a, &b, &c, &d);
-    return runs_bf16() && d >> 24 & 1 && d >> 22 & 1 &&
-           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+    TRY(runs_bf16());
+    if (d >> 24 & 1 && d >> 22 & 1 &&
+        syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
+        return 0;
+    return needs("amx_tile and amx_bf16");
 }
 
 /* Of one name, the best kernel first. */
 static const struct {
+    const char *name, *kernel; /* NULL: there is no choice of kernels */
     const Backend *backend;
     int (*runs)(void);
-    const char *needs; /* of the processor */
 } list[] = {
-    {&cpu_f32_v4, runs_v4, "x86-64-v4"},
-    {&cpu_f32_v3, runs_v3, "x86-64-v3"},
-    {&cpu_f32_v2, runs_v2, "x86-64-v2"},
-    {&cpu_f64_v4, runs_v4, "x86-64-v4"},
-    {&cpu_f64_v3, runs_v3, "x86-64-v3"},
-    {&cpu_f64_v2, runs_v2, "x86-64-v2"},
-    {&cpu_bf16_amx, runs_amx, "amx_tile and amx_bf16"},
-    {&cpu_bf16_v4, runs_bf16, "x86-64-v4 with bf16 instructions (avx512_bf16)"},
+    {"cpu-f32", "x86-64-v4", &cpu_f32_v4, runs_v4},
+    {"cpu-f32", "x86-64-v3", &cpu_f32_v3, runs_v3},
+    {"cpu-f32", "x86-64-v2", &cpu_f32_v2, runs_v2},
+    {"cpu-f64", "x86-64-v4", &cpu_f64_v4, runs_v4},
+    {"cpu-f64", "x86-64-v3", &cpu_f64_v3, runs_v3},
+    {"cpu-f64", "x86-64-v2", &cpu_f64_v2, runs_v2},
+    {"cpu-bf16", "x86-64-amx", &cpu_bf16_amx, runs_amx},
+    {"cpu-bf16", "x86-64-v4", &cpu_bf16_v4, runs_bf16},
+    {"cuda-f32", NULL, &cuda_f32, runs_cuda},
+    {"cuda-tf32", NULL, &cuda_tf32, runs_cuda},
+    {"cuda-bf16", NULL, &cuda_bf16, runs_cuda},
 };
 enum { LIST = sizeof list / sizeof *list };
 
 /* "x86-64-v3", or its end "v3" or "-v3". */
 static int kernel_is(const char *kernel, const char *asked)
 {
+    if (!kernel || !asked) return 1;
     const char *end = strrchr(kernel, '-');
     return strcmp(kernel, asked) == 0 || strcmp(end, asked) == 0 || strcmp(end + 1, asked) == 0;
 }
 
-static int name_known(const char *name)
+/* The last failure, of `name`. */
+static int not_here(const char *name)
 {
-    for (size_t i = 0; i < LIST; i++)
-        if (strcmp(list[i].backend->name, name) == 0) return 1;
-    return 0;
+    char words[512];
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(ERR_INPUT, "%s: %s", name, words);
 }
 
 static int name_error(const char *name)
 {
-    if (strncmp(name, "cuda-", 5) == 0)
-        return error_set(ERR_INPUT, "%s: this build has no CUDA backend", name);
-    return error_set(ERR_INPUT, "%s: no such backend (there are cpu-f32, cpu-f64, cpu-bf16)", name);
+    char all[128] = "";
+    for (size_t i = 0; backend_name(i); i++) {
+        size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", backend_name(i));
+    }
+    return error_set(ERR_INPUT, "%s: no such backend (there are %s)", name, all);
 }
 
-/* needs: what the last of the kernels asked for takes; NULL: there is none of that name. */
-static int kernel_error(const char *name, const char *kernel, const char *needs)
+static int kernel_error(const char *name, const char *kernel)
 {
-    if (needs) return error_set(ERR_INPUT, "%s: this processor does not run %s", name, needs);
     return error_set(ERR_INPUT,
                      "%s: no kernel %s (there are x86-64-v2, -v3, -v4; of bf16 -v4 and -amx)", name,
                      kernel);
@@ -90,30 +118,35 @@ static int kernel_error(const char *name, const char *kernel, const char *needs)
 
 int backend_find(const char *name, const char *kernel, const Backend **out)
 {
+    int named = 0, met = 0;
     if (!kernel) kernel = getenv("TROTTER_KERNEL");
     if (kernel && !*kernel) kernel = NULL;
-    if (!name_known(name)) return name_error(name);
-    const char *needs = NULL;
     for (size_t i = 0; i < LIST; i++) {
-        const Backend *b = list[i].backend;
-        if (strcmp(b->name, name) != 0 || (kernel && !kernel_is(b->kernel, kernel))) continue;
-        needs = list[i].needs;
-        if (!list[i].runs()) continue;
-        *out = b;
+        if (strcmp(list[i].name, name) != 0) continue;
+        named = 1;
+        if (!kernel_is(list[i].kernel, kernel)) continue;
+        met = 1;
+        if (list[i].runs() != 0) continue;
+        *out = list[i].backend;
         return 0;
     }
-    return kernel_error(name, kernel, needs);
+    return !named ? name_error(name) : !met ? kernel_error(name, kernel) : not_here(name);
 }
 
 const char *backend_name(size_t i)
 {
     const char *last = "";
     for (size_t k = 0; k < LIST; k++) {
-        const char *name = list[k].backend->name;
-        if (strcmp(name, last) != 0 && i-- == 0) return name;
-        last = name;
+        if (strcmp(list[k].name, last) != 0 && i-- == 0) return list[k].name;
+        last = list[k].name;
     }
     return NULL;
+}
+
+void backend_room(size_t *free, size_t *total)
+{
+    *free = *total = 0;
+    if (cuda_room) cuda_room(free, total);
 }
 
 int backend_threads(int n)

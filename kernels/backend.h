@@ -26,6 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What changes from step to step of a training, and what a step leaves. In backend memory. */
 typedef struct {
     uint64_t step; /* in: numbers masks and Adam's corrections, from 1 */
@@ -192,16 +196,23 @@ static inline size_t backend_elements(const Backend *b, size_t bytes)
     return (bytes + b->size - 1) / b->size;
 }
 
-/* The backend of a name: "cpu-f32", "cpu-f64", "cpu-bf16" (f32, but products of matrices
- * round their factors to bf16; processors with avx512_bf16). kernel: NULL for the best this processor runs, or
- * "x86-64-v2", "-v3", "-v4", of bf16 also "-amx". ERR_INPUT, with words, where it is not to be had here. A GPU backend
- * plugs in as one more row of the list in backend.c. */
+/* The backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but products of matrices round their factors
+ * to bf16 (processors with avx512_bf16); cuda-f32, cuda-tf32, cuda-bf16: a device of NVIDIA's, f32 but
+ * for the factors of products. kernel: NULL for the best this processor runs, or "x86-64-v2", "-v3",
+ * "-v4", of bf16 also "-amx"; it concerns the processor's alone. ERR_INPUT, with a line of words that says what is missing,
+ * where it is not to be had here. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 
-/* Names, for help texts: entry i or NULL past the end. */
+/* All names, in order, whether or not they are to be had here: entry i, or NULL past the end. */
 const char *backend_name(size_t i);
+
+/* Bytes of memory, free and all, of the device that the cuda backends compute on; 0, 0 without one. */
+void backend_room(size_t *free, size_t *total);
 
 /* Threads of the CPU kernels (0: leave as it is); returns the number in force. */
 int backend_threads(int n);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,21 +8,22 @@
 #ifndef TROTTER_CUDA_DEVICE_CUH
 #define TROTTER_CUDA_DEVICE_CUH
 
-#include <Random123/philox.h>
-
 #include "kernels/backend.h"
 #include "kernels/cuda.h"
 
-enum { WARP = 32, BLOCK_THREADS = 256, ALL_LANES = -1 };
+enum { WARP = 32, BLOCK_THREADS = 256 };
+#define ALL_LANES 0xffffffffu
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device, one stream. `failed` keeps the first failure until wait (cuda.cu) tells it. */
+/* One device, one stream. `failed` keeps the first failure until it is told (cuda_memory.cuh); nothing
+ * is launched meanwhile. `processors`: multiprocessors of the device. */
 static struct {
     cudaStream_t stream;
     cudaError_t failed;
-    const char *where;
+    const char *where; /* cuda_norm */
     int ready, recording;
+    size_t processors, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
 
 static inline void cuda_check(cudaError_t code, const char *where)
@@ -32,19 +33,32 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. */
-#define RUN(kernel, blocks, threads, bytes, ...)                                                  \
-    do {                                                                                          \
-        if ((blocks) == 0) break;                                                                 \
-        CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes,           \
-                    cuda.stream, __VA_ARGS__);                                                    \
-        cuda_check(cudaGetLastError(), #kernel);                                                  \
+/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. A template's name
+ * stands in parentheses. `where`: the call that a failure is told of. */
+#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
+    do {                                                                                \
+        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \
+        CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes, \
+                    cuda.stream, __VA_ARGS__);                                          \
+        cuda_check(cudaGetLastError(), where);                                          \
     } while (0)
+#define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
+#define CALLER \
+    const char *where = __builtin_FUNCTION() /* last parameter of what others launch by */
 
 static inline size_t blocks_for(size_t n, size_t per_block)
 {
     return (n + per_block - 1) / per_block;
 }
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Device memory for what passes from one launch of a call to the next: at least `bytes`, aligned to 256,
+ * until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
+static void *cuda_scratch(size_t bytes);
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
@@ -94,27 +108,44 @@ static inline Keep keep_of(const Dropout *d)
     return k;
 }
 
-/* The stream of this step; a kernel asks once a thread. */
+/* The stream of this step; a kernel asks once a thread, here or by keep_begin. */
 static __device__ inline uint64_t keep_stream(const Keep *k)
 {
     return k->stream + (k->step ? *k->step << DROPOUT_STEP : 0);
 }
 
-/* The words of elements 4 block .. 4 block + 3. Source: Salmon, Moraes, Dror, Shaw 2011. */
-static __device__ inline philox4x32_ctr_t keep_words(const Keep *k, uint64_t stream,
-                                                     uint64_t block)
+static __device__ inline void keep_begin(Keep *k)
 {
-    philox4x32_ctr_t c = {{(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                           (uint32_t)(stream >> 32)}};
-    philox4x32_key_t key = {{(uint32_t)k->seed, (uint32_t)(k->seed >> 32)}};
-    return philox4x32_R(10, c, key);
+    k->stream = keep_stream(k);
+    k->step = NULL;
+}
+
+typedef struct {
+    uint32_t v[4];
+} Words;
+
+/* The words of elements 4 block .. 4 block + 3: ten rounds of Philox4x32. Source: Salmon, Moraes, Dror,
+ * Shaw 2011, section 3.3 and table 2. */
+static __device__ inline Words keep_words(const Keep *k, uint64_t stream, uint64_t block)
+{
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
+    uint32_t c2 = (uint32_t)stream, c3 = (uint32_t)(stream >> 32);
+    uint32_t k0 = (uint32_t)k->seed, k1 = (uint32_t)(k->seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p = (uint64_t)c0 * 0xD2511F53u, q = (uint64_t)c2 * 0xCD9E8D57u;
+        c0 = (uint32_t)(q >> 32) ^ c1 ^ k0, c1 = (uint32_t)q;
+        c2 = (uint32_t)(p >> 32) ^ c3 ^ k1, c3 = (uint32_t)p;
+        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    Words w = {{c0, c1, c2, c3}};
+    return w;
 }
 
 /* The factor of element i: 0 or 1 / (1 - p). */
 static __device__ inline float keep_at(const Keep *k, uint64_t stream, uint64_t i)
 {
     if (!k->on) return 1;
-    philox4x32_ctr_t w = keep_words(k, stream, i / 4);
+    Words w = keep_words(k, stream, i / 4);
     return w.v[i % 4] > k->limit ? k->scale : 0;
 }
 
@@ -122,7 +153,7 @@ static __device__ inline float keep_at(const Keep *k, uint64_t stream, uint64_t 
 static __device__ inline float4 keep_four(const Keep *k, uint64_t stream, uint64_t block)
 {
     if (!k->on) return make_float4(1, 1, 1, 1);
-    philox4x32_ctr_t w = keep_words(k, stream, block);
+    Words w = keep_words(k, stream, block);
     return make_float4(w.v[0] > k->limit ? k->scale : 0, w.v[1] > k->limit ? k->scale : 0,
                        w.v[2] > k->limit ? k->scale : 0, w.v[3] > k->limit ? k->scale : 0);
 }

@@ -59,6 +59,8 @@ typedef struct {
  * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.
  * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
+/* The same but for the test text, whose file is not opened: it stays empty (no id, no file). */
+int corpus_untested(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
@@ -256,9 +258,10 @@ typedef struct {
 
 typedef struct {
     long best_epoch;
-    double valid_ppl, test_ppl; /* test: read once, with the best epoch's weights */
-    double tokens_per_s;        /* training only, without evaluation */
-    size_t peak_bytes;          /* of the process */
+    double valid_ppl,
+        test_ppl;        /* test: read once, with the best epoch's weights; NaN without one */
+    double tokens_per_s; /* training only, without evaluation */
+    size_t peak_bytes;   /* of the process */
     uint64_t steps;
 } TrainResult;
 

@@ -107,6 +107,11 @@ int plan_check(const Plan *p);
  * summed as soon as their terms are known, so that fewer registers live at a time. p: checked. */
 int plan_fold(const Plan *p, Plan **out);
 
+/* same.c: *same = 1 where two checked plans compute the same function of r0 for all weights, slots and
+ * learned numbers matched in the order of their first use, dropout off; coefficients to 1e-12. Never 1
+ * of plans that differ; how 0 may be told of equal ones: same.c. */
+int plan_same(const Plan *a, const Plan *b, int *same);
+
 /* One line an instruction: "r3 = 1/2... " in numbers: `r5 = r0 + 0.5 r1 + 0.5 a[0] r4`. */
 void plan_print(const Plan *p, FILE *f);
 

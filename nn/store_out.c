@@ -33,6 +33,7 @@ typedef struct {
     char out[STORE_CHUNK * sizeof(double)];
 } Stream;
 
+/* 1 with the next part, 0 at the end, or an error. */
 static int stream_next(void *arg, WritePart *part)
 {
     Stream *s = arg;
@@ -45,10 +46,12 @@ static int stream_next(void *arg, WritePart *part)
     if (s->i == s->count) return 0;
     const Tensor *t = &s->t[s->i];
     size_t left = tensor_numbers(t) - s->at, n = left < STORE_CHUNK ? left : STORE_CHUNK;
-    if (t->backend)
+    if (t->backend) {
         t->backend->get(s->x, backend_at(t->backend, t->device, s->at), n);
-    else
+        TRY(t->backend->wait()); /* numbers of a device that failed never reach a file */
+    } else {
         memcpy(s->x, t->data + s->at, n * sizeof *s->x);
+    }
     to_element(s->x, n, s->element, s->out);
     s->at += n;
     *part = (WritePart){s->out, n * (size_t)s->element};
@@ -61,12 +64,14 @@ static void stream_begin(Stream *s, WritePart header)
     s->i = s->at = 0;
 }
 
-static uint64_t stream_hash(Stream *s)
+static int stream_hash(Stream *s, uint64_t *hash)
 {
-    uint64_t h = HASH_START;
+    WritePart p;
+    int next;
+    *hash = HASH_START;
     stream_begin(s, (WritePart){0});
-    for (WritePart p; stream_next(s, &p);) h = hash_bytes(h, p.bytes, p.count);
-    return h;
+    while ((next = stream_next(s, &p)) > 0) *hash = hash_bytes(*hash, p.bytes, p.count);
+    return next;
 }
 
 /* Why `text` did not become a JSON string: it is no UTF-8, or memory was short just then. */
@@ -129,9 +134,11 @@ static int print_header(const json_t *root, char **header, size_t *bytes)
 
 static int describe(json_t *root, Stream *s, const StoreText *text, size_t texts)
 {
+    uint64_t hash;
     json_t *meta = json_object();
     if (json_object_set_new(root, STORE_METADATA, meta) != 0) return store_no_memory();
-    TRY(add_metadata(meta, text, texts, stream_hash(s)));
+    TRY(stream_hash(s, &hash));
+    TRY(add_metadata(meta, text, texts, hash));
     for (size_t i = 0, begin = 0; i < s->count; i++) {
         TRY(add_tensor(root, &s->t[i], s->element, begin));
         begin += tensor_numbers(&s->t[i]) * (size_t)s->element;

@@ -283,14 +283,16 @@ static size_t peak_bytes(void)
     return getrusage(RUSAGE_SELF, &u) == 0 ? (size_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* The one reading of the test text, with the best epoch's weights. */
+/* The one reading of the test text, if there is one, with the best epoch's weights. */
 static int finish(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
-    double mean;
+    double mean = NAN;
+    const Text *test = &r->c->text[SPLIT_TEST];
     TRY(load_best(r));
-    TRY(eval_text(r->m, &r->c->text[SPLIT_TEST], &r->c->vocab, t->context, t->batch_tokens,
-                  t->sequence, t->stop, &mean, NULL));
+    if (test->id)
+        TRY(eval_text(r->m, test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, t->stop,
+                      &mean, NULL));
     *result = (TrainResult){.best_epoch = r->p.best_epoch,
                             .valid_ppl = r->p.best_ppl,
                             .test_ppl = exp(mean),

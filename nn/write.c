@@ -40,7 +40,10 @@ typedef int (*Next)(void *arg, WritePart *part);
 
 static int fill(int fd, const char *file, Next next, void *arg)
 {
-    for (WritePart part; next(arg, &part);) TRY(write_bytes(fd, file, part));
+    WritePart part;
+    int code;
+    while ((code = next(arg, &part)) > 0) TRY(write_bytes(fd, file, part));
+    if (code) return code;
     return fsync(fd) == 0 ? 0 : failed("sync", file);
 }
 

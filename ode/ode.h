@@ -2,6 +2,7 @@
  * is), then the groups below in the order of the data's way:
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
+ *   over.c     a scheme over another operator
  *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
@@ -9,6 +10,7 @@
  *   system.c   particle systems              step.c     one stepper for every table
  *   system_file.c  systems of a text         reference.c  reference solutions
  *   measure.c  measured order                predict.c  error constants of the theory
+ *   differential.c  derivatives of fields by numbers
  *   drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
@@ -42,13 +44,21 @@ int zoo_open(Zoo *z);                   /* the built-in schemes */
 int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME-layer (H replaced by L), word:sf..[:SOLVER],
+/* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER],
  * sandwich:N-K, looped:N, repeat:N. A splitting without suffix takes `solver` ("exact": its flows
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
 /* Every name of "A,B,..." or "all" in order, sandwich:N,K for sandwich:N-K; caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+
+/* ---- over.c: a scheme over another operator ----------------------------------------------------- */
+
+/* Writes the text of t with another operator in place of the one all its stages have: OP_L for H; OP_F or
+ * OP_G for H or L, the other sublayer taking an Euler sub-step, F before or G behind. `name` is for
+ * messages. Stages of several operators, past states (OP_F, OP_G): ERR_INPUT. Source: Li et al. 2022,
+ * figure 4. */
+int scheme_over(const Table *t, int op, const char *name, FILE *f);
 
 /* ---- tree.c: two-coloured rooted trees ---------------------------------------------------------- */
 
@@ -85,6 +95,9 @@ void forest_free(Forest *f);
 
 /* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G). */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
+
+/* Whether some vertex is a G. */
+int tree_has_G(const Forest *f, size_t tree);
 
 /* ---- series.c: B-series ------------------------------------------------------------------------- */
 
@@ -131,6 +144,10 @@ int theory_search(const Table *t, int most, Theory *out);
  * h^|t| and the elementary differential; empty out: that of h^0 y. ERR_ACCURACY with words where a
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
+
+/* coefficient (forest->count) out: theory_defect as doubles for the trees of one order, 0 elsewhere and
+ * where theory_is_zero. */
+int theory_terms(const Forest *f, const Table *t, int order, double *coefficient);
 
 /* The degree-0 term alone, told even where nothing expands about y: sum of the update's state weights,
  * less 1. */
@@ -294,6 +311,10 @@ size_t stepper_traffic(const Stepper *st);
  * RMS difference of the two. A system with a closed solution gives that, checked against rk8pd. */
 int reference_solve(const System *s, const double *t, size_t count, double *y, double *agreement);
 
+/* The same at a looser tolerance, relative to |y|, for fields that are costly or have kinks. */
+int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
+                     double *agreement);
+
 /* One sub-flow of a system without a closed one, by the same integrator. */
 int reference_flow(const System *s, int op, int set, double t, double h, double *y);
 
@@ -344,6 +365,22 @@ void order_free(OrderStudy *o);
 /* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
  * the sign of a constant, and its direction. NaN without a window or for e = 0. */
 double order_cosine(const OrderStudy *o, const double *e);
+
+/* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
+
+/* value (forest->count, N) out: the elementary differential F(t)(y) of every tree of `order` (1 .. 6)
+ * and of those it is made of, at the system's initial state and time 0, by differences whose step
+ * shrinks; the rest is 0. one: F stands for F + G, trees with a G are left out. accuracy: relative RMS change of the
+ * order's values by the last shrinking. Caller: differentials_free. */
+typedef struct {
+    size_t N;
+    double *value;
+    double accuracy;
+} Differentials;
+int differentials_find(const Forest *f, const System *s, int order, int one, Differentials *out);
+void differentials_free(Differentials *d);
+/* Values of fields that each shrinking takes. */
+double differentials_work(const Forest *f, int order, int one);
 
 /* ---- predict.c: the error constant of the theory ------------------------------------------------- */
 

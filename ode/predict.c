@@ -7,17 +7,14 @@
  * rho the polynomial of the update's state weights (rho'(1) = 1 for one-step schemes). A scheme of
  * order 0 follows another field, a F + b G: there e(T) is the difference of two flows.
  *
- * Elementary differentials need derivatives of fields that are known by their values alone:
- *     f^(k)(v1 .. vk) = 2^(1-k) sum over signs, s1 = 1, of s2 .. sk c_k(v1 + s2 v2 + ...),
- * c_k(w) the k-th Taylor coefficient of x -> f(y + x w) at 0, from PAIRS symmetric pairs of values:
- * exact up to x^(2 PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every
- * k. The step of the differences shrinks until two in a row agree; how well is told.
+ * Elementary differentials are taken by differences (differential.c), whose step shrinks until two in a
+ * row agree; how well is told.
  *
  * Time: each operator has a clock of its own, two coordinates more, of speed 1 / weight (step.c).
  * Where every stage is H one colour is enough, 37 trees up to order 6 in place of 1202.
- * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep);
- * polarisation: Thomas 2014, "A polarization identity for multilinear maps".
+ * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep).
  */
+#include "ode/differential.h"
 #include "ode/system.h"
 
 #include <math.h>
@@ -26,8 +23,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { PAIRS = 5 };
-enum { ORDER_MAX = 6 };                   /* of trees evaluated */
 enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
 enum { STEPS_MAX = 8 };                   /* of differences tried */
 static const double first_step = 0.08, step_ratio = 0.6;
@@ -36,179 +31,38 @@ static const double usable = 0.02;     /* agreement below which there is a predi
 static const double work_max = 0x1p29; /* values of fields, coordinate by coordinate */
 
 typedef struct {
-    const System *s;
-    const Forest *f;
-    size_t N;
-    int order;       /* of the trees of d */
-    int one;         /* one colour stands for F + G */
-    double *defect;  /* (count), 0 where not of that order */
-    char *needed;    /* (count): the tree or one it is in has a defect */
-    double speed[2]; /* of the clocks */
-    double part[2];  /* weights of the field */
-    double weight[ORDER_MAX][PAIRS];
-    double root;            /* rho'(1) */
-    double t, length, step; /* the point: time; size of y; step relative to it */
-    const double *y;
-    double *vector;             /* (2, N) or NULL: where the errors themselves go, local, global */
-    double *value;              /* (count, N + 2): F(t)(y), clocks last */
-    double *w, *x, *dx, *other; /* (N + 2) scratch */
+    Differ d;
+    int order;      /* of the trees of d */
+    double *defect; /* (count), 0 where not of that order */
+    double part[2]; /* weights of the field */
+    double root;    /* rho'(1) */
+    double *vector; /* (2, N) or NULL: where the errors themselves go, local, global */
 } Terms;
-
-/* ---- fields and their derivatives ----------------------------------------------------------------- */
-
-/* dx (N) = field of a colour at y + c w, w (N + 2). */
-static void field(const Terms *m, int op, double c, const double *w, double *dx)
-{
-    double t = m->t + c * w[m->N + (size_t)op];
-    for (size_t i = 0; i < m->N; i++) m->x[i] = m->y[i] + c * w[i];
-    m->s->field[op](m->s, 1, t, m->x, dx);
-    if (!m->one) return;
-    m->s->field[OP_G](m->s, 1, t, m->x, m->other);
-    for (size_t i = 0; i < m->N; i++) dx[i] += m->other[i];
-}
-
-/* Coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, .., PAIRS^2. */
-static double lagrange(int j, int power)
-{
-    double c[PAIRS] = {1};
-    int degree = 0;
-    for (int i = 1; i <= PAIRS; i++) {
-        if (i == j) continue;
-        double scale = 1.0 / (j * j - i * i);
-        for (int k = ++degree; k >= 0; k--)
-            c[k] = scale * ((k ? c[k - 1] : 0) - (k < degree ? i * i * c[k] : 0));
-    }
-    return c[power];
-}
-
-/* c_k = sum_j weight[k][j-1] (g(j) + (-1)^k g(-j) - [k even] 2 g(0)) / 2: the part of g of k's parity,
- * divided by x or x^2, is a polynomial in x^2, interpolated at 1, 4, ... */
-static void find_weights(Terms *m)
-{
-    for (int k = 1; k < ORDER_MAX; k++)
-        for (int j = 1; j <= PAIRS; j++)
-            m->weight[k][j - 1] = lagrange(j, (k - 1) / 2) / (k % 2 ? j : j * j);
-}
-
-/* out (N) += c times the k-th Taylor coefficient of x -> op(y + x w); at0 (N) the field at y. */
-static void add_taylor(Terms *m, int op, int k, double c, const double *w, const double *at0,
-                       double *out)
-{
-    double size = 0, sign = k % 2 ? -1 : 1;
-    for (size_t i = 0; i < m->N + 2; i++) size = fmax(size, fabs(w[i]));
-    if (size == 0) return;
-    double step = m->step * m->length / size;
-    for (int j = 1; j <= PAIRS; j++) {
-        double a = c * m->weight[k][j - 1] / 2 / pow(step, k);
-        field(m, op, j * step, w, m->dx);
-        for (size_t i = 0; i < m->N; i++) out[i] += a * (m->dx[i] - (k % 2 ? 0 : at0[i]));
-        field(m, op, -j * step, w, m->dx);
-        for (size_t i = 0; i < m->N; i++) out[i] += a * (sign * m->dx[i] - (k % 2 ? 0 : at0[i]));
-    }
-}
-
-/* ---- elementary differentials ----------------------------------------------------------------------- */
-
-static double *value(const Terms *m, size_t tree)
-{
-    return m->value + tree * (m->N + 2);
-}
-
-/* w (N + 2) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
-static double direction(const Terms *m, const Tree *t, unsigned signs)
-{
-    double product = 1;
-    memcpy(m->w, value(m, (size_t)t->child[0]), (m->N + 2) * sizeof(double));
-    for (int c = 1; c < t->children; c++) {
-        const double *v = value(m, (size_t)t->child[c]);
-        double s = signs >> (c - 1) & 1 ? -1 : 1;
-        for (size_t i = 0; i < m->N + 2; i++) m->w[i] += s * v[i];
-        product *= s;
-    }
-    return product;
-}
-
-/* F(t)(y) of a tree whose children are known. A field's leaf is tree 0 (F) or 1 (G). */
-static void evaluate(Terms *m, size_t tree)
-{
-    const Tree *t = &m->f->tree[tree];
-    double *out = value(m, tree);
-    memset(out, 0, (m->N + 2) * sizeof *out);
-    if (t->children == 0) {
-        memset(m->w, 0, (m->N + 2) * sizeof *m->w);
-        field(m, t->colour, 0, m->w, out);
-        out[m->N + (size_t)t->colour] = m->speed[t->colour];
-        return;
-    }
-    unsigned all = 1u << (t->children - 1);
-    for (unsigned signs = 0; signs < all; signs++) {
-        double s = direction(m, t, signs);
-        add_taylor(m, t->colour, t->children, s / all, m->w, value(m, (size_t)t->colour), out);
-    }
-}
-
-static void stand_at(Terms *m, double t, const double *y)
-{
-    double sum = 0;
-    for (size_t i = 0; i < m->N; i++) sum += y[i] * y[i];
-    m->t = t;
-    m->y = y;
-    m->length = sum > 0 ? sqrt(sum / (double)m->N) : 1;
-}
 
 /* d (N) = sum of defect F(t)(y). */
 static void leading(Terms *m, double t, const double *y, double *d)
 {
-    stand_at(m, t, y);
-    memset(d, 0, m->N * sizeof *d);
-    for (size_t i = 0; i < m->f->count; i++) {
-        if (!m->needed[i]) continue;
-        evaluate(m, i);
-        for (size_t k = 0; k < m->N; k++) d[k] += m->defect[i] * value(m, i)[k];
+    differ_stand(&m->d, t, y);
+    differ_evaluate(&m->d);
+    memset(d, 0, m->d.N * sizeof *d);
+    for (size_t i = 0; i < m->d.f->count; i++) {
+        if (m->defect[i] == 0) continue;
+        const double *v = differ_value(&m->d, i);
+        for (size_t k = 0; k < m->d.N; k++) d[k] += m->defect[i] * v[k];
     }
 }
 
 /* ---- what is needed --------------------------------------------------------------------------------- */
 
-static int over_H(const Table *t)
-{
-    for (size_t i = 0; i < t->stages; i++)
-        if (t->stage[i].op != OP_H) return 0;
-    return t->stages > 0;
-}
-
-static int has_G(const Forest *f, size_t tree)
-{
-    const Tree *t = &f->tree[tree];
-    int found = t->colour == OP_G;
-    for (int i = 0; i < t->children; i++) found = found || has_G(f, (size_t)t->child[i]);
-    return found;
-}
-
-static void mark(Terms *m, size_t tree)
-{
-    const Tree *t = &m->f->tree[tree];
-    m->needed[tree] = m->needed[t->colour] = 1;
-    for (int i = 0; i < t->children; i++) mark(m, (size_t)t->child[i]);
-}
-
 static int find_defects(Terms *m, const Table *t)
 {
-    const Forest *f = m->f;
-    mpq_t *q = memory_new(f->count, sizeof(mpq_t)), empty;
-    if (!q) return ERR_MEMORY;
-    for (size_t i = 0; i < f->count; i++) mpq_init(q[i]);
-    mpq_init(empty);
-    int code = theory_defect(f, t, q, empty);
-    for (size_t i = f->first[m->order]; code == 0 && i < f->count; i++) {
-        if (theory_is_zero(t, q[i]) || (m->one && has_G(f, i))) continue;
-        m->defect[i] = table_double(q[i]);
-        mark(m, i);
+    const Forest *f = m->d.f;
+    TRY(theory_terms(f, t, m->order, m->defect));
+    for (size_t i = 0; i < f->count; i++) {
+        if (m->d.one && tree_has_G(f, i)) m->defect[i] = 0;
+        if (m->defect[i] != 0) differ_mark(&m->d, i);
     }
-    for (size_t i = 0; i < f->count; i++) mpq_clear(q[i]);
-    mpq_clear(empty);
-    memory_free(q);
-    return code;
+    return 0;
 }
 
 /* rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1. */
@@ -224,38 +78,20 @@ static double root_slope(const Table *t)
 
 static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)
 {
-    size_t N = s->n * s->d;
-    *m = (Terms){.s = s, .f = f, .N = N, .order = f->max, .one = over_H(t), .root = root_slope(t)};
-    m->defect = memory_new(f->count, sizeof(double));
-    m->needed = memory_new(f->count, 1);
-    m->value = memory_new(f->count + 4, (N + 2) * sizeof(double));
-    if (!m->defect || !m->needed || !m->value) return ERR_MEMORY;
-    m->w = value(m, f->count);
-    m->x = m->w + N + 2;
-    m->dx = m->x + N + 2;
-    m->other = m->dx + N + 2;
+    *m = (Terms){.order = f->max, .root = root_slope(t)};
+    TRY(differ_new(&m->d, s, f, table_over(t, OP_H)));
+    if (!(m->defect = memory_new(f->count, sizeof(double)))) return ERR_MEMORY;
     for (int op = 0; op < 2; op++) {
         m->part[op] = table_double(t->weight[op]);
-        m->speed[op] = m->part[op] != 0 ? 1 / m->part[op] : 0;
+        m->d.speed[op] = m->part[op] != 0 ? 1 / m->part[op] : 0;
     }
-    find_weights(m);
     return find_defects(m, t);
 }
 
 static void terms_free(Terms *m)
 {
+    differ_free(&m->d);
     memory_free(m->defect);
-    memory_free(m->needed);
-    memory_free(m->value);
-}
-
-/* Values of fields for d at one point. */
-static double values(const Terms *m)
-{
-    double sum = 0;
-    for (size_t i = 0; i < m->f->count; i++)
-        if (m->needed[i] && m->f->tree[i].children) sum += PAIRS * (1 << m->f->tree[i].children);
-    return sum;
 }
 
 /* ---- e' = J e + d / rho'(1) -------------------------------------------------------------------------- */
@@ -278,7 +114,7 @@ static void path_free(Path *p)
 static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)
 {
     double t[NODES_MAX + 1], agreement;
-    size_t N = m->N;
+    size_t N = m->d.N;
     *p = (Path){.intervals = intervals, .t_end = t_end};
     p->y = memory_new(p->intervals + 1, N * sizeof(double));
     p->d = memory_new(p->intervals + 1, N * sizeof(double));
@@ -294,16 +130,16 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
 /* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0). */
 static void error_slope(Terms *m, const Path *p, size_t i, double *k)
 {
-    stand_at(m, p->t_end * (double)i / (double)p->intervals, p->y + i * m->N);
-    for (size_t c = 0; c < m->N; c++) k[c] = p->d[i * m->N + c] / m->root;
-    for (int op = 0; op < (m->one ? 1 : 2); op++) add_taylor(m, op, 1, m->part[op], p->z, NULL, k);
+    differ_stand(&m->d, p->t_end * (double)i / (double)p->intervals, p->y + i * m->d.N);
+    for (size_t c = 0; c < m->d.N; c++) k[c] = p->d[i * m->d.N + c] / m->root;
+    for (int op = 0; op < (m->d.one ? 1 : 2); op++) differ_along(&m->d, op, m->part[op], p->z, k);
 }
 
 /* e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride` intervals. */
 static void integrate(Terms *m, const Path *p, size_t stride, double *e)
 {
     static const double node[4] = {0, 1, 1, 2}, weight[4] = {1, 2, 2, 1};
-    size_t N = m->N;
+    size_t N = m->d.N;
     double h = p->t_end * 2 * (double)stride / (double)p->intervals;
     memset(e, 0, N * sizeof *e);
     memset(p->z, 0, (N + 2) * sizeof *p->z);
@@ -328,7 +164,7 @@ static double rms(size_t N, const double *x)
 /* Local and global constant with one step of differences; *off: what the integration may be off by. */
 static void constants(Terms *m, Path *p, int global, Prediction *out, double *off)
 {
-    size_t N = m->N, last = global ? p->intervals : 0;
+    size_t N = m->d.N, last = global ? p->intervals : 0;
     for (size_t i = 0; i <= last; i++)
         leading(m, p->t_end * (double)i / (double)p->intervals, p->y + i * N, p->d + i * N);
     out->local = rms(N, p->d);
@@ -354,7 +190,7 @@ static double apart(double a, double b, double zero)
  * on this system. */
 static double nothing(const Terms *m, const Path *p)
 {
-    return 1e-8 * (1 + rms(m->N, p->y));
+    return 1e-8 * (1 + rms(m->d.N, p->y));
 }
 
 /* *coarse: the share of the accuracy that is the integration's. */
@@ -364,11 +200,11 @@ static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double 
     double off, zero = nothing(m, p);
     *out = (Prediction){NAN, NAN, INFINITY};
     *coarse = 0;
-    m->step = first_step;
+    m->d.step = first_step;
     constants(m, p, global, &now, &off);
     for (int i = 1; i < STEPS_MAX && !(out->accuracy - *coarse <= enough); i++) {
         last = now;
-        m->step *= step_ratio;
+        m->d.step *= step_ratio;
         constants(m, p, global, &now, &off);
         now.accuracy = apart(now.local, last.local, zero);
         if (global) now.accuracy = fmax(now.accuracy, apart(now.global, last.global, zero));
@@ -376,8 +212,8 @@ static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double 
         now.accuracy += *coarse;
         if (now.accuracy < out->accuracy) {
             *out = now;
-            if (m->vector) memcpy(m->vector, p->d, m->N * sizeof(double));
-            if (m->vector && global) memcpy(m->vector + m->N, p->e, m->N * sizeof(double));
+            if (m->vector) memcpy(m->vector, p->d, m->d.N * sizeof(double));
+            if (m->vector && global) memcpy(m->vector + m->d.N, p->e, m->d.N * sizeof(double));
         }
     }
     if (!(out->accuracy <= usable)) out->local = out->global = NAN;
@@ -407,8 +243,8 @@ static Weighted limit_field(const Table *t, const System *s)
 
 static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction *out)
 {
-    const System *s = m->s;
-    size_t N = m->N;
+    const System *s = m->d.s;
+    size_t N = m->d.N;
     double agreement;
     Weighted w = limit_field(t, s);
     int code = reference_solve(&w.system, &p->t_end, 1, p->e, &agreement);
@@ -451,7 +287,7 @@ static int predict(Terms *m, const Table *t, const System *s, double t_end, int 
     for (size_t n = NODES_MIN, done = 0; !done && n <= NODES_MAX; n *= 2) {
         int over = 0;
         double points = global && m->order > 1 ? (double)n + 1 : 1;
-        if (values(m) * points * (double)m->N > work_max) return 0;
+        if (differ_work(&m->d) * points * (double)m->d.N > work_max) return 0;
         TRY(predict_on(m, t, s, t_end, global, n, out, &over));
         done = (size_t)over;
     }

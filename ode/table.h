@@ -141,6 +141,9 @@ int table_sets(const Table *t, int op);
 /* Total weight of the update on slopes of (op, set), past ones included, at starting values. */
 void table_weight(const Table *t, int op, int set, mpq_t out);
 
+/* 1 where there are stages and every one is of this operator, OP_F .. OP_L. */
+int table_over(const Table *t, int op);
+
 /* Equality of everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);
 

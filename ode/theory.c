@@ -53,6 +53,23 @@ int theory_is_zero(const Table *t, const mpq_t defect)
     return mpq_sgn(defect) == 0 || (!t->exact && fabs(mpq_get_d(defect)) <= inexact_bound);
 }
 
+int theory_terms(const Forest *f, const Table *t, int order, double *coefficient)
+{
+    mpq_t *q = memory_new(f->count, sizeof(mpq_t)), empty;
+    if (!q) return ERR_MEMORY;
+    for (size_t i = 0; i < f->count; i++) mpq_init(q[i]);
+    mpq_init(empty);
+    int code = theory_defect(f, t, q, empty);
+    for (size_t i = 0; i < f->count; i++) {
+        int wanted = code == 0 && f->tree[i].order == order && !theory_is_zero(t, q[i]);
+        coefficient[i] = wanted ? table_double(q[i]) : 0;
+        mpq_clear(q[i]);
+    }
+    mpq_clear(empty);
+    memory_free(q);
+    return code;
+}
+
 /* Is the defect zero? Keeps the largest residual that an inexact table is forgiven. */
 static int is_met(const Table *t, const mpq_t defect, Theory *out)
 {
@@ -68,29 +85,14 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
     return 1;
 }
 
-/* 1 where every stage is H: defects depend on a tree's shape alone, so one colour tells all. */
-static int one_colour(const Table *t)
-{
-    for (size_t i = 0; i < t->stages; i++)
-        if (t->stage[i].op != OP_H) return 0;
-    return t->stages > 0;
-}
-
-static int is_monochrome(const Forest *f, size_t tree)
-{
-    const Tree *t = &f->tree[tree];
-    int same = t->colour == OP_F;
-    for (int i = 0; i < t->children; i++) same = same && is_monochrome(f, (size_t)t->child[i]);
-    return same;
-}
-
 static double norm2(const Forest *f, const Table *t, int order, mpq_t *defect)
 {
-    int one = one_colour(t);
+    int one =
+        table_over(t, OP_H); /* defects depend on a tree's shape alone: one colour tells all */
     mpq_t sum, q;
     mpq_inits(sum, q, NULL);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
-        if (one && !is_monochrome(f, i)) continue;
+        if (one && tree_has_G(f, i)) continue;
         mpq_mul(q, defect[i], defect[i]);
         mpq_add(sum, sum, q);
     }

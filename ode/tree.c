@@ -211,3 +211,11 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     memcpy(out, name, n + 1);
     return 0;
 }
+
+int tree_has_G(const Forest *f, size_t tree)
+{
+    const Tree *t = &f->tree[tree];
+    int found = t->colour == OP_G;
+    for (int i = 0; i < t->children; i++) found = found || tree_has_G(f, (size_t)t->child[i]);
+    return found;
+}

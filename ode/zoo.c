@@ -1,11 +1,10 @@
 /* zoo.c: schemes by name. The built-in texts are ode/zoo.scheme, embedded as it is; names with a
- * pattern (word:, sandwich:, looped:, repeat:, -layer) are written as texts here and parsed, so the
+ * pattern (word:, sandwich:, looped:, repeat:, -layer, -F, -G) are written as texts here and parsed, so the
  * language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,36 +169,36 @@ static const struct {
               {"looped:", write_looped},
               {"repeat:", write_repeat}};
 
-/* ---- over L ------------------------------------------------------------------------------------------ */
+/* ---- over another operator ---------------------------------------------------------------------------- */
 
-static int is_over_H(const Table *t)
+static const Table *stored(const Zoo *z, const char *name)
 {
-    for (size_t i = 0; i < t->stages; i++)
-        if (t->stage[i].op != OP_H) return 0;
-    return t->stages > 0;
+    for (size_t i = 0; i < z->count; i++)
+        if (strcmp(z->scheme[i]->name, name) == 0) return z->scheme[i];
+    return NULL;
 }
 
-/* The text of t with L in place of H. */
-static int write_layer(const Table *t, FILE *f)
+static const struct {
+    const char *suffix;
+    int op;
+} forms[] = {{"-layer", OP_L}, {"-F", OP_F}, {"-G", OP_G}};
+
+/* NAME-layer, NAME-F, NAME-G of a stored scheme NAME; *made = 0 where it is none of these. */
+static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *m = open_memstream(&text, &bytes);
-    if (!m) return error_set(ERR_MEMORY, "out of memory");
-    int code = table_print(t, m);
-    fclose(m);
-    for (char *at = text, *end; code == 0 && *at; at = end) {
-        end = strchr(at, '\n') + 1;
-        char *op = at[0] == 'k' && isdigit((unsigned char)at[1]) ? strstr(at, "= H") : NULL;
-        if (strncmp(at, "title", 5) == 0)
-            fprintf(f, "%.*s, over L\n", (int)(end - at - 1), at);
-        else if (op && op < end)
-            fprintf(f, "%.*sL%.*s", (int)(op + 2 - at), at, (int)(end - op - 3), op + 3);
-        else
-            fprintf(f, "%.*s", (int)(end - at), at);
+    size_t n = strlen(name);
+    char base[TABLE_NAME];
+    *made = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && n < TABLE_NAME; i++) {
+        size_t m = strlen(forms[i].suffix);
+        if (n <= m || strcmp(name + n - m, forms[i].suffix) != 0) continue;
+        snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
+        const Table *t = stored(z, base);
+        if (!t) continue;
+        *made = 1;
+        return scheme_over(t, forms[i].op, name, f);
     }
-    free(text);
-    return code;
+    return 0;
 }
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
@@ -236,31 +235,15 @@ static int unknown(const Zoo *z, const char *name)
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static const Table *stored(const Zoo *z, const char *name)
-{
-    for (size_t i = 0; i < z->count; i++)
-        if (strcmp(z->scheme[i]->name, name) == 0) return z->scheme[i];
-    return NULL;
-}
-
 static int write_made(const Zoo *z, const char *name, FILE *f)
 {
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         size_t n = strlen(makers[i].prefix);
         if (strncmp(name, makers[i].prefix, n) == 0) return makers[i].write(name + n, f);
     }
-    size_t n = strlen(name);
-    char base[TABLE_NAME];
-    if (n > 6 && n < TABLE_NAME && strcmp(name + n - 6, "-layer") == 0) {
-        snprintf(base, sizeof base, "%.*s", (int)(n - 6), name);
-        const Table *t = stored(z, base);
-        if (t && is_over_H(t)) return write_layer(t, f);
-        if (t)
-            return error_set(ERR_INPUT,
-                             "'%s': only a scheme over H has a form over L; '%s' is none", name,
-                             base);
-    }
-    return unknown(z, name);
+    int made;
+    TRY(write_form(z, name, f, &made));
+    return made ? 0 : unknown(z, name);
 }
 
 /* A scheme by its name without sub-flow suffix. */
@@ -349,7 +332,7 @@ static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *coun
     for (size_t i = 0; i < z->count; i++)
         TRY(add_found(z, z->scheme[i]->name, solver, list, count));
     for (size_t i = 0; i < z->count; i++) {
-        if (!is_over_H(z->scheme[i])) continue;
+        if (!table_over(z->scheme[i], OP_H)) continue;
         snprintf(name, sizeof name, "%.*s-layer", TABLE_NAME - 8, z->scheme[i]->name);
         if (!stored(z, name)) TRY(add_found(z, name, solver, list, count));
     }

@@ -91,8 +91,10 @@ int bench_ode(const Options *o);
 const Backend *products_of(const Backend *b);
 void products_begin(void);
 int products_end(void);
-/* All that were noted, in order, on the same buffers; threads as for bench_now. */
-void products_again(int threads);
+/* All that were noted, in order, on the same buffers. apart: each is waited for and timed by itself;
+ * threads as for bench_now; the code of a wait. */
+void products_again(void);
+int products_apart(int threads);
 double products_flops(void);
 void products_free(void);
 
@@ -106,8 +108,9 @@ int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
-/* Runs `/usr/bin/python3 FILE args...` (args end with NULL) and reads tokens_per_s from the JSON object
- * on its last line. best: with the environment that makes PyTorch fastest here. A script that
+/* Runs `/usr/bin/python3 FILE args...` (args end with NULL; the environment's PYTHON names another
+ * interpreter) and reads tokens_per_s from the JSON object on its last line. best: with the
+ * environment that makes PyTorch fastest on a processor. A script that
  * cannot run or has no such line: ERR_INPUT. */
 int bench_script(const char *file, int best, const char *const *args, double *tokens_per_s);
 

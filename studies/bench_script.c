@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +16,13 @@
 extern char **environ;
 
 enum { ARGUMENTS = 64, LINE = 4096 };
-static const char interpreter[] = "/usr/bin/python3"; /* the one Debian's torch belongs to */
+
+/* Debian's torch belongs to Debian's interpreter. */
+static const char *interpreter(void)
+{
+    const char *name = getenv("PYTHON");
+    return name && *name ? name : "/usr/bin/python3";
+}
 
 /* A malloc that keeps freed pages (no page faults for the logits of each step) and one pool of
  * threads for torch and OpenBLAS. */
@@ -75,7 +82,7 @@ int bench_script(const char *file, int best, const char *const *args, double *to
     int ends[2];
     pid_t child;
     for (size_t i = 0; best && i < TUNED; i++) argv[n++] = tuned[i];
-    argv[n++] = interpreter;
+    argv[n++] = interpreter();
     argv[n++] = file;
     for (size_t i = 0; args[i] && n + 1 < ARGUMENTS; i++) argv[n++] = args[i];
     if (pipe2(ends, O_CLOEXEC) != 0) return error_set(ERR_SYSTEM, "pipe: %s", strerror(errno));

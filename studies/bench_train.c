@@ -1,10 +1,12 @@
 /* bench_train.c: `trotter bench train`: whole training steps, beside what bounds them and a peer.
  *
  * In turns: some steps, the floor (the matrix products that a step was seen to ask for, alone, through
- * the same backend: bench_products.c), the GEMM rate (one large square product), the peer's script
- * twice. Model operations are those of forward and backward, 3 x 2 x multiply-adds, attention's
+ * the same backend: bench_products.c), the GEMM rate (one large square product), the peer's script in
+ * all its ways. Model operations are those of forward and backward, 3 x 2 x multiply-adds, attention's
  * scores counted dense; the floor leaves attention's products out. One thread is timed by its
- * processor time, several by the clock.
+ * processor time, several and a device by the clock. On a device the floor is recorded and replayed as
+ * the step is, memory is what the device has in use, and a product of cuda-bf16 includes the rounding
+ * of its factors.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +24,8 @@
 #include "studies/select.h"
 
 enum { VOCABULARY = 10000, BATCHES = 8, PIECE = 3, SAMPLES = 3 * 64 };
-enum { PEER_STEPS = 5, PEER_WARMUP = 2, LEAST_ROUNDS = 3 };
+enum { LEAST_ROUNDS = 3 };
+enum { DEVICE_GEMM = 16384 }; /* rows of the square product on a device */
 static const double dropout = 0.1;
 
 typedef struct {
@@ -30,8 +33,10 @@ typedef struct {
     size_t layers, D, M, H, T, N;
 } Size;
 
-static const Size sizes[] = {{"512", 1, 512, 2048, 8, 64, 4096}, {"128", 1, 128, 512, 4, 64, 4096}};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+static const Size sizes[] = {{"512", 1, 512, 2048, 8, 64, 4096},
+                             {"128", 1, 128, 512, 4, 64, 4096},
+                             {"1024", 12, 1024, 4096, 16, 256, 16384}};
+enum { SIZES = sizeof sizes / sizeof *sizes, BOTH = 2 };
 
 /* What PyTorch's peer calls the same block. */
 static const struct {
@@ -41,11 +46,26 @@ static const struct {
              {"heun-layer", "rk2"},
              {"rk4-layer", "rk4"}};
 
+/* Ways to run the peer; the first of a device is as it stands. best: bench_script's. */
+enum { WAYS = 7, WAY_ARGS = 2 };
+static const struct {
+    const char *name;
+    int device, best;
+    const char *arg[WAY_ARGS];
+} ways[WAYS] = {{"stock", 0, 0, {0}},
+                {"tuned", 0, 1, {0}},
+                {"plain", 1, 0, {0}},
+                {"compile", 1, 0, {"--compile"}},
+                {"graph", 1, 0, {"--graph"}},
+                {"compile-sdpa", 1, 0, {"--compile", "--sdpa"}},
+                {"graph-sdpa", 1, 0, {"--graph", "--sdpa"}}};
+
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...", "blocks", 0, 0},
     SELECT_FILE,
-    {"width", OPTION_CHOICE, "both", "both|512|128",
-     "512: inner 2048, 8 heads; 128: inner 512, 4 heads", 0, 0},
+    {"width", OPTION_CHOICE, "both", "both|512|128|1024",
+     "512: inner 2048, 8 heads; 128: inner 512, 4 heads; 1024: 12 layers, 16384 tokens of 256", 0,
+     0},
     {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0},
     {"growth", OPTION_FLAG, NULL, NULL,
      "instead: cost against layers, width, sequence, batch, stages", 0, 0},
@@ -56,8 +76,8 @@ const OptionGroup bench_train_group = {"Training", 1, options};
 
 static const char *const value_columns[] = {"what", "variant", "value", "unit"};
 static const char *const table_columns[] = {
-    "backend", "width", "scheme", "tokens/s", "from",  "to",    "MFLOP/token", "of GEMM",
-    "floor",   "share", "MiB",    "stock",    "ratio", "tuned", "ratio"};
+    "backend", "width", "scheme", "tokens/s", "from",  "to",   "MFLOP/token", "of GEMM",
+    "floor",   "share", "MiB",    "peer",     "ratio", "best", "ratio"};
 static const char *const growth_columns[] = {"axis",        "at",      "tokens/s", "ms/step",
                                              "MFLOP/token", "GFLOP/s", "power"};
 enum {
@@ -95,10 +115,22 @@ typedef struct {
     Model *m;
     Batch batch[BATCHES];
     uint64_t steps;
-    void *square; /* (3, BENCH_GEMM, BENCH_GEMM) */
+    void *square; /* (3, n, n) of the GEMM rate */
     double memory, peak, macs, flops;
-    Sample step, floor, gemm, stock, tuned;
+    Recording *products; /* on a device, the floor's */
+    Sample step, floor, gemm, peer[WAYS];
+    int without[WAYS]; /* the peer cannot be run so */
 } Bench;
+
+static int on_device(const Bench *b)
+{
+    return b->backend->record != NULL;
+}
+
+static size_t square_rows(const Bench *b)
+{
+    return on_device(b) ? DEVICE_GEMM : BENCH_GEMM;
+}
 
 /* Words come with probability about 1/(1 + rank), as those of a text do. */
 static int new_batch(const Size *s, uint64_t stream, Batch *b)
@@ -118,7 +150,7 @@ static int new_batch(const Size *s, uint64_t stream, Batch *b)
 static int new_model(Bench *b)
 {
     const Size *s = b->size;
-    BridgeOptions bridge = {s->layers, s->D, s->M, MATCH_PARAMETERS, MASKS_STAGE};
+    BridgeOptions bridge = {s->layers, s->D, s->M, MATCH_PARAMETERS, MASKS_STAGE, 0};
     ModelConfig config = {.vocab = VOCABULARY,
                           .width = s->D,
                           .heads = s->H,
@@ -136,7 +168,7 @@ static int new_model(Bench *b)
 static int open_bench(Bench *b)
 {
     for (int i = 0; i < BATCHES; i++) TRY(new_batch(b->size, (uint64_t)i, &b->batch[i]));
-    b->square = b->backend->alloc((size_t)3 * BENCH_GEMM * BENCH_GEMM);
+    b->square = b->backend->alloc(3 * square_rows(b) * square_rows(b));
     return b->square ? new_model(b) : ERR_MEMORY;
 }
 
@@ -146,6 +178,7 @@ static void close_bench(Bench *b)
         memory_free(b->batch[i].input);
         memory_free(b->batch[i].start);
     }
+    if (b->products) b->backend->recording_free(b->products);
     b->backend->release(b->square);
     model_free(b->m);
     products_free();
@@ -168,8 +201,11 @@ static void reset_peak(void)
     fclose(f);
 }
 
-static double peak_bytes(void)
+static double peak_bytes(const Bench *b)
 {
+    size_t free_bytes, all;
+    backend_room(&free_bytes, &all);
+    if (on_device(b)) return (double)(all - free_bytes);
     char line[256];
     double kib = NAN;
     FILE *f = fopen("/proc/self/status", "r");
@@ -181,9 +217,14 @@ static double peak_bytes(void)
 
 /* ---- contenders ------------------------------------------------------------------------------------- */
 
-static double now(void)
+static int by_clock(const Bench *b)
 {
-    return bench_now(omp_get_max_threads() > 1);
+    return on_device(b) || omp_get_max_threads() > 1;
+}
+
+static double now(const Bench *b)
+{
+    return bench_now(by_clock(b));
 }
 
 /* Where a backend runs behind us, a piece is timed as a whole: nothing waits between its steps. */
@@ -192,35 +233,43 @@ static int time_steps(Bench *b)
     int together = b->backend->record ? PIECE : 1;
     Step s;
     for (int i = 0; i < PIECE; i += together) {
-        double start = now();
+        double start = now(b);
         for (int k = 0; k < together; k++) TRY(train_step(b));
         TRY(model_tally(b->m, &s));
-        add(&b->step, (now() - start) / together);
+        add(&b->step, (now(b) - start) / together);
     }
     return 0;
+}
+
+static int run_products(Bench *b)
+{
+    if (b->products)
+        TRY(b->backend->replay(b->products));
+    else
+        products_again();
+    return b->backend->wait();
 }
 
 static int time_floor(Bench *b)
 {
     for (int i = 0; i < PIECE; i++) {
-        double start = now();
-        products_again(omp_get_max_threads() > 1);
-        TRY(b->backend->wait());
-        add(&b->floor, now() - start);
+        double start = now(b);
+        TRY(run_products(b));
+        add(&b->floor, now(b) - start);
     }
-    return 0;
+    return options_flag(b->o, "products") ? products_apart(by_clock(b)) : 0;
 }
 
 static int time_gemm(Bench *b)
 {
-    enum { n = BENCH_GEMM };
+    size_t n = square_rows(b);
     void *A = b->square, *B = backend_at(b->backend, A, n * n),
          *C = backend_at(b->backend, B, n * n);
     for (int i = 0; i < PIECE; i++) {
-        double start = now();
+        double start = now(b);
         b->backend->gemm(0, 0, n, n, n, 1, A, n, B, n, 0, C, n);
         TRY(b->backend->wait());
-        add(&b->gemm, now() - start);
+        add(&b->gemm, now(b) - start);
     }
     return 0;
 }
@@ -232,49 +281,87 @@ static const char *peer_name(const Bench *b)
     return NULL;
 }
 
-static int time_peer(Bench *b)
+/* 0 with the peer's tokens per second, run as way w. */
+static int run_peer(const Bench *b, const char *name, int w, double *tokens_per_s)
 {
-    const char *file = options_text(b->o, "peer"), *name = peer_name(b);
     const Size *s = b->size;
-    if (!file || !name) return 0;
+    int device = on_device(b);
     const struct {
         const char *name;
         size_t value;
-    } number[] = {{"--d", s->D},           {"--ffn", s->M},
-                  {"--heads", s->H},       {"--layers", s->layers},
-                  {"--seq", s->T},         {"--batch", s->N / s->T},
-                  {"--steps", PEER_STEPS}, {"--warmup", PEER_WARMUP},
-                  {"--vocab", VOCABULARY}, {"--threads", (size_t)omp_get_max_threads()}};
-    enum { NUMBERS = sizeof number / sizeof *number };
+    } number[] = {{"--d", s->D},
+                  {"--ffn", s->M},
+                  {"--heads", s->H},
+                  {"--layers", s->layers},
+                  {"--seq", s->T},
+                  {"--batch", s->N / s->T},
+                  {"--steps", device ? 50 : 5},
+                  {"--warmup", device ? 10 : 2},
+                  {"--vocab", VOCABULARY},
+                  {"--threads", (size_t)omp_get_max_threads()}};
+    enum { NUMBERS = sizeof number / sizeof *number, FIXED = 4 };
     char text[NUMBERS][24];
-    const char *args[2 * NUMBERS + 5] = {"--scheme", name, "--dropout", "0.1"};
+    const char *args[2 * NUMBERS + FIXED + WAY_ARGS + 4] = {"--scheme", name, "--dropout", "0.1"};
+    size_t n = FIXED;
     for (size_t i = 0; i < NUMBERS; i++) {
         snprintf(text[i], sizeof text[i], "%zu", number[i].value);
-        args[4 + 2 * i] = number[i].name, args[5 + 2 * i] = text[i];
+        args[n++] = number[i].name, args[n++] = text[i];
     }
-    double stock, tuned;
-    TRY(bench_script(file, 0, args, &stock));
-    TRY(bench_script(file, 1, args, &tuned));
-    add(&b->stock, stock);
-    add(&b->tuned, tuned);
+    if (device) args[n++] = "--device", args[n++] = "cuda";
+    for (int i = 0; i < WAY_ARGS && ways[w].arg[i]; i++) args[n++] = ways[w].arg[i];
+    if (strcmp(b->backend->name, "cuda-tf32") == 0) args[n++] = "--tf32";
+    return bench_script(options_text(b->o, "peer"), ways[w].best, args, tokens_per_s);
+}
+
+/* A way that does not work on this device (a compiler that is missing) is named and left out; the
+ * first has to. The peer has no bf16. */
+static int time_peer(Bench *b)
+{
+    const char *name = peer_name(b);
+    int device = on_device(b);
+    if (!options_text(b->o, "peer") || !name || strstr(b->backend->name, "bf16")) return 0;
+    for (int w = 0, first = 1; w < WAYS; w++) {
+        double tokens_per_s;
+        if (ways[w].device != device || b->without[w]) continue;
+        int code = run_peer(b, name, w, &tokens_per_s);
+        if (code && (!device || first)) return code;
+        if (code) progress_note("without %s: %s", ways[w].name, error_text());
+        b->without[w] = code != 0;
+        if (code == 0) add(&b->peer[w], tokens_per_s);
+        first = 0;
+    }
     return 0;
 }
 
 static int (*const contenders[])(Bench *b) = {time_steps, time_floor, time_gemm, time_peer};
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 
-/* The first step finds all memory; the second is noted. */
+/* The floor as one recording, where that is to be had. */
+static int record_products(Bench *b)
+{
+    if (!on_device(b)) return 0;
+    TRY(run_products(b)); /* finds scratch memory */
+    TRY(b->backend->record());
+    products_again();
+    return b->backend->recorded(&b->products);
+}
+
+/* The first step finds all memory; the second is noted, and on a device recorded; the third runs it. */
 static int warm(Bench *b)
 {
+    Step s;
     reset_peak();
     TRY(open_bench(b));
     TRY(train_step(b));
     products_begin();
     int code = train_step(b);
     if (code == 0) code = products_end();
+    if (code == 0) code = train_step(b);
+    if (code == 0) code = model_tally(b->m, &s);
+    if (code == 0) code = record_products(b);
     b->flops = products_flops();
     b->memory = (double)model_bytes(b->m);
-    b->peak = peak_bytes();
+    b->peak = peak_bytes(b);
     return code;
 }
 
@@ -289,8 +376,9 @@ static int measure(Bench *b)
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
     }
-    Sample *all[] = {&b->step, &b->floor, &b->gemm, &b->stock, &b->tuned};
+    Sample *all[] = {&b->step, &b->floor, &b->gemm};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) close_sample(all[i]);
+    for (int w = 0; w < WAYS; w++) close_sample(&b->peer[w]);
     return 0;
 }
 
@@ -301,12 +389,12 @@ typedef struct {
     double flop;              /* model operations per token */
     double floor, share;      /* tokens/s of the products alone; the step's part of it */
     double gemm, of_gemm;     /* FLOP/s */
-    double stock, tuned;
+    double peer, best;        /* the peer as it stands, and at its fastest */
 } Figures;
 
 static Figures figures(const Bench *b)
 {
-    double N = (double)b->size->N, n = BENCH_GEMM;
+    double N = (double)b->size->N, n = (double)square_rows(b);
     Figures f = {.tokens = N / b->step.q[1],
                  .low = N / b->step.q[2],
                  .high = N / b->step.q[0],
@@ -314,8 +402,9 @@ static Figures figures(const Bench *b)
                  .floor = N / b->floor.q[1],
                  .share = b->floor.q[1] / b->step.q[1],
                  .gemm = 2 * n * n * n / b->gemm.q[1],
-                 .stock = b->stock.q[1],
-                 .tuned = b->tuned.q[1]};
+                 .peer = b->peer[on_device(b) ? 2 : 0].q[1],
+                 .best = NAN};
+    for (int w = 0; w < WAYS; w++) f.best = fmax(f.best, b->peer[w].q[1]);
     f.of_gemm = f.tokens * f.flop / f.gemm;
     return f;
 }
@@ -336,14 +425,19 @@ static void put_values(const Bench *b, const Figures *f)
                {"gemm.share", "of gemm", f->of_gemm},
                {"memory", "bytes", b->memory},
                {"memory.peak", "bytes", b->peak},
-               {"peer.stock", "tokens/s", f->stock},
-               {"peer.stock.ratio", "times", f->tokens / f->stock},
-               {"peer.tuned", "tokens/s", f->tuned},
-               {"peer.tuned.ratio", "times", f->tokens / f->tuned}};
+               {"peer.best.ratio", "times", f->tokens / f->best}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (!isnan(row[i].value))
             bench_value(b->out, b->scheme->name, row[i].value, row[i].unit, "train.%s.%s.%s",
                         b->backend->name, b->size->name, row[i].what);
+    for (int w = 0; w < WAYS; w++) {
+        double x = b->peer[w].q[1];
+        if (isnan(x)) continue;
+        bench_value(b->out, b->scheme->name, x, "tokens/s", "train.%s.%s.peer.%s", b->backend->name,
+                    b->size->name, ways[w].name);
+        bench_value(b->out, b->scheme->name, f->tokens / x, "times", "train.%s.%s.peer.%s.ratio",
+                    b->backend->name, b->size->name, ways[w].name);
+    }
 }
 
 static void put_row(const Bench *b, const Figures *f)
@@ -360,10 +454,10 @@ static void put_row(const Bench *b, const Figures *f)
     report_fixed(t, f->floor, 0);
     report_fixed(t, f->share, 3);
     report_fixed(t, b->peak / 1048576, 0);
-    report_fixed(t, f->stock, 0);
-    report_fixed(t, f->tokens / f->stock, 2);
-    report_fixed(t, f->tuned, 0);
-    report_fixed(t, f->tokens / f->tuned, 2);
+    report_fixed(t, f->peer, 0);
+    report_fixed(t, f->tokens / f->peer, 2);
+    report_fixed(t, f->best, 0);
+    report_fixed(t, f->tokens / f->best, 2);
 }
 
 static void put_products(const Bench *b)
@@ -411,7 +505,7 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
     int width = options_choice(o, "width"), code = 0;
     TRY(select_open(o, "euler", &s));
     for (int i = 0; i < SIZES; i++)
-        for (size_t k = 0; k < s.count && code == 0 && (width == 0 || width == i + 1); k++)
+        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BOTH); k++)
             code = run_block(o, b, s.scheme[k], &sizes[i], out);
     select_close(&s);
     return code;

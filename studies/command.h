@@ -25,6 +25,7 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_verify,
     command_data, command_train, command_eval, command_generate,
     command_compare,
+    command_truncation,
     command_bench;
 /* clang-format on */
 

@@ -73,7 +73,8 @@ const Command command_bench = {
         "in\n"
         "            turns with them the floor, which is the step's own matrix products alone, the "
         "GEMM\n"
-        "            rate, and --peer's script. It is called as PyTorch's peer: --scheme "
+        "            rate (on a device, of 16384 rows), and --peer's script. It is called as "
+        "PyTorch's peer: --scheme "
         "standard|macaron2|\n"
         "            rk2|rk4 --d --ffn --heads --layers --vocab --batch --seq --dropout --threads "
         "--steps\n"
@@ -82,7 +83,14 @@ const Command command_bench = {
         "            MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, MALLOC_TOP_PAD_ and "
         "OpenBLAS's "
         "OpenMP\n"
-        "            build preloaded, which is PyTorch at its best.\n",
+        "            build preloaded, which is PyTorch at its best there. With --device cuda it "
+        "gets "
+        "--device\n"
+        "            cuda too, with --precision tf32 --tf32, and is run as it is, with --compile, "
+        "with "
+        "--graph,\n"
+        "            and with either and --sdpa; bf16 has no peer. PYTHON names another "
+        "interpreter.\n",
     .groups = groups,
     .operand = "what",
     .narrow = narrow,

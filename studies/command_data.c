@@ -146,7 +146,7 @@ static int run(Options *o)
 {
     Corpus c;
     Report *r;
-    TRY(network_corpus(o, &c));
+    TRY(network_corpus(o, 0, &c));
     int code = report_new(sizeof columns / sizeof *columns, columns, &r);
     if (code == 0) {
         code = show(o, &c, r);

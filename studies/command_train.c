@@ -15,6 +15,8 @@
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
     SELECT_FILE,
+    {"untested", OPTION_FLAG, NULL, NULL,
+     "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0},
     {0},
 };
 
@@ -32,8 +34,9 @@ static const Option output_options[] = {
 static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {
-    &scheme_group,       &network_text_group,    &network_model_group, &network_training_group,
-    &network_seed_group, &network_machine_group, &output_group,        NULL};
+    &scheme_group,          &network_text_group,     &network_depth_group,
+    &network_model_group,   &network_training_group, &network_seed_group,
+    &network_machine_group, &output_group,           NULL};
 
 static const char *const columns[] = {"scheme",   "layers",       "params",
                                       "seed",     "best_epoch",   "valid_ppl",
@@ -199,14 +202,15 @@ static int draw(const Run *r)
 
 static void tell(const Run *r, double seconds)
 {
-    char time[32];
+    char time[32], test[48] = "the test text unread";
     progress_time(seconds, time);
-    progress_note(
-        "%s, %zu layer(s), seed %zu: best epoch %ld, perplexity %.2f on validation, %.2f on test; "
-        "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-        r->scheme->name, options_size(r->options, "layers"), options_size(r->options, "seed"),
-        r->result.best_epoch, r->result.valid_ppl, r->result.test_ppl, model_size(r->model),
-        r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+    if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
+    progress_note("%s, %zu layer(s), seed %zu: best epoch %ld, perplexity %.2f on validation, %s; "
+                  "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+                  r->scheme->name, options_size(r->options, "layers"),
+                  options_size(r->options, "seed"), r->result.best_epoch, r->result.valid_ppl, test,
+                  model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
+                  time, r->dir);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -245,7 +249,7 @@ static int build(Run *r)
     const Backend *b;
     const Options *o = r->options;
     TRY(network_backend(o, &b));
-    TRY(network_corpus(o, &r->corpus));
+    TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }

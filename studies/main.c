@@ -24,6 +24,7 @@ static const Command *const commands[] = {
     &command_train,
     &command_eval, &command_generate,
     &command_compare,
+    &command_truncation,
     &command_bench,
 };
 /* clang-format on */

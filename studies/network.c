@@ -22,8 +22,12 @@ static const Option text_options[] = {
     {0},
 };
 
+static const Option depth_options[] = {
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS},
+    {0},
+};
+
 static const Option model_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, 1000},
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
     {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
@@ -58,8 +62,10 @@ static const Option training_options[] = {
 };
 
 static const Option machine_options[] = {
-    {"device", OPTION_CHOICE, "cpu", "cpu|cuda", "cpu or cuda", 0, 0},
-    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16", "of the numbers: f32, f64 or bf16", 0, 0},
+    {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0},
+    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
+     "f32; f64 (cpu); bf16 or tf32 (cuda): f32 but for the factors of matrix products", 0, 0},
     {"kernel", OPTION_TEXT, NULL, "NAME",
      "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0},
     {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024},
@@ -67,7 +73,8 @@ static const Option machine_options[] = {
 };
 
 const OptionGroup network_text_group = {"Text", 1, text_options};
-const OptionGroup network_model_group = {"Model", 1, model_options};
+const OptionGroup network_depth_group = {"Model", 1, depth_options};
+const OptionGroup network_model_group = {NULL, 1, model_options};
 const OptionGroup network_training_group = {"Training", 1, training_options};
 const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
@@ -78,30 +85,60 @@ static const Option seed_options[] = {
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
 /* What metadata says of a model, and with what belongs to the machine alone, all it takes. */
-static const OptionGroup *const saved[] = {&network_text_group, &network_model_group,
-                                           &network_training_group, &network_seed_group, NULL};
-static const OptionGroup *const rebuilt[] = {&network_text_group,     &network_model_group,
-                                             &network_training_group, &network_seed_group,
-                                             &network_machine_group,  NULL};
+static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
+                                           &network_model_group, &network_training_group,
+                                           &network_seed_group,  NULL};
+static const OptionGroup *const rebuilt[] = {&network_text_group,
+                                             &network_depth_group,
+                                             &network_model_group,
+                                             &network_training_group,
+                                             &network_seed_group,
+                                             &network_machine_group,
+                                             NULL};
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
-int network_backend(const Options *o, const Backend **out)
+static int find_backend(const Options *o, const char *device, const char *precision,
+                        const Backend **out)
 {
     char name[32];
-    snprintf(name, sizeof name, "%s-%s", options_text(o, "device"), options_text(o, "precision"));
-    TRY(backend_find(name, options_text(o, "kernel"), out));
+    snprintf(name, sizeof name, "%s-%s", device, precision);
+    return backend_find(name, options_text(o, "kernel"), out);
+}
+
+/* The best there is of a precision. A processor has no tf32: it keeps all bits of f32. */
+static int find_best(const Options *o, const char *precision, const Backend **out)
+{
+    int f64 = strcmp(precision, "f64") == 0, tf32 = strcmp(precision, "tf32") == 0;
+    if (!f64 && find_backend(o, "cuda", precision, out) == 0) return 0;
+    return find_backend(o, "cpu", tf32 ? "f32" : precision, out);
+}
+
+int network_backend(const Options *o, const Backend **out)
+{
+    const char *device = options_text(o, "device"), *precision = options_text(o, "precision");
+    if (strcmp(device, "cpu") == 0 && strcmp(precision, "tf32") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision tf32 is for --device cuda: a cpu has f32, f64, bf16");
+    if (strcmp(device, "cuda") == 0 && strcmp(precision, "f64") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision f64 is for --device cpu: cuda has f32, tf32, bf16");
+    if (strcmp(device, "auto") == 0)
+        TRY(find_best(o, precision, out));
+    else
+        TRY(find_backend(o, device, precision, out));
     backend_threads((int)options_size(o, "threads"));
     return 0;
 }
 
-int network_corpus(const Options *o, Corpus *c)
+int network_corpus(const Options *o, int untested, Corpus *c)
 {
-    return corpus_open(options_text(o, "corpus"), options_choice(o, "level"),
-                       options_size(o, "vocabulary"), options_size(o, "corpus-seed"), c);
+    return (untested ? corpus_untested : corpus_open)(
+        options_text(o, "corpus"), options_choice(o, "level"), options_size(o, "vocabulary"),
+        options_size(o, "corpus-seed"), c);
 }
 
-static BridgeOptions bridge_options(const Options *o)
+BridgeOptions network_bridge(const Options *o)
 {
     return (BridgeOptions){
         .layers = options_size(o, "layers"),
@@ -130,25 +167,31 @@ static ModelConfig model_config_of(const Options *o, size_t V)
     };
 }
 
-/* A model of at most so many numbers (ModelConfig.most). */
-static int model_of(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+/* A model of at most so many numbers (ModelConfig.most); the plan is the model's in any case. */
+static int model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                     size_t most, Model **out)
 {
-    BridgeOptions bridge = bridge_options(o);
     ModelConfig config = model_config_of(o, V);
-    Plan *plan;
     config.most = most;
-    if (config.max_length > config.max_tokens)
-        return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
-                         config.max_length, config.max_tokens);
-    TRY(bridge_plan(t, &bridge, &plan));
-    return model_new(&config, plan, b, training, out);
+    if (config.max_length <= config.max_tokens) return model_new(&config, plan, b, training, out);
+    plan_free(plan);
+    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                     config.max_length, config.max_tokens);
+}
+
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     Model **out)
+{
+    return model_of(o, plan, V, b, training, 0, out);
 }
 
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out)
 {
-    return model_of(o, t, V, b, training, 0, out);
+    BridgeOptions bridge = network_bridge(o);
+    Plan *plan;
+    TRY(bridge_plan(t, &bridge, &plan));
+    return network_model_of(o, plan, V, b, training, out);
 }
 
 TrainConfig network_training(const Options *o)
@@ -225,7 +268,7 @@ static int put_options(Metadata *d, const Options *o)
 static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
 {
     size_t inner;
-    BridgeOptions bridge = bridge_options(o);
+    BridgeOptions bridge = network_bridge(o);
     TRY(bridge_inner(t, &bridge, &inner));
     TRY(put(d, "format", "trotter language model 1"));
     TRY(put(d, "trotter", TROTTER_VERSION));
@@ -271,12 +314,26 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-static int take_option(Options *o, const char *file, const char *name)
+/* What decides the function that the weights make must be told, where their names and shapes do not; the
+ * rest has defaults, so that a file of another program need not know how this one trains. */
+static int is_needed(const OptionGroup *g, const char *name)
+{
+    static const char *const needed[] = {"layers", "width",     "inner",
+                                         "heads",  "positions", "activation"};
+    if (g != &network_depth_group && g != &network_model_group) return 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (strcmp(name, needed[i]) == 0) return 1;
+    return 0;
+}
+
+static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
 {
     char *value, where[600];
-    TRY(store_meta(file, name, &value));
+    int code = store_meta(file, name, &value);
+    if (code == ERR_INPUT && !is_needed(g, name)) return 0;
+    TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    int code = options_set(o, OPTION_FILE, where, name, value);
+    code = options_set(o, OPTION_FILE, where, name, value);
     memory_free(value);
     return code;
 }
@@ -284,7 +341,7 @@ static int take_option(Options *o, const char *file, const char *name)
 static int take_options(Options *o, const char *file)
 {
     for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p->name));
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, *g, p->name));
     return 0;
 }
 
@@ -319,19 +376,39 @@ static int build(Network *n, const char *file)
     if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
     size_t most = (size_t)s.st_size / sizeof(float) + 1;
     TRY(network_backend(n->options, &b));
-    int code = model_of(n->options, n->table, n->vocab.size, b, 0, most, &n->model);
-    return code == 0 ? store_load(n->model, file) : code;
+    BridgeOptions bridge = network_bridge(n->options);
+    Plan *plan;
+    TRY(bridge_plan(n->table, &bridge, &plan));
+    TRY(model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model));
+    return store_load(n->model, file);
+}
+
+/* Of a directory, or of a file of weights, whose words are beside it. */
+static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH])
+{
+    static const char ending[] = ".safetensors";
+    size_t n = strlen(dir), e = sizeof ending - 1;
+    if (n <= e || strcmp(dir + n - e, ending) != 0) {
+        TRY(output_path(file, dir, "model.safetensors"));
+        return output_path(words, dir, "vocab.txt");
+    }
+    const char *slash = strrchr(dir, '/');
+    int folder = slash ? (int)(slash - dir) + 1 : 0;
+    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
+        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    snprintf(file, OUTPUT_PATH, "%s", dir);
+    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    return 0;
 }
 
 static int load(Network *n, const char *dir, const Options *given)
 {
     char file[OUTPUT_PATH], words[OUTPUT_PATH];
-    TRY(output_path(file, dir, "model.safetensors"));
-    TRY(output_path(words, dir, "vocab.txt"));
+    TRY(find_files(dir, file, words));
     TRY(options_new(rebuilt, &n->options));
     TRY(options_given(n->options, given));
-    TRY(take_options(n->options, file));
     TRY(take_scheme(file, &n->table));
+    TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
     n->vocab.level = options_choice(n->options, "level");
     return build(n, file);

@@ -11,10 +11,11 @@
 #include "bridge/bridge.h"
 #include "studies/option.h"
 
-enum { NETWORK_CLIP = 8 }; /* of relative positions */
+enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
 
 extern const OptionGroup network_text_group;     /* corpus, context, sequence */
-extern const OptionGroup network_model_group;    /* layers, width, ... */
+extern const OptionGroup network_depth_group;    /* layers; the next one goes on with it */
+extern const OptionGroup network_model_group;    /* width, ... */
 extern const OptionGroup network_training_group; /* rate, epochs, ... */
 extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
@@ -22,11 +23,19 @@ extern const OptionGroup network_machine_group;  /* device, precision, threads *
 /* The backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 
-int network_corpus(const Options *o, Corpus *c);
+/* untested: without the test text, which is not even opened. */
+int network_corpus(const Options *o, int untested, Corpus *c);
+
+/* What bridge_plan is told. */
+BridgeOptions network_bridge(const Options *o);
 
 /* A model of a table for a vocabulary of V words; training 0: for evaluation. */
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out);
+
+/* The same of a plan, which it takes ownership of in any case. */
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     Model **out);
 
 /* The training of o, but for directory, report and stop. */
 TrainConfig network_training(const Options *o);
@@ -53,8 +62,11 @@ typedef struct {
     Vocab vocab;
 } Network;
 
-/* Rebuilds the model of DIR/model.safetensors from its metadata and loads its weights, without
- * memory for training. Options given on the command line override what the metadata says. */
+/* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
+ * vocab.txt beside it) from its metadata and loads its weights, without memory for training. Needed of
+ * the metadata are scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
+ * its defaults, so that another program can write such a file. Options given on the command line
+ * override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
 void network_free(Network *n);
 

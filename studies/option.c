@@ -109,6 +109,42 @@ static int check_real(const Option *p, const char *text, char *words, size_t byt
     return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
 }
 
+/* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
+static int part(const char *text, size_t i, char out[32])
+{
+    for (; i > 0; i--) {
+        text = strchr(text, ',');
+        if (!text) return 0;
+        text++;
+    }
+    size_t n = strcspn(text, ",");
+    if (n >= 32) return 0;
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return 1;
+}
+
+static int check_parts(Check *one, const Option *p, const char *text, char *words, size_t bytes)
+{
+    char at[32], of_one[200];
+    size_t commas = 0, n = 0;
+    for (const char *c = text; *c; c++) commas += *c == ',';
+    while (part(text, n, at) && one(p, at, of_one, sizeof of_one)) n++;
+    one(p, "", of_one, sizeof of_one);
+    snprintf(words, bytes, "%s, or several separated by commas", of_one);
+    return n == commas + 1;
+}
+
+static int check_sizes(const Option *p, const char *text, char *words, size_t bytes)
+{
+    return check_parts(check_size, p, text, words, bytes);
+}
+
+static int check_reals(const Option *p, const char *text, char *words, size_t bytes)
+{
+    return check_parts(check_real, p, text, words, bytes);
+}
+
 /* Index of text in "a|b|c", or -1. */
 static int choice_index(const char *values, const char *text)
 {
@@ -142,8 +178,9 @@ static int check_text(const Option *p, const char *text, char *words, size_t byt
 }
 
 static Check *const check[] = {
-    [OPTION_FLAG] = check_flag, [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
-    [OPTION_REAL] = check_real, [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
+    [OPTION_FLAG] = check_flag,   [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
+    [OPTION_REAL] = check_real,   [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
+    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,
 };
 
 /* ---- setting ------------------------------------------------------------------------------------- */
@@ -399,7 +436,7 @@ static void print_option(FILE *f, const Option *p)
 void options_help(const OptionGroup *const *groups, FILE *f)
 {
     for (size_t i = 0; groups[i]; i++) {
-        fprintf(f, "\n%s:\n", groups[i]->title);
+        if (groups[i]->title) fprintf(f, "\n%s:\n", groups[i]->title);
         for (const Option *p = groups[i]->option; p->name; p++) print_option(f, p);
     }
     fprintf(f, "\n%s:\n", common_group.title);
@@ -449,6 +486,12 @@ const char *options_item(const Options *o, const char *name, size_t i)
 {
     const Value *v = value_get(o, name);
     return i < v->count ? v->item[i] : NULL;
+}
+
+int options_part(const Options *o, const char *name, size_t i, char out[32])
+{
+    const char *text = options_text(o, name);
+    return text && part(text, i, out);
 }
 
 int options_known(const Options *o, const char *name)

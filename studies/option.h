@@ -12,7 +12,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTION_FLAG, OPTION_TEXT, OPTION_SIZE, OPTION_REAL, OPTION_CHOICE, OPTION_LIST };
+enum {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_SIZE,
+    OPTION_REAL,
+    OPTION_CHOICE,
+    OPTION_LIST,
+    OPTION_SIZES, /* numbers separated by commas, each in the range */
+    OPTION_REALS
+};
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
 
 typedef struct {
@@ -21,11 +30,11 @@ typedef struct {
     const char *initial; /* default, as a text; NULL: none */
     const char *values;  /* CHOICE: "stream|sentence"; others: the word --help has for the value */
     const char *help;
-    double low, high; /* SIZE, REAL: range, both ends included */
+    double low, high; /* SIZE, REAL and lists of them: range, both ends included */
 } Option;
 
 typedef struct {
-    const char *title;
+    const char *title;    /* in --help; NULL: goes on with the group before */
     int recorded;         /* 1: written to config.ini, and so to metadata */
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
@@ -66,6 +75,8 @@ double options_real(const Options *o, const char *name);
 int options_flag(const Options *o, const char *name);
 int options_choice(const Options *o, const char *name);
 const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */
-int options_known(const Options *o, const char *name);                  /* 1: in the table */
+/* i-th number of SIZES or REALS as it was written; 0 past the end. */
+int options_part(const Options *o, const char *name, size_t i, char part[32]);
+int options_known(const Options *o, const char *name); /* 1: in the table */
 
 #endif

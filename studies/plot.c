@@ -46,6 +46,11 @@ const char *plot_colour(size_t i)
     return OF(colour, i);
 }
 
+int plot_point(size_t i)
+{
+    return OF(point, i);
+}
+
 void plot_style(size_t i, char out[96])
 {
     snprintf(out, 96, "lc rgb '%s' lw 2 dt %s pt %d ps 1", plot_colour(i), OF(dash, i / 7),

@@ -41,9 +41,10 @@ void plot_taller(Plot *p, size_t pixels);
 /* Lines of gnuplot of one's own: before the plot command (settings), or as items of it. */
 void plot_setting(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void plot_item(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1" of the i-th series. */
+/* "lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1" of the i-th series; its colour and its point type alone. */
 void plot_style(size_t i, char out[96]);
 const char *plot_colour(size_t i);
+int plot_point(size_t i);
 /* text as a gnuplot string in single quotes. */
 void plot_quote(const char *text, char *out, size_t bytes);
 

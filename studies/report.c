@@ -163,6 +163,49 @@ int report_stream(Report *r, FILE *f)
     return r->code;
 }
 
+/* ---- LaTeX --------------------------------------------------------------------------------------- */
+
+static void put_latex(FILE *f, const char *text)
+{
+    static const char plain[] = "&%$#_{}";
+    for (; *text; text++) {
+        if (strncmp(text, "±", 2) == 0) {
+            fputs("$\\pm$", f);
+            text++;
+        } else if (strchr("\\^~", *text))
+            fprintf(f, "\\char`\\%c{}", *text);
+        else
+            fprintf(f, "%s%c", strchr(plain, *text) ? "\\" : "", *text);
+    }
+}
+
+static void latex_row(const Report *r, size_t first, FILE *f)
+{
+    for (size_t j = 0; j < r->columns; j++) {
+        fputs(j ? " & " : "", f);
+        put_latex(f, first == SIZE_MAX ? r->name[j] : r->cell[first + j].shown);
+    }
+    fputs(" \\\\\n", f);
+}
+
+static int is_right(const Report *r, size_t column)
+{
+    for (size_t i = column; i < r->cells; i += r->columns)
+        if (!r->cell[i].number) return 0;
+    return 1;
+}
+
+static void write_latex(const Report *r, FILE *f)
+{
+    fputs("\\begin{tabular}{", f);
+    for (size_t j = 0; j < r->columns; j++) fputc(is_right(r, j) ? 'r' : 'l', f);
+    fputs("}\n\\hline\n", f);
+    latex_row(r, SIZE_MAX, f);
+    fputs("\\hline\n", f);
+    for (size_t i = 0; i < r->cells; i += r->columns) latex_row(r, i, f);
+    fputs("\\hline\n\\end{tabular}\n", f);
+}
+
 /* ---- for people ---------------------------------------------------------------------------------- */
 
 /* Columns a terminal uses for UTF-8 text: bytes that do not continue a character. */
@@ -190,11 +233,10 @@ typedef struct {
 static void shapes(const Report *r, Shape *s)
 {
     for (size_t j = 0; j < r->columns; j++) {
-        s[j] = (Shape){width(r->name[j]), 1};
+        s[j] = (Shape){width(r->name[j]), is_right(r, j)};
         for (size_t i = j; i < r->cells; i += r->columns) {
             size_t w = width(r->cell[i].shown);
             if (w > s[j].width) s[j].width = w;
-            if (!r->cell[i].number) s[j].right = 0;
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
     }
@@ -243,6 +285,10 @@ int report_write(const Report *r, int form, FILE *f)
     if (form == REPORT_CSV) {
         csv_header(r, f);
         csv_rows(r, 0, f);
+        return 0;
+    }
+    if (form == REPORT_LATEX) {
+        write_latex(r, f);
         return 0;
     }
     Shape *s = memory_new(r->columns, sizeof *s);

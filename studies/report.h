@@ -1,4 +1,4 @@
-/* report.h: a table of results, written as CSV, as aligned text or as Markdown.
+/* report.h: a table of results, written as CSV, as aligned text, as Markdown or as a LaTeX tabular.
  *
  * Cells are added row by row, left to right. A number has two forms: the exact one, which reads back
  * to the same double and goes into CSV, and the one people read. An undefined value (NaN) is an empty
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { REPORT_CSV, REPORT_PLAIN, REPORT_MARKDOWN };
+enum { REPORT_CSV, REPORT_PLAIN, REPORT_MARKDOWN, REPORT_LATEX };
 
 typedef struct Report Report;
 
@@ -26,7 +26,8 @@ void report_fixed(Report *r, double x, int decimals); /* shown with %.<decimals>
 void report_flag(Report *r, int flag);                /* yes, no */
 void report_none(Report *r);                          /* undefined */
 
-/* For people: header, rule, rows. CSV as RFC 4180, lines ended by LF. */
+/* For people: header, rule, rows; LaTeX: a tabular that needs no package. CSV as RFC 4180, lines ended
+ * by LF. */
 int report_write(const Report *r, int form, FILE *f);
 /* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int report_stream(Report *r, FILE *f);

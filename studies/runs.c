@@ -1,30 +1,47 @@
-/* runs.c: child processes of compare and what they leave behind. */
+/* runs.c: which runs are there, which are to be trained, and what they leave behind. */
 #include "studies/runs.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <signal.h>
-#include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "studies/child.h"
 #include "studies/command.h"
+#include "studies/csv.h"
 #include "studies/network.h"
-#include "studies/output.h"
 
-/* ---- where a run is, and whether it is done ------------------------------------------------------ */
+/* ---- where a run is, and whether it is done -------------------------------------------------- */
 
-static int run_directory(char out[OUTPUT_PATH], const char *dir, const Table *scheme, uint64_t seed)
+int runs_name(const RunSpec *s, char out[512])
 {
-    TRY(output_path(out, dir, "runs/%s-seed%llu", scheme->name, (unsigned long long)seed));
-    for (char *c = out + strlen(dir) + strlen("/runs/"); *c; c++)
+    int n = snprintf(out, 512, "%s", s->scheme->name);
+    if (s->layers > 1) n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
+    if (s->untested && s->rate && s->dropout)
+        n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
+    n += snprintf(out + n, 512 - (size_t)n, "-seed%llu", (unsigned long long)s->seed);
+    for (char *c = out; *c; c++)
         if (*c == '/') *c = '_';
     return 0;
+}
+
+int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH])
+{
+    char name[512];
+    TRY(runs_name(s, name));
+    return output_path(out, dir, "%s/%s", s->untested ? "tune" : "runs", name);
+}
+
+void runs_note(const Runs *r, const char *format, ...)
+{
+    char path[OUTPUT_PATH], words[800];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    if (output_path(path, r->dir, "study.log") == 0) claim_log(path, "%s: %s", r->who, words);
 }
 
 /* 1 where DIR/NAME holds exactly this text. */
@@ -56,163 +73,230 @@ static int same_corpus(const char *dir, const Corpus *c)
 }
 
 /* train's options for this run. */
-static int run_options(const Options *o, const Table *scheme, uint64_t seed, Options **out)
+static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
     const char *name, *text;
-    char number[32];
+    char layers[32], seed[32];
+    snprintf(layers, sizeof layers, "%zu", s->layers);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
+    const struct {
+        const char *name, *text;
+    } own[] = {{"scheme", s->scheme->name},
+               {"layers", layers},
+               {"seed", seed},
+               {"rate", s->rate},
+               {"dropout", s->dropout},
+               {"untested", s->untested ? "yes" : NULL}};
     TRY(options_new(command_train.groups, out));
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
     for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
-        if (options_known(*out, name)) TRY(options_set(*out, OPTION_FILE, "", name, text));
-    snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
-    TRY(options_set(*out, OPTION_ARGUMENT, "", "scheme", scheme->name));
-    return options_set(*out, OPTION_ARGUMENT, "", "seed", number);
+        if (options_known(*out, name) && strcmp(name, "scheme") != 0 && strcmp(name, "layers") != 0)
+            TRY(options_set(*out, OPTION_FILE, "", name, text));
+    return 0;
 }
 
-static int run_texts(const Options *o, const Table *scheme, uint64_t seed, char **config,
-                     char **text)
+static int run_texts(const Options *o, const RunSpec *s, char **config, char **text)
 {
     Options *t = NULL;
-    int code = run_options(o, scheme, seed, &t);
+    int code = run_options(o, s, &t);
     if (code == 0) code = network_config_text(t, config);
-    if (code == 0) code = network_scheme_text(scheme, text);
+    if (code == 0) code = network_scheme_text(s->scheme, text);
     options_free(t);
     return code;
 }
 
-/* ---- the child ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as fast so.
- * libgomp reads this before main begins, so that a program cannot set it for itself. */
-static void wait_asleep(void)
-{
-    setenv("OMP_WAIT_POLICY", "passive", 0);
-}
+typedef struct {
+    const char *name;
+    size_t at; /* offset of a double */
+} Field;
 
-/* Its own process group: a Ctrl-C comes here first and is passed on once. */
-static int spawn(char *const argv[], pid_t *child)
+/* The named columns of a row of CSV into a structure of doubles. */
+static int read_fields(const Csv *c, size_t row, const Field *field, size_t n, void *out)
 {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int failed = posix_spawn(child, command_program(), &files, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    return failed ? error_set(ERR_SYSTEM, "%s: %s", command_program(), strerror(failed)) : 0;
-}
-
-static int wait_for(pid_t child)
-{
-    const struct timespec pause = {0, 20000000};
-    int status, told = 0;
-    for (;;) {
-        pid_t done = waitpid(child, &status, WNOHANG);
-        if (done == child) break;
-        if (done < 0 && errno != EINTR)
-            return error_set(ERR_SYSTEM, "waitpid: %s", strerror(errno));
-        if (command_stop && !told) kill(child, SIGINT);
-        told = command_stop;
-        nanosleep(&pause, NULL);
+    for (size_t i = 0; i < n; i++) {
+        int column = csv_column(c, field[i].name);
+        if (column < 0 || row >= c->rows)
+            return error_set(ERR_INPUT, "%s: expected a column '%s' of train, and a row", c->file,
+                             field[i].name);
+        TRY(csv_number(c, row, column, (double *)(void *)((char *)out + field[i].at)));
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
-    if (command_stop || (WIFEXITED(status) && WEXITSTATUS(status) == 130))
-        return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
-    return error_set(ERR_CHECK, "a run failed");
+    return 0;
 }
-
-static int run_train(const char *dir, int resume)
-{
-    char config[OUTPUT_PATH];
-    pid_t child;
-    wait_asleep();
-    TRY(output_path(config, dir, "config.ini"));
-    char *fresh[] = {(char[]){"trotter"},
-                     (char[]){"train"},
-                     (char[]){"--config"},
-                     config,
-                     (char[]){"--out"},
-                     (char *)dir,
-                     NULL};
-    char *again[] = {(char[]){"trotter"}, (char[]){"train"}, (char[]){"--resume"},
-                     (char[]){"--out"},   (char *)dir,       NULL};
-    TRY(spawn(resume ? again : fresh, &child));
-    return wait_for(child);
-}
-
-/* ---- results ------------------------------------------------------------------------------------- */
 
 static int read_result(const char *dir, RunResult *r)
 {
-    char path[OUTPUT_PATH], *text;
-    size_t bytes;
-    TRY(output_path(path, dir, "result.csv"));
-    TRY(output_read(path, &text, &bytes));
-    const char *row = strchr(text, '\n');
-    int n =
-        row ? sscanf(row + 1, "%*[^,],%*[^,],%lf,%*[^,],%lf,%lf,%lf,%lf,%lf", &r->params,
-                     &r->best_epoch, &r->valid_ppl, &r->test_ppl, &r->tokens_per_s, &r->peak_bytes)
-            : 0;
-    memory_free(text);
-    return n == 6 ? 0 : error_set(ERR_INPUT, "%s: not a result of train", path);
-}
-
-static int train_one(const char *dir, const char *config, const char *scheme, const Corpus *c,
-                     int *skipped)
-{
+    static const Field field[] = {{"params", offsetof(RunResult, params)},
+                                  {"best_epoch", offsetof(RunResult, best_epoch)},
+                                  {"valid_ppl", offsetof(RunResult, valid_ppl)},
+                                  {"test_ppl", offsetof(RunResult, test_ppl)},
+                                  {"tokens_per_s", offsetof(RunResult, tokens_per_s)},
+                                  {"peak_bytes", offsetof(RunResult, peak_bytes)}};
     char path[OUTPUT_PATH];
-    int same = holds(dir, "config.ini", config) && holds(dir, "scheme.txt", scheme);
-    *skipped = same && exists(dir, "result.csv") && same_corpus(dir, c);
-    if (*skipped) return 0;
-    TRY(output_directory(dir));
-    TRY(output_path(path, dir, "config.ini"));
-    TRY(store_write(path, config, strlen(config)));
-    return run_train(dir, same && exists(dir, "state.safetensors") && !exists(dir, "result.csv"));
-}
-
-int runs_train(const Options *o, const Table *scheme, uint64_t seed, const Corpus *c,
-               const char *dir, RunResult *out, int *skipped)
-{
-    char run[OUTPUT_PATH], *config = NULL, *text = NULL;
-    TRY(run_directory(run, dir, scheme, seed));
-    int code = run_texts(o, scheme, seed, &config, &text);
-    if (code == 0) code = train_one(run, config, text, c, skipped);
-    if (code == 0) code = read_result(run, out);
-    memory_free(config);
-    memory_free(text);
+    Csv c;
+    TRY(output_path(path, dir, "result.csv"));
+    TRY(csv_open(&c, path));
+    int code = read_fields(&c, 0, field, sizeof field / sizeof *field, r);
+    csv_close(&c);
     return code;
 }
 
-/* The next field of a CSV line without quotes, as a number; NaN for an empty one. */
-static double next_number(char **line)
+/* ---- one run --------------------------------------------------------------------------------- */
+
+/* A run, its directory, and what it would leave there. */
+typedef struct {
+    const Runs *runs;
+    const RunSpec *spec;
+    char name[512], dir[OUTPUT_PATH];
+    char *config, *scheme;
+} Job;
+
+static int is_same_run(const Job *j)
 {
-    char *field = strsep(line, ",");
-    return field && *field ? strtod(field, NULL) : NAN;
+    return holds(j->dir, "config.ini", j->config) && holds(j->dir, "scheme.txt", j->scheme);
 }
 
-int runs_log(const Table *scheme, uint64_t seed, const char *dir, RunRow **row, size_t *rows)
+static int is_done(const Job *j)
 {
-    char run[OUTPUT_PATH], path[OUTPUT_PATH], *text;
-    size_t bytes, lines = 0;
-    TRY(run_directory(run, dir, scheme, seed));
-    TRY(output_path(path, run, "log.csv"));
-    TRY(output_read(path, &text, &bytes));
-    for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-    *rows = 0;
-    *row = memory_new(lines, sizeof **row);
-    char *rest = text;
-    strsep(&rest, "\n"); /* the header */
-    for (char *line; *row && rest && *rest && (line = strsep(&rest, "\n"));) {
-        RunRow *r = &(*row)[(*rows)++];
-        r->step = next_number(&line);
-        r->epoch = next_number(&line);
-        r->tokens = next_number(&line);
-        r->train_loss = next_number(&line);
-        r->valid_ppl = next_number(&line);
+    return is_same_run(j) && exists(j->dir, "result.csv") && same_corpus(j->dir, j->runs->corpus);
+}
+
+/* Whether another process failed in it since this one began. */
+static int has_failed(const Job *j)
+{
+    char path[OUTPUT_PATH];
+    struct stat s;
+    if (output_path(path, j->dir, "failed") != 0 || stat(path, &s) != 0) return 0;
+    const struct timespec *t = &j->runs->begun;
+    return s.st_mtim.tv_sec > t->tv_sec ||
+           (s.st_mtim.tv_sec == t->tv_sec && s.st_mtim.tv_nsec >= t->tv_nsec);
+}
+
+static void mark_failed(const Job *j, int failed)
+{
+    char path[OUTPUT_PATH];
+    if (output_path(path, j->dir, "failed") != 0) return;
+    if (failed)
+        (void)!store_write(path, "", 0);
+    else
+        unlink(path);
+}
+
+/* Results of other options go first: with the new ones beside them, others would take them for
+ * these. */
+static int train(const Job *j, Claim *claim)
+{
+    static const char *const stale[] = {"result.csv", "truncation.csv"};
+    char path[OUTPUT_PATH];
+    int resume =
+        is_same_run(j) && exists(j->dir, "state.safetensors") && !exists(j->dir, "result.csv");
+    runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
+              *claim->left_over ? ", left over by " : "", claim->left_over);
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        TRY(output_path(path, j->dir, "%s", stale[i]));
+        unlink(path);
     }
-    memory_free(text);
-    return *row ? 0 : ERR_MEMORY;
+    TRY(output_path(path, j->dir, "config.ini"));
+    TRY(store_write(path, j->config, strlen(j->config)));
+    return child_train(j->dir, resume, claim);
+}
+
+static void note_result(const Job *j, const RunResult *r)
+{
+    if (j->spec->untested)
+        runs_note(j->runs, "%s is done: validation perplexity %.4f; the test text was not opened",
+                  j->name, r->valid_ppl);
+    else
+        runs_note(j->runs, "%s is done: validation perplexity %.4f; test text read once: %.4f",
+                  j->name, r->valid_ppl, r->test_ppl);
+}
+
+/* A run that is claimed. */
+static int do_claimed(const Job *j, Claim *claim, RunResult *out, int *state)
+{
+    *state = is_done(j) ? RUN_THERE : has_failed(j) ? RUN_FAILED : RUN_TRAINED;
+    if (*state == RUN_FAILED) return 0;
+    int code = *state == RUN_TRAINED ? train(j, claim) : 0;
+    if (code == 0) code = read_result(j->dir, out);
+    if (*state == RUN_TRAINED && code == 0) note_result(j, out);
+    if (code == ERR_INTERRUPTED) runs_note(j->runs, "%s is interrupted", j->name);
+    if (code != ERR_CHECK) {
+        mark_failed(j, 0);
+        return code;
+    }
+    runs_note(j->runs, "%s failed", j->name);
+    mark_failed(j, 1);
+    *state = RUN_FAILED;
+    return 0;
+}
+
+static int do_job(const Job *j, RunResult *out, int *state)
+{
+    char path[OUTPUT_PATH];
+    Claim claim;
+    int mine;
+    *state = RUN_THERE;
+    if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
+    TRY(output_directory(j->dir));
+    TRY(output_path(path, j->dir, "claim"));
+    TRY(claim_take(path, j->runs->who, &claim, &mine));
+    *state = RUN_BUSY;
+    if (!mine) return 0;
+    int code = do_claimed(j, &claim, out, state);
+    claim_drop(&claim);
+    return code;
+}
+
+int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
+{
+    Job j = {.runs = r, .spec = s};
+    TRY(runs_name(s, j.name));
+    TRY(runs_directory(r->dir, s, j.dir));
+    int code = run_texts(r->options, s, &j.config, &j.scheme);
+    if (code == 0) code = do_job(&j, out, state);
+    memory_free(j.config);
+    memory_free(j.scheme);
+    return code;
+}
+
+int runs_open(Runs *r)
+{
+    char path[OUTPUT_PATH], who[128];
+    struct stat s;
+    TRY(output_path(path, r->dir, "runs"));
+    TRY(output_directory(path));
+    snprintf(who, sizeof who, "%s", r->who);
+    for (char *c = who; *c; c++)
+        if (*c == ' ' || *c == '/') *c = '-';
+    TRY(output_path(path, r->dir, "runs/.begun-%s", who));
+    TRY(store_write(path, "", 0));
+    if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
+    r->begun = s.st_mtim;
+    unlink(path);
+    return 0;
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
+{
+    static const Field field[] = {
+        {"step", offsetof(RunRow, step)},           {"epoch", offsetof(RunRow, epoch)},
+        {"tokens", offsetof(RunRow, tokens)},       {"train_loss", offsetof(RunRow, train_loss)},
+        {"valid_ppl", offsetof(RunRow, valid_ppl)}, {"grad_norm", offsetof(RunRow, grad_norm)}};
+    char run[OUTPUT_PATH], path[OUTPUT_PATH];
+    Csv c;
+    TRY(runs_directory(dir, s, run));
+    TRY(output_path(path, run, "log.csv"));
+    TRY(csv_open(&c, path));
+    *rows = c.rows;
+    *row = memory_new(c.rows, sizeof **row);
+    int code = *row ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < c.rows; i++)
+        code = read_fields(&c, i, field, sizeof field / sizeof *field, &(*row)[i]);
+    if (code != 0) *row = memory_free(*row);
+    csv_close(&c);
+    return code;
 }

@@ -37,6 +37,22 @@ int select_open(const Options *o, const char *solver, Selection *s)
     return code;
 }
 
+int select_add(const char *name, const char *solver, Selection *s)
+{
+    Table *t;
+    TRY(zoo_find(&s->zoo, name, solver, &t));
+    int code = name_solver(&s->zoo, solver, t), there = 0;
+    for (size_t i = 0; i < s->count; i++) there |= strcmp(s->scheme[i]->name, t->name) == 0;
+    Table **grown =
+        there || code != 0 ? NULL : memory_grow(s->scheme, s->count, s->count + 1, sizeof(Table *));
+    if (!grown) {
+        table_free(t);
+        return there || code != 0 ? code : ERR_MEMORY;
+    }
+    (s->scheme = grown)[s->count++] = t;
+    return 0;
+}
+
 void select_close(Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) table_free(s->scheme[i]);

@@ -20,6 +20,8 @@ typedef struct {
 /* Opens the zoo and the files, finds the schemes of --scheme; a splitting without suffix takes
  * `solver`. Every unusable file or name: ERR_INPUT with words. */
 int select_open(const Options *o, const char *solver, Selection *s);
+/* Adds a scheme by name, if none of that name is there. */
+int select_add(const char *name, const char *solver, Selection *s);
 void select_close(Selection *s);
 
 #endif

@@ -47,17 +47,16 @@ static int set_size(Options *o, const char *name, size_t value)
     return options_set(o, OPTION_ARGUMENT, "", name, text);
 }
 
-/* In double precision, with memory for `tokens` alone: the trained length binds no weight. */
-static int load(const char *dir, size_t tokens, Network *n)
+int trained_load(const char *dir, size_t tokens, size_t threads, Network *n)
 {
     static const OptionGroup *const groups[] = {&network_text_group, &network_training_group,
                                                 &network_machine_group, NULL};
     Options *o;
     TRY(options_new(groups, &o));
     int code = options_set(o, OPTION_ARGUMENT, "", "precision", "f64");
-    if (code == 0) code = set_size(o, "threads", 1);
-    if (code == 0) code = set_size(o, "sequence", tokens);
-    if (code == 0) code = set_size(o, "batch-tokens", tokens);
+    if (code == 0) code = set_size(o, "threads", threads);
+    if (code == 0 && tokens) code = set_size(o, "sequence", tokens);
+    if (code == 0 && tokens) code = set_size(o, "batch-tokens", tokens);
     if (code == 0) code = network_load(dir, o, n);
     options_free(o);
     return code;
@@ -98,7 +97,7 @@ int trained_system(const char *name, size_t particles, Network *n, System **out)
     *n = (Network){0};
     *out = NULL;
     TRY(split_name(name, dir, &layer));
-    TRY(load(dir, particles ? particles : PARTICLES, n));
+    TRY(trained_load(dir, particles ? particles : PARTICLES, 1, n));
     int code = make(dir, layer, particles, n, out);
     if (code == 0) return 0;
     system_free(*out);

@@ -8,6 +8,11 @@
 
 #define TRAINED_WORDS "network:DIR[:LAYER]"
 
+/* The model of a directory, or of a .safetensors file, in double precision, without memory for training;
+ * with room for `tokens` alone, as the trained length binds no weight, or (0) as it was trained. Caller:
+ * network_free. */
+int trained_load(const char *dir, size_t tokens, size_t threads, Network *n);
+
 /* Whether a system's name asks for one. */
 int trained_named(const char *name);
 

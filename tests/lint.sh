@@ -18,13 +18,14 @@ ode: ode kernels/error.h kernels/memory.h kernels/random.h
 nn: nn kernels
 bridge: bridge nn ode kernels
 studies: studies bridge nn ode kernels
-tests: tests studies bridge nn ode kernels'
+tests: tests studies bridge nn ode kernels
+tests/cuda: tests kernels'
 
 # Includes of $2.. that room $1 may not have, as FILE:LINE:TEXT.
 layering() {
     room=$1
     shift
-    allowed=$(echo "$rules" | sed -n "s/^$room: *//p")
+    allowed=$(echo "$rules" | sed -n "s|^$room: *||p")
     grep -n '^ *# *include *"' "$@" /dev/null | while IFS= read -r line; do
         target=$(echo "$line" | sed 's/.*include *"\([^"]*\)".*/\1/')
         ok=no
@@ -52,8 +53,8 @@ printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
 [ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
 
 # ---- the repository
-for room in kernels ode nn bridge studies tests; do
-    files=$(ls $room/*.c $room/*.h 2>/dev/null)
+for room in kernels ode nn bridge studies tests tests/cuda; do
+    files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
     [ -n "$files" ] || continue
     found=$(format $files)
     [ -z "$found" ] || say "not as .clang-format has it ('make format' mends it):

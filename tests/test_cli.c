@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "kernels/backend.h"
 #include "tests/cli.h"
 
 /* ---- help and the overview ----------------------------------------------------------------------- */
@@ -92,7 +93,8 @@ static void test_bad_arguments(void **state)
         {"train --scheme lie-trotter:exact --corpus markov:20 --out x", "lie-trotter:exact"},
         {"train --width 30 --heads 4 --corpus markov:20 --out x", "heads"},
         {"train --sequence 512 --batch-tokens 256 --corpus markov:20 --out x", "batch-tokens"},
-        {"train --device cuda --corpus markov:20 --out x", "cuda"},
+        {"train --device cuda --precision f64 --corpus markov:20 --out x", "--precision f64"},
+        {"train --device cpu --precision tf32 --corpus markov:20 --out x", "--precision tf32"},
         {"train --kernel x86-64-v9 --corpus markov:20 --out x", "x86-64-v9"},
         {"train --corpus markov:20 --out /dev/null/x", "/dev/null"},
         {"train --config nowhere.ini", "nowhere.ini"},
@@ -106,6 +108,28 @@ static void test_bad_arguments(void **state)
     Outcome good = run("schemes --scheme euler"); /* the judge itself */
     assert_false(refused(&good, ""));
     drop(&good);
+}
+
+/* Without a device `cuda` says in one line what is missing; `auto` takes what there is. */
+static void test_devices(void **state)
+{
+    (void)state;
+    const Backend *b;
+    const char *small = "--corpus markov:20 --max-steps 2 --width 8 --heads 2 --inner 16 "
+                        "--batch-tokens 128 --sequence 16 --out";
+    char args[256];
+    if (backend_find("cuda-f32", NULL, &b) != 0) {
+        snprintf(args, sizeof args, "train --device cuda %s x", small);
+        must_refuse(args, "cuda-f32: ");
+    }
+    static const char *const precision[] = {"f32", "tf32", "f64"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(args, sizeof args, "train --device auto --precision %s %s %s", precision[i], small,
+                 precision[i]);
+        Outcome o = run(args);
+        assert_int_equal(o.status, 0);
+        drop(&o);
+    }
 }
 
 static void test_bad_schemes(void **state)
@@ -309,17 +333,12 @@ static void test_plots_without_gnuplot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_bad_schemes),
-        cmocka_unit_test(test_bad_corpora),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_full_stdout),
-        cmocka_unit_test(test_csv_shapes),
-        cmocka_unit_test(test_printed_schemes),
-        cmocka_unit_test(test_zero_unstable),
-        cmocka_unit_test(test_plots_without_gnuplot),
+        cmocka_unit_test(test_help),          cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_bad_schemes),
+        cmocka_unit_test(test_bad_corpora),   cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
+        cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
+        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }

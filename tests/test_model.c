@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/model_private.h"
+#include "tests/backends.h"
 #include "tests/plain.h"
 #include "tests/tiny.h"
 
@@ -82,12 +83,12 @@ static void agrees_with_plain_loops(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (int v = 0; v < 4; v++) {
             ModelConfig c = tiny_config();
             c.untied = v & 1;
             c.act = v & 2 ? ACT_RELU : ACT_GELU;
-            Model *m = shaken(backend_name(i), c, tiny_residual(), 0);
+            Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
             double *z = logits(m, &b), plain[N * V];
             plain_logits(m, &b, plain);
             assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
@@ -126,10 +127,10 @@ static void later_tokens_change_nothing_earlier(void **state)
 {
     (void)state;
     enum { ROW = 9 }; /* the fourth of the third sequence */
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
             Batch b = tiny_batch();
-            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             int32_t changed[N];
             memcpy(changed, b.input, sizeof changed);
             changed[ROW] = 8;
@@ -147,10 +148,10 @@ static void later_tokens_change_nothing_earlier(void **state)
 static void packed_sequences_do_not_mix(void **state)
 {
     (void)state;
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
             Batch b = tiny_batch();
-            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             double *z = logits(m, &b);
             for (size_t s = 0; s < b.S; s++) {
                 size_t at = b.start[s], n = b.start[s + 1] - at, start[] = {0, n};
@@ -169,10 +170,10 @@ static void memory_is_shared_without_harm(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 1);
-            Model *r = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             double *z = logits(m, &b), *w = logits(r, &b), mean;
             assert_memory_equal(z, w, N * V * sizeof *z);
             assert_true(2 * model_bytes(r) < model_bytes(m));
@@ -194,8 +195,8 @@ static void zero_sublayers_are_the_identity(void **state)
                                        "layers.0.ffn.1.down.weight", "layers.0.ffn.1.down.bias"};
     double x[N * D], y[N * D];
     for (int i = 0; i < N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
-    for (size_t i = 0; backend_name(i); i++) {
-        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 0);
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 0);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         assert_memory_not_equal(x, y, sizeof x);
         for (int k = 0; k < 4; k++) set_tensor(m, zero[k], 0);
@@ -210,8 +211,8 @@ static void sublayers_make_the_plan(void **state)
 {
     (void)state;
     double x[N * D], y[N * D], k[N * D];
-    for (size_t i = 0; backend_name(i); i++) {
-        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 1);
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         for (int slot = 0; slot < 2; slot++) {
@@ -251,10 +252,10 @@ static void compare_draws(const char *name, int kind, const char *weight, const 
 static void equal_draws_share_their_masks(void **state)
 {
     (void)state;
-    for (size_t i = 0; backend_name(i); i++) {
-        compare_draws(backend_name(i), SLOT_ATTENTION, "layers.0.attn.1.out.weight",
+    for (size_t i = 0; tested_backend(i); i++) {
+        compare_draws(tested_backend(i), SLOT_ATTENTION, "layers.0.attn.1.out.weight",
                       "layers.0.attn.1.out.bias");
-        compare_draws(backend_name(i), SLOT_FEEDFORWARD, "layers.0.ffn.1.down.weight",
+        compare_draws(tested_backend(i), SLOT_FEEDFORWARD, "layers.0.ffn.1.down.weight",
                       "layers.0.ffn.1.down.bias");
     }
 }
@@ -265,19 +266,18 @@ static void gradients_repeat_bit_for_bit(void **state)
     (void)state;
     Batch b = tiny_batch(), first = b;
     first.N = 5, first.S = 1;
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 1);
-            Model *r = shaken(backend_name(i), tiny_config(), p->build(), 1);
-            size_t bytes = model_size(m) * model_backend(m)->size;
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
             double mean[4];
             assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
             assert_int_equal(model_gradient(m, &first, 3, &mean[1]), 0);
             assert_int_equal(model_gradient(r, &first, 3, &mean[2]), 0);
-            assert_memory_equal(model_grad(m), model_grad(r), bytes);
+            assert_true(tiny_same(m, model_grad(m), r, model_grad(r)));
             assert_memory_equal(&mean[1], &mean[2], sizeof *mean);
             assert_int_equal(model_gradient(r, &first, 4, &mean[3]), 0); /* other masks */
-            assert_memory_not_equal(model_grad(m), model_grad(r), bytes);
+            assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
             model_free(m);
             model_free(r);
         }
@@ -294,18 +294,18 @@ static void poisoned_memory_changes_nothing(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++)
             for (int recompute = 0; recompute < 2; recompute++) {
                 ModelConfig c = tiny_config();
                 c.recompute = recompute;
-                Model *m = shaken(backend_name(i), c, p->build(), 1);
-                Model *r = shaken(backend_name(i), c, p->build(), 1);
+                Model *m = shaken(tested_backend(i), c, p->build(), 1);
+                Model *r = shaken(tested_backend(i), c, p->build(), 1);
                 double mean, x[N * D], y[N * D];
                 poison(m);
                 assert_int_equal(model_gradient(m, &b, 2, &mean), 0);
                 assert_int_equal(model_gradient(r, &b, 2, &mean), 0);
-                assert_memory_equal(m->grad, r->grad, m->size * m->backend->size);
+                assert_true(tiny_same(m, m->grad, r, r->grad));
                 for (int j = 0; j < N * D; j++) x[j] = j == 3 ? NAN : sin(j);
                 assert_int_equal(model_run_plan(m, N, x, y), 0);
                 assert_true(isnan(y[3]));
@@ -319,22 +319,21 @@ static void recomputing_changes_no_bit(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
             ModelConfig c = tiny_config();
-            Model *m = shaken(backend_name(i), c, p->build(), 1);
+            Model *m = shaken(tested_backend(i), c, p->build(), 1);
             c.recompute = 1;
-            Model *r = shaken(backend_name(i), c, p->build(), 1);
-            size_t bytes = model_size(m) * model_backend(m)->size;
+            Model *r = shaken(tested_backend(i), c, p->build(), 1);
             double mean[2];
             for (uint64_t step = 1; step <= 2; step++) {
                 assert_int_equal(model_gradient(m, &b, step, &mean[0]), 0);
                 assert_int_equal(model_gradient(r, &b, step, &mean[1]), 0);
-                assert_memory_equal(model_grad(m), model_grad(r), bytes);
+                assert_true(tiny_same(m, model_grad(m), r, model_grad(r)));
                 assert_memory_equal(&mean[0], &mean[1], sizeof *mean);
             }
             assert_int_equal(model_gradient(r, &b, 1, &mean[1]), 0); /* another step's masks */
-            assert_memory_not_equal(model_grad(m), model_grad(r), bytes);
+            assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
             assert_true(model_bytes(r) < model_bytes(m));
             model_free(m);
             model_free(r);
@@ -347,9 +346,9 @@ static void passes_allocate_nothing(void **state)
     (void)state;
     Batch b = tiny_batch();
     AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 1};
-    for (size_t i = 0; backend_name(i); i++)
+    for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Model *m = shaken(backend_name(i), tiny_config(), p->build(), 1);
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
             double mean;
             size_t calls = memory_calls();
             assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
@@ -357,7 +356,7 @@ static void passes_allocate_nothing(void **state)
             assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), 0);
             assert_int_equal(memory_calls(), calls);
             model_free(m);
-            m = shaken(backend_name(i), tiny_config(), p->build(), 0);
+            m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             assert_true(memory_calls() > calls); /* the counter counts */
             model_free(m);
         }
@@ -590,8 +589,8 @@ static void values_that_are_not_finite_are_told(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    for (size_t i = 0; backend_name(i); i++) {
-        Model *m = shaken(backend_name(i), tiny_config(), tiny_residual(), 1);
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 0};
         double mean, norm, *before, *after;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
@@ -635,6 +634,7 @@ static void clipping_scales_the_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
         cmocka_unit_test(agrees_with_plain_loops),
         cmocka_unit_test(loss_is_of_the_logits),
         cmocka_unit_test(later_tokens_change_nothing_earlier),

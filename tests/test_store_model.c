@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "nn/store.h"
+#include "tests/backends.h"
 #include "tests/scratch.h"
 
 /* One block x + F(x) + G(...) with a learned scalar and a gate: a tensor of every kind. */
@@ -81,8 +82,8 @@ static void weights_come_back(void **state)
 {
     (void)state;
     const Backend *b;
-    for (size_t i = 0; backend_name(i); i++) {
-        if (backend_find(backend_name(i), NULL, &b) != 0) continue;
+    for (size_t i = 0; tested_backend(i); i++) {
+        assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
         Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 0);
         const char *file = scratch_path("model");
         assert_int_equal(store_save(m, file, meta, 2), 0);
@@ -103,10 +104,10 @@ static void weights_change_backend(void **state)
 {
     (void)state;
     const Backend *b, *c;
-    for (size_t i = 0; backend_name(i); i++)
-        for (size_t j = 0; backend_name(j); j++) {
-            if (backend_find(backend_name(i), NULL, &b) != 0) continue;
-            if (backend_find(backend_name(j), NULL, &c) != 0) continue;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (size_t j = 0; tested_backend(j); j++) {
+            assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
+            assert_int_equal(backend_find(tested_backend(j), NULL, &c), 0);
             Model *m = small_model(b, 1, 24, 0), *n = small_model(c, 2, 24, 0);
             assert_int_equal(store_save(m, scratch_path("model"), NULL, 0), 0);
             assert_int_equal(store_load(n, scratch_path("model")), 0);
@@ -120,8 +121,8 @@ static void state_comes_back(void **state)
 {
     (void)state;
     const Backend *b;
-    for (size_t i = 0; backend_name(i); i++) {
-        if (backend_find(backend_name(i), NULL, &b) != 0) continue;
+    for (size_t i = 0; tested_backend(i); i++) {
+        assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
         Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 1);
         fill_moments(m);
         assert_int_equal(store_save_state(m, scratch_path("state"), meta, 2), 0);

@@ -32,6 +32,9 @@ void tiny_shake(Model *m, uint64_t seed);
 /* n numbers of a device buffer, from element `at`, as host doubles; caller frees (memory_free). */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 
+/* 1 where buffers of as many numbers as there are parameters hold the same bits. */
+int tiny_same(const Model *m, const void *x, const Model *r, const void *y);
+
 /* A tensor by its name, and its values as tiny_get gives them; NULL: there is none. */
 const Param *tiny_param(const Model *m, const char *name);
 double *tiny_tensor(Model *m, const char *name);

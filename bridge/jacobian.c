@@ -1,0 +1,158 @@
+/* jacobian.c: the derivative of a layer's field at the state that enters it, column by column.
+ *
+ * Central differences, 2 values of the field a column: with a step of e = 1e-5 of the state's size the
+ * truncation is of the order e^2 and the rounding eps / e, both below 1e-9 of the Jacobian.
+ * Attention is causal and feed-forward networks see one token, so the first tokens are a system by
+ * themselves, and token i's block of rows has no columns of later tokens.
+ * Source: Golub, Van Loan 2013, 7.1 (eigenvalues of block triangular matrices), 7.3 (power iteration).
+ */
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_eigen.h>
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { POWER_MOST = 200 };
+static const double power_enough = 1e-6;
+
+typedef struct {
+    const System *s; /* of the first n tokens */
+    size_t N, d;
+    double step;
+    double *y, *plus, *minus; /* (N) */
+    gsl_matrix *J;            /* (N, N) */
+} Columns;
+
+/* J = derivative of one operator at y. */
+static void fill(Columns *c, int op)
+{
+    for (size_t k = 0; k < c->N; k++) {
+        double y = c->y[k];
+        c->y[k] = y + c->step;
+        c->s->field[op](c->s, 1, 0, c->y, c->plus);
+        c->y[k] = y - c->step;
+        c->s->field[op](c->s, 1, 0, c->y, c->minus);
+        c->y[k] = y;
+        for (size_t i = 0; i < c->N; i++)
+            gsl_matrix_set(c->J, i, k, (c->plus[i] - c->minus[i]) / (2 * c->step));
+    }
+}
+
+/* Square root of the largest eigenvalue of J^T J; NaN: out of memory. */
+static double largest_singular(const gsl_matrix *J)
+{
+    size_t N = J->size1;
+    gsl_vector *v = gsl_vector_alloc(N), *w = gsl_vector_alloc(N);
+    double last = 0, norm = NAN;
+    for (size_t i = 0; v && i < N; i++) gsl_vector_set(v, i, 1 + 0.5 * sin((double)i));
+    for (int k = 0; v && w && k < POWER_MOST; k++, last = norm) {
+        double size = gsl_blas_dnrm2(v);
+        norm = 0;
+        if (size == 0) break;
+        gsl_vector_scale(v, 1 / size);
+        gsl_blas_dgemv(CblasNoTrans, 1, J, v, 0, w);
+        norm = gsl_blas_dnrm2(w);
+        if (fabs(norm - last) <= power_enough * norm) break;
+        gsl_blas_dgemv(CblasTrans, 1, J, w, 0, v);
+    }
+    if (v) gsl_vector_free(v);
+    if (w) gsl_vector_free(w);
+    return norm;
+}
+
+/* Eigenvalues (d) of the diagonal block at coordinate `at`; the matrix is spoilt. */
+static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)[2])
+{
+    gsl_matrix_view block = gsl_matrix_submatrix(J, at, at, d, d);
+    gsl_vector_complex *value = gsl_vector_complex_alloc(d);
+    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(d);
+    int code = value && w ? 0 : ERR_MEMORY;
+    if (code == 0 && gsl_eigen_nonsymm(&block.matrix, value, w) != 0)
+        code = error_set(ERR_ACCURACY, "the eigenvalues of a Jacobian do not converge");
+    for (size_t i = 0; code == 0 && i < d; i++) {
+        gsl_complex z = gsl_vector_complex_get(value, i);
+        eigen[i][0] = GSL_REAL(z);
+        eigen[i][1] = GSL_IMAG(z);
+    }
+    if (value) gsl_vector_complex_free(value);
+    if (w) gsl_eigen_nonsymm_free(w);
+    return code;
+}
+
+/* total += J. */
+static void gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
+{
+    out->lipschitz[op] = largest_singular(c->J);
+    gsl_matrix_add(total, c->J);
+}
+
+static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
+{
+    gsl_matrix_set_zero(total);
+    for (int op = 0; op < (layer_field ? 1 : 2); op++) {
+        fill(c, op);
+        gather(total, c, op, out);
+    }
+    for (size_t at = 0; at < c->N; at += c->d)
+        TRY(block_eigenvalues(total, at, c->d, out->eigen + at));
+    return 0;
+}
+
+static int columns_new(Columns *c, const double *x)
+{
+    c->y = memory_new(3 * c->N, sizeof *c->y);
+    c->J = gsl_matrix_alloc(c->N, c->N);
+    if (!c->y || !c->J) return ERR_MEMORY;
+    c->plus = c->y + c->N;
+    c->minus = c->plus + c->N;
+    memcpy(c->y, x, c->N * sizeof *x);
+    double size = truncation_rms(c->N, x);
+    c->step = 1e-5 * (size > 0 ? size : 1);
+    return 0;
+}
+
+static void columns_free(Columns *c)
+{
+    memory_free(c->y);
+    if (c->J) gsl_matrix_free(c->J);
+}
+
+static int with_handler_off(Columns *c, const double *x, int layer_field, Jacobian *out)
+{
+    gsl_matrix *total = gsl_matrix_alloc(c->N, c->N);
+    int code = total ? columns_new(c, x) : ERR_MEMORY;
+    if (code == 0) code = study(c, total, layer_field, out);
+    columns_free(c);
+    if (total) gsl_matrix_free(total);
+    return code == ERR_MEMORY ? error_set(ERR_MEMORY, "out of memory: a Jacobian") : code;
+}
+
+int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
+{
+    size_t d = u->N / u->n, most = JACOBIAN_MOST / d ? JACOBIAN_MOST / d : 1;
+    size_t n = u->n < most ? u->n : most;
+    int layer_field = u->options.field == FIELD_LAYER;
+    LayerField *f;
+    *out = (Jacobian){.tokens = n, .count = n * d, .lipschitz = {NAN, NAN}};
+    TRY(layer_field_new(u->model, u->trained, n, &f));
+    f->pin = layer;
+    Columns c = {.s = layer_field ? &f->layer : &f->mean, .N = n * d, .d = d};
+    out->eigen = memory_new(n * d, sizeof *out->eigen);
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, layer_field, out)
+                          : ERR_MEMORY;
+    gsl_set_error_handler(handler);
+    layer_field_free(f);
+    if (code != 0) jacobian_free(out);
+    return code;
+}
+
+void jacobian_free(Jacobian *j)
+{
+    j->eigen = memory_free(j->eigen);
+    j->count = 0;
+}

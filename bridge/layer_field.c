@@ -1,0 +1,232 @@
+/* layer_field.c: sums of a layer's sublayers as fields (layer_field.h). */
+#include "bridge/layer_field.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- which layer ---------------------------------------------------------------------------------- */
+
+/* Weights hold from t = l on; a time that rounding has put just below l counts as l. */
+static void stand(const LayerField *f, double t)
+{
+    const double rounding = 1e-9;
+    double l = floor(t + rounding);
+    int layer = f->pin >= 0 ? f->pin : l < 0 ? 0 : l > f->top ? f->top : (int)l;
+    bridge_layer(f->raw, layer);
+}
+
+/* ---- fields ---------------------------------------------------------------------------------------- */
+
+static void own(const System *s, int op, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    stand(f, t);
+    f->raw->field[op](f->raw, set, t, y, dy);
+}
+
+static void own_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    own(s, OP_F, set, t, y, dy);
+}
+
+static void own_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    own(s, OP_G, set, t, y, dy);
+}
+
+static void mean(const LayerField *f, int op, double c, double t, const double *y, double *dy)
+{
+    memset(dy, 0, f->N * sizeof *dy);
+    if (c == 0) return;
+    stand(f, t);
+    for (int set = 1; set <= f->sets[op]; set++) {
+        double share = c * f->share[op][set - 1];
+        if (share == 0) continue;
+        f->raw->field[op](f->raw, set, t, y, f->part);
+        for (size_t i = 0; i < f->N; i++) dy[i] += share * f->part[i];
+    }
+}
+
+static void mean_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    mean(s->context, OP_F, 1, t, y, dy);
+}
+
+static void mean_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    mean(s->context, OP_G, 1, t, y, dy);
+}
+
+static void whole_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    (void)set;
+    mean(f, OP_F, f->weight[OP_F], t, y, dy);
+}
+
+static void whole_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    (void)set;
+    mean(f, OP_G, f->weight[OP_G], t, y, dy);
+}
+
+/* L(y) = F(y) + G(y + F(y)). */
+static void layer_L(const System *s, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    (void)set;
+    mean(f, OP_F, 1, t, y, f->first);
+    for (size_t i = 0; i < f->N; i++) f->point[i] = y[i] + f->first[i];
+    mean(f, OP_G, 1, t, f->point, dy);
+    for (size_t i = 0; i < f->N; i++) dy[i] += f->first[i];
+}
+
+static void pair(const System *s, int which, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    own(s, f->paired[which].op, f->paired[which].set, t, y, dy);
+}
+
+static void pair_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    pair(s, 0, t, y, dy);
+}
+
+static void pair_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    pair(s, 1, t, y, dy);
+}
+
+void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
+{
+    f->paired[0] = (Eval){.op = op_F, .set = set_F};
+    f->paired[1] = (Eval){.op = op_G, .set = set_G};
+}
+
+static void nothing(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t, (void)y;
+    memset(dy, 0, s->n * s->d * sizeof *dy);
+}
+
+/* ---- shares ----------------------------------------------------------------------------------------- */
+
+static int count_sets(const Plan *p, int kind)
+{
+    int most = 0;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == kind && p->slot[i].set > most) most = p->slot[i].set;
+    return most;
+}
+
+/* Weights of the sets over their sum; equal ones where that is zero. */
+static int find_shares(LayerField *f, const Table *trained, int op)
+{
+    mpq_t w;
+    double sum = 0;
+    int sets = f->sets[op];
+    if (!(f->share[op] = memory_new((size_t)sets, sizeof(double)))) return ERR_MEMORY;
+    mpq_init(w);
+    for (int i = 0; i < sets; i++) {
+        table_weight(trained, op, i + 1, w);
+        sum += f->share[op][i] = table_double(w);
+    }
+    mpq_clear(w);
+    for (int i = 0; i < sets; i++) f->share[op][i] = sum != 0 ? f->share[op][i] / sum : 1.0 / sets;
+    return 0;
+}
+
+/* a_s / sum a = b_s / sum b for all sets. */
+static int same_shares(const Table *a, const Table *b, int op)
+{
+    int sets = table_sets(b, op), same = 1;
+    mpq_t x, y, sum_x, sum_y;
+    if (sets == 0) return 1;
+    if (table_sets(a, op) != sets) return 0;
+    mpq_inits(x, y, sum_x, sum_y, NULL);
+    for (int i = 1; i <= sets; i++) {
+        table_weight(a, op, i, x);
+        table_weight(b, op, i, y);
+        mpq_add(sum_x, sum_x, x);
+        mpq_add(sum_y, sum_y, y);
+    }
+    for (int i = 1; i <= sets; i++) {
+        table_weight(a, op, i, x);
+        table_weight(b, op, i, y);
+        mpq_mul(x, x, sum_y);
+        mpq_mul(y, y, sum_x);
+        same = same && mpq_equal(x, y);
+    }
+    mpq_clears(x, y, sum_x, sum_y, NULL);
+    return same;
+}
+
+int layer_field_owns(const Table *trained, const Table *scheme)
+{
+    return same_shares(trained, scheme, OP_F) && same_shares(trained, scheme, OP_G);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+typedef void Field(const System *s, int set, double t, const double *y, double *dy);
+
+static System make(LayerField *f, const char *title, Field *F, Field *G)
+{
+    System s = *f->raw;
+    s.title = title;
+    s.field[OP_F] = F;
+    s.field[OP_G] = G;
+    s.context = f;
+    return s;
+}
+
+static int build(LayerField *f, Model *m, const Table *trained, size_t n)
+{
+    static const int kind[2] = {SLOT_ATTENTION, SLOT_FEEDFORWARD};
+    TRY(bridge_system(m, 0, n, &f->raw));
+    f->N = n * f->raw->d;
+    f->weight[OP_F] = f->weight[OP_G] = 1;
+    if (!(f->first = memory_new(3 * f->N, sizeof(double)))) return ERR_MEMORY;
+    f->point = f->first + f->N;
+    f->part = f->point + f->N;
+    for (int op = 0; op < 2; op++) {
+        f->sets[op] = count_sets(model_plan(m), kind[op]);
+        TRY(find_shares(f, trained, op));
+    }
+    f->own = make(f, "a trained layer, each set by itself", own_F, own_G);
+    f->mean = make(f, "a trained layer", mean_F, mean_G);
+    f->whole = make(f, "the flow of a trained layer", whole_F, whole_G);
+    f->layer = make(f, "a trained layer, frozen at h = 1", layer_L, nothing);
+    f->pair = make(f, "two sets of a trained layer", pair_F, pair_G);
+    return 0;
+}
+
+int layer_field_new(Model *m, const Table *trained, size_t n, LayerField **out)
+{
+    LayerField *f = memory_new(1, sizeof *f);
+    *out = NULL;
+    if (!f) return ERR_MEMORY;
+    int code = build(f, m, trained, n);
+    if (code == 0)
+        *out = f;
+    else
+        layer_field_free(f);
+    return code;
+}
+
+void layer_field_free(LayerField *f)
+{
+    if (!f) return;
+    system_free(f->raw);
+    memory_free(f->share[OP_F]);
+    memory_free(f->share[OP_G]);
+    memory_free(f->first);
+    memory_free(f);
+}

@@ -1,0 +1,44 @@
+/* layer_field.h: the vector fields that belong to a trained layer. Private to bridge/.
+ *
+ *   own     F_s, G_s: each set by itself, what a scheme with the layer's own sets steps on
+ *   mean    F = sum_s w_s F_s / sum_s w_s, G alike, w_s the trained scheme's total weight on the set;
+ *           whatever set is asked for
+ *   whole   weight[0] F + weight[1] G: what flows
+ *   pair    two sets, of any operators, as F and G
+ *   layer   L(y) = F(y) + G(y + F(y)) as the first operator, nothing as the second
+ *
+ * All read the weights of layer `pin`, or where that is -1 those of layer floor(t), at most `top`.
+ */
+#ifndef TROTTER_LAYER_FIELD_H
+#define TROTTER_LAYER_FIELD_H
+
+#include "bridge/bridge.h"
+
+typedef struct {
+    System *raw;      /* bridge_system */
+    size_t N;         /* n d */
+    int sets[2];      /* of F, of G; 0: the model has none, and the operator is zero */
+    double *share[2]; /* (sets) of the means, sum 1 */
+    double weight[2];
+    int pin, top;
+    Eval paired[2]; /* operator and set of pair's F and G */
+    System own, mean, whole, layer, pair;
+    double *first, *point, *part; /* (N) scratch */
+} LayerField;
+
+/* For sequences of n tokens; m borrowed until layer_field_free. */
+int layer_field_new(Model *m, const Table *trained, size_t n, LayerField **out);
+void layer_field_free(LayerField *f);
+
+/* Chooses what `pair` is. */
+void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G);
+
+/* Does the scheme have the same sets of every operator it reads, of equal shares? */
+int layer_field_owns(const Table *trained, const Table *scheme);
+
+/* states.c: the states (layers + 1, n d) that enter each layer, and the last one's output, from r0 (n d):
+ * the trained scheme's plan followed by hand, each sublayer by model_sublayer, learned scalars and
+ * gates as trained. */
+int bridge_states(Model *m, const Table *trained, size_t n, const double *r0, double *state);
+
+#endif

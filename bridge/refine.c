@@ -1,0 +1,182 @@
+/* refine.c: a trained network whose layers are cut into more and smaller steps, without retraining. */
+#include "bridge/layer_field.h"
+#include "bridge/truncation.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <string.h>
+
+/* ---- means of sets, in the table -------------------------------------------------------------------- */
+
+typedef struct {
+    const Table *from;
+    Table *to;
+    int sets[2];
+    mpq_t *share[2]; /* (sets) */
+    int *first;      /* (from->evals) where its copies begin */
+} Spreading;
+
+/* Every slope becomes the mean of its copies'. */
+static int spread_row(const Spreading *s, const Row *from, Row *to)
+{
+    mpq_t c;
+    int code = 0;
+    mpq_init(c);
+    row_free(to);
+    for (size_t i = 0; i < from->terms && code == 0; i++) {
+        const Term *t = &from->term[i];
+        int op = t->eval == TABLE_STATE ? -1 : s->from->eval[t->eval].op;
+        if (op < 0) code = row_add(to, TABLE_STATE, t->past, t->c, 0, NULL);
+        for (int k = 0; op >= 0 && k < s->sets[op] && code == 0; k++) {
+            mpq_mul(c, t->c, s->share[op][k]);
+            code = row_add(to, s->first[t->eval] + k, t->past, c, 0, NULL);
+        }
+    }
+    mpq_clear(c);
+    return code;
+}
+
+static int spread_evals(Spreading *s)
+{
+    size_t count = 0;
+    for (size_t e = 0; e < s->from->evals; e++) count += (size_t)s->sets[s->from->eval[e].op];
+    Eval *eval = memory_new(count, sizeof *eval);
+    if (!eval) return ERR_MEMORY;
+    memory_free(s->to->eval);
+    s->to->eval = eval;
+    s->to->evals = 0;
+    for (size_t e = 0; e < s->from->evals; e++) {
+        s->first[e] = (int)s->to->evals;
+        for (int k = 0; k < s->sets[s->from->eval[e].op]; k++) {
+            eval[s->to->evals] = s->from->eval[e];
+            eval[s->to->evals++].set = k + 1;
+        }
+    }
+    for (size_t p = 0; p < s->from->points; p++)
+        TRY(spread_row(s, &s->from->point[p].row, &s->to->point[p].row));
+    return spread_row(s, &s->from->update, &s->to->update);
+}
+
+/* Shares of the trained scheme's sets, exactly; equal ones where the weights cancel. */
+static int find_shares(Spreading *s, const Table *trained, int op)
+{
+    mpq_t sum;
+    size_t sets = (size_t)s->sets[op];
+    if (!(s->share[op] = memory_new(sets, sizeof(mpq_t)))) return ERR_MEMORY;
+    mpq_init(sum);
+    for (size_t k = 0; k < sets; k++) {
+        mpq_init(s->share[op][k]);
+        table_weight(trained, op, (int)k + 1, s->share[op][k]);
+        mpq_add(sum, sum, s->share[op][k]);
+    }
+    for (size_t k = 0; k < sets; k++) {
+        if (mpq_sgn(sum) != 0)
+            mpq_div(s->share[op][k], s->share[op][k], sum);
+        else
+            mpq_set_ui(s->share[op][k], 1, sets);
+    }
+    mpq_clear(sum);
+    return 0;
+}
+
+static void spreading_free(Spreading *s)
+{
+    for (int op = 0; op < 2; op++) {
+        for (int k = 0; s->share[op] && k < s->sets[op]; k++) mpq_clear(s->share[op][k]);
+        memory_free(s->share[op]);
+    }
+    memory_free(s->first);
+}
+
+/* A frozen table that reads the sets of `trained`, each as it is or all as their mean. */
+static int read_means(const Table *frozen, const Table *trained, Table **out)
+{
+    Spreading s = {.from = frozen, .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G)}};
+    if (!(*out = table_copy(frozen))) return ERR_MEMORY;
+    if (layer_field_owns(trained, frozen)) return 0;
+    s.to = *out;
+    s.first = memory_new(frozen->evals, sizeof *s.first);
+    int code = s.first ? find_shares(&s, trained, OP_F) : ERR_MEMORY;
+    if (code == 0) code = find_shares(&s, trained, OP_G);
+    if (code == 0) code = spread_evals(&s);
+    spreading_free(&s);
+    if (code != 0) table_free(*out);
+    return code;
+}
+
+/* ---- weights ---------------------------------------------------------------------------------------- */
+
+static const Param *find_param(const Model *m, const char *name)
+{
+    const Param *list;
+    size_t n = model_params(m, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+/* Every tensor of `to` from its like in `from`. */
+static int copy_weights(Model *from, Model *to)
+{
+    const Param *list;
+    const Backend *b = model_backend(from);
+    size_t n = model_params(to, &list);
+    for (size_t i = 0; i < n; i++) {
+        const Param *p = find_param(from, list[i].name);
+        if (!p || p->size != list[i].size)
+            return error_set(ERR_MISUSE, "no %s to copy", list[i].name);
+        double *x = memory_new(p->size, sizeof *x);
+        if (!x) return ERR_MEMORY;
+        b->get(x, backend_at(b, model_data(from), p->offset), p->size);
+        b->put(backend_at(b, model_data(to), list[i].offset), x, p->size);
+        memory_free(x);
+    }
+    return 0;
+}
+
+static size_t inner_width(const Model *m)
+{
+    const Plan *p = model_plan(m);
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == SLOT_FEEDFORWARD) return p->slot[i].inner;
+    return 1;
+}
+
+static int build(Model *m, const Table *t, size_t substeps, Model **out)
+{
+    BridgeOptions o = {.layers = model_plan(m)->layers,
+                       .width = model_config(m)->width,
+                       .inner = inner_width(m),
+                       .match = MATCH_NONE,
+                       .substeps = substeps};
+    Plan *plan;
+    TRY(bridge_plan(t, &o, &plan));
+    TRY(model_new(model_config(m), plan, model_backend(m), 0, out));
+    int code = copy_weights(m, *out);
+    if (code != 0) model_free(*out);
+    return code;
+}
+
+static int check_operators(const Table *trained, const Table *scheme)
+{
+    for (int op = 0; op < 2; op++)
+        if (table_sets(scheme, op) && !table_sets(trained, op))
+            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
+                             scheme->name, "FG"[op], trained -> name);
+    return 0;
+}
+
+int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t substeps, Model **out)
+{
+    *out = NULL;
+    TRY(check_operators(trained, scheme));
+    Table *frozen = table_freeze(scheme), *table = NULL;
+    if (!frozen) return ERR_MEMORY;
+    int code = read_means(frozen, trained, &table);
+    if (code == 0) {
+        code = build(m, table, substeps, out);
+        table_free(table);
+    }
+    table_free(frozen);
+    return code;
+}

@@ -1,0 +1,300 @@
+/* truncation.c: the truncation error of one scheme in one layer on one sentence (truncation.h). */
+#include "bridge/truncation.h"
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/fit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const double near_slope = 0.25; /* neighbours this near to order + 1 follow it */
+
+const char *truncation_field(int field)
+{
+    return field == FIELD_LAYER ? "layer" : "split";
+}
+
+const char *truncation_depth(int depth)
+{
+    return depth == DEPTH_PIECEWISE ? "piecewise" : "frozen";
+}
+
+/* ---- a sentence ------------------------------------------------------------------------------------- */
+
+static void forget_layer(Truncator *u)
+{
+    for (size_t i = 0; i < u->flows; i++) flow_free(&u->flow[i]);
+    for (size_t i = 0; i < u->keeps; i++) {
+        forest_free(u->kept[i].forest);
+        differentials_free(&u->kept[i].found);
+    }
+    u->flow = memory_free(u->flow);
+    u->kept = memory_free(u->kept);
+    u->flows = u->keeps = 0;
+    u->layer = -1;
+}
+
+static void forget_sentence(Truncator *u)
+{
+    forget_layer(u);
+    layer_field_free(u->field);
+    u->field = NULL;
+    u->state = memory_free(u->state);
+    u->error = memory_free(u->error);
+}
+
+int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out)
+{
+    *out = NULL;
+    if (model_backend(m)->size != sizeof(double))
+        return error_set(ERR_MISUSE, "truncation errors need a model in double precision");
+    int halvings = o->halvings ? o->halvings : 6;
+    if (halvings < 1 || halvings >= TRUNCATION_POINTS)
+        return error_set(ERR_INPUT, "%d halvings: expected 1 to %d", halvings,
+                         TRUNCATION_POINTS - 1);
+    Truncator *u = memory_new(1, sizeof *u);
+    if (!u) return ERR_MEMORY;
+    *u = (Truncator){.model = m, .trained = trained, .options = *o, .layer = -1};
+    u->points = (size_t)halvings + 1;
+    u->layers = model_plan(m)->layers;
+    *out = u;
+    return 0;
+}
+
+void truncator_free(Truncator *u)
+{
+    if (!u) return;
+    forget_sentence(u);
+    for (size_t i = 0; i < u->schemes; i++) scheme_free(&u->scheme[i]);
+    memory_free(u->scheme);
+    memory_free(u);
+}
+
+/* The network from the field's parts against nn/'s forward pass. */
+static int check_field(Truncator *u, double *check)
+{
+    double *y = memory_new(u->N, sizeof *y), apart = 0, size = DBL_MIN;
+    const double *last = u->state + u->layers * u->N;
+    if (!y) return ERR_MEMORY;
+    int code = model_run_plan(u->model, u->n, u->state, y);
+    for (size_t i = 0; code == 0 && i < u->N; i++) {
+        double e = fabs(y[i] - last[i]);
+        if (!(e <= apart)) apart = e;
+        size = fmax(size, fabs(y[i]));
+    }
+    *check = apart / size;
+    memory_free(y);
+    return code;
+}
+
+static int enter_sentence(Truncator *u, size_t N, const int32_t *token)
+{
+    TRY(layer_field_new(u->model, u->trained, N, &u->field));
+    u->n = N;
+    u->N = u->field->N;
+    u->state = memory_new(u->layers + 1, u->N * sizeof *u->state);
+    u->error = memory_new(u->points + 1, u->N * sizeof *u->error);
+    if (!u->state || !u->error) return ERR_MEMORY;
+    u->leading = u->error + u->points * u->N;
+    TRY(model_embed(u->model, N, token, u->state));
+    double *r0 = memory_new(u->N, sizeof *r0);
+    if (!r0) return ERR_MEMORY;
+    memcpy(r0, u->state, u->N * sizeof *r0);
+    int code = bridge_states(u->model, u->trained, N, r0, u->state);
+    memory_free(r0);
+    return code;
+}
+
+int truncator_sentence(Truncator *u, size_t N, const int32_t *token, double *check)
+{
+    forget_sentence(u);
+    int code = enter_sentence(u, N, token);
+    if (code == 0 && check) code = check_field(u, check);
+    if (code != 0) forget_sentence(u);
+    return code;
+}
+
+const System *truncator_steps(const Truncator *u, const Scheme *s)
+{
+    if (u->options.field == FIELD_LAYER) return &u->field->layer;
+    return s->own ? &u->field->own : &u->field->mean;
+}
+
+System *truncator_flows(Truncator *u, const double weight[2])
+{
+    if (u->options.field == FIELD_LAYER) return &u->field->layer;
+    u->field->weight[OP_F] = weight[OP_F];
+    u->field->weight[OP_G] = weight[OP_G];
+    return &u->field->whole;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------ */
+
+/* The error (N) of a step of size h_j. */
+static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
+{
+    const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
+    double *e = u->error + j * u->N, t = u->options.depth == DEPTH_PIECEWISE ? u->layer : 0;
+    for (size_t i = 0; i < u->N; i++) e[i] = end[i] - begin[i];
+    p->displacement = truncation_rms(u->N, e);
+    p->floor = f->agreement + 4 * DBL_EPSILON * truncation_rms(u->N, end);
+    TRY(stepper_begin(st, t, p->h, begin, START_GIVEN, flow_state(u, f, j, 2)));
+    int code = stepper_step(st);
+    if (code == ERR_NUMERIC) p->error = p->relative = INFINITY;
+    if (code != 0) return code == ERR_NUMERIC ? 0 : code;
+    const double *y = stepper_state(st);
+    for (size_t i = 0; i < u->N; i++) e[i] = y[i] - end[i];
+    p->error = truncation_rms(u->N, e);
+    p->relative = p->error == 0 ? 0 : p->error / p->displacement;
+    return 0;
+}
+
+static int all_steps(Truncator *u, const Scheme *s, const ExactFlow *f, Stepper *st, Truncation *t)
+{
+    u->field->pin = u->options.depth == DEPTH_PIECEWISE ? -1 : u->layer;
+    u->field->top = u->layer;
+    (void)s;
+    for (size_t j = 0; j < u->points; j++) {
+        TruncationPoint *p = &t->point[j];
+        *p = (TruncationPoint){.h = ldexp(1, -(int)j),
+                               .error = NAN,
+                               .displacement = NAN,
+                               .relative = NAN,
+                               .remainder = NAN,
+                               .floor = NAN};
+        if (!f->missing[j]) TRY(step(u, st, f, j, p));
+    }
+    return 0;
+}
+
+/* ---- what the points say ---------------------------------------------------------------------------- */
+
+static double neighbour_slope(const FitPoint *p)
+{
+    return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
+}
+
+/* Is the leading term what the error is made of, where it is told? */
+static int leads(const Truncation *t, const TruncationPoint *p)
+{
+    double leading = t->leading * t->point[0].displacement * pow(p->h, t->order + 1);
+    return isnan(p->remainder) || p->remainder * p->displacement <= leading / 2;
+}
+
+/* Largest h from which all points down to the finest usable follow h^(order + 1). */
+static void find_asymptotic(Truncation *t)
+{
+    FitPoint p[TRUNCATION_POINTS];
+    const TruncationPoint *of[TRUNCATION_POINTS];
+    size_t first, end, n = 0;
+    for (size_t j = 0; j < t->points; j++) {
+        const TruncationPoint *q = of[n] = &t->point[j];
+        if (!isnan(q->error)) p[n++] = (FitPoint){q->h, q->error, q->floor};
+    }
+    fit_range(p, n, &first, &end);
+    for (size_t i = end; i > first + 1; i--) {
+        if (!(fabs(neighbour_slope(p + i - 2) - t->order - 1) <= near_slope)) break;
+        if (!leads(t, of[i - 1]) || !leads(t, of[i - 2])) break;
+        t->asymptotic = p[i - 2].h;
+    }
+}
+
+/* Points that are there, to p; their number. A NaN floor would let any error pass. */
+static size_t fit_points(const Truncation *t, FitPoint *p)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < t->points; j++)
+        if (!isnan(t->point[j].error))
+            p[n++] = (FitPoint){t->point[j].h, t->point[j].error, t->point[j].floor};
+    return n;
+}
+
+static void judge(Truncation *t)
+{
+    FitPoint p[TRUNCATION_POINTS];
+    size_t n = fit_points(t, p);
+    Fit f = fit_order(p, n);
+    t->slope = f.slope;
+    t->tolerance = f.tolerance;
+}
+
+/* What is left of the errors without their leading terms; `accuracy` of these is its floor. */
+static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
+{
+    FitPoint p[TRUNCATION_POINTS];
+    size_t n = 0;
+    double size = truncation_rms(u->N, u->leading), *r = u->error;
+    for (size_t j = 0; j < t->points; j++) {
+        TruncationPoint *q = &t->point[j];
+        double c = pow(q->h, t->order + 1);
+        if (!isfinite(q->error)) continue;
+        const double *e = u->error + j * u->N;
+        for (size_t i = 0; i < u->N; i++) r[i] = e[i] - c * u->leading[i];
+        double error = truncation_rms(u->N, r);
+        q->remainder = error == 0 ? 0 : error / q->displacement;
+        p[n++] = (FitPoint){q->h, error, q->floor + accuracy * c * size};
+    }
+    Fit f = fit_order(p, n);
+    t->remainder_slope = f.slope;
+    t->remainder_tolerance = f.tolerance;
+}
+
+static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncation *t)
+{
+    double accuracy = 0, displacement = t->point[0].displacement;
+    int told = 0, looks_back = f->history > 0;
+    const double *y = u->state + (size_t)u->layer * u->N;
+    if (u->options.depth == DEPTH_PIECEWISE) {
+        if (looks_back) return 0; /* it steps across the jump: no expansion */
+        y = flow_state(u, f, 0, 1);
+    }
+    int kinks = model_config(u->model)->act == ACT_RELU; /* no second derivative */
+    if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
+    TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
+    if (!told) return 0;
+    t->leading = truncation_rms(u->N, u->leading) / displacement;
+    judge_remainder(u, accuracy, t);
+    return 0;
+}
+
+static int measure(Truncator *u, const Scheme *s, Truncation *t)
+{
+    const ExactFlow *f;
+    Stepper *st;
+    double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
+    TRY(stepper_new(s->table, truncator_steps(u, s), &st));
+    int code = flow_find(u, weight, stepper_history(st), &f);
+    if (code == 0) code = all_steps(u, s, f, st, t);
+    stepper_free(st);
+    TRY(code);
+    t->history = f->history;
+    t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
+    judge(t);
+    if (u->options.terms) TRY(add_terms(u, s, f, t));
+    find_asymptotic(t);
+    return bridge_system_failed(u->field->raw);
+}
+
+int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *out)
+{
+    const Scheme *s;
+    if (!u->field || layer < 0 || (size_t)layer >= u->layers)
+        return error_set(ERR_MISUSE, "no layer %d of a sentence", layer);
+    if (layer != u->layer) forget_layer(u);
+    u->layer = layer;
+    TRY(scheme_find(u, scheme, &s));
+    *out = (Truncation){.layer = layer,
+                        .field = u->options.field,
+                        .depth = u->options.depth,
+                        .sets = s->own,
+                        .tokens = u->n,
+                        .points = u->points,
+                        .order = s->order,
+                        .asymptotic = 0,
+                        .remainder_slope = NAN,
+                        .remainder_tolerance = NAN,
+                        .leading = NAN};
+    return measure(u, s, out);
+}

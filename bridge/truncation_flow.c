@@ -1,0 +1,136 @@
+/* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/reference.c),
+ * kept for all schemes that need the same of it. Piecewise in depth, each layer's stretch is solved by
+ * itself from the end of the one before: no integrator steps across the jump. */
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Times a and b apart by rounding alone. */
+static const double rounding = 1e-12;
+
+const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)
+{
+    return f->y + (point * (size_t)(f->history + 2) + (size_t)row) * u->N;
+}
+
+void flow_free(ExactFlow *f)
+{
+    f->y = memory_free(f->y);
+    f->missing = memory_free(f->missing);
+}
+
+static double tolerance(const Truncator *u)
+{
+    if (u->options.tolerance > 0) return u->options.tolerance;
+    return model_config(u->model)->act == ACT_RELU ? 1e-8 : 1e-13;
+}
+
+/* All times (count) on the flow from y0 with the weights of one layer. */
+static int solve(Truncator *u, System *s, int layer, const double *y0, const double *t,
+                 size_t count, double *y, double *agreement)
+{
+    double apart;
+    u->field->pin = layer;
+    s->initial = (double *)y0;
+    TRY(reference_within(s, tolerance(u), t, count, y, &apart));
+    if (!(apart <= *agreement)) *agreement = apart;
+    return 0;
+}
+
+/* Which layer's stretch a time lies in: its end belongs to the next, but for the last. */
+static int stretch(double t, int last)
+{
+    int l = (int)floor(t + rounding);
+    return l < last ? l : last;
+}
+
+/* Stretch l from y0 (N): the times in it, and y0 := its end. t, y, which: room for count + 1. */
+static int solve_stretch(Truncator *u, System *s, int l, double *y0, const double *time,
+                         size_t count, ExactFlow *f, double *t, double *y, size_t *which)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (time[i] >= -rounding && stretch(time[i], u->layer) == l) {
+            which[n] = i;
+            t[n++] = fmax(time[i] - l, 0);
+        }
+    size_t wanted = n;
+    if (l < u->layer) t[n++] = 1;
+    TRY(solve(u, s, l, y0, t, n, y, &f->agreement));
+    for (size_t k = 0; k < wanted; k++)
+        memcpy(f->y + which[k] * u->N, y + k * u->N, u->N * sizeof *y);
+    if (l < u->layer) memcpy(y0, y + wanted * u->N, u->N * sizeof *y);
+    return 0;
+}
+
+static int solve_piecewise(Truncator *u, System *s, const double *time, size_t count, ExactFlow *f)
+{
+    double *t = memory_new(count + 1, sizeof *t), *y = memory_new(count + 2, u->N * sizeof *y);
+    size_t *which = memory_new(count + 1, sizeof *which);
+    int code = t && y && which ? 0 : ERR_MEMORY;
+    double *y0 = y ? y + (count + 1) * u->N : NULL;
+    if (code == 0) memcpy(y0, u->state, u->N * sizeof *y0);
+    for (int l = 0; l <= u->layer && code == 0; l++)
+        code = solve_stretch(u, s, l, y0, time, count, f, t, y, which);
+    memory_free(t);
+    memory_free(y);
+    memory_free(which);
+    return code;
+}
+
+/* Row r of point j is at time end - r h: 0 the end, 1 the beginning of the step. */
+static void set_times(const Truncator *u, ExactFlow *f, double *time)
+{
+    int rows = f->history + 2;
+    for (size_t j = 0; j < u->points; j++) {
+        double h = ldexp(1, -(int)j);
+        int piecewise = u->options.depth == DEPTH_PIECEWISE;
+        double begin = piecewise ? u->layer : f->history * h;
+        for (int r = 0; r < rows; r++) time[j * (size_t)rows + (size_t)r] = begin + (1 - r) * h;
+        f->missing[j] = begin - f->history * h < -rounding;
+    }
+}
+
+static int solve_flow(Truncator *u, ExactFlow *f)
+{
+    size_t count = u->points * (size_t)(f->history + 2);
+    System *s = truncator_flows(u, f->weight);
+    double *time = memory_new(count, sizeof *time);
+    f->y = memory_new(count, u->N * sizeof *f->y);
+    f->missing = memory_new(u->points, sizeof *f->missing);
+    int code = time && f->y && f->missing ? 0 : ERR_MEMORY;
+    if (code == 0) set_times(u, f, time);
+    if (code == 0 && u->options.depth == DEPTH_PIECEWISE)
+        code = solve_piecewise(u, s, time, count, f);
+    else if (code == 0)
+        code = solve(u, s, u->layer, u->state + (size_t)u->layer * u->N, time, count, f->y,
+                     &f->agreement);
+    memory_free(time);
+    return code;
+}
+
+int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out)
+{
+    for (size_t i = 0; i < u->flows; i++) {
+        const ExactFlow *f = *out = &u->flow[i];
+        if (f->history == history && f->weight[0] == weight[0] && f->weight[1] == weight[1])
+            return 0;
+    }
+    ExactFlow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    u->flow = grown;
+    ExactFlow *f = &grown[u->flows];
+    *f = (ExactFlow){.weight = {weight[0], weight[1]}, .history = history};
+    int code = solve_flow(u, f);
+    if (code != 0) {
+        flow_free(f);
+        return code;
+    }
+    u->flows++;
+    *out = f;
+    return 0;
+}

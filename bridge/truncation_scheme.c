@@ -1,0 +1,173 @@
+/* truncation_scheme.c: a scheme made ready for a trained layer: the table that steps on the field, which
+ * sets it reads, its exact order there and the coefficients of its leading error terms (truncator.h). */
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { ORDER_SEARCHED = 6, LEADING_MOST = 6 };
+
+void scheme_free(Scheme *s)
+{
+    table_free(s->table);
+    forest_free(s->forest);
+    s->coefficient = memory_free(s->coefficient);
+    s->pair = memory_free(s->pair);
+}
+
+/* Slopes of L's second half go, those of its first become L's own. */
+static void join_row(const int *map, Row *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->terms; i++) {
+        Term term = r->term[i];
+        if (term.eval != TABLE_STATE) term.eval = map[term.eval];
+        if (term.eval < TABLE_STATE)
+            mpq_clear(term.c);
+        else
+            r->term[kept++] = term;
+    }
+    r->terms = kept;
+}
+
+/* Points that no evaluation stands at go: a table has none. */
+static void drop_points(Table *t)
+{
+    size_t kept = 0;
+    for (size_t p = 0; p < t->points; p++) {
+        int used = 0;
+        for (size_t e = 0; e < t->evals; e++) {
+            if (t->eval[e].point != (int)p) continue;
+            t->eval[e].point = (int)kept;
+            used = 1;
+        }
+        if (used) {
+            t->point[kept++] = t->point[p];
+        } else {
+            row_free(&t->point[p].row);
+            for (int op = 0; op < 2; op++) mpq_clear(t->point[p].c[op]);
+        }
+    }
+    t->points = kept;
+}
+
+/* A table over L, as one over F that stands for L frozen: its evaluations in pairs become one. */
+static int join_halves(Table *t)
+{
+    int *map = memory_new(t->evals, sizeof *map);
+    if (!map) return ERR_MEMORY;
+    for (size_t e = 0; e < t->evals; e++) map[e] = TABLE_STATE - 1;
+    for (size_t i = 0; i < t->stages; i++) map[t->stage[i].eval] = (int)i;
+    for (size_t p = 0; p < t->points; p++) join_row(map, &t->point[p].row);
+    join_row(map, &t->update);
+    for (size_t i = 0; i < t->stages; i++) {
+        int point = t->eval[t->stage[i].eval].point;
+        t->eval[i] = (Eval){.op = OP_F, .set = 1, .point = point, .stage = (int)i};
+        t->stage[i] = (Stage){.op = OP_F, .set = 1, .eval = (int)i};
+    }
+    t->evals = t->stages;
+    drop_points(t);
+    mpq_set_ui(t->weight[OP_G], 0, 1);
+    memory_free(map);
+    return 0;
+}
+
+static int state_adds_up(const Table *t)
+{
+    mpq_t off;
+    mpq_init(off);
+    theory_state(t, off);
+    int zero = theory_is_zero(t, off);
+    mpq_clear(off);
+    return zero;
+}
+
+/* Exact order and the coefficients of the leading terms. */
+static int expand(Scheme *s, int terms)
+{
+    Theory theory;
+    int differ = 0;
+    TRY(theory_search(s->table, ORDER_SEARCHED, &theory));
+    s->order = state_adds_up(s->table) ? theory.order : -1;
+    if (s->own) TRY(sets_prepare(s, &differ));
+    if (differ && s->order > 1) s->order = 1;
+    if (!terms || !theory.expands || s->order < 0 || s->order >= LEADING_MOST || s->own) return 0;
+    TRY(forest_new(s->order + 1, &s->forest));
+    s->coefficient = memory_new(s->forest->count, sizeof *s->coefficient);
+    if (!s->coefficient) return ERR_MEMORY;
+    TRY(theory_terms(s->forest, s->table, s->order + 1, s->coefficient));
+    for (size_t i = 0; s->one && i < s->forest->count; i++)
+        if (tree_has_G(s->forest, i)) s->coefficient[i] = 0;
+    return 0;
+}
+
+static int owns_several(const Truncator *u, const Table *scheme)
+{
+    int several = table_sets(scheme, OP_F) > 1 || table_sets(scheme, OP_G) > 1;
+    return several && layer_field_owns(u->trained, scheme);
+}
+
+int truncator_table(const Truncator *u, const Table *scheme, Table **out)
+{
+    if (!(*out = table_freeze(scheme))) return ERR_MEMORY;
+    int code = u->options.field == FIELD_LAYER ? join_halves(*out) : 0;
+    if (code != 0) *out = (table_free(*out), NULL);
+    return code;
+}
+
+static int prepare(const Truncator *u, const Table *scheme, Scheme *s)
+{
+    int layer = u->options.field == FIELD_LAYER;
+    *s = (Scheme){.scheme = scheme, .own = !layer && owns_several(u, scheme)};
+    TRY(truncator_table(u, scheme, &s->table));
+    s->one = layer ? 'L' : table_over(scheme, OP_H) && !s->own ? 'H' : 0;
+    return expand(s, u->options.terms);
+}
+
+int scheme_find(Truncator *u, const Table *scheme, const Scheme **out)
+{
+    for (size_t i = 0; i < u->schemes; i++)
+        if (u->scheme[i].scheme == scheme) {
+            *out = &u->scheme[i];
+            return 0;
+        }
+    TRY(truncator_takes(u, scheme));
+    Scheme *grown = memory_grow(u->scheme, u->schemes, u->schemes + 1, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    u->scheme = grown;
+    int code = prepare(u, scheme, &grown[u->schemes]);
+    if (code != 0) {
+        scheme_free(&grown[u->schemes]);
+        return code;
+    }
+    *out = &grown[u->schemes++];
+    return 0;
+}
+
+static int check_operators(const Truncator *u, const Table *scheme)
+{
+    static const int kind[2] = {SLOT_ATTENTION, SLOT_FEEDFORWARD};
+    const Plan *p = model_plan(u->model);
+    for (int op = 0; op < 2; op++) {
+        int found = table_sets(scheme, op) == 0;
+        for (size_t i = 0; i < p->slots; i++) found = found || p->slot[i].kind == kind[op];
+        if (!found)
+            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
+                             scheme->name, "FG"[op], u -> trained -> name);
+    }
+    return 0;
+}
+
+int truncator_takes(const Truncator *u, const Table *scheme)
+{
+    if (scheme->flows)
+        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
+                         scheme->name, scheme->name, scheme->name);
+    if (u->options.field == FIELD_LAYER && !table_over(scheme, OP_L))
+        return error_set(ERR_ACCURACY,
+                         "%s has stages that are not L: no step of the field y' = L(y)",
+                         scheme->name);
+    if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
+        return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
+                         scheme->name);
+    return check_operators(u, scheme);
+}

@@ -1,0 +1,173 @@
+/* truncation_sets.c: leading terms where the sets of an operator differ, as in a trained Macaron layer.
+ * Colours are (operator, set). At h^2 every tree is a chain x'y, whose coefficient no third colour
+ * enters: the scheme less all slopes but those of x and y is a scheme of two colours, and ode/ expands
+ * that. Schemes of higher order with different sets are of order 1 in general; where all chains are met
+ * nothing is told of the terms beyond. */
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static size_t count_colours(const Table *t)
+{
+    return (size_t)(table_sets(t, OP_F) + table_sets(t, OP_G));
+}
+
+/* Operator and set of colour i: F1, F2, .., G1, .. */
+static Eval colour(const Table *t, size_t i)
+{
+    size_t F = (size_t)table_sets(t, OP_F);
+    return i < F ? (Eval){.op = OP_F, .set = (int)i + 1}
+                 : (Eval){.op = OP_G, .set = (int)(i - F) + 1};
+}
+
+static int is_colour(const Eval *e, const Eval *c)
+{
+    return e->op == c->op && e->set == c->set;
+}
+
+/* Leaves the states and the slopes of x and y. */
+static void restrict_row(const Table *t, Row *r, const Eval *x, const Eval *y)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->terms; i++) {
+        int e = r->term[i].eval;
+        int keep = e == TABLE_STATE || is_colour(&t->eval[e], x) || is_colour(&t->eval[e], y);
+        if (keep && kept != i) {
+            Term swap = r->term[kept];
+            r->term[kept] = r->term[i];
+            r->term[i] = swap;
+        }
+        kept += (size_t)keep;
+    }
+    for (size_t i = kept; i < r->terms; i++) mpq_clear(r->term[i].c);
+    r->terms = kept;
+}
+
+/* Weight of a colour in the field: the scheme's share of it times the operator's weight. */
+static void field_weight(const Table *t, const Eval *c, mpq_t out)
+{
+    mpq_t sum, w;
+    mpq_inits(sum, w, NULL);
+    for (int s = 1; s <= table_sets(t, c->op); s++) {
+        table_weight(t, c->op, s, w);
+        mpq_add(sum, sum, w);
+    }
+    table_weight(t, c->op, c->set, out);
+    if (mpq_sgn(sum) != 0) mpq_div(out, out, sum);
+    mpq_mul(out, out, t->weight[c->op]);
+    mpq_clears(sum, w, NULL);
+}
+
+/* Of a pair's chains: x'y and y'x, or x'x where x = y. */
+static int is_wanted(size_t i, size_t j, int root, int leaf)
+{
+    return i == j ? root == OP_F && leaf == OP_F : root != leaf;
+}
+
+/* The coefficients of a pair's chains. */
+static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
+{
+    const Table *t = s->table;
+    Eval x = colour(t, i), y = colour(t, j);
+    double c[6];
+    Table *pair = table_copy(t);
+    if (!pair) return ERR_MEMORY;
+    for (size_t p = 0; p < t->points; p++) restrict_row(t, &pair->point[p].row, &x, &y);
+    restrict_row(t, &pair->update, &x, &y);
+    for (size_t e = 0; e < t->evals; e++)
+        pair->eval[e].op = is_colour(&t->eval[e], &x) ? OP_F : OP_G;
+    field_weight(t, &x, pair->weight[OP_F]);
+    field_weight(t, &y, pair->weight[OP_G]);
+    if (i == j) mpq_set_ui(pair->weight[OP_G], 0, 1);
+    int code = theory_terms(f, pair, 2, c);
+    for (size_t k = f->first[2]; code == 0 && k < f->count; k++) {
+        int root = f->tree[k].colour, leaf = f->tree[f->tree[k].child[0]].colour;
+        size_t row = root == OP_F ? i : j, column = leaf == OP_F ? i : j;
+        if (is_wanted(i, j, root, leaf)) s->pair[row * s->colours + column] = c[k];
+    }
+    table_free(pair);
+    return code;
+}
+
+int sets_prepare(Scheme *s, int *differ)
+{
+    Forest *f;
+    s->colours = count_colours(s->table);
+    s->pair = memory_new(s->colours * s->colours, sizeof *s->pair);
+    if (!s->pair) return ERR_MEMORY;
+    TRY(forest_new(2, &f));
+    int code = 0;
+    for (size_t i = 0; i < s->colours && code == 0; i++)
+        for (size_t j = i; j < s->colours && code == 0; j++) code = expand_pair(s, f, i, j);
+    forest_free(f);
+    *differ = 0;
+    for (size_t i = 0; i < s->colours * s->colours; i++) *differ |= s->pair[i] != 0;
+    return code;
+}
+
+/* ---- on a layer ------------------------------------------------------------------------------------- */
+
+static void name_colour(const Table *t, const Eval *c, char name[16])
+{
+    if (table_sets(t, c->op) == 1)
+        snprintf(name, 16, "%c", "FG"[c->op]);
+    else
+        snprintf(name, 16, "%c%d", "FG"[c->op], c -> set);
+}
+
+static void add_pair(const Truncator *u, const Scheme *s, size_t i, size_t j, const double *v,
+                     double displacement, Truncation *t)
+{
+    char a[16], b[16];
+    double c = s->pair[i * s->colours + j];
+    if (c == 0) return;
+    for (size_t k = 0; k < u->N; k++) u->leading[k] += c * v[k];
+    if (t->terms == TRUNCATION_TERMS) return;
+    TruncationTerm *term = &t->term[t->terms++];
+    Eval x = colour(s->table, i), y = colour(s->table, j);
+    name_colour(s->table, &x, a);
+    name_colour(s->table, &y, b);
+    snprintf(term->name, sizeof term->name, "%s'%s", a, b);
+    term->coefficient = c;
+    term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
+}
+
+/* x'y, y'x of one pair of colours, x'x where they are one. */
+static int pair_terms(Truncator *u, const Scheme *s, const Forest *f, size_t i, size_t j,
+                      const double *at, double displacement, Truncation *t, double *accuracy)
+{
+    Differentials d;
+    Eval x = colour(s->table, i), y = colour(s->table, j);
+    if (s->pair[i * s->colours + j] == 0 && s->pair[j * s->colours + i] == 0) return 0;
+    layer_field_pair(u->field, x.op, x.set, y.op, y.set);
+    u->field->pin = u->layer;
+    System pair = u->field->pair;
+    pair.initial = (double *)at;
+    TRY(differentials_find(f, &pair, 2, 0, &d));
+    *accuracy = fmax(*accuracy, d.accuracy);
+    for (size_t k = f->first[2]; k < f->count; k++) {
+        int root = f->tree[k].colour, leaf = f->tree[f->tree[k].child[0]].colour;
+        const double *v = d.value + k * u->N;
+        if (is_wanted(i, j, root, leaf))
+            add_pair(u, s, root == OP_F ? i : j, leaf == OP_F ? i : j, v, displacement, t);
+    }
+    differentials_free(&d);
+    return 0;
+}
+
+int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
+              double *accuracy)
+{
+    Forest *f;
+    TRY(forest_new(2, &f));
+    int code = 0;
+    *accuracy = 0;
+    for (size_t i = 0; i < s->colours && code == 0; i++)
+        for (size_t j = i; j < s->colours && code == 0; j++)
+            code = pair_terms(u, s, f, i, j, y, displacement, t, accuracy);
+    forest_free(f);
+    return code;
+}

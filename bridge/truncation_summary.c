@@ -1,0 +1,75 @@
+/* truncation_summary.c: medians and quartiles of truncation errors over sentences and layers. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+
+#include "bridge/truncation.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+Spread spread_of(double *x, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(x[i])) x[kept++] = x[i];
+    if (kept == 0) return (Spread){NAN, NAN, NAN};
+    gsl_sort(x, 1, kept);
+    Spread s = {gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.25),
+                gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.5),
+                gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.75)};
+    return s;
+}
+
+/* What is collected: room for every pair of sentence and layer. */
+typedef struct {
+    double *relative, *slope;
+    TruncationSummary *sum;
+} Collection;
+
+static int collect(Truncator *u, size_t layers, const Table *scheme, Collection *c)
+{
+    Truncation t;
+    for (size_t l = 0; l < layers; l++) {
+        TRY(truncator_measure(u, (int)l, scheme, &t));
+        size_t i = c->sum->measured++;
+        c->relative[i] = t.point[0].relative;
+        c->slope[i] = t.slope;
+        c->sum->order = t.order;
+        c->sum->smooth += t.asymptotic >= 1;
+        if (!(t.agreement <= c->sum->agreement)) c->sum->agreement = t.agreement;
+    }
+    return 0;
+}
+
+static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences *s, Collection *c)
+{
+    TRY(truncator_takes(u, scheme));
+    for (size_t i = 0; i < s->count; i++) {
+        double check;
+        size_t n = s->start[i + 1] - s->start[i];
+        TRY(truncator_sentence(u, n, s->token + s->start[i], &check));
+        if (!(check <= c->sum->check)) c->sum->check = check;
+        TRY(collect(u, layers, scheme, c));
+    }
+    return 0;
+}
+
+int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
+                       const TruncationOptions *o, TruncationSummary *out)
+{
+    size_t layers = model_plan(m)->layers, most = s->count * layers;
+    Truncator *u;
+    *out = (TruncationSummary){0};
+    TRY(truncator_new(m, trained, o, &u));
+    Collection c = {memory_new(most, sizeof(double)), memory_new(most, sizeof(double)), out};
+    int code = c.relative && c.slope ? run(u, layers, scheme, s, &c) : ERR_MEMORY;
+    if (code == 0) {
+        out->relative = spread_of(c.relative, out->measured);
+        out->slope = spread_of(c.slope, out->measured);
+        if (out->measured) out->smooth /= (double)out->measured;
+    }
+    memory_free(c.relative);
+    memory_free(c.slope);
+    truncator_free(u);
+    return code;
+}

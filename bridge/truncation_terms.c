@@ -1,0 +1,85 @@
+/* truncation_terms.c: the leading terms of a truncation error: coefficients from the scheme's exact
+ * expansion (ode/theory.c), elementary differentials of the trained layer by differences along
+ * directions (ode/differential.c), kept for all schemes of that order. */
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Values of the field that each shrinking of the differences may take. */
+static const double work_most = 4096;
+
+double truncation_rms(size_t N, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
+    return sqrt(sum / (double)N);
+}
+
+static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out)
+{
+    int order = s->order + 1;
+    for (size_t i = 0; i < u->keeps; i++) {
+        *out = &u->kept[i];
+        if ((*out)->order == order && (*out)->one == s->one) return 0;
+    }
+    Kept *grown = memory_grow(u->kept, u->keeps, u->keeps + 1, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    u->kept = grown;
+    Kept *k = &grown[u->keeps];
+    *k = (Kept){.order = order, .one = s->one};
+    System at = u->options.field == FIELD_LAYER ? u->field->layer : u->field->mean;
+    at.initial = (double *)y;
+    u->field->pin = u->layer;
+    TRY(forest_new(order, &k->forest));
+    int code = differentials_find(k->forest, &at, order, s->one, &k->found);
+    if (code != 0) {
+        forest_free(k->forest);
+        return code;
+    }
+    u->keeps++;
+    *out = k;
+    return 0;
+}
+
+static void name_term(const Scheme *s, const Forest *f, size_t tree, char *name, size_t bytes)
+{
+    char text[64];
+    snprintf(name, bytes, "?");
+    if (tree_name(f, tree, text, sizeof text) != 0) return;
+    for (char *c = text; s->one && *c; c++) *c = *c == 'F' ? s->one : *c;
+    snprintf(name, bytes, "%.*s", (int)bytes - 1, text);
+}
+
+static void add_term(const Truncator *u, const Scheme *s, const Kept *k, size_t tree,
+                     double displacement, Truncation *t)
+{
+    double c = s->coefficient[tree];
+    const double *v = k->found.value + tree * u->N;
+    for (size_t i = 0; i < u->N; i++) u->leading[i] += c * v[i];
+    if (s->order > 2 || t->terms == TRUNCATION_TERMS) return;
+    TruncationTerm *term = &t->term[t->terms++];
+    name_term(s, k->forest, tree, term->name, sizeof term->name);
+    term->coefficient = c;
+    term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
+}
+
+int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
+               double *accuracy, int *told)
+{
+    const Kept *k;
+    *told = s->own ? s->pair != NULL && s->order == 1 : s->forest != NULL;
+    if (!*told) return 0;
+    memset(u->leading, 0, u->N * sizeof *u->leading);
+    if (s->own) return sets_find(u, s, y, displacement, t, accuracy);
+    *told = differentials_work(s->forest, s->order + 1, s->one) <= work_most;
+    if (!*told) return 0;
+    TRY(keep(u, s, y, &k));
+    for (size_t i = 0; i < s->forest->count; i++)
+        if (s->coefficient[i] != 0) add_term(u, s, k, i, displacement, t);
+    *accuracy = k->found.accuracy;
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* truncator.h: what the parts of the truncation error share. Private to bridge/.
+ *
+ *   truncation.c          one scheme in one layer of one sentence
+ *   truncation_scheme.c   schemes made ready
+ *   truncation_flow.c     the exact flow at the times that a scheme asks for
+ *   truncation_terms.c    the leading terms of the error
+ *   truncation_sets.c     those of a scheme that reads different sets by themselves
+ *   truncation_summary.c  medians over sentences and layers
+ */
+#ifndef TROTTER_TRUNCATOR_H
+#define TROTTER_TRUNCATOR_H
+
+#include "bridge/layer_field.h"
+#include "bridge/truncation.h"
+
+/* A scheme made ready once for all layers and sentences. */
+typedef struct {
+    const Table *scheme; /* as given */
+    Table *table;        /* frozen; of FIELD_LAYER over F alone, which stands for L */
+    int own;             /* reads the layer's sets by themselves, and there are several */
+    char one;            /* one colour tells all, and its name: H or L; else 0 */
+    int order;           /* for this field; -1: state weights do not sum to 1 */
+    Forest *forest;      /* up to order + 1; NULL: no leading terms */
+    double *coefficient; /* (forest->count) of the leading terms */
+    double *pair;        /* own: (colours, colours) coefficients of x'y; else NULL */
+    size_t colours;
+} Scheme;
+
+/* The exact flow as one scheme needs it: for every step h_j the states at the step's end, at its
+ * beginning, and `history` steps before that, nearest first. */
+typedef struct {
+    double weight[2];
+    int history;
+    double *y;        /* (points, history + 2, N) */
+    int *missing;     /* (points) */
+    double agreement; /* of the two integrators */
+} ExactFlow;
+
+/* Elementary differentials of a layer's field at the state where its steps begin. */
+typedef struct {
+    int order, one;
+    Forest *forest;
+    Differentials found;
+} Kept;
+
+struct Truncator {
+    Model *model;
+    const Table *trained;
+    TruncationOptions options;
+    size_t points, layers, schemes;
+    Scheme *scheme; /* (schemes) */
+    LayerField *field;
+    size_t n, N;
+    double *state; /* (layers + 1, N) */
+    int layer;     /* that flow and kept are of */
+    size_t flows, keeps;
+    ExactFlow *flow;
+    Kept *kept;
+    double *error, *leading; /* (points, N), (N) scratch */
+};
+
+/* The system that a scheme steps on, and the one whose flow is exact. */
+const System *truncator_steps(const Truncator *u, const Scheme *s);
+System *truncator_flows(Truncator *u, const double weight[2]);
+
+/* truncation_scheme.c: from the cache, or made ready now; borrowed until the next one is. */
+int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
+void scheme_free(Scheme *s);
+
+/* From the cache, or solved now; borrowed until the next sentence or layer. */
+int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);
+const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
+void flow_free(ExactFlow *f);
+
+/* leading (N) out: the sum of coefficient * differential at y; *accuracy relative; names and sizes into
+ * t, over `displacement`. *told = 0: nothing is told. */
+int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
+               double *accuracy, int *told);
+
+/* truncation_sets.c: the coefficients of x'y where sets differ, and whether any is not zero. */
+int sets_prepare(Scheme *s, int *differ);
+int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
+              double *accuracy);
+
+double truncation_rms(size_t N, const double *x);
+
+#endif

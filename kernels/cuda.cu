@@ -1,0 +1,144 @@
+/* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix
+ * product alone. One translation unit, as cpu.c: what each kernel computes is told there.
+ *
+ * One device, one stream: calls are done in order. Every sum has a fixed order and no kernel adds to
+ * memory by atomics, so that the same input gives the same bits on the same device. No kernel
+ * allocates, but for scratch memory that a first step finds.
+ *
+ * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
+ * cuda_memory.cuh (memory, recordings, failures), cuda_product.cuh (cuBLAS), then as for cpu.c. With
+ * TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime runs it (tests/cuda).
+ */
+#include <stdio.h>
+
+#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
+#include "kernels/cuda_product.cuh"
+#include "kernels/cuda_drop.cuh"
+#include "kernels/cuda_norm.cuh"
+#include "kernels/cuda_linear.cuh"
+#include "kernels/cuda_gate.cuh"
+#include "kernels/cuda_attention.cuh"
+#include "kernels/cuda_loss.cuh"
+#include "kernels/cuda_adam.cuh"
+
+/* ---- whether it runs here ----------------------------------------------------------------------- */
+
+static char arch[16] = "cuda"; /* of the device: sm_90 */
+
+/* Versions are 1000 major + 10 minor. A driver serves all runtimes of its major version and older. */
+static int driver_serves(void)
+{
+    int driver = 0, runtime = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    (void)cudaGetLastError();
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (driver == 0) return error_set(ERR_INPUT, "no NVIDIA driver found");
+    if (driver / 1000 >= runtime / 1000) return 0;
+    return error_set(
+        ERR_INPUT,
+        "the driver (%d.%d) is older than the CUDA runtime (%d.%d): update the driver or "
+        "build with an older toolkit",
+        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
+static int device_serves(void)
+{
+    enum { OLDEST = 80 };
+    int count = 0, major = 0, minor = 0, processors = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
+        (void)cudaGetLastError();
+        return error_set(ERR_INPUT, "no NVIDIA device found");
+    }
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    (void)cudaGetLastError();
+    if (code != cudaSuccess)
+        return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s)",
+                         cudaGetErrorName(code));
+    snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
+    cuda.processors = (size_t)processors;
+    if (10 * major + minor >= OLDEST) return 0;
+    return error_set(ERR_INPUT, "the device (%s) is older than sm_%d", arch, OLDEST);
+}
+
+static int stream_ready(void)
+{
+    if (cuda.stream) return 0;
+    cudaError_t code = cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking);
+    (void)cudaGetLastError();
+    if (code == cudaSuccess) return 0;
+    cuda.stream = NULL;
+    return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s)", cudaGetErrorName(code));
+}
+
+/* 0, or ERR_INPUT with a line that says what is missing. What the backends share is made once. */
+extern "C" int cuda_ready(void)
+{
+    TRY(driver_serves());
+    TRY(device_serves());
+    TRY(stream_ready());
+    TRY(ring_ready());
+    return blas_ready();
+}
+
+/* Bytes of device memory that are free, and all; 0 where that is not known. */
+extern "C" void cuda_room(size_t *free, size_t *total)
+{
+    if (cudaMemGetInfo(free, total) == cudaSuccess) return;
+    (void)cudaGetLastError();
+    *free = *total = 0;
+}
+
+/* ---- the tables --------------------------------------------------------------------------------- */
+
+/* eps: two factors, each rounded to half of it. */
+#define TABLE(table, name_, eps_, gemm_)       \
+    extern "C" const Backend table;            \
+    const Backend table = {                    \
+        .name = name_,                         \
+        .kernel = arch,                        \
+        .size = sizeof(float),                 \
+        .eps = eps_,                           \
+        .wait = cuda_wait,                     \
+        .record = cuda_record,                 \
+        .recorded = cuda_recorded,             \
+        .replay = cuda_replay,                 \
+        .recording_free = cuda_recording_free, \
+        .alloc = cuda_alloc,                   \
+        .release = cuda_release,               \
+        .put = cuda_put,                       \
+        .get = cuda_get,                       \
+        .send = cuda_send,                     \
+        .receive = cuda_receive,               \
+        .fill = cuda_fill,                     \
+        .copy = cuda_copy,                     \
+        .gemm = gemm_,                         \
+        .norm = cuda_norm,                     \
+        .norm_back = cuda_norm_back,           \
+        .attention = cuda_attention,           \
+        .attention_back = cuda_attention_back, \
+        .bias_drop = cuda_bias_drop,           \
+        .bias_drop_back = cuda_bias_drop_back, \
+        .bias_act = cuda_bias_act,             \
+        .bias_act_back = cuda_bias_act_back,   \
+        .lin = cuda_lin,                       \
+        .lin_back = cuda_lin_back,             \
+        .gate = cuda_gate,                     \
+        .gate_back = cuda_gate_back,           \
+        .embed = cuda_embed,                   \
+        .embed_back = cuda_embed_back,         \
+        .cross_entropy = cuda_cross_entropy,   \
+        .loss = cuda_loss,                     \
+        .norm2 = cuda_norm2,                   \
+        .adam = cuda_adam,                     \
+    }
+
+TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm);
+TABLE(cuda_tf32, "cuda-tf32", 0x1p-10, cuda_gemm_tf32);
+TABLE(cuda_bf16, "cuda-bf16", 0x1p-8, cuda_gemm_bf16);

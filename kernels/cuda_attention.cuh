@@ -1,0 +1,397 @@
+/* cuda_attention.cuh: causal attention of packed sequences without a (T, T) matrix in memory. Part of
+ * cuda.cu. What is computed, and the formulas of backward: kernels/cpu_attention.h.
+ *
+ * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). The widths of q, k, v
+ * beyond SIDE are taken chunk by chunk; results of a row of tiles stay in registers while E <= SIDE
+ * (KEPT), else in the memory that they are for.
+ *
+ * Forward: a block takes SIDE rows and walks over the columns with a running maximum and denominator
+ * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
+ * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
+ * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds every
+ * sequence, the first of the two does all. dr is summed in a slice of scratch for each block, and the
+ * slices are added in order (cuda_scores.cuh). Nothing is added to by two blocks, so the bits are the
+ * same each time.
+ *
+ * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8).
+ * Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
+ * 3 x 16 KiB, writes 16 KiB and 0.25 KiB: 34 MB, 18 flop a byte. Backward: 5 products and a half,
+ * 2.9 Mflop a head, 1.5 Gflop; reads q, k, v, out, dout, writes dq, dk, dv: 67 MB, 22 flop a byte. An
+ * H100 SXM has by its data sheet 67 Tflop/s in f32 and 3.35 TB/s, 20 flop a byte; an H200 4.8 TB/s, 14 flop
+ * a byte. So memory and arithmetic would each take about 9 + 10 us forward and 22 + 20 us backward, less
+ * what of the 50 MB of L2 still holds qkv; the exponential, the ten rounds of Philox for each four
+ * weights (some 130 integer instructions, 0.5 M for 1.0 M multiply-adds of the two products) and 512
+ * blocks on 132 multiprocessors, which is no whole number of waves, come on top: arithmetic bounds it.
+ */
+#ifndef TROTTER_CUDA_ATTENTION_CUH
+#define TROTTER_CUDA_ATTENTION_CUH
+
+#include "kernels/cuda_scores.cuh"
+
+enum {
+    TILES_MOST = 256, /* tiles of a sequence that have blocks of their own */
+    BLOCKS_MOST = 0x7fffffff,
+    SLICES_MOST = 1 << 23 /* numbers in all slices */
+};
+
+/* What backward is told too. */
+typedef struct {
+    const float *lse, *dout;
+    float *dqkv, *slices; /* slices (blocks, clip + 1, E) or NULL */
+} HeadsBack;
+
+/* ---- forward ------------------------------------------------------------------------------------- */
+
+/* Over the threads that share a row. */
+static __device__ inline float row_max(float x)
+{
+    for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync((unsigned)ALL_LANES, x, d));
+    return x;
+}
+
+static __device__ inline float row_sum(float x)
+{
+    for (int d = LANES / 2; d > 0; d /= 2) x += __shfl_xor_sync((unsigned)ALL_LANES, x, d);
+    return x;
+}
+
+/* Scores of tile (i0, j0) become dropped exp(s - max); max and this thread's share of sum (of the
+ * undropped) are carried on; shrink: what earlier sums have to be multiplied by. */
+static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h,
+                                           int i0, int j0, float *max, float *sum, float *shrink)
+{
+    uint32_t kept = keep_tile(p, h, i0, j0);
+    for (int r = 0; r < ROWS; r++) {
+        float top = max[r], add = 0;
+        for (int c = 0; c < COLS; c++) {
+            int sees = row_sees(i0 + my_row() + r, j0 + my_column() + c);
+            s[r][c] = sees ? s[r][c] * p->scale : -INFINITY;
+            top = fmaxf(top, s[r][c]);
+        }
+        top = row_max(top);
+        for (int c = 0; c < COLS; c++) {
+            float e = expf(s[r][c] - top);
+            add += e;
+            s[r][c] = e * keep_factor(p, kept, r, c);
+        }
+        shrink[r] = expf(max[r] - top);
+        sum[r] = sum[r] * shrink[r] + add;
+        max[r] = top;
+    }
+}
+
+/* Rows i0 .. of a head. */
+template <int KEPT>
+static __device__ inline void attend_rows(const Heads *p, const OneHead *h, const Room *m, int i0,
+                                          float *out, float *lse)
+{
+    float acc[ROWS][COLS], s[ROWS][COLS], max[ROWS], sum[ROWS], shrink[ROWS];
+    int held = -1, left = h->T - i0;
+    Rows y = {out + (h->first + (size_t)i0) * p->D + h->head * (size_t)p->E, p->D, left};
+    for (int r = 0; r < ROWS; r++) max[r] = -INFINITY, sum[r] = 0;
+    for (int j0 = 0; j0 <= i0; j0 += SIDE) {
+        scores(s, p, h, m, i0, j0, &held);
+        softmax_tile(s, p, h, i0, j0, max, sum, shrink);
+        tile_write_turned(m, s);
+        combine<KEPT>(acc, m, h->v + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
+                      j0 > 0, shrink, y);
+    }
+    for (int r = 0; r < ROWS; r++) {
+        sum[r] = row_sum(sum[r]);
+        shrink[r] = 1 / sum[r];
+        if (my_column() == 0 && my_row() + r < left)
+            lse[(h->first + (size_t)(i0 + my_row() + r)) * p->H + h->head] = max[r] + logf(sum[r]);
+    }
+    for (int e = 0; e < p->E; e += SIDE) {
+        if (!KEPT) read_rows(acc, y.at, y.ld, y.rows, e, p->E, p->wide);
+        scale_rows(acc, shrink);
+        write_rows(acc, y.at, y.ld, y.rows, e, p->E, p->wide);
+    }
+}
+
+/* The longest rows first, of all heads. */
+template <int KEPT>
+static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float *out, float *lse)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    Room m = room_of(attention_shared);
+    int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int i0 = tile * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
+            attend_rows<KEPT>(&p, &h, &m, i0, out, lse);
+    }
+}
+
+/* ---- backward ------------------------------------------------------------------------------------ */
+
+static __device__ inline float *dq_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
+{
+    return b->dqkv + (h->first + (size_t)i) * h->ld + h->head * (size_t)p->E;
+}
+
+static __device__ inline const float *dout_of(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                              int i)
+{
+    return b->dout + (h->first + (size_t)i) * p->D + h->head * (size_t)p->E;
+}
+
+/* delta_i = dout_i . out_i, left in dq_i's first number: a warp a row. */
+static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
+{
+    int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
+            for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
+                const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
+                float sum = 0;
+                for (int e = lane; e < p.E; e += WARP) sum += x[e] * y[e];
+                sum = warp_sum(sum);
+                if (lane == 0) *dq_of(&p, &b, &h, i) = sum;
+            }
+    }
+}
+
+/* lse and delta of this thread's rows of a tile; 0 past the end. */
+static __device__ inline void row_numbers(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                          int i0, float *lse, float *delta)
+{
+    for (int r = 0; r < ROWS; r++) {
+        int i = i0 + my_row() + r, in = i < h->T;
+        lse[r] = in ? b->lse[(h->first + (size_t)i) * p->H + h->head] : 0;
+        delta[r] = in ? *dq_of(p, b, h, i) : 0;
+    }
+}
+
+/* Scores s of tile (i0, j0) become P = exp(s - lse), 0 where a row may not see or is past the end. */
+static __device__ inline void weights(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
+                                      int j0, const float *lse)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLS; c++) {
+            int i = i0 + my_row() + r, sees = row_sees(i, j0 + my_column() + c) && i < h->T;
+            s[r][c] = sees ? expf(s[r][c] * p->scale - lse[r]) : 0;
+        }
+}
+
+/* P in s becomes scale dS = scale P (m g - delta), g = dout v^T made here; m: dropout's factors. */
+static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, const HeadsBack *b,
+                                             const OneHead *h, const Room *m, int i0, int j0,
+                                             uint32_t kept, const float *delta)
+{
+    float g[ROWS][COLS];
+    products_of_rows(g, m, dout_of(p, b, h, i0), p->D, h->T - i0, h->v + (size_t)j0 * h->ld, h->ld,
+                     h->T - j0, p->E, p->wide);
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLS; c++)
+            s[r][c] *= p->scale * (keep_factor(p, kept, r, c) * g[r][c] - delta[r]);
+}
+
+/* A block's slice, cleared. */
+static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
+{
+    if (!b->slices) return NULL;
+    size_t n = ((size_t)p->clip + 1) * (size_t)p->E;
+    float *slice = b->slices + blockIdx.x * n;
+    for (size_t x = threadIdx.x; x < n; x += TILE_THREADS) slice[x] = 0;
+    return slice;
+}
+
+/* drelative (size) += the sum of n slices, in order by eights: 32 numbers a block of 256. */
+static __global__ void attend_relative_sum(size_t n, size_t size, const float *slices,
+                                           float *drelative)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    float *room = (float *)attention_shared;
+    size_t x = blockIdx.x * (size_t)WARP + threadIdx.x % WARP, parts = blockDim.x / WARP;
+    float sum = 0;
+    for (size_t s = threadIdx.x / WARP; s < n && x < size; s += parts) sum += slices[s * size + x];
+    room[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x >= WARP || x >= size) return;
+    for (size_t w = 1; w < parts; w++) sum += room[w * WARP + threadIdx.x];
+    drelative[x] += sum;
+}
+
+/* ---- backward: columns and rows ------------------------------------------------------------------ */
+
+/* dq where one tile is the whole sequence; dS is in s. */
+static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const HeadsBack *b,
+                                         const OneHead *h, const Room *m, float *slice)
+{
+    float dq[ROWS][COLS];
+    int held = -1;
+    Rows y = {dq_of(p, b, h, 0), h->ld, h->T};
+    __syncthreads(); /* the tile may still be read */
+    tile_write_turned(m, s);
+    combine<0>(dq, m, h->k, h->ld, h->T, p->E, p->wide, 0, NULL, y);
+    if (!p->relative) return;
+    relative_back<0>(dq, p, h, m, 0, 0, slice, y, &held);
+    far_spread<0>(dq, p, h, m, 0, held, slice, y);
+}
+
+/* dk and dv of columns j0 .. of a head; ALONE: no sequence is longer than a tile, dq too, and nothing
+ * is KEPT because nothing is added to. */
+template <int KEPT, int ALONE>
+static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                           const Room *m, int j0, float *slice)
+{
+    float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
+    Rows yk = {dq_of(p, b, h, j0) + p->D, h->ld, h->T - j0}, yv = {yk.at + p->D, h->ld, h->T - j0};
+    for (int i0 = j0; i0 < h->T; i0 += SIDE) {
+        int held = -1, n = min(SIDE, h->T - i0), begun = !ALONE && i0 > j0;
+        row_numbers(p, b, h, i0, lse, delta);
+        scores(s, p, h, m, i0, j0, &held);
+        weights(s, p, h, i0, j0, lse);
+        uint32_t kept = keep_tile(p, h, i0, j0);
+        float a[ROWS][COLS];
+        for (int r = 0; r < ROWS; r++)
+            for (int c = 0; c < COLS; c++) a[r][c] = s[r][c] * keep_factor(p, kept, r, c);
+        tile_write(m, a);
+        combine<KEPT>(dv, m, dout_of(p, b, h, i0), p->D, n, p->E, p->wide, begun, NULL, yv);
+        score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
+        tile_write(m, s);
+        combine<KEPT>(dk, m, h->q + (size_t)i0 * h->ld, h->ld, n, p->E, p->wide, begun, NULL, yk);
+        if (ALONE) rows_alone(s, p, b, h, m, slice);
+    }
+    if (!KEPT) return;
+    write_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
+    write_rows(dv, yv.at, yv.ld, yv.rows, 0, p->E, p->wide);
+}
+
+/* The longest columns first, of all heads. */
+template <int KEPT, int ALONE>
+static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    Room m = room_of(attention_shared);
+    float *slice = ALONE ? slice_of(&p, &b) : NULL;
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.T; j0 += p.tiles * SIDE)
+            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice);
+    }
+}
+
+/* dq of rows i0 .. of a head. */
+template <int KEPT>
+static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                        const Room *m, int i0, float *slice)
+{
+    float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
+    int near = -1, far = -1;
+    Rows y = {dq_of(p, b, h, i0), h->ld, h->T - i0};
+    row_numbers(p, b, h, i0, lse, delta); /* before dq is written, a barrier later */
+    for (int j0 = 0; j0 <= i0; j0 += SIDE) {
+        scores(s, p, h, m, i0, j0, &near);
+        weights(s, p, h, i0, j0, lse);
+        score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
+        tile_write_turned(m, s);
+        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
+                      j0 > 0, NULL, y);
+        if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
+    }
+    if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
+    if (KEPT) write_rows(dq, y.at, y.ld, y.rows, 0, p->E, p->wide);
+}
+
+template <int KEPT>
+static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads p, HeadsBack b)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    Room m = room_of(attention_shared);
+    float *slice = slice_of(&p, &b);
+    int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int i0 = tile * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
+            rows_back<KEPT>(&p, &b, &h, &m, i0, slice);
+    }
+}
+
+/* ---- the host's side ----------------------------------------------------------------------------- */
+
+static inline int aligned(const void *p)
+{
+    return (uintptr_t)p % sizeof(float4) == 0;
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* At most `most` blocks. What they leave over, they do in turn. */
+static Heads heads_of(const Attention *a, size_t most)
+{
+    Heads p = {a->start,
+               (const float *)a->qkv,
+               (const float *)a->relative,
+               a->H,
+               a->D,
+               a->longest,
+               a->S * a->H,
+               0,
+               0,
+               (int)(a->D / a->H),
+               (int)a->clip,
+               0,
+               0,
+               keep_of(&a->drop)};
+    p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
+    p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
+    p.wide = p.E % 4 == 0 && aligned(a->qkv);
+    p.scale = (float)(1 / sqrt((double)p.E));
+    return p;
+}
+
+static size_t blocks_of(const Heads *p)
+{
+    return p->lanes * (size_t)p->tiles;
+}
+
+static void cuda_attention(const Attention *a, void *out, void *lse)
+{
+    Heads p = heads_of(a, BLOCKS_MOST);
+    p.wide = p.wide && aligned(out);
+    if (p.E <= SIDE)
+        RUN((attend<1>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
+    else
+        RUN((attend<0>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
+}
+
+/* Backward of sequences of several tiles. */
+template <int KEPT>
+static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b)
+{
+    RUN((attend_columns_back<KEPT, 0>), blocks_of(all), TILE_THREADS, ROOM_BYTES, *all, b);
+    RUN(attend_rows_back<KEPT>, blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
+}
+
+static void cuda_attention_back(const Attention *a, const void *out, const void *lse,
+                                const void *dout, void *dqkv, void *drelative)
+{
+    size_t size = a->relative && drelative ? (a->clip + 1) * (a->D / a->H) : 0;
+    size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
+    Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
+    HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL};
+    all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dqkv);
+    size_t slices = blocks_of(&sliced);
+    if (size && slices) {
+        b.slices = (float *)cuda_scratch(slices * size * sizeof *b.slices);
+        if (!b.slices) return;
+    }
+    RUN(attend_delta, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
+    if (a->longest <= SIDE)
+        RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
+    else if (all.E <= SIDE)
+        attend_tiles_back<1>(&all, &sliced, b);
+    else
+        attend_tiles_back<0>(&all, &sliced, b);
+    if (b.slices)
+        RUN(attend_relative_sum, blocks_for(size, WARP), BLOCK_THREADS,
+            BLOCK_THREADS * sizeof(float), slices, size, b.slices, (float *)drelative);
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* cuda_drop.cuh: the elementwise kernels around a linear layer: bias, activation, dropout. Part of
+ * cuda.cu. Formulas: cpu_drop.h. */
+#ifndef TROTTER_CUDA_DROP_CUH
+#define TROTTER_CUDA_DROP_CUH
+
+#include "kernels/cuda_rows.cuh"
+
+/* x = (x + b) keep */
+struct BiasDrop {
+    size_t D;
+    float *x;
+    const float *b;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        Pack<W> v = load<W>(x + r * D + c), bias = load<W>(b + c),
+                k = keep_pack<W>(&keep, r * D + c);
+        for (int i = 0; i < W; i++) v.x[i] = (v.x[i] + bias.x[i]) * k.x[i];
+        store(x + r * D + c, v);
+    }
+};
+
+static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout drop)
+{
+    each_row(N, D, wide(D, x, b), BiasDrop{D, (float *)x, (const float *)b, keep_of(&drop)});
+}
+
+/* dy *= keep, and its column sums. */
+struct DropBack {
+    enum { SUMS = 1 };
+    size_t D;
+    float *dy;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
+    {
+        Pack<W> v = load<W>(dy + r * D + c), k = keep_pack<W>(&keep, r * D + c);
+        for (int i = 0; i < W; i++) {
+            v.x[i] *= k.x[i];
+            sum->x[i] += v.x[i];
+        }
+        if (keep.on) store(dy + r * D + c, v);
+    }
+};
+
+static void cuda_bias_drop_back(size_t N, size_t D, void *dy, void *db, Dropout drop)
+{
+    sum_columns(N, D, wide(D, dy), DropBack{D, (float *)dy, keep_of(&drop)},
+                Targets<1>{{(float *)db}});
+}
+
+/* ---- activations -------------------------------------------------------------------------------- */
+
+static __device__ inline float gelu_sigmoid(float u)
+{
+    return 1 / (1 + expf(-1.59576912160573071176f * (u + 0.044715f * u * u * u)));
+}
+
+static __device__ inline float gelu_slope(float u)
+{
+    float s = gelu_sigmoid(u);
+    return s + u * s * (1 - s) * 1.59576912160573071176f * (1 + 3 * 0.044715f * u * u);
+}
+
+/* y = act(u + b) keep; GELU leaves u + b in u. */
+struct BiasAct {
+    size_t M;
+    int act;
+    float *u, *y;
+    const float *b;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        Pack<W> v = load<W>(u + r * M + c), bias = load<W>(b + c),
+                k = keep_pack<W>(&keep, r * M + c);
+        for (int i = 0; i < W; i++) v.x[i] += bias.x[i];
+        if (act == ACT_GELU) store(u + r * M + c, v);
+        for (int i = 0; i < W; i++) {
+            float z = v.x[i];
+            v.x[i] = (act == ACT_GELU ? z * gelu_sigmoid(z) : z < 0 ? 0 : z) * k.x[i];
+        }
+        store(y + r * M + c, v);
+    }
+};
+
+static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop,
+                          void *y)
+{
+    each_row(N, M, wide(M, u, b, y),
+             BiasAct{M, act, (float *)u, (float *)y, (const float *)b, keep_of(&drop)});
+}
+
+/* dy *= keep act'(u), and its column sums. ReLU draws no mask: y > 0 just where u + b was and was
+ * kept. */
+struct ReluBack {
+    enum { SUMS = 1 };
+    size_t M;
+    const float *y;
+    float *dy, scale;
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
+    {
+        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(y + r * M + c);
+        for (int i = 0; i < W; i++) {
+            v.x[i] *= a.x[i] > 0 ? scale : 0;
+            sum->x[i] += v.x[i];
+        }
+        store(dy + r * M + c, v);
+    }
+};
+
+struct GeluBack {
+    enum { SUMS = 1 };
+    size_t M;
+    const float *u;
+    float *dy;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
+    {
+        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(u + r * M + c);
+        Pack<W> k = keep_pack<W>(&keep, r * M + c);
+        for (int i = 0; i < W; i++) {
+            v.x[i] *= k.x[i] * gelu_slope(a.x[i]);
+            sum->x[i] += v.x[i];
+        }
+        store(dy + r * M + c, v);
+    }
+};
+
+static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
+                               Dropout drop, void *dy_, void *db)
+{
+    float *dy = (float *)dy_;
+    Targets<1> to = {{(float *)db}};
+    if (act == ACT_GELU)
+        sum_columns(N, M, wide(M, u, dy), GeluBack{M, (const float *)u, dy, keep_of(&drop)}, to);
+    else
+        sum_columns(N, M, wide(M, y, dy),
+                    ReluBack{M, (const float *)y, dy, (float)(1 / (1 - drop.rate))}, to);
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* cuda_loss.cuh: the two ends of a language model, embedding and cross-entropy. Part of cuda.cu.
+ * Formulas: cpu_loss.h. */
+#ifndef TROTTER_CUDA_LOSS_CUH
+#define TROTTER_CUDA_LOSS_CUH
+
+#include "kernels/cuda_rows.cuh"
+
+/* h = (scale E[token] + P[position]) keep */
+struct Embed {
+    size_t D;
+    const int32_t *token, *position;
+    const float *E, *P;
+    float scale, *h;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        Pack<W> v = load<W>(E + (size_t)token[r] * D + c), k = keep_pack<W>(&keep, r * D + c), p;
+        for (int i = 0; i < W; i++) p.x[i] = 0;
+        if (P) p = load<W>(P + (size_t)position[r] * D + c);
+        for (int i = 0; i < W; i++) v.x[i] = (scale * v.x[i] + p.x[i]) * k.x[i];
+        store(h + r * D + c, v);
+    }
+};
+
+static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *position,
+                       const void *E, double scale, const void *P, Dropout drop, void *h)
+{
+    each_row(N, D, wide(D, E, P, h),
+             Embed{D, token, position, (const float *)E, (const float *)P, (float)scale, (float *)h,
+                   keep_of(&drop)});
+}
+
+/* ---- the adjoint of the embedding --------------------------------------------------------------- */
+
+/* Rows r .. r + 255 that have the token, in order: their numbers to list; gives how many. All threads
+ * call it. */
+static __device__ inline int same_token(size_t N, const int32_t *token, int32_t mine, size_t r,
+                                        int *list, int *counts)
+{
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, before = 0, all = 0;
+    int is = r + threadIdx.x < N && token[r + threadIdx.x] == mine;
+    unsigned found = __ballot_sync(ALL_LANES, is);
+    __syncthreads(); /* list and counts may still be read */
+    if (lane == 0) counts[warp] = __popc(found);
+    __syncthreads();
+    for (int w = 0; w < SLOTS; w++) {
+        before += w < warp ? counts[w] : 0;
+        all += counts[w];
+    }
+    if (is) list[before + __popc(found & ((1u << lane) - 1))] = (int)threadIdx.x;
+    __syncthreads();
+    return all;
+}
+
+/* A block has a row of the batch. The first row of a token adds all its rows, in order, and is the
+ * only one to touch that row of dE. */
+template <int W>
+static __global__ void embed_back_kernel(size_t N, size_t D, const int32_t *token, float scale,
+                                         Keep keep, const float *dh, float *dE)
+{
+    __shared__ int list[BLOCK_THREADS], counts[SLOTS];
+    size_t row = blockIdx.x;
+    int32_t mine = token[row];
+    int earlier = 0;
+    for (size_t r = threadIdx.x; r < row && !earlier; r += BLOCK_THREADS)
+        earlier = token[r] == mine;
+    if (__syncthreads_or(earlier)) return;
+    keep_begin(&keep);
+    for (size_t r0 = row; r0 < N; r0 += BLOCK_THREADS) {
+        int n = same_token(N, token, mine, r0, list, counts);
+        for (size_t c = (size_t)threadIdx.x * W; n && c < D; c += BLOCK_THREADS * W) {
+            Pack<W> sum = load<W>(dE + (size_t)mine * D + c);
+            for (int k = 0; k < n; k++) {
+                size_t at = (r0 + (size_t)list[k]) * D + c;
+                Pack<W> d = load<W>(dh + at), m = keep_pack<W>(&keep, at);
+                for (int i = 0; i < W; i++) sum.x[i] += scale * m.x[i] * d.x[i];
+            }
+            store(dE + (size_t)mine * D + c, sum);
+        }
+    }
+}
+
+static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale,
+                            Dropout drop, const void *dh_, void *dE_)
+{
+    (void)V;
+    const float *dh = (const float *)dh_;
+    float *dE = (float *)dE_;
+    if (wide(D, dh, dE))
+        RUN((embed_back_kernel<4>), N, BLOCK_THREADS, 0, N, D, token, (float)scale, keep_of(&drop),
+            dh, dE);
+    else
+        RUN((embed_back_kernel<1>), N, BLOCK_THREADS, 0, N, D, token, (float)scale, keep_of(&drop),
+            dh, dE);
+}
+
+/* ---- cross-entropy ------------------------------------------------------------------------------ */
+
+/* The largest number of a row and the sum of e^(z - largest), over what a thread sees of it in one
+ * pass. Source: Milakov, Gimelshein 2018, algorithm 3. A NaN ends in the sum. */
+template <int W>
+static __device__ inline void online_sum(size_t V, const float *z, float *top, float *sum)
+{
+    for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + c);
+        for (int i = 0; i < W; i++) {
+            if (v.x[i] > *top) {
+                *sum = *sum * expf(*top - v.x[i]) + 1;
+                *top = v.x[i];
+            } else {
+                *sum += expf(v.x[i] - *top);
+            }
+        }
+    }
+}
+
+static __device__ inline float block_max(float x, float *room)
+{
+    x = warp_max(x);
+    __syncthreads(); /* room may still be read */
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    __syncthreads();
+    for (int w = 0; w < (int)blockDim.x / WARP; w++) x = fmaxf(x, room[w]);
+    return x;
+}
+
+/* A block has a row: nll = log sum e^(z - top) - (z_target - top); z becomes grad (softmax - onehot). */
+template <int W>
+static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target, double grad,
+                                            float *nll)
+{
+    __shared__ double sums[SLOTS];
+    __shared__ float tops[SLOTS];
+    float *z = z_ + blockIdx.x * V, top = -INFINITY, part = 0;
+    size_t t = (size_t)target[blockIdx.x];
+    online_sum<W>(V, z, &top, &part);
+    float all = block_max(top, tops);
+    double at = (double)z[t] - (double)all;
+    double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
+    double sum = block_sum(mine, sums);
+    if (threadIdx.x == 0) nll[blockIdx.x] = (float)(log(sum) - at);
+    if (grad == 0) return;
+    float c = (float)(grad / sum); /* block_sum was a barrier: every thread has read z[t] */
+    for (size_t k = (size_t)threadIdx.x * W; k < V; k += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + k);
+        for (int i = 0; i < W; i++) {
+            v.x[i] = c * expf(v.x[i] - all);
+            if (k + (size_t)i == t) v.x[i] -= (float)grad;
+        }
+        store(z + k, v);
+    }
+}
+
+static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double grad,
+                               void *nll)
+{
+    if (wide(V, z))
+        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, grad,
+            (float *)nll);
+    else
+        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, grad,
+            (float *)nll);
+}
+
+/* ---- what a step leaves ------------------------------------------------------------------------- */
+
+static __device__ inline void not_finite(Step *s, uint64_t what)
+{
+    if (s->what) return;
+    s->bad = s->step;
+    s->what = what;
+}
+
+struct LossSum {
+    const float *nll;
+    Step *s;
+    __device__ double at(size_t i) const
+    {
+        return (double)nll[i];
+    }
+    __device__ void end(double sum) const
+    {
+        s->loss += sum;
+        if (!isfinite(sum)) not_finite(s, BAD_LOSS);
+    }
+};
+
+static void cuda_loss(size_t N, const void *nll, Step *s)
+{
+    sum_all(N, LossSum{(const float *)nll, s});
+}
+
+struct SquareSum {
+    const float *g;
+    Step *s;
+    __device__ double at(size_t i) const
+    {
+        return (double)g[i] * (double)g[i];
+    }
+    __device__ void end(double sum) const
+    {
+        s->norm = sqrt(sum);
+        if (!isfinite(s->norm)) not_finite(s, BAD_NORM);
+    }
+};
+
+static void cuda_norm2(size_t n, const void *g, Step *s)
+{
+    sum_all(n, SquareSum{(const float *)g, s});
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* cuda_memory.cuh: device memory, what passes between it and the host, recordings, and how a failure
+ * is told. Part of cuda.cu.
+ *
+ * Every allocation has a record on the host (memory.h), so that leaks and failing allocations are
+ * counted and tested as all others are. What this file keeps for itself (scratch, pinned buffers)
+ * lives as long as the process.
+ */
+#ifndef TROTTER_CUDA_MEMORY_CUH
+#define TROTTER_CUDA_MEMORY_CUH
+
+#include "kernels/cuda_device.cuh"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#define MEGABYTE 1e6
+
+/* ---- failures ----------------------------------------------------------------------------------- */
+
+static int out_of_memory(size_t bytes)
+{
+    size_t free = 0, total = 0;
+    (void)cudaGetLastError();
+    (void)cudaMemGetInfo(&free, &total);
+    (void)cudaGetLastError();
+    return error_set(
+        ERR_MEMORY,
+        "out of device memory: %.1f MB more were needed, %.1f of %.1f MB are free: lower "
+        "--batch-tokens or use --recompute",
+        (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
+}
+
+/* The first failure since the last time, in words; it is forgotten. */
+static int cuda_tell(void)
+{
+    cudaError_t code = cuda.failed;
+    const char *where = cuda.where;
+    if (code == cudaSuccess) return 0;
+    cuda.failed = cudaSuccess;
+    (void)cudaGetLastError();
+    if (where && strncmp(where, "cuda_", 5) == 0) where += 5;
+    if (code == cudaErrorMemoryAllocation) return out_of_memory(cuda.wanted);
+    return error_set(
+        ERR_SYSTEM,
+        "the device was lost (%s, seen in %s): the last saved state is intact, use --resume",
+        cudaGetErrorName(code), where ? where : "?");
+}
+
+static int cuda_wait(void)
+{
+    cuda_check(cudaStreamSynchronize(cuda.stream), __func__);
+    return cuda_tell();
+}
+
+/* ---- scratch ------------------------------------------------------------------------------------ */
+
+/* A block that became too small is kept: recordings have its address. */
+static void *cuda_scratch(size_t bytes)
+{
+    static void *block;
+    static size_t size;
+    enum { LEAST = 1 << 16 };
+    if (cuda.failed != cudaSuccess) return NULL;
+    if (bytes <= size) return block;
+    size_t grown = 2 * size;
+    if (grown < LEAST) grown = LEAST;
+    if (grown < bytes) grown = bytes;
+    void *p = NULL;
+    cuda.wanted = grown;
+    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown),
+               __func__);
+    if (!p) return NULL;
+    size = grown;
+    return block = p;
+}
+
+/* ---- allocations -------------------------------------------------------------------------------- */
+
+typedef struct Allocation {
+    struct Allocation *next;
+    void *p;
+} Allocation;
+
+static Allocation *allocations;
+
+static void *cuda_alloc(size_t n)
+{
+    size_t bytes = n * sizeof(float) + (n == 0);
+    if (n > SIZE_MAX / 8) {
+        error_set(ERR_MEMORY, "out of device memory: %zu numbers", n);
+        return NULL;
+    }
+    Allocation *a = (Allocation *)memory_new(1, sizeof *a);
+    if (!a) return NULL;
+    if (cudaMalloc(&a->p, bytes) != cudaSuccess) {
+        memory_free(a);
+        out_of_memory(bytes);
+        return NULL;
+    }
+    cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda.stream), __func__);
+    a->next = allocations;
+    allocations = a;
+    return a->p;
+}
+
+/* What still runs may use it, so cudaFree waits. */
+static void cuda_release(void *p)
+{
+    for (Allocation **at = &allocations; p && *at; at = &(*at)->next) {
+        Allocation *a = *at;
+        if (a->p != p) continue;
+        *at = a->next;
+        memory_free(a);
+        cuda_check(cudaFree(p), __func__);
+        return;
+    }
+}
+
+/* ---- to and from the host ----------------------------------------------------------------------- */
+
+/* Pinned memory, so that the device can take what was sent while the host goes on. It is used round
+ * and round in PARTS; an event tells when the device has taken all of a part. */
+enum { PARTS = 4, PART_BYTES = 1 << 20 };
+
+static struct {
+    char *memory;
+    cudaEvent_t taken[PARTS];
+    size_t part, used;
+} ring;
+
+static int ring_ready(void)
+{
+    if (ring.memory) return 0;
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; i < PARTS && code == cudaSuccess; i++)
+        code = cudaEventCreateWithFlags(&ring.taken[i], cudaEventDisableTiming);
+    if (code == cudaSuccess) code = cudaMallocHost((void **)&ring.memory, PARTS * PART_BYTES);
+    if (code == cudaSuccess) return 0;
+    (void)cudaGetLastError();
+    return error_set(ERR_MEMORY, "out of pinned memory: %d bytes", PARTS * PART_BYTES);
+}
+
+/* Room for bytes <= PART_BYTES; what is there is sent before the room is given again. */
+static char *ring_room(size_t bytes)
+{
+    if (ring.used + bytes > PART_BYTES) {
+        cuda_check(cudaEventRecord(ring.taken[ring.part], cuda.stream), __func__);
+        ring.part = (ring.part + 1) % PARTS;
+        ring.used = 0;
+        cuda_check(cudaEventSynchronize(ring.taken[ring.part]), __func__);
+    }
+    char *room = ring.memory + ring.part * PART_BYTES + ring.used;
+    ring.used += (bytes + 15) / 16 * 16;
+    return room;
+}
+
+static void ring_send(void *x, const char *room, size_t bytes, const char *where)
+{
+    if (cuda.failed != cudaSuccess) return;
+    cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda.stream), where);
+}
+
+static void cuda_send(void *x_, const void *host_, size_t bytes)
+{
+    char *x = (char *)x_;
+    const char *host = (const char *)host_;
+    for (size_t at = 0; at < bytes; at += PART_BYTES) {
+        size_t n = least(bytes - at, PART_BYTES);
+        char *room = ring_room(n);
+        memcpy(room, host + at, n);
+        ring_send(x + at, room, n, __func__);
+    }
+}
+
+static void cuda_put(void *x_, const double *host, size_t n)
+{
+    enum { PIECE = PART_BYTES / sizeof(float) };
+    float *x = (float *)x_;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t m = least(n - at, PIECE);
+        float *room = (float *)ring_room(m * sizeof *room);
+        for (size_t i = 0; i < m; i++) room[i] = (float)host[at + i];
+        ring_send(x + at, (const char *)room, m * sizeof *room, __func__);
+    }
+}
+
+/* bytes <= PART_BYTES from the device, now; zeros after a failure. */
+static const char *ring_receive(const void *x, size_t bytes, const char *where)
+{
+    char *room = ring_room(bytes);
+    if (cuda.failed == cudaSuccess)
+        cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda.stream), where);
+    cuda_check(cudaStreamSynchronize(cuda.stream), where);
+    if (cuda.failed != cudaSuccess) memset(room, 0, bytes);
+    return room;
+}
+
+static void cuda_receive(void *host, const void *x, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PART_BYTES) {
+        size_t n = least(bytes - at, PART_BYTES);
+        memcpy((char *)host + at, ring_receive((const char *)x + at, n, __func__), n);
+    }
+}
+
+static void cuda_get(double *host, const void *x_, size_t n)
+{
+    enum { PIECE = PART_BYTES / sizeof(float) };
+    const float *x = (const float *)x_;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t m = least(n - at, PIECE);
+        const float *room = (const float *)ring_receive(x + at, m * sizeof *x, __func__);
+        for (size_t i = 0; i < m; i++) host[at + i] = (double)room[i];
+    }
+}
+
+/* ---- recordings --------------------------------------------------------------------------------- */
+
+struct Recording {
+    cudaGraphExec_t graph;
+};
+
+static int cuda_record(void)
+{
+    TRY(cuda_tell());
+    cuda_check(cudaStreamBeginCapture(cuda.stream, cudaStreamCaptureModeThreadLocal), __func__);
+    TRY(cuda_tell());
+    cuda.recording = 1;
+    return 0;
+}
+
+static int cuda_recorded(Recording **out)
+{
+    cudaGraph_t graph = NULL;
+    Recording *r = (Recording *)memory_new(1, sizeof *r);
+    cuda.recording = 0;
+    cuda_check(cudaStreamEndCapture(cuda.stream, &graph), __func__);
+    if (r && cuda.failed == cudaSuccess)
+        cuda_check(cudaGraphInstantiate(&r->graph, graph, 0), __func__);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (r && cuda.failed == cudaSuccess) {
+        *out = r;
+        return 0;
+    }
+    memory_free(r);
+    int code = cuda_tell();
+    return code ? code : ERR_MEMORY;
+}
+
+static int cuda_replay(Recording *r)
+{
+    if (cuda.failed == cudaSuccess) cuda_check(cudaGraphLaunch(r->graph, cuda.stream), __func__);
+    return cuda_tell();
+}
+
+static void cuda_recording_free(Recording *r)
+{
+    if (r) (void)cudaGraphExecDestroy(r->graph);
+    memory_free(r);
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* cuda_product.cuh: matrix products by cuBLAS, which is found when the program runs, so that the program
+ * starts where it is missing. Part of cuda.cu.
+ *
+ * cuBLAS stores matrices by columns; ours by rows are their transposes, and C^T = op(B)^T op(A)^T is
+ * the same call with the factors changed over. f32: products and sums in f32. tf32: the same with
+ * factors rounded to 11 bits of significand by the hardware. bf16: both factors are rounded to 8
+ * bits (nearest even) into scratch memory, sums are f32.
+ */
+#ifndef TROTTER_CUDA_PRODUCT_CUH
+#define TROTTER_CUDA_PRODUCT_CUH
+
+#include <cublas_v2.h>
+#ifndef TROTTER_CUDA_HOST
+#include <dlfcn.h>
+#endif
+
+#include "kernels/cuda_rows.cuh"
+#include "kernels/error.h"
+
+/* cublasGemmEx has two forms in C++; the library has this one. */
+typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n,
+                                int k, const void *alpha, const void *A, cudaDataType, int lda,
+                                const void *B, cudaDataType, int ldb, const void *beta, void *C,
+                                cudaDataType, int ldc, cublasComputeType_t, cublasGemmAlgo_t);
+
+/* X(member, type, function): what is called of it. */
+#define BLAS_LIST(X)                                                          \
+    X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                    \
+    X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)          \
+    X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2) \
+    X(gemm, BlasGemm *, cublasGemmEx)
+
+static struct {
+#define X(member, type, function) type member;
+    BLAS_LIST(X)
+#undef X
+    cublasHandle_t handle;
+} blas;
+
+/* The library's name, beside the toolkit's version that this was built with. */
+#define BLAS_TEXT_(x) #x
+#define BLAS_TEXT(x) BLAS_TEXT_(x)
+#define BLAS_NAME "libcublas.so." BLAS_TEXT(CUBLAS_VER_MAJOR)
+
+/* Workspace of its own, so that nothing is allocated while calls are recorded; 32 MiB is what NVIDIA
+ * advises for Hopper. The stand-in needs none. */
+#ifdef TROTTER_CUDA_HOST
+enum { BLAS_WORKSPACE = 1 << 12 };
+
+static int blas_find(void)
+{
+#define X(member, type, function) blas.member = function;
+    BLAS_LIST(X)
+#undef X
+    return 0;
+}
+#else
+enum { BLAS_WORKSPACE = 32 << 20 };
+
+static void *blas_open(void)
+{
+    static const char *const names[] = {BLAS_NAME, "libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so"};
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+static int blas_find(void)
+{
+    void *library = blas_open();
+    if (!library) return error_set(ERR_INPUT, BLAS_NAME " is missing");
+#define X(member, type, function)                  \
+    blas.member = (type)dlsym(library, #function); \
+    if (!blas.member) return error_set(ERR_INPUT, "libcublas has no " #function);
+    BLAS_LIST(X)
+#undef X
+    return 0;
+}
+#endif
+
+static int blas_ready(void)
+{
+    void *workspace = NULL;
+    if (blas.handle) return 0;
+    TRY(blas_find());
+    cublasStatus_t code = blas.create(&blas.handle);
+    if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle, cuda.stream);
+    if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&workspace, BLAS_WORKSPACE) == cudaSuccess)
+        code = blas.set_workspace(blas.handle, workspace, BLAS_WORKSPACE);
+    (void)cudaGetLastError(); /* without room for it cuBLAS keeps its own */
+    if (code == CUBLAS_STATUS_SUCCESS) return 0;
+    blas.handle = NULL;
+    return error_set(ERR_INPUT, "libcublas does not start (status %d)", (int)code);
+}
+
+static void product_check(cublasStatus_t code)
+{
+    if (code == CUBLAS_STATUS_SUCCESS) return;
+    cudaError_t error = cudaGetLastError();
+    cuda_check(error != cudaSuccess ? error : cudaErrorUnknown, "cuda_gemm");
+}
+
+/* op(A) (m, k), op(B) (k, n), both of `type`, as for Backend.gemm. */
+static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                         size_t lda, const void *B, size_t ldb, cudaDataType type, double beta,
+                         void *C, size_t ldc, cublasComputeType_t compute)
+{
+    float one = (float)alpha, two = (float)beta;
+    if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
+    product_check(blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
+                            (int)ldb, A, type, (int)lda, &two, C, CUDA_R_32F, (int)ldc, compute,
+                            CUBLAS_GEMM_DEFAULT));
+}
+
+static void cuda_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                      size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+{
+    blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc,
+                 CUBLAS_COMPUTE_32F);
+}
+
+static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
+                           const void *A, size_t lda, const void *B, size_t ldb, double beta,
+                           void *C, size_t ldc)
+{
+    blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc,
+                 CUBLAS_COMPUTE_32F_FAST_TF32);
+}
+
+/* ---- bf16 --------------------------------------------------------------------------------------- */
+
+/* The upper half of a float, rounded to nearest even; a NaN stays one. */
+static __device__ inline uint16_t bf16_of(float x)
+{
+    uint32_t u = __float_as_uint(x);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+/* y (rows, ldy) = x (rows, ldx) rounded. */
+struct Round {
+    const float *x;
+    size_t ldx;
+    uint16_t *y;
+    size_t ldy;
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        Pack<W> v = load<W>(x + r * ldx + c);
+        uint16_t *to = y + r * ldy + c;
+        if constexpr (W == 4)
+            *(ushort4 *)to =
+                make_ushort4(bf16_of(v.x[0]), bf16_of(v.x[1]), bf16_of(v.x[2]), bf16_of(v.x[3]));
+        else
+            *to = bf16_of(v.x[0]);
+    }
+};
+
+/* Rows of tensor cores' operands begin at multiples of 16 bytes. */
+static inline size_t bf16_stride(size_t columns)
+{
+    return (columns + 7) / 8 * 8;
+}
+
+static void bf16_round(size_t rows, size_t columns, const void *x, size_t ldx, uint16_t *y)
+{
+    each_row(rows, columns, wide(columns | ldx, x),
+             Round{(const float *)x, ldx, y, bf16_stride(columns)});
+}
+
+static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
+                           const void *A, size_t lda, const void *B, size_t ldb, double beta,
+                           void *C, size_t ldc)
+{
+    size_t arows = ta ? k : m, acols = ta ? m : k, brows = tb ? n : k, bcols = tb ? k : n;
+    size_t a = arows * bf16_stride(acols), b = brows * bf16_stride(bcols);
+    uint16_t *A16 = (uint16_t *)cuda_scratch((a + b) * sizeof *A16);
+    if (!A16) return;
+    bf16_round(arows, acols, A, lda, A16);
+    bf16_round(brows, bcols, B, ldb, A16 + a);
+    blas_product(ta, tb, m, n, k, alpha, A16, bf16_stride(acols), A16 + a, bf16_stride(bcols),
+                 CUDA_R_16BF, beta, C, ldc, CUBLAS_COMPUTE_32F);
+}
+
+#endif

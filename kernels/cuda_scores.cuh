@@ -1,0 +1,232 @@
+/* cuda_scores.cuh: what the kernels of attention share: heads, scores with relative positions and their
+ * adjoint, dropout of a tile. Part of cuda.cu.
+ *
+ * Relative positions: of the rows of `relative` that a tile meets, GROUP at a time: near = q r^T (SIDE,
+ * GROUP) is made once while the group stays the same, which for clip < GROUP is once a row of tiles,
+ * and spread by distance. Backward gathers dS by distance into `far` of the same shape, and when the
+ * group changes, dq += far r, dr += far^T q; dr into a slice of scratch that belongs to the block.
+ */
+#ifndef TROTTER_CUDA_SCORES_CUH
+#define TROTTER_CUDA_SCORES_CUH
+
+#include "kernels/cuda_tile.cuh"
+
+/* What a kernel is told. Distances of q, k, v in memory are counted in floats. */
+typedef struct {
+    const size_t *start;
+    const float *qkv, *relative;
+    size_t H, D, longest, heads; /* heads: S H */
+    size_t lanes;                /* heads that have blocks of their own */
+    int tiles;                   /* blocks of a head */
+    int E, clip, wide;           /* wide: rows can be read four numbers at a time */
+    float scale;
+    Keep keep;
+} Heads;
+
+/* One head of one sequence. */
+typedef struct {
+    size_t first, head, ld;
+    int T;
+    const float *q, *k, *v;
+    uint64_t stream;
+} OneHead;
+
+static __device__ inline OneHead head_of(const Heads *p, size_t item)
+{
+    size_t s = item / p->H, head = item % p->H, first = p->start[s];
+    const float *q = p->qkv + first * 3 * p->D + head * (size_t)p->E;
+    OneHead h = {first, head,     3 * p->D,     (int)(p->start[s + 1] - first),
+                 q,     q + p->D, q + 2 * p->D, keep_stream(&p->keep)};
+    return h;
+}
+
+/* ---- relative positions -------------------------------------------------------------------------- */
+
+static __device__ inline int relative_row(const Heads *p, int i, int j)
+{
+    return p->clip - min(i - j, p->clip);
+}
+
+/* The groups of rows of `relative` that tile (i0, j0) meets. */
+static __device__ inline int group_first(const Heads *p, int i0, int j0)
+{
+    return relative_row(p, i0 + SIDE - 1, j0) / GROUP;
+}
+
+static __device__ inline int group_last(const Heads *p, int i0, int j0)
+{
+    return relative_row(p, i0, min(i0, j0 + SIDE - 1)) / GROUP;
+}
+
+/* Rows of `relative` in a group. */
+static __device__ inline int group_rows(const Heads *p, int group)
+{
+    return min(GROUP, p->clip + 1 - group * GROUP);
+}
+
+/* near = q r^T: two rows and four columns a thread. */
+static __device__ inline void group_products(const Heads *p, const OneHead *h, const Room *m,
+                                             int i0, int group)
+{
+    int i = (int)(threadIdx.x / 4) * 2, j = (int)(threadIdx.x % 4) * 4;
+    float acc[2][4] = {{0}};
+    for (int e = 0; e < p->E; e += DEPTH) {
+        __syncthreads();
+        stage_turned(m->a, h->q + (size_t)i0 * h->ld, h->ld, h->T - i0, SIDE, e, p->E, p->wide);
+        stage_turned(m->b, p->relative + (size_t)group * GROUP * (size_t)p->E, (size_t)p->E,
+                     group_rows(p, group), GROUP, e, p->E, 0);
+        __syncthreads();
+        for (int k = 0; k < min(DEPTH, p->E - e); k++) {
+            float2 x = *(const float2 *)(m->a + cell(k, i));
+            float4 y = *(const float4 *)(m->b + cell(k, j));
+            acc[0][0] += x.x * y.x, acc[0][1] += x.x * y.y;
+            acc[0][2] += x.x * y.z, acc[0][3] += x.x * y.w;
+            acc[1][0] += x.y * y.x, acc[1][1] += x.y * y.y;
+            acc[1][2] += x.y * y.z, acc[1][3] += x.y * y.w;
+        }
+    }
+    for (int r = 0; r < 2; r++)
+        for (int c = 0; c < 4; c++) m->near[(i + r) * PITCH + j + c] = acc[r][c];
+    __syncthreads();
+}
+
+/* s += q r^T by distance. *held: the group that near holds for these rows, -1 for none. */
+static __device__ inline void add_relative(float (*s)[COLS], const Heads *p, const OneHead *h,
+                                           const Room *m, int i0, int j0, int *held)
+{
+    for (int group = group_first(p, i0, j0); group <= group_last(p, i0, j0); group++) {
+        if (group != *held) group_products(p, h, m, i0, group);
+        *held = group;
+        for (int r = 0; r < ROWS; r++)
+            for (int c = 0; c < COLS; c++) {
+                int i = my_row() + r, at = i0 + i - j0 - my_column() - c;
+                int row = p->clip - min(at, p->clip) - group * GROUP;
+                if (at >= 0 && row >= 0 && row < GROUP) s[r][c] += m->near[i * PITCH + row];
+            }
+    }
+}
+
+/* s = q (k + r)^T of tile (i0, j0), not yet scaled; what a row may not see is meaningless. */
+static __device__ inline void scores(float (*s)[COLS], const Heads *p, const OneHead *h,
+                                     const Room *m, int i0, int j0, int *held)
+{
+    products_of_rows(s, m, h->q + (size_t)i0 * h->ld, h->ld, h->T - i0, h->k + (size_t)j0 * h->ld,
+                     h->ld, h->T - j0, p->E, p->wide);
+    if (p->relative) add_relative(s, p, h, m, i0, j0, held);
+}
+
+/* ---- their adjoint ------------------------------------------------------------------------------ */
+
+/* A thread's part of a group: row i of the tile, every second row of the group. */
+static __device__ inline int far_row(void)
+{
+    return (int)(threadIdx.x % SIDE);
+}
+
+static __device__ inline int far_column(void)
+{
+    return (int)(threadIdx.x / SIDE);
+}
+
+enum { FAR_STEP = TILE_THREADS / SIDE };
+
+/* far += sums over the columns of one distance of dS in the tile, its column first; distances beyond
+ * the clip are one. */
+static __device__ inline void far_gather(const Heads *p, const Room *m, int i0, int j0, int group)
+{
+    int i = far_row(), last = i0 + i - p->clip - j0; /* the last column beyond the clip */
+    for (int c = far_column(); c < group_rows(p, group); c += FAR_STEP) {
+        int row = group * GROUP + c, j = last + row;
+        float sum = 0;
+        if (row > 0 && j >= 0 && j < SIDE) sum = m->tile[cell(j, i)];
+        if (row == 0)
+            for (j = 0; j <= min(last, SIDE - 1); j++) sum += m->tile[cell(j, i)];
+        m->far[i * PITCH + c] += sum;
+    }
+}
+
+/* dq += far r, dr += far^T q of one group. */
+template <int KEPT>
+static __device__ inline void far_spread(float (*acc)[COLS], const Heads *p, const OneHead *h,
+                                         const Room *m, int i0, int group, float *slice, Rows dq)
+{
+    int rows = group_rows(p, group), E = p->E, left = min(SIDE, h->T - i0);
+    const float *r = p->relative + (size_t)group * GROUP * (size_t)E;
+    __syncthreads(); /* far is gathered */
+    for (int e = 0; e < E; e += SIDE) {
+        int j = e + my_column();
+        if (!KEPT) read_rows(acc, dq.at, dq.ld, dq.rows, e, E, p->wide);
+        for (int c = 0; c < rows; c++) {
+            float4 x = read_four(r + (size_t)c * (size_t)E + j, E - j, 0);
+            for (int k = 0; k < ROWS; k++) {
+                float w = m->far[(my_row() + k) * PITCH + c];
+                acc[k][0] += w * x.x, acc[k][1] += w * x.y;
+                acc[k][2] += w * x.z, acc[k][3] += w * x.w;
+            }
+        }
+        if (!KEPT) write_rows(acc, dq.at, dq.ld, dq.rows, e, E, p->wide);
+    }
+    for (int e = far_row(); slice && e < E; e += SIDE)
+        for (int c = far_column(); c < rows; c += FAR_STEP) {
+            const float *q = h->q + (size_t)i0 * h->ld + e;
+            float sum = 0;
+            for (int i = 0; i < left; i++) sum += m->far[i * PITCH + c] * q[(size_t)i * h->ld];
+            slice[((size_t)group * GROUP + (size_t)c) * (size_t)E + (size_t)e] += sum;
+        }
+    __syncthreads(); /* far may be cleared */
+}
+
+static __device__ inline void far_clear(const Room *m)
+{
+    for (int c = far_column(); c < GROUP; c += FAR_STEP) m->far[far_row() * PITCH + c] = 0;
+}
+
+/* The relative term's share of tile (i0, j0) in dq and dr. *held: the group that far sums, -1: none. */
+template <int KEPT>
+static __device__ inline void relative_back(float (*acc)[COLS], const Heads *p, const OneHead *h,
+                                            const Room *m, int i0, int j0, float *slice, Rows dq,
+                                            int *held)
+{
+    for (int group = group_first(p, i0, j0); group <= group_last(p, i0, j0); group++) {
+        if (group != *held) {
+            if (*held >= 0) far_spread<KEPT>(acc, p, h, m, i0, *held, slice, dq);
+            far_clear(m);
+            *held = group;
+        }
+        far_gather(p, m, i0, j0, group);
+    }
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------- */
+
+/* Bit c: element index + c is kept, c < 4. */
+static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint64_t index)
+{
+    uint32_t bits = 0, shift = (uint32_t)(index % 4);
+    for (uint32_t block = 0; block <= (shift > 0); block++) {
+        Words w = keep_words(k, stream, index / 4 + block);
+        for (uint32_t c = 0; c < 4; c++) bits |= (uint32_t)(w.v[c] > k->limit) << (4 * block + c);
+    }
+    return bits >> shift & 15;
+}
+
+/* Bit COLS r + c: weight (r, c) of this thread's is kept. Those that a row may not see are not asked. */
+static __device__ inline uint32_t keep_tile(const Heads *p, const OneHead *h, int i0, int j0)
+{
+    if (!p->keep.on) return 0xffffffffu;
+    uint32_t kept = 0;
+    for (int r = 0; r < ROWS; r++) {
+        int i = i0 + my_row() + r, j = j0 + my_column();
+        if (j > i) continue;
+        uint64_t at = ((h->first + (size_t)i) * p->H + h->head) * p->longest + (size_t)j;
+        kept |= keep_bits(&p->keep, h->stream, at) << (COLS * r);
+    }
+    return kept;
+}
+
+static __device__ inline float keep_factor(const Heads *p, uint32_t kept, int r, int c)
+{
+    return kept >> (COLS * r + c) & 1 ? p->keep.scale : 0;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* differential.h: derivatives of fields by numbers, at work. Private to differential.c and predict.c. */
+#ifndef TROTTER_DIFFERENTIAL_H
+#define TROTTER_DIFFERENTIAL_H
+
+#include "ode/ode.h"
+
+enum { PAIRS = 5 };
+enum { ORDER_MAX = 6 }; /* of trees evaluated */
+
+typedef struct {
+    const System *s;
+    const Forest *f; /* NULL: derivatives along directions alone */
+    size_t N;
+    int one;         /* one colour stands for F + G */
+    char *needed;    /* (count): trees that leading terms or differ_mark ask for */
+    double speed[2]; /* of the clocks */
+    double weight[ORDER_MAX][PAIRS];
+    double t, length, step; /* the point: time; size of y; step relative to it */
+    const double *y;
+    double *value;              /* (count, N + 2): F(t)(y), clocks last */
+    double *w, *x, *dx, *other; /* (N + 2) scratch */
+} Differ;
+
+int differ_new(Differ *m, const System *s, const Forest *f, int one);
+void differ_free(Differ *m);
+/* The point where derivatives are taken; y (N) borrowed. m->step is for the caller to set. */
+void differ_stand(Differ *m, double t, const double *y);
+/* This tree, and those that it is made of, are needed. */
+void differ_mark(Differ *m, size_t tree);
+/* F(t)(y) of every needed tree. */
+void differ_evaluate(Differ *m);
+const double *differ_value(const Differ *m, size_t tree); /* (N) */
+/* out (N) += c times the derivative of the colour `op` along w (N + 2). */
+void differ_along(Differ *m, int op, double c, const double *w, double *out);
+/* Values of fields that differ_evaluate takes. */
+double differ_work(const Differ *m);
+
+#endif

@@ -1,0 +1,126 @@
+/* compare_save.c: a comparison in words and files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/command.h"
+#include "studies/compare.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void print_tuning(const Compare *u, FILE *f)
+{
+    const Options *o = u->options;
+    if (options_flag(o, "tune"))
+        fprintf(f,
+                "Equal tuning: rate of %s and dropout of %s chosen for each row by validation "
+                "perplexity with seed %zu;\n"
+                "the test text was opened after the last choice (study.log) and read once a run.\n",
+                options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
+                options_size(o, "tune-seed"));
+    else
+        fprintf(f, "One recipe for all: rate %s, dropout %s.\n", options_text(o, "rate"),
+                options_text(o, "dropout"));
+    fprintf(f, options_choice(o, "match") == MATCH_PARAMETERS
+                   ? "Equal parameters: inner widths shrink where a scheme has more sets.\n"
+                   : "Parameters are not matched.\n");
+}
+
+static void print_controls(const Compare *u, FILE *f)
+{
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        const Table *t = u->schemes.scheme[i];
+        char names[512];
+        compare_controlled(u, t, names);
+        if (!*names) continue;
+        fprintf(f, "%s (%s) is a control of equal evaluations for: %s.\n", t->name,
+                t->name[0] == 'l' ? "the transformer layer with smaller steps" : "plain repetition",
+                names);
+    }
+    for (size_t i = 0; i < u->cells; i += u->depths) {
+        const Cell *c = &u->cell[i];
+        if (c->same != i)
+            fprintf(f, "%s and %s are the same map%s: one design.\n", c->scheme->name,
+                    u->cell[c->same].scheme->name, u->depths > 1 ? " at the first depth" : "");
+    }
+}
+
+static void print_truncation(const Compare *u, FILE *f)
+{
+    if (options_size(u->options, "truncation") == 0) return;
+    fprintf(
+        f,
+        "error: of the trained network's own step (h = 1) against the exact flow of its F + G, "
+        "over "
+        "the\nflow's displacement, median over %zu sentences of validation text and all layers, "
+        "mean "
+        "over seeds;\nslope: of that error as h falls, order + 1 for small h; smooth models (GELU) "
+        "alone have one above 2.5.\n",
+        options_size(u->options, "truncation"));
+}
+
+static void print_caption(const Compare *u, FILE *f)
+{
+    const Options *o = u->options;
+    fprintf(
+        f,
+        "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
+        "frequencies alone, which a model has to beat.\n"
+        "Models: width %zu, inner %zu, %zu heads; %zu epoch(s); mean over %zu seed%s and half of "
+        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed; Euler sub-flows "
+        "unless a\nsuffix says otherwise.\n",
+        u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
+        options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"),
+        options_size(o, "epochs"), u->seeds, u->seeds == 1 ? "" : "s",
+        u->schemes.scheme[u->baseline]->name);
+    print_tuning(u, f);
+    print_controls(u, f);
+    print_truncation(u, f);
+    fprintf(
+        f,
+        "order p: exact, local error h^(p+1); measured: slope of the global error on the particle\n"
+        "system '%s' (%s).\n\n",
+        u->orders.system->name, u->orders.system->title);
+}
+
+static const char correlation_words[] =
+    "\nRank correlations (Spearman) of perplexity; designs: maps that differ; low, high: 95 %\n"
+    "bootstrap over designs; p: of as large a correlation by chance, over permutations.\n\n";
+
+static int print_all(const Compare *u, int form, FILE *f)
+{
+    print_caption(u, f);
+    TRY(report_write(u->brief, form, f));
+    fputs(correlation_words, f);
+    return report_write(u->correlations, form, f);
+}
+
+int compare_show(const Compare *u)
+{
+    if (options_flag(u->options, "csv")) return report_write(u->table, REPORT_CSV, stdout);
+    return print_all(u, REPORT_PLAIN, stdout);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int save_markdown(const Compare *u)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, u->dir, "compare.md"));
+    TRY(output_open(&o));
+    int code = print_all(u, REPORT_MARKDOWN, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+int compare_save(const Compare *u)
+{
+    TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
+    TRY(output_report(u->brief, REPORT_LATEX, u->dir, "compare.tex"));
+    TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
+    TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));
+    TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
+    TRY(save_markdown(u));
+    return convergence_save(&u->orders, &u->schemes, u->dir);
+}

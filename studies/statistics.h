@@ -1,0 +1,35 @@
+/* statistics.h: what a few trainings allow to be said: intervals of means and of paired
+ * differences, rank correlations. All at 95 %. */
+#ifndef TROTTER_STATISTICS_H
+#define TROTTER_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    size_t n;
+    double mean, sd;  /* NaN with n = 0; with n < 2 */
+    double low, high; /* mean -+ t_(0.975, n - 1) sd / sqrt(n); NaN with n < 2 */
+} Interval;
+
+/* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */
+Interval statistics_mean(const double *x, size_t stride, size_t n);
+
+/* Of the differences a[i] - b[i] (n): what two schemes with the same seeds have in common
+ * cancels. A pair with a NaN is not counted. */
+Interval statistics_paired(const double *a, const double *b, size_t n);
+
+typedef struct {
+    size_t n;   /* pairs without NaN */
+    double rho; /* Spearman's, equal values having their mean rank; NaN with n < 3 or where all x
+                         or all y are equal */
+    double low, high; /* percentile bootstrap of the pairs; NaN with n < 4 */
+    double p; /* two-sided: share of the permutations of y with |rho| at least as large; all of
+                         them with n <= 8 (exact), else a sample with this one among it */
+} Correlation;
+
+/* Rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904;
+ * Efron 1979; Pitman 1937. ERR_MEMORY. */
+int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* attention.cu: see attention.h. The text of the kernels, each barrier numbered as it is met. */
+#include "tests/cuda/attention.h"
+
+#include "kernels/cuda_device.cuh"
+
+static AttentionError planted;
+
+/* One scratch for all calls, filled with NaN. */
+static void *cuda_scratch(size_t bytes)
+{
+    static void *scratch;
+    cudaFree(scratch);
+    scratch = NULL;
+    cudaMalloc(&scratch, bytes);
+    cudaMemset(scratch, 0xff, bytes);
+    return scratch;
+}
+
+static void barrier_at(int number, const char *file, int line)
+{
+    if (number != planted.barrier) __syncthreads(file, line);
+}
+
+enum { BARRIERS_BEFORE = __COUNTER__ };
+#define __syncthreads() barrier_at(__COUNTER__ - BARRIERS_BEFORE, __FILE__, __LINE__)
+#include "kernels/cuda_tile.cuh"
+#define row_sees(i, j) row_sees(i, (j)-planted.mask)
+#include "kernels/cuda_attention.cuh"
+#undef row_sees
+#undef __syncthreads
+enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };
+
+cudaError_t attention_forward(const Attention *a, void *out, void *lse)
+{
+    cuda.failed = cudaSuccess;
+    cuda_attention(a, out, lse);
+    return cuda.failed;
+}
+
+cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
+                               const void *dout, void *dqkv, void *drelative)
+{
+    cuda.failed = cudaSuccess;
+    cuda_attention_back(a, out, lse, dout, dqkv, drelative);
+    return cuda.failed;
+}
+
+void attention_plant(AttentionError error)
+{
+    planted = error;
+}
+
+int attention_barriers(void)
+{
+    return BARRIERS;
+}

@@ -1,0 +1,420 @@
+/* block.c: the threads of a block take turns on one OS thread.
+ *
+ * A thread runs until it waits (barrier, warp collective) or leaves; then the top of a stack of
+ * runnable threads is taken. What a barrier or a collective sets free comes on top, in forward, reverse
+ * or shuffled order: so a warp runs ahead of all others up to the next barrier, and a kernel that
+ * lacks a barrier shows it in at least one order.
+ *
+ * A barrier opens when every thread of the block stands at it, at the same line. A warp collective
+ * is settled by the lane that comes last, for all lanes of its mask at once. When nobody can
+ * run and someone still waits, the launch ends with a line that says who waits where and who left.
+ *
+ * Does not see: an unprotected read-modify-write (x += 1 by two threads looks atomic, because no
+ * thread is interrupted between two waits), but for `make check-race`.
+ */
+#include "tests/cuda/block.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/cuda/fibre.h"
+#include "tests/cuda/host.h"
+
+#ifdef CUDA_HOST_RACE
+#include <sanitizer/tsan_interface.h>
+#define ACQUIRE(place) __tsan_acquire(place)
+#define RELEASE(place) __tsan_release(place)
+#else
+#define ACQUIRE(place) ((void)(place))
+#define RELEASE(place) ((void)(place))
+#endif
+
+enum { THREADS = 1024, LANES = 32 };
+enum { RUNNING, AT_BARRIER, IN_WARP, LEFT };
+
+typedef struct {
+    CudaHostThread seen; /* first: cuda_host_now points here */
+    Fibre fibre;
+    int state;
+    const char *file; /* where it waits */
+    int line;
+    CudaHostWarp op; /* of a warp collective */
+    unsigned mask;
+    int arg, width;
+    unsigned syncs; /* __syncwarp so far */
+    unsigned long long value, result;
+} Thread;
+
+typedef struct {
+    unsigned arrived, left; /* lanes; those that do not exist count as left */
+    char gates[2];          /* as for barriers */
+} Warp;
+
+static Thread thread[THREADS];
+static Warp warp[THREADS / LANES];
+static Fibre host;
+static unsigned fibres;                 /* threads that have a stack */
+static unsigned count, live, waiting;   /* threads of the block; not left; at the barrier */
+static char gates[2];                   /* ThreadSanitizer's names of this barrier and the next */
+static unsigned generation;             /* barriers so far */
+static int sum;                         /* of the predicates at the barrier */
+static const Thread *first;             /* to come to the barrier */
+static unsigned ready[THREADS], queued; /* a stack: the last runs next */
+static const CudaHostLaunch *launch;
+static char fault[512];
+static size_t switches;
+static uint64_t order, stream;
+
+CudaHostThread *cuda_host_now;
+uint3 cuda_host_block_index;
+dim3 cuda_host_block_dim, cuda_host_grid_dim;
+
+static inline Thread *self(void)
+{
+    return (Thread *)cuda_host_now;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+void block_order(uint64_t seed)
+{
+    order = seed;
+    stream = seed * 0x9e3779b97f4a7c15u + 1;
+}
+
+uint64_t block_order_now(void)
+{
+    return order;
+}
+
+/* xorshift64*, Vigna 2016; the multiply-high maps it to 0..n-1. */
+uint32_t block_random(uint32_t n)
+{
+    stream ^= stream >> 12;
+    stream ^= stream << 25;
+    stream ^= stream >> 27;
+    return (uint32_t)((stream * 0x2545f4914f6cdd1du >> 32) * n >> 32);
+}
+
+static void shuffle(unsigned *t, unsigned n)
+{
+    for (unsigned i = n; i > 1; i--) {
+        unsigned j = block_random(i), swap = t[i - 1];
+        t[i - 1] = t[j];
+        t[j] = swap;
+    }
+}
+
+/* Shuffled warp by warp: a warp stays together. */
+static void shuffle_warps(unsigned *t, unsigned n)
+{
+    unsigned w[THREADS / LANES], warps = (n + LANES - 1) / LANES;
+    for (unsigned i = 0; i < warps; i++) w[i] = i;
+    shuffle(w, warps);
+    for (unsigned i = 0; i < warps; i++) {
+        unsigned first_lane = w[i] * LANES, lanes = n - first_lane < LANES ? n - first_lane : LANES;
+        for (unsigned lane = 0; lane < lanes; lane++) t[lane] = first_lane + lane;
+        shuffle(t, lanes);
+        t += lanes;
+    }
+}
+
+/* Makes runnable, before all others, the threads base + i, i < n, that `lanes` names (n > 32: all). */
+static void release(unsigned base, unsigned n, unsigned lanes)
+{
+    unsigned *top = ready + queued, m = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned t = order == CUDA_HOST_FORWARD ? n - 1 - i : i;
+        if (n <= LANES && !(lanes >> t & 1)) continue;
+        thread[base + t].state = RUNNING;
+        top[m++] = base + t;
+    }
+    if (order > CUDA_HOST_REVERSE && (n <= LANES || block_random(2)))
+        shuffle(top, m);
+    else if (order > CUDA_HOST_REVERSE)
+        shuffle_warps(top, m);
+    queued += m;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void where(char *text, size_t bytes, const Thread *t)
+{
+    static const char *const what[] = {"runs", "waits at a barrier", "waits for its warp", "left"};
+    int at = snprintf(text, bytes, "thread (%u,%u,%u) %s", t->seen.index.x, t->seen.index.y,
+                      t->seen.index.z, what[t->state]);
+    if (at > 0 && (size_t)at < bytes && t->state != LEFT && t->file)
+        snprintf(text + at, bytes - (size_t)at, " at %s:%d", t->file, t->line);
+}
+
+void block_place(char *text, size_t bytes)
+{
+    uint3 b = cuda_host_block_index, t = cuda_host_now->index;
+    snprintf(text, bytes, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u)", launch->name, b.x, b.y,
+             b.z, t.x, t.y, t.z);
+}
+
+/* Gives up the whole block: nobody of it runs again. */
+static void __attribute__((noreturn)) give_up(void)
+{
+    Thread *t = self();
+    cuda_host_now = NULL;
+    fibre_leave(&t->fibre, &host);
+}
+
+static void fail(const char *what, const Thread *a, const Thread *b)
+{
+    char one[200] = "", two[200] = "";
+    where(one, sizeof one, a);
+    if (b) where(two, sizeof two, b);
+    uint3 i = cuda_host_block_index;
+    snprintf(fault, sizeof fault, "kernel %s, block (%u,%u,%u): %s: %s%s%s", launch->name, i.x, i.y,
+             i.z, what, one, b ? ", " : "", two);
+}
+
+/* Nobody can run and somebody waits: names one of each kind. */
+static void stuck(void)
+{
+    const Thread *at[4] = {NULL, NULL, NULL, NULL};
+    for (unsigned t = count; t-- > 0;) at[thread[t].state] = &thread[t];
+    char what[100];
+    snprintf(what, sizeof what, "divergence, %u of %u threads wait at a barrier and %u left",
+             waiting, count, count - live);
+    const Thread *one = at[AT_BARRIER] ? at[AT_BARRIER] : at[IN_WARP];
+    fail(what, one, at[AT_BARRIER] && at[IN_WARP] ? at[IN_WARP] : at[LEFT]);
+}
+
+void block_fault(const char *text, uintptr_t *instruction, uintptr_t *stack)
+{
+    snprintf(fault, sizeof fault, "%s", text);
+    *instruction = (uintptr_t)give_up;
+    *stack = (uintptr_t)fibre_top(&self()->fibre);
+}
+
+void cuda_host_trap(const char *file, int line)
+{
+    char place[200];
+    block_place(place, sizeof place);
+    snprintf(fault, sizeof fault, "%s: trap at %s:%d", place, file, line);
+    give_up();
+}
+
+int block_inside(void)
+{
+    return cuda_host_now != NULL;
+}
+
+int block_overflowed(const void *address)
+{
+    return fibre_overflowed(&self()->fibre, address);
+}
+
+/* ---- switching ------------------------------------------------------------------------------- */
+
+/* The running thread waits (or is runnable again). */
+static void yield(void)
+{
+    Thread *t = self();
+    if (!queued) {
+        stuck();
+        give_up();
+    }
+    Thread *next = &thread[ready[--queued]];
+    if (next == t) return;
+    switches++;
+    cuda_host_now = &next->seen;
+    fibre_switch(&t->fibre, &next->fibre);
+}
+
+static int settle(unsigned w, unsigned mask);
+
+/* The running thread has returned from the kernel. */
+static void __attribute__((noreturn)) leave(void)
+{
+    Thread *t = self();
+    Warp *w = &warp[t->seen.linear / LANES];
+    t->state = LEFT;
+    live--;
+    w->left |= 1u << t->seen.linear % LANES;
+    RELEASE(&host);
+    for (unsigned lanes = w->arrived; lanes; lanes &= lanes - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(lanes);
+        if (w->arrived >> lane & 1)
+            settle(t->seen.linear / LANES, thread[t->seen.linear / LANES * LANES + lane].mask);
+    }
+    if (!queued && live) stuck();
+    if (!queued) give_up();
+    Thread *next = &thread[ready[--queued]];
+    switches++;
+    cuda_host_now = &next->seen;
+    fibre_leave(&t->fibre, &next->fibre);
+}
+
+static void entry(void)
+{
+    fibre_entered();
+    ACQUIRE(&launch);
+    launch->thread(launch->kernel, launch->args);
+    leave();
+}
+
+/* ---- barriers and warps ---------------------------------------------------------------------- */
+
+int cuda_host_barrier(int value, const char *file, int line)
+{
+    Thread *t = self();
+    t->state = AT_BARRIER;
+    t->file = file;
+    t->line = line;
+    if (waiting++ == 0) first = t, sum = 0;
+    if (first->line != line || (first->file != file && strcmp(first->file, file) != 0)) {
+        fail("divergence, threads wait at two barriers", first, t);
+        give_up();
+    }
+    sum += value != 0;
+    char *gate = &gates[generation & 1];
+    RELEASE(gate);
+    if (waiting == count) {
+        for (unsigned i = 0; i < count; i++) thread[i].result = (unsigned)sum;
+        waiting = 0;
+        generation++;
+        release(0, count, count < LANES ? (1u << count) - 1 : ~0u);
+    }
+    yield();
+    ACQUIRE(gate);
+    return (int)t->result;
+}
+
+/* Lane whose word `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
+static unsigned source(const Thread *t, unsigned lane)
+{
+    unsigned width = (unsigned)t->width, low = lane & ~(width - 1), high = low + width - 1;
+    unsigned arg = (unsigned)t->arg;
+    switch (t->op) {
+    case CUDA_HOST_SHUFFLE: return low + (arg & (width - 1));
+    case CUDA_HOST_XOR: return (lane ^ arg) <= high ? lane ^ arg : lane;
+    case CUDA_HOST_UP: return lane >= low + arg ? lane - arg : lane;
+    case CUDA_HOST_DOWN: return lane + arg <= high ? lane + arg : lane;
+    default: return lane;
+    }
+}
+
+static unsigned long long result(const Thread *base, unsigned lane, unsigned lanes)
+{
+    const Thread *t = base + lane;
+    unsigned long long bits = 0;
+    unsigned from = source(t, lane);
+    if (t->op == CUDA_HOST_SYNC) return 0;
+    if (t->op != CUDA_HOST_BALLOT && t->op != CUDA_HOST_MATCH)
+        return lanes >> from & 1 ? base[from].value : ~0ull;
+    for (unsigned i = 0; i < LANES; i++)
+        if (lanes >> i & 1 &&
+            (t->op == CUDA_HOST_BALLOT ? base[i].value != 0 : base[i].value == t->value))
+            bits |= 1ull << i;
+    return bits;
+}
+
+/* Settles the collective of `mask` in warp w if all its lanes are there: 1, else 0. A lane that is
+ * there with another operation ends the launch. */
+static int settle(unsigned w, unsigned mask)
+{
+    Thread *base = thread + w * LANES;
+    unsigned lanes = mask & ~warp[w].left;
+    const Thread *one = NULL;
+    if (lanes & ~warp[w].arrived) return 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        const Thread *t = base + lane;
+        if (!one) one = t;
+        if (t->mask != one->mask || t->op != one->op || t->line != one->line ||
+            (t->file != one->file && strcmp(t->file, one->file) != 0)) {
+            fail("divergence, lanes of a warp are in different collectives", one, t);
+            give_up();
+        }
+    }
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (lanes >> lane & 1) base[lane].result = result(base, lane, lanes);
+    warp[w].arrived &= ~lanes;
+    release(w * LANES, LANES, lanes);
+    return 1;
+}
+
+unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long long value, int arg,
+                                  int width, const char *file, int line)
+{
+    Thread *t = self();
+    unsigned w = t->seen.linear / LANES, lane = t->seen.linear % LANES;
+    t->state = IN_WARP;
+    t->file = file;
+    t->line = line;
+    t->op = op;
+    t->mask = mask;
+    t->value = value;
+    t->arg = arg;
+    t->width = width;
+    if (!(mask >> lane & 1) || width < 1 || width > LANES || (width & (width - 1))) {
+        fail("a warp collective with a mask without its own lane, or a bad width", t, NULL);
+        give_up();
+    }
+    warp[w].arrived |= 1u << lane;
+    char *gate = op == CUDA_HOST_SYNC ? &warp[w].gates[t->syncs++ & 1] : NULL;
+    if (gate) RELEASE(gate);
+    settle(w, mask);
+    yield();
+    if (gate) ACQUIRE(gate);
+    return t->result;
+}
+
+/* ---- a block --------------------------------------------------------------------------------- */
+
+static int begin(const CudaHostLaunch *l, uint3 index)
+{
+    dim3 d = l->block;
+    count = d.x * d.y * d.z;
+    if (!host.size) fibre_host(&host);
+    for (; fibres < count; fibres++)
+        if (fibre_new(&thread[fibres].fibre, fibres) != 0) return -1;
+    launch = l;
+    live = count;
+    waiting = queued = 0;
+    fault[0] = 0;
+    cuda_host_block_index = index;
+    cuda_host_block_dim = d;
+    cuda_host_grid_dim = l->grid;
+    uint3 at = {0, 0, 0};
+    for (unsigned t = 0; t < count; t++) {
+        thread[t].seen.index = at;
+        thread[t].seen.linear = t;
+        thread[t].state = RUNNING;
+        thread[t].file = NULL;
+        thread[t].syncs = 0;
+        fibre_start(&thread[t].fibre, entry);
+        if (++at.x == d.x) at.x = 0, at.y++;
+        if (at.y == d.y) at.y = 0, at.z++;
+    }
+    for (unsigned w = 0; w * LANES < count; w++) {
+        unsigned lanes = count - w * LANES;
+        warp[w] = (Warp){.left = lanes < LANES ? ~0u << lanes : 0};
+    }
+    release(0, count, count < LANES ? (1u << count) - 1 : ~0u);
+    return 0;
+}
+
+const char *block_run(const CudaHostLaunch *l, uint3 index)
+{
+    if (begin(l, index) != 0) return "no memory for the stacks of a block";
+    Thread *t = &thread[ready[--queued]];
+    switches++;
+    RELEASE(&launch);
+    cuda_host_now = &t->seen;
+    fibre_switch(&host, &t->fibre);
+    ACQUIRE(&host);
+    cuda_host_now = NULL;
+    return fault[0] ? fault : NULL;
+}
+
+size_t block_switches(void)
+{
+    return switches;
+}

@@ -1,0 +1,53 @@
+/* check.h: what the tests of the CUDA stand-in share: calls that must succeed, arrays on the device. */
+#ifndef TROTTER_CUDA_CHECK_H
+#define TROTTER_CUDA_CHECK_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/cuda/host.h"
+
+#define OK(call) assert_string_equal(cudaGetErrorName(call), "cudaSuccess")
+#define FAILS(code, call) assert_string_equal(cudaGetErrorName(call), cudaGetErrorName(code))
+
+/* Orders in which a right kernel must be right, and in one of which a wrong one must be wrong. */
+static const uint64_t check_orders[] = {CUDA_HOST_FORWARD, CUDA_HOST_REVERSE, 2, 3, 4, 5, 6, 7};
+enum { CHECK_ORDERS = sizeof check_orders / sizeof *check_orders };
+
+static inline void *device_new(size_t bytes)
+{
+    void *p = NULL;
+    OK(cudaMalloc(&p, bytes));
+    return p;
+}
+
+/* `bytes` of x on the device. */
+static inline void *device_copy(const void *x, size_t bytes)
+{
+    void *p = device_new(bytes);
+    OK(cudaMemcpy(p, x, bytes, cudaMemcpyHostToDevice));
+    return p;
+}
+
+static inline void device_get(void *x, const void *p, size_t bytes)
+{
+    OK(cudaMemcpy(x, p, bytes, cudaMemcpyDeviceToHost));
+}
+
+/* Switches, faults and errors of one test end with it. */
+static inline int check_reset(void **state)
+{
+    (void)state;
+    cuda_host_reset();
+    cuda_host_order(CUDA_HOST_FORWARD);
+    cuda_host_guard(1);
+    cuda_host_lazy(0);
+    return 0;
+}
+
+#define CHECKED(test) cmocka_unit_test_setup_teardown(test, check_reset, check_reset)
+
+#endif

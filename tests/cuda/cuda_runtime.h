@@ -1,0 +1,197 @@
+/* cuda_runtime.h: the part of the CUDA runtime that this program uses, for a processor alone.
+ *
+ * Found in place of NVIDIA's header when host tests compile the kernels' source (g++ -x c++
+ * -DTROTTER_CUDA_HOST -Itests/cuda) and the C files that drive it. Names, argument orders and values
+ * are those of the CUDA runtime API (version 13); what a call does is written at the head of
+ * tests/cuda/runtime.c, and so is what this stand-in cannot see. The switches that only tests use
+ * are in tests/cuda/host.h; what kernels call (C++) is in tests/cuda/device.h.
+ */
+#ifndef TROTTER_CUDA_HOST_RUNTIME_H
+#define TROTTER_CUDA_HOST_RUNTIME_H
+
+#include <stddef.h>
+
+#include "tests/cuda/vector.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUDART_VERSION 13000
+
+/* X(name, value, text) */
+#define CUDA_HOST_ERRORS(X)                                                                \
+    X(cudaSuccess, 0, "no error")                                                          \
+    X(cudaErrorInvalidValue, 1, "invalid argument")                                        \
+    X(cudaErrorMemoryAllocation, 2, "out of memory")                                       \
+    X(cudaErrorInitializationError, 3, "initialization error")                             \
+    X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                  \
+    X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                         \
+    X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction")                       \
+    X(cudaErrorInsufficientDriver, 35, "driver version is older than the runtime's")       \
+    X(cudaErrorDevicesUnavailable, 46, "device is busy or unavailable")                    \
+    X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                       \
+    X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                        \
+    X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                               \
+    X(cudaErrorNoKernelImageForDevice, 209, "no kernel image for this device")             \
+    X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error")                           \
+    X(cudaErrorUnsupportedPtxVersion, 222, "PTX was compiled with an unsupported toolkit") \
+    X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                      \
+    X(cudaErrorIllegalState, 401, "operation not permitted in the present state")          \
+    X(cudaErrorNotReady, 600, "device not ready")                                          \
+    X(cudaErrorIllegalAddress, 700, "an illegal memory access was met")                    \
+    X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")       \
+    X(cudaErrorMisalignedAddress, 716, "misaligned address")                               \
+    X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                           \
+    X(cudaErrorNotSupported, 801, "operation not supported")                               \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted while capturing")   \
+    X(cudaErrorStreamCaptureInvalidated, 901, "capture failed by an earlier error")        \
+    X(cudaErrorStreamCaptureUnmatched, 903, "capture was not begun in this stream")        \
+    X(cudaErrorStreamCaptureUnjoined, 904, "capture left a stream unjoined")               \
+    X(cudaErrorStreamCaptureImplicit, 906, "operation depends on the default stream")      \
+    X(cudaErrorUnknown, 999, "unknown error")
+
+typedef enum cudaError {
+#define X(name, value, text) name = value,
+    CUDA_HOST_ERRORS(X)
+#undef X
+} cudaError_t;
+
+typedef enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
+} cudaMemcpyKind;
+
+typedef enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+} cudaFuncAttribute;
+
+typedef enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal = 0,
+    cudaStreamCaptureModeThreadLocal = 1,
+    cudaStreamCaptureModeRelaxed = 2
+} cudaStreamCaptureMode;
+
+typedef enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone = 0,
+    cudaStreamCaptureStatusActive = 1,
+    cudaStreamCaptureStatusInvalidated = 2
+} cudaStreamCaptureStatus;
+
+typedef enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+} cudaDeviceAttr;
+
+enum {
+    cudaStreamDefault = 0,
+    cudaStreamNonBlocking = 1,
+    cudaEventDefault = 0,
+    cudaEventBlockingSync = 1,
+    cudaEventDisableTiming = 2,
+    cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
+    cudaHostAllocWriteCombined = 4
+};
+
+typedef struct CudaHostStream *cudaStream_t;
+typedef struct CudaHostEvent *cudaEvent_t;
+typedef struct CudaHostGraph *cudaGraph_t;
+typedef struct CudaHostGraph *cudaGraphExec_t;
+
+typedef struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
+    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+    int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+    int l2CacheSize, memoryBusWidth, ECCEnabled, integrated, unifiedAddressing, asyncEngineCount;
+    int pciBusID, pciDeviceID, pciDomainID;
+} cudaDeviceProp;
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
+
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+const char *cudaGetErrorString(cudaError_t error);
+const char *cudaGetErrorName(cudaError_t error);
+
+cudaError_t cudaMalloc(void **p, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMallocHost(void **p, size_t bytes);
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int flags);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemset(void *p, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream);
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                          unsigned long long flags);
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attr, int value);
+
+#ifdef __cplusplus
+}
+
+template <class T> inline cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+    return ::cudaMalloc(reinterpret_cast<void **>(p), bytes);
+}
+
+template <class T> inline cudaError_t cudaMallocHost(T **p, size_t bytes)
+{
+    return ::cudaMallocHost(reinterpret_cast<void **>(p), bytes);
+}
+
+template <class... P>
+inline cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attr, int value)
+{
+    return ::cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attr, value);
+}
+
+#include "tests/cuda/device.h"
+#endif
+#endif

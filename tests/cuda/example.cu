@@ -1,0 +1,252 @@
+/* example.cu: see example.h. Compiles with nvcc and, for the host, with g++. */
+#include "kernels/cuda.h"
+
+#include "tests/cuda/example.h"
+
+enum { WARP = 32 };
+#define ALL 0xffffffffu
+
+/* ---- right, or with one barrier left out ------------------------------------------------------ */
+
+static __global__ void sum_kernel(int skip, const float *x, size_t n, float *out)
+{
+    __shared__ float part[SUM_THREADS];
+    size_t t = threadIdx.x;
+    float s = 0;
+    for (size_t i = blockIdx.x * blockDim.x + t; i < n; i += (size_t)gridDim.x * blockDim.x)
+        s += x[i];
+    part[t] = s;
+    if (skip != 1) __syncthreads();
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        if (t < half) part[t] += part[t + half];
+        if (skip != 2) __syncthreads();
+    }
+    if (t == 0) out[blockIdx.x] = part[0];
+}
+
+cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
+                        cudaStream_t s)
+{
+    CUDA_LAUNCH(sum_kernel, blocks, SUM_THREADS, 0, s, skip, x, n, out);
+    return cudaGetLastError();
+}
+
+template <int SKIP> static __device__ float block_max(float x, float *room)
+{
+    for (int d = WARP / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL, x, d));
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    if (SKIP != 1) __syncthreads();
+    for (unsigned w = 0; w < blockDim.x / WARP; w++) x = fmaxf(x, room[w]);
+    if (SKIP != 2) __syncthreads(); /* room is used again */
+    return x;
+}
+
+template <int SKIP> static __device__ float block_sum(float x, float *room)
+{
+    for (int d = WARP / 2; d > 0; d /= 2) x += __shfl_down_sync(ALL, x, d);
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    if (SKIP != 3) __syncthreads();
+    float sum = 0;
+    for (unsigned w = 0; w < blockDim.x / WARP; w++) sum += room[w];
+    return sum;
+}
+
+template <int SKIP, bool UNUSED>
+static __global__ void softmax_kernel(size_t D, const float *x, float *y)
+{
+    __shared__ float room[WARP];
+    x += blockIdx.x * D;
+    y += blockIdx.x * D;
+    float most = -INFINITY, sum = 0;
+    for (size_t i = threadIdx.x; i < D; i += blockDim.x) most = fmaxf(most, x[i]);
+    most = block_max<SKIP>(most, room);
+    for (size_t i = threadIdx.x; i < D; i += blockDim.x) sum += y[i] = expf(x[i] - most);
+    sum = block_sum<SKIP>(sum, room);
+    for (size_t i = threadIdx.x; i < D; i += blockDim.x) y[i] /= sum;
+}
+
+cudaError_t example_softmax(int skip, const float *x, size_t N, size_t D, float *y, cudaStream_t s)
+{
+    unsigned rows = (unsigned)N;
+    if (skip == 0) CUDA_LAUNCH((softmax_kernel<0, true>), rows, 128, 0, s, D, x, y);
+    if (skip == 1) CUDA_LAUNCH((softmax_kernel<1, true>), rows, 128, 0, s, D, x, y);
+    if (skip == 2) CUDA_LAUNCH((softmax_kernel<2, true>), rows, 128, 0, s, D, x, y);
+    if (skip == 3) CUDA_LAUNCH((softmax_kernel<3, true>), rows, 128, 0, s, D, x, y);
+    return cudaGetLastError();
+}
+
+static __global__ void product_kernel(int skip, const float *a, const float *b, float *c, int n)
+{
+    CUDA_DYNAMIC(float, tile);
+    float *left = tile, *right = tile + TILE * TILE;
+    int tx = (int)threadIdx.x, ty = (int)threadIdx.y;
+    int row = (int)blockIdx.y * TILE + ty, col = (int)blockIdx.x * TILE + tx;
+    float sum = 0;
+    for (int k = 0; k < n; k += TILE) {
+        left[ty * TILE + tx] = row < n && k + tx < n ? a[row * n + k + tx] : 0;
+        right[ty * TILE + tx] = col < n && k + ty < n ? b[(k + ty) * n + col] : 0;
+        if (skip != 1) __syncthreads();
+        for (int i = 0; i < TILE; i++) sum += left[ty * TILE + i] * right[i * TILE + tx];
+        if (skip != 2) __syncthreads();
+    }
+    if (row < n && col < n) c[row * n + col] = sum;
+}
+
+cudaError_t example_product(int skip, const float *a, const float *b, float *c, int n,
+                            cudaStream_t s)
+{
+    unsigned tiles = (unsigned)((n + TILE - 1) / TILE);
+    CUDA_LAUNCH(product_kernel, dim3(tiles, tiles), dim3(TILE, TILE),
+                2 * TILE * TILE * sizeof(float), s, skip, a, b, c, n);
+    return cudaGetLastError();
+}
+
+static __global__ void add_kernel(ExampleTerm term, float *__restrict__ y, size_t n)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += term.f * __ldg(term.x + i);
+}
+
+cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s)
+{
+    CUDA_LAUNCH(add_kernel, (unsigned)((n + 63) / 64), 64, 0, s, term, y, n);
+    return cudaGetLastError();
+}
+
+/* ---- warps, votes, atomics --------------------------------------------------------------------- */
+
+static __global__ void warp_kernel(int function, int arg, int width, unsigned *out)
+{
+    unsigned t = threadIdx.x, v = 100 + t, r = 0;
+    switch (function) {
+    case WARP_SHUFFLE: r = __shfl_sync(ALL, v, arg, width); break;
+    case WARP_XOR: r = __shfl_xor_sync(ALL, v, arg, width); break;
+    case WARP_UP: r = __shfl_up_sync(ALL, v, (unsigned)arg, width); break;
+    case WARP_DOWN: r = __shfl_down_sync(ALL, v, (unsigned)arg, width); break;
+    case WARP_BALLOT: r = __ballot_sync(ALL, t % 3 == 0); break;
+    case WARP_ANY: r = (unsigned)__any_sync(ALL, t == (unsigned)arg); break;
+    case WARP_ALL: r = (unsigned)__all_sync(ALL, t != (unsigned)arg); break;
+    case WARP_MATCH: r = __match_any_sync(ALL, t % 5); break;
+    }
+    __syncwarp();
+    out[t] = r;
+}
+
+cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads)
+{
+    CUDA_LAUNCH(warp_kernel, 1, threads, 0, 0, function, arg, width, out);
+    return cudaGetLastError();
+}
+
+static __global__ void vote_kernel(unsigned k, int *out)
+{
+    int mine = threadIdx.x < k;
+    int count = __syncthreads_count(mine), any = __syncthreads_or(mine),
+        all = __syncthreads_and(mine);
+    if (threadIdx.x == blockDim.x / 2) out[0] = count, out[1] = any, out[2] = all;
+}
+
+cudaError_t example_votes(unsigned k, int *out, unsigned threads)
+{
+    CUDA_LAUNCH(vote_kernel, 1, threads, 0, 0, k, out);
+    return cudaGetLastError();
+}
+
+static __global__ void atomic_kernel(float *f, double *d, unsigned *u, unsigned long long *c)
+{
+    atomicAdd(f, 1.0f);
+    atomicAdd(d, 1.0);
+    atomicMax(u, threadIdx.x);
+    if (threadIdx.x % 2) atomicAdd(c, 1ull);
+}
+
+cudaError_t example_atomics(float *f, double *d, unsigned *u, unsigned long long *c,
+                            unsigned blocks)
+{
+    CUDA_LAUNCH(atomic_kernel, blocks, 96, 0, 0, f, d, u, c);
+    return cudaGetLastError();
+}
+
+static __global__ void unwritten_kernel(unsigned *out)
+{
+    __shared__ unsigned fixed[4];
+    CUDA_DYNAMIC(unsigned, dynamic);
+    out[2 * blockIdx.x] = fixed[3];
+    out[2 * blockIdx.x + 1] = dynamic[3];
+    fixed[3] = dynamic[3] = 1;
+}
+
+cudaError_t example_unwritten(unsigned *out, unsigned blocks)
+{
+    CUDA_LAUNCH(unwritten_kernel, blocks, 1, 16, 0, out);
+    return cudaGetLastError();
+}
+
+/* ---- wrong ------------------------------------------------------------------------------------- */
+
+static __device__ float deeper(volatile float *p, int depth)
+{
+    volatile float room[256];
+    room[depth % 256] = p[0];
+    return depth < 0 ? 0 : deeper(room, depth + 1) + room[depth % 256];
+}
+
+static __device__ void diverge(int what, unsigned t)
+{
+    if (what == WRONG_LEAVES && t == 5) return;
+    if (what == WRONG_BRANCH && t < 32) __syncthreads();
+    if (what == WRONG_WARP && t == 7) __shfl_sync(ALL, t, 0);
+    if (what == WRONG_WARP && t != 7) __ballot_sync(ALL, 1);
+    if (what == WRONG_LANE && t != 7) __syncwarp();
+    if (what == WRONG_MASK) __syncwarp(t == 9 ? 1u : ALL);
+    if (what == WRONG_TWO && t < 32) {
+        __syncthreads();
+    } else {
+        __syncthreads();
+    }
+}
+
+static __global__ void wrong_kernel(int what, float *p, size_t n, float *null)
+{
+    CUDA_DYNAMIC(float, dynamic);
+    unsigned t = threadIdx.x;
+    if (what == WRONG_BEYOND && t == 0) p[n] = 1;
+    if (what == WRONG_FAR && t == 1) p[0] = p[n + 100 * 1024];
+    if (what == WRONG_BEFORE && t == 0) p[-1] = 1;
+    if (what == WRONG_NULL && t == 3) p[0] = *null;
+    if (what == WRONG_SHARED && t == 0) dynamic[5] = 1;
+    if (what == WRONG_SHARED_FAR && t == 0) dynamic[5 + 1024] = 1;
+    if (what == WRONG_STACK && t == 2) p[0] = deeper(p, 0);
+    if (what == WRONG_TRAP && t == 4) __trap();
+    diverge(what, t);
+}
+
+cudaError_t example_wrong(int what, float *p, size_t n)
+{
+    CUDA_LAUNCH(wrong_kernel, 2, 64, 20, 0, what, p, n, (float *)NULL);
+    return cudaGetLastError();
+}
+
+static __global__ void empty_kernel() {}
+
+cudaError_t example_shape(dim3 grid, dim3 block, size_t shared)
+{
+    CUDA_LAUNCH(empty_kernel, grid, block, shared, 0);
+    return cudaGetLastError();
+}
+
+cudaError_t example_allow(int shared)
+{
+    return cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+}
+
+static __global__ void turns_kernel(int turns)
+{
+    for (int i = 0; i < turns; i++) __syncthreads();
+}
+
+cudaError_t example_turns(unsigned blocks, unsigned threads, int turns)
+{
+    CUDA_LAUNCH(turns_kernel, blocks, threads, 0, 0, turns);
+    return cudaGetLastError();
+}

@@ -1,0 +1,69 @@
+/* host.h: what only tests may ask of the stand-in for the CUDA runtime (tests/cuda/runtime.c).
+ * One OS thread: nothing here or in the stand-in may be called from two threads at a time. */
+#ifndef TROTTER_CUDA_HOST_H
+#define TROTTER_CUDA_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/cuda/cuda_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Order in which the threads of a block and the blocks of a grid run: forward, reverse, or (any
+ * other value) drawn from this seed, anew at every barrier, warp collective and block. A kernel
+ * that is right gives the same in every order (sums of floats by atomicAdd: up to rounding). */
+enum { CUDA_HOST_FORWARD = 0, CUDA_HOST_REVERSE = 1 };
+void cuda_host_order(uint64_t seed);
+
+/* 1 (default): device memory is inaccessible outside kernels, copies and cuBLAS calls, so that host
+ * code which touches it dies with a line of words. 0: faster, unguarded. */
+void cuda_host_guard(int on);
+
+/* 0 (default): work runs when it is submitted. 1: work waits until the host synchronises, so that a
+ * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
+void cuda_host_lazy(int on);
+
+/* The k-th cudaMalloc from now fails with cudaErrorMemoryAllocation (1: the next, 0: none does). */
+void cuda_host_fail_malloc(size_t k);
+
+/* Bytes the device has; cudaMalloc fails beyond. Default 4 GiB. */
+void cuda_host_memory(size_t bytes);
+
+/* Every call fails with this code from now on (cudaErrorECCUncorrectable, cudaErrorLaunchFailure: a
+ * lost device); cudaSuccess: none does. */
+void cuda_host_fail_all(cudaError_t code);
+
+/* Every kernel launch fails with this code (cudaErrorNoKernelImageForDevice: an unsupported
+ * architecture); cudaSuccess: none does. */
+void cuda_host_fail_launch(cudaError_t code);
+
+/* The machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture.
+ * No device: calls fail with cudaErrorNoDevice. No driver, or one of an older major version than the
+ * runtime: cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
+void cuda_host_device(int count, int driver);
+void cuda_host_arch(int major, int minor);
+
+/* What was found wrong first: a line that names kernel, block, thread and place; "" if nothing. It
+ * also went to stderr, and every call fails with its code until cuda_host_reset. */
+const char *cuda_host_fault(void);
+
+/* Forgets faults, errors, pending work and an unfinished capture, and ends every failure that was asked for
+ * (malloc, memory, fail_all, fail_launch, device, arch). Order, guard and laziness stay as they
+ * are; allocations, streams, events and graphs live on. */
+void cuda_host_reset(void);
+
+/* Counts: device allocations alive, bytes of them; launches, switches between threads, cuBLAS
+ * calls that ran since the program began. */
+size_t cuda_host_live(void);
+size_t cuda_host_live_bytes(void);
+size_t cuda_host_launches(void);
+size_t cuda_host_switches(void);
+size_t cuda_host_products(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,390 @@
+/* stream.c: streams, events, capture and graphs: see tests/cuda/runtime.c.
+ *
+ * Submitted work is a closure: a function and its arguments by value. It runs at once, or waits in
+ * one queue for all streams (lazy), or is recorded (capture) and then run by every launch of the
+ * graph. One queue keeps the order of submission, which every order of streams and events allows. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/cuda/runtime.h"
+
+struct CudaHostStream {
+    int captures;
+};
+
+struct CudaHostEvent {
+    int recorded, captured;
+    double time; /* seconds */
+};
+
+struct CudaHostGraph {
+    Work *first, **end;
+    int refs;
+};
+
+static Work *waiting, **waiting_end = &waiting;
+static int lazy;
+
+static struct {
+    int active, broken;
+    cudaStreamCaptureMode mode;
+    cudaStream_t origin;
+    cudaGraph_t graph;
+    cudaStream_t joined[16]; /* streams that wait for an event of the capture */
+    int count;
+} capture;
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void work_free(Work *w)
+{
+    if (w->drop) w->drop(w->data);
+    free(w->data);
+    free(w);
+}
+
+static void work_free_all(Work *w)
+{
+    for (Work *next; w; w = next) {
+        next = w->next;
+        work_free(w);
+    }
+}
+
+cudaError_t stream_flush(void)
+{
+    cudaError_t e = host_ready();
+    Work *w = waiting;
+    waiting = NULL;
+    waiting_end = &waiting;
+    for (Work *next; w; w = next) {
+        next = w->next;
+        if (e == cudaSuccess) e = w->run(w->data);
+        work_free(w);
+    }
+    return host_last(e);
+}
+
+int stream_captures(cudaStream_t stream)
+{
+    return stream && stream->captures;
+}
+
+/* The default stream waits for all others, those that capture too: not possible. */
+static cudaError_t refuse(cudaStream_t stream)
+{
+    if (!capture.active) return cudaSuccess;
+    if (stream_captures(stream) && capture.broken) return cudaErrorStreamCaptureInvalidated;
+    if (stream || capture.mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+    capture.broken = 1;
+    return cudaErrorStreamCaptureImplicit;
+}
+
+cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
+                          void (*drop)(void *), void *data)
+{
+    Work *w = host_new(sizeof *w);
+    *w = (Work){.run = run, .drop = drop, .data = data};
+    cudaError_t e = refuse(stream);
+    if (e == cudaSuccess && stream_captures(stream)) {
+        *capture.graph->end = w;
+        capture.graph->end = &w->next;
+        return cudaSuccess;
+    }
+    if (e == cudaSuccess && lazy) {
+        *waiting_end = w;
+        waiting_end = &w->next;
+        return cudaSuccess;
+    }
+    if (e == cudaSuccess) e = run(data);
+    work_free(w);
+    return host_last(e);
+}
+
+void cuda_host_lazy(int on)
+{
+    if (!on) stream_flush();
+    lazy = on;
+}
+
+cudaError_t stream_forbid(void)
+{
+    if (!capture.active || capture.mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+    capture.broken = 1;
+    return host_last(cudaErrorStreamCaptureUnsupported);
+}
+
+/* Waiting for work that is being captured is illegal in every mode. */
+static cudaError_t wait_for(int captured)
+{
+    if (captured && capture.active) {
+        capture.broken = 1;
+        return host_last(cudaErrorStreamCaptureUnsupported);
+    }
+    return stream_flush();
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
+{
+    READY();
+    if (flags > cudaStreamNonBlocking) return host_last(cudaErrorInvalidValue);
+    *stream = host_new(sizeof **stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    cudaError_t e = host_ready();
+    if (!stream) return host_last(cudaErrorInvalidResourceHandle);
+    if (stream->captures) return wait_for(1);
+    if (e == cudaSuccess) e = stream_flush();
+    free(stream);
+    return e;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    READY();
+    if (capture.active && !stream) return stream_forbid();
+    return wait_for(stream_captures(stream));
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    READY();
+    NOT_IN_CAPTURE();
+    return wait_for(capture.active);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    return cudaDeviceSynchronize();
+}
+
+/* Nothing runs beside the host: a question makes what waits run. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    return cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+    READY();
+    (void)flags;
+    if (!event) return host_last(cudaErrorInvalidResourceHandle);
+    if (!event->captured || !capture.active || stream_captures(stream))
+        return host_last(refuse(stream));
+    if (!stream || capture.count == (int)(sizeof capture.joined / sizeof *capture.joined)) {
+        capture.broken = 1;
+        return host_last(cudaErrorStreamCaptureImplicit);
+    }
+    stream->captures = 1;
+    capture.joined[capture.count++] = stream;
+    return cudaSuccess;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+{
+    (void)flags;
+    READY();
+    *event = host_new(sizeof **event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    cudaError_t e = host_ready();
+    if (!event) return host_last(cudaErrorInvalidResourceHandle);
+    if (e == cudaSuccess && waiting) e = stream_flush();
+    free(event);
+    return e;
+}
+
+static cudaError_t run_event(const void *data)
+{
+    struct timespec t;
+    cudaEvent_t event = *(cudaEvent_t const *)data;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    event->time = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    READY();
+    if (!event) return host_last(cudaErrorInvalidResourceHandle);
+    event->captured = stream_captures(stream);
+    if (event->captured) return host_last(refuse(stream));
+    event->recorded = 1;
+    cudaEvent_t *kept = host_new(sizeof *kept);
+    *kept = event;
+    return stream_submit(stream, run_event, NULL, kept);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    READY();
+    if (!event) return host_last(cudaErrorInvalidResourceHandle);
+    return wait_for(event->captured);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return cudaEventSynchronize(event);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    READY();
+    if (!start || !end || !start->recorded || !end->recorded)
+        return host_last(cudaErrorInvalidResourceHandle);
+    if (waiting) return host_last(cudaErrorNotReady);
+    *ms = (float)(1e3 * (end->time - start->time));
+    return cudaSuccess;
+}
+
+/* ---- capture and graphs ---------------------------------------------------------------------- */
+
+static void graph_drop(cudaGraph_t g)
+{
+    if (--g->refs > 0) return;
+    work_free_all(g->first);
+    free(g);
+}
+
+static void capture_end(void)
+{
+    capture.origin->captures = 0;
+    for (int i = 0; i < capture.count; i++) capture.joined[i]->captures = 0;
+    capture.active = capture.broken = capture.count = 0;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
+{
+    READY();
+    if (!stream) return host_last(cudaErrorStreamCaptureUnsupported);
+    if (capture.active) return host_last(cudaErrorIllegalState);
+    stream->captures = 1;
+    capture.active = 1;
+    capture.mode = mode;
+    capture.origin = stream;
+    capture.graph = host_new(sizeof *capture.graph);
+    capture.graph->end = &capture.graph->first;
+    capture.graph->refs = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    *graph = NULL;
+    READY();
+    if (!capture.active) return host_last(cudaErrorIllegalState);
+    if (stream != capture.origin) {
+        capture.broken = 1;
+        return host_last(cudaErrorStreamCaptureUnmatched);
+    }
+    int broken = capture.broken;
+    capture_end();
+    if (broken) {
+        graph_drop(capture.graph);
+        return host_last(cudaErrorStreamCaptureInvalidated);
+    }
+    *graph = capture.graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
+{
+    READY();
+    *status = !stream_captures(stream) ? cudaStreamCaptureStatusNone
+              : capture.broken         ? cudaStreamCaptureStatusInvalidated
+                                       : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+}
+
+/* An executable graph is the recorded one, which nothing changes any more. */
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    (void)flags;
+    *exec = NULL;
+    READY();
+    if (!graph) return host_last(cudaErrorInvalidValue);
+    graph->refs++;
+    *exec = graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                          unsigned long long flags)
+{
+    return cudaGraphInstantiate(exec, graph, flags);
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    (void)stream;
+    READY();
+    return host_last(exec ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+static cudaError_t run_graph(const void *data)
+{
+    const struct CudaHostGraph *g = *(cudaGraph_t const *)data;
+    for (const Work *w = g->first; w; w = w->next) {
+        cudaError_t e = w->run(w->data);
+        if (e != cudaSuccess) return e;
+    }
+    return cudaSuccess;
+}
+
+static void drop_graph(void *data)
+{
+    graph_drop(*(cudaGraph_t *)data);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    READY();
+    if (!exec) return host_last(cudaErrorInvalidValue);
+    cudaGraph_t *kept = host_new(sizeof *kept);
+    *kept = exec;
+    exec->refs++;
+    return stream_submit(stream, run_graph, drop_graph, kept);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    if (!graph) return host_last(cudaErrorInvalidValue);
+    graph_drop(graph);
+    return host_ready();
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    return cudaGraphDestroy(exec);
+}
+
+void stream_reset(void)
+{
+    Work *w = waiting;
+    waiting = NULL;
+    waiting_end = &waiting;
+    work_free_all(w);
+    if (!capture.active) return;
+    capture_end();
+    graph_drop(capture.graph);
+}

@@ -1,0 +1,250 @@
+/* test_failures.c: what goes wrong with a device, on the stand-in, where it can be made to: no device, an
+ * old driver, an old device, too little memory, a device that is lost while a model trains. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/cuda/host.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+static const Backend *cuda(void)
+{
+    const Backend *b = NULL;
+    if (backend_find("cuda-f32", NULL, &b) != 0) fail_msg("%s", error_text());
+    return b;
+}
+
+static Model *new_model(const Backend *b)
+{
+    ModelConfig c = tiny_config();
+    Model *m;
+    assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), 0);
+    return m;
+}
+
+static int said(const char *words)
+{
+    return strstr(error_text(), words) != NULL && strchr(error_text(), '\n') == NULL;
+}
+
+/* ---- not to be had -------------------------------------------------------------------------------- */
+
+static void refused(const char *words)
+{
+    const Backend *b;
+    int code = backend_find("cuda-bf16", NULL, &b);
+    if (code != ERR_INPUT || !said(words)) fail_msg("%d: %s", code, error_text());
+    assert_int_equal(error_status(code), 2);
+    cuda_host_reset();
+    assert_non_null(cuda());
+}
+
+static void what_is_missing_is_told(void **state)
+{
+    (void)state;
+    cuda_host_device(0, 13000);
+    refused("cuda-bf16: no NVIDIA device found");
+    cuda_host_device(1, 12040);
+    refused(
+        "the driver (12.4) is older than the CUDA runtime (13.0): update the driver or build with "
+        "an older toolkit");
+    cuda_host_device(1, 0);
+    refused("no NVIDIA driver found");
+    cuda_host_arch(7, 5);
+    refused("the device (sm_75) is older than sm_80");
+    cuda_host_fail_all(cudaErrorDevicesUnavailable);
+    refused("cudaErrorDevicesUnavailable");
+    cuda_host_arch(9, 0);
+    assert_string_equal(cuda()->kernel, "sm_90");
+    cuda_host_reset();
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+/* The first of all tests: nothing is there yet. Scratch memory that cannot be had is told at the next
+ * wait, and the step can be run again. */
+static void scratch_may_be_short(void **state)
+{
+    (void)state;
+    Model *m = new_model(cuda());
+    Batch batch = tiny_batch();
+    double first, again;
+    cuda_host_fail_malloc(1);
+    int code = model_gradient(m, &batch, 1, &first);
+    if (code != ERR_MEMORY || !said("out of device memory")) fail_msg("%d: %s", code, error_text());
+    cuda_host_fail_malloc(0);
+    assert_int_equal(model_gradient(m, &batch, 1, &first), 0);
+    assert_int_equal(model_gradient(m, &batch, 1, &again), 0);
+    assert_true(first > 0 && first == again);
+    model_free(m);
+}
+
+static void a_model_that_does_not_fit_is_told(void **state)
+{
+    (void)state;
+    const Backend *b = cuda();
+    ModelConfig c = tiny_config();
+    size_t live = memory_live(), on_device = cuda_host_live();
+    Model *m;
+    cuda_host_memory(cuda_host_live_bytes() + 1000);
+    assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), ERR_MEMORY);
+    assert_true(said("MB more were needed") && said("--batch-tokens") && said("--recompute"));
+    cuda_host_reset();
+    for (size_t k = 1;; k++) {
+        cuda_host_fail_malloc(k);
+        int code = model_new(&c, tiny_residual(), b, 1, &m);
+        cuda_host_fail_malloc(0);
+        if (code == 0) break;
+        assert_int_equal(code, ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+        assert_int_equal(cuda_host_live(), on_device);
+    }
+    assert_true(cuda_host_live() > on_device);
+    model_free(m);
+    assert_int_equal(memory_live(), live);
+    assert_int_equal(cuda_host_live(), on_device);
+}
+
+/* After the first steps nothing is taken from the device. */
+static void steps_take_no_device_memory(void **state)
+{
+    (void)state;
+    Model *m = new_model(cuda());
+    Batch batch = tiny_batch();
+    AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 1};
+    Step s;
+    size_t taken = 0;
+    for (uint64_t i = 1; i <= 6; i++) {
+        assert_int_equal(model_step(m, &batch, &a, i), 0);
+        if (i == 3) taken = cuda_host_live();
+    }
+    assert_int_equal(model_tally(m, &s), 0);
+    assert_int_equal(cuda_host_live(), taken);
+    model_free(m);
+}
+
+/* ---- a lost device -------------------------------------------------------------------------------- */
+
+static Corpus corpus;
+
+typedef struct {
+    uint64_t at;   /* step after which the device is lost; 0: never */
+    int at_saving; /* there only between an epoch's validation and its state's saving */
+    TrainResult result;
+} Trial;
+
+static void watch(void *arg, const TrainReport *r)
+{
+    const Trial *t = arg;
+    if (t->at && r->step >= t->at && t->at_saving == (r->valid_ppl > 0))
+        cuda_host_fail_all(cudaErrorECCUncorrectable);
+}
+
+static int train(Trial *t, const char *out, int resume)
+{
+    TrainConfig c = {.context = CONTEXT_STREAM,
+                     .batch_tokens = 16,
+                     .sequence = 7,
+                     .rate = 0.02,
+                     .warmup = 5,
+                     .adam = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1},
+                     .epochs = 3,
+                     .max_steps = 0,
+                     .seed = 5,
+                     .out = out,
+                     .resume = resume,
+                     .report = watch,
+                     .arg = t};
+    Model *m = new_model(cuda());
+    int code = train_run(m, &corpus, &c, &t->result);
+    model_free(m);
+    return code;
+}
+
+/* The run ends with words; once the device is back it goes on from the last saved state, to the bits
+ * of a run that nothing happened to. */
+static void a_lost_device_loses_nothing_saved(void **state)
+{
+    (void)state;
+    Trial whole = {0};
+    char a[512], b[512];
+    snprintf(a, sizeof a, "%s", scratch_path("whole"));
+    assert_int_equal(train(&whole, a, 0), 0);
+    for (int at_saving = 0; at_saving < 2; at_saving++) {
+        Trial part = {whole.result.steps / 3 + 4, at_saving, {0}}; /* in the second epoch */
+        snprintf(b, sizeof b, "%s%d", scratch_path("part"), at_saving);
+        int code = train(&part, b, 0);
+        if (code != ERR_SYSTEM || !said("the device was lost (cudaErrorECCUncorrectable") ||
+            !said("--resume"))
+            fail_msg("%d: %s", code, error_text());
+        cuda_host_reset();
+        cuda()->wait(); /* what was left to tell */
+        part.at = 0;
+        assert_int_equal(train(&part, b, 1), 0);
+        assert_int_equal(part.result.steps, whole.result.steps);
+        assert_true(part.result.test_ppl == whole.result.test_ppl);
+        assert_true(part.result.valid_ppl == whole.result.valid_ppl);
+    }
+}
+
+/* A kernel that cannot be launched, the device being there. */
+static void a_failed_launch_is_told(void **state)
+{
+    (void)state;
+    Model *m = new_model(cuda());
+    Batch batch = tiny_batch();
+    double mean;
+    cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
+    assert_int_equal(model_gradient(m, &batch, 1, &mean), ERR_SYSTEM);
+    assert_true(said("cudaErrorNoKernelImageForDevice") && said("embed"));
+    cuda_host_reset();
+    assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);
+    model_free(m);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (scratch_open(NULL) != 0) return -1;
+    char name[512];
+    snprintf(name, sizeof name, "%s", scratch_path("text"));
+    static const char *const file[] = {"train.txt", "valid.txt", "test.txt"};
+    for (int i = 0; i < 3; i++) {
+        FILE *f = fopen(scratch_path(file[i]), "w");
+        if (!f) return -1;
+        for (int k = 0; k < (i ? 3 : 12); k++) fputs("a b c d e f g h i\n", f);
+        fclose(f);
+    }
+    return corpus_open(scratch, LEVEL_WORD, 0, 1, &corpus);
+}
+
+static int tear_down(void **state)
+{
+    char command[600];
+    (void)state;
+    corpus_free(&corpus);
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scratch_may_be_short),
+        cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(a_model_that_does_not_fit_is_told),
+        cmocka_unit_test(steps_take_no_device_memory),
+        cmocka_unit_test(a_lost_device_loses_nothing_saved),
+        cmocka_unit_test(a_failed_launch_is_told),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

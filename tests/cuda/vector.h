@@ -1,0 +1,65 @@
+/* vector.h: dim3 and the short vectors of CUDA (float4, ...), with CUDA's sizes and alignments. */
+#ifndef TROTTER_CUDA_HOST_VECTOR_H
+#define TROTTER_CUDA_HOST_VECTOR_H
+
+#define CUDA_HOST_ALIGN(n) __attribute__((aligned(n)))
+
+/* V2(vector, element, alignment): the type and its make_ function; likewise V3, V4. */
+#define V2(name, T, a)                       \
+    typedef struct CUDA_HOST_ALIGN(a) name { \
+        T x, y;                              \
+    } name;                                  \
+    static inline name make_##name(T x, T y) \
+    {                                        \
+        name v = {x, y};                     \
+        return v;                            \
+    }
+#define V3(name, T, a)                            \
+    typedef struct CUDA_HOST_ALIGN(a) name {      \
+        T x, y, z;                                \
+    } name;                                       \
+    static inline name make_##name(T x, T y, T z) \
+    {                                             \
+        name v = {x, y, z};                       \
+        return v;                                 \
+    }
+#define V4(name, T, a)                                 \
+    typedef struct CUDA_HOST_ALIGN(a) name {           \
+        T x, y, z, w;                                  \
+    } name;                                            \
+    static inline name make_##name(T x, T y, T z, T w) \
+    {                                                  \
+        name v = {x, y, z, w};                         \
+        return v;                                      \
+    }
+
+V4(uchar4, unsigned char, 4)
+V2(ushort2, unsigned short, 4)
+V4(ushort4, unsigned short, 8)
+V2(int2, int, 8)
+V3(int3, int, 4)
+V4(int4, int, 16)
+V2(uint2, unsigned int, 8)
+V3(uint3, unsigned int, 4)
+V4(uint4, unsigned int, 16)
+V2(float2, float, 8)
+V3(float3, float, 4)
+V4(float4, float, 16)
+V2(double2, double, 16)
+V2(longlong2, long long, 16)
+V2(ulonglong2, unsigned long long, 16)
+#undef V2
+#undef V3
+#undef V4
+
+typedef struct dim3 {
+    unsigned int x, y, z;
+#ifdef __cplusplus
+    constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
+        : x(x_), y(y_), z(z_)
+    {
+    }
+#endif
+} dim3;
+
+#endif

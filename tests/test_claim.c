@@ -1,0 +1,206 @@
+/* test_claim.c: claims: one of many gets it, the living keep it, the dead lose it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "studies/claim.c" /* the commands are not part of the library */
+#include "studies/progress.c"
+#include "tests/scratch.h"
+
+static Claim take_named(const char *name, const char *who, int expected)
+{
+    Claim c;
+    int mine;
+    if (claim_take(scratch_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
+    if (mine != expected) fail_msg("%s: had by %s: %d", name, who, mine);
+    return c;
+}
+
+/* Another open of the file, even by this process, is another holder. */
+static void test_one_holder(void **state)
+{
+    (void)state;
+    Claim a = take_named("one", "here 1", 1);
+    assert_string_equal(a.left_over, "");
+    take_named("one", "here 2", 0);
+    claim_drop(&a);
+    assert_int_equal(scratch_files(0), 0);
+    Claim b = take_named("one", "here 2", 1);
+    assert_string_equal(b.left_over, "");
+    claim_drop(&b);
+    claim_drop(&b); /* twice is nothing */
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* A child takes the claim, tells so through a pipe, and waits to be killed. */
+static pid_t holder(const char *name, const char *who)
+{
+    int pipes[2];
+    char byte;
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        Claim c;
+        int mine = 0;
+        if (claim_take(scratch_path(name), who, &c, &mine) == 0 && mine)
+            (void)!write(pipes[1], "x", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(pipes[0], &byte, 1), 1);
+    close(pipes[0]);
+    close(pipes[1]);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    int status;
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+static void test_dead_holder(void **state)
+{
+    (void)state;
+    pid_t child = holder("dead", "here 17");
+    take_named("dead", "here 2", 0); /* it lives: the control */
+    end(child);
+    Claim c = take_named("dead", "here 2", 1);
+    assert_string_equal(c.left_over, "here 17");
+    take_named("dead", "here 3", 0);
+    claim_drop(&c);
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* What the file says of another host is believed until it has been silent for long. */
+static void test_other_host(void **state)
+{
+    (void)state;
+    end(holder("far", "elsewhere 17"));
+    take_named("far", "here 2", 0);
+    struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
+                              {time(NULL) - CLAIM_SILENCE - 5, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    Claim c = take_named("far", "here 2", 1);
+    assert_string_equal(c.left_over, "elsewhere 17");
+    claim_drop(&c);
+    pid_t living = holder("far", "elsewhere 18"); /* silent, but its lock is there */
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    take_named("far", "here 2", 0);
+    end(living);
+    scratch_files(1);
+}
+
+/* A sign of life makes the file new. */
+static void test_sign_of_life(void **state)
+{
+    (void)state;
+    Claim c = take_named("alive", "here 1", 1);
+    struct timespec old[2] = {{1000, 0}, {1000, 0}};
+    struct stat s;
+    assert_int_equal(futimens(c.fd, old), 0);
+    claim_keep(&c); /* not due yet */
+    assert_int_equal(fstat(c.fd, &s), 0);
+    assert_int_equal(s.st_mtime, 1000);
+    c.beat -= CLAIM_BEAT + 1;
+    claim_keep(&c);
+    assert_int_equal(fstat(c.fd, &s), 0);
+    assert_true(s.st_mtime > 1000);
+    claim_drop(&c);
+}
+
+/* A child that has inherited the claim keeps it. */
+static void test_inherited(void **state)
+{
+    (void)state;
+    Claim c = take_named("child", "here 1", 1);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    close(c.fd); /* as if this process had died */
+    take_named("child", "here 2", 0);
+    end(child);
+    c = take_named("child", "here 2", 1);
+    claim_drop(&c);
+}
+
+/* Many at once, some of them killed with the claim in hand: never two, and the last one gets it. */
+static void test_race(void **state)
+{
+    (void)state;
+    enum { WORKERS = 8, ROUNDS = 40 };
+    for (int w = 0; w < WORKERS; w++) {
+        if (fork() != 0) continue;
+        char who[32];
+        snprintf(who, sizeof who, "here %ld", (long)getpid());
+        for (int i = 0; i < ROUNDS;) {
+            Claim c;
+            int mine;
+            if (claim_take(scratch_path("race"), who, &c, &mine) != 0) _exit(1);
+            if (!mine) continue;
+            /* exclusive: whoever finds the file there was not alone */
+            int fd = open(scratch_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
+            if (fd < 0) _exit(2);
+            close(fd);
+            unlink(scratch_path("inside"));
+            if (++i == ROUNDS && w % 2) raise(SIGKILL);
+            claim_drop(&c);
+        }
+        _exit(0);
+    }
+    for (int w = 0; w < WORKERS; w++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0) &&
+            !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+            fail_msg("a worker ended with %d: two had the claim, or it failed", status);
+    }
+    Claim c = take_named("race", "here 1", 1);
+    claim_drop(&c);
+    scratch_files(1);
+}
+
+static void test_impossible(void **state)
+{
+    (void)state;
+    Claim c;
+    int mine;
+    assert_int_equal(claim_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
+    assert_int_equal(mine, 0);
+    claim_drop(&c);
+}
+
+static void test_log(void **state)
+{
+    (void)state;
+    char text[256];
+    claim_log(scratch_path("log"), "%s: %d", "one", 1);
+    claim_log(scratch_path("log"), "two");
+    claim_log("/nowhere/at/all", "three");
+    FILE *f = fopen(scratch_path("log"), "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "Z one: 1\n"));
+    assert_non_null(strstr(text, "Z two\n"));
+    scratch_files(1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_holder), cmocka_unit_test(test_dead_holder),
+        cmocka_unit_test(test_other_host), cmocka_unit_test(test_sign_of_life),
+        cmocka_unit_test(test_inherited),  cmocka_unit_test(test_race),
+        cmocka_unit_test(test_impossible), cmocka_unit_test(test_log),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

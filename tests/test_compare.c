@@ -1,0 +1,470 @@
+/* test_compare.c: `trotter compare` as its users run it: depths, controls, equal maps, tuning
+ * with the test text untouched, several processes at one directory, one of them killed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tests/program.h"
+
+/* A corpus whose lines repeat, so that a few steps beat the frequencies of words. */
+#define MODEL                                                                        \
+    " --corpus text --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256" \
+    " --rate 2e-2 --warmup 5 --threads 1 "
+#define MEASURED MODEL "--system linear "
+#define TINY MEASURED "--truncation 0 "
+
+static char big[1 << 18];
+
+static void write_corpus(const char *dir, const char *test)
+{
+    static const char *const split[] = {"train", "valid", "test"};
+    static const char *const line[] = {"the cat sat on the mat\n", "a dog ran in the park\n",
+                                       "in the park a cat ran\n", "the dog sat\n"};
+    mkdir(file_path(dir), 0777);
+    for (int i = 0; i < 3; i++) {
+        char name[64];
+        size_t n = 0;
+        for (int k = 0; k < (i ? 40 : 400); k++)
+            n += (size_t)snprintf(big + n, sizeof big - n, "%s", line[(k * k + k / 3 + i) % 4]);
+        if (i == 2 && test) n = (size_t)snprintf(big, sizeof big, "%s", test);
+        snprintf(name, sizeof name, "%s/%s.txt", dir, split[i]);
+        file_write(name, big, n);
+    }
+}
+
+static int begin(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    return 0;
+}
+
+/* Plots take longer than these trainings: after the first test there is no gnuplot. */
+static int undrawn(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", program);
+    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
+}
+
+static void run_ok(const char *arguments)
+{
+    int status = program_run(arguments);
+    if (status != 0) fail_msg("trotter %s: status %d: %s", arguments, status, err);
+}
+
+static int count_words(const char *text, const char *words)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at += strlen(words)) n++;
+    return n;
+}
+
+/* Column of a CSV by its name, from 0. */
+static int column(const char *csv, const char *name)
+{
+    int n = 0;
+    size_t length = strlen(name);
+    for (const char *at = csv; *at && *at != '\n'; n++) {
+        size_t w = strcspn(at, ",\n");
+        if (w == length && strncmp(at, name, w) == 0) return n;
+        at += w + (at[w] == ',');
+    }
+    fail_msg("no column %s in %.300s", name, csv);
+    return -1;
+}
+
+/* The named cell of the row that begins with `start`. */
+static const char *cell(const char *csv, const char *start, const char *name)
+{
+    static char word[4][256];
+    static int turn;
+    char *w = word[turn++ % 4];
+    int k = column(csv, name);
+    const char *row = csv;
+    while ((row = strchr(row, '\n')) && strncmp(++row, start, strlen(start)) != 0) {}
+    if (!row) fail_msg("no row %s in %s", start, csv);
+    for (; k > 0; k--) row += strcspn(row, ",") + 1;
+    snprintf(w, sizeof word[0], "%.*s", (int)strcspn(row, ",\n"), row);
+    return w;
+}
+
+static double number(const char *csv, const char *start, const char *name)
+{
+    const char *w = cell(csv, start, name);
+    return *w ? strtod(w, NULL) : NAN;
+}
+
+/* ---- the whole row --------------------------------------------------------------------------- */
+
+static const char old_columns[] =
+    "scheme,order,system,measured,low,high,verdict,evals_F,evals_G,layers,params,seeds,valid_ppl,"
+    "valid_sd,test_ppl,test_sd,tokens_per_s,peak_bytes,beats_unigram,";
+
+/* Two depths, two seeds: a row each; intervals and differences are those of the runs' own
+ * results. */
+static void test_rows(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme transformer,macaron --layers 1,2 --seeds 2 --epochs 2 --csv --out "
+           "rows" TINY);
+    assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
+    assert_int_equal(count_words(out, "\nmacaron,"), 2);
+    assert_true(file_exists("rows/runs/macaron-seed1/result.csv") &&
+                file_exists("rows/runs/macaron-layers2-seed2/result.csv"));
+    double ppl[2][2];
+    static const char *const scheme[] = {"transformer", "macaron"};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            char name[64], csv[1024];
+            snprintf(name, sizeof name, "rows/runs/%s-seed%d/result.csv", scheme[i], k + 1);
+            file_read(name, csv, sizeof csv);
+            ppl[i][k] = number(csv, scheme[i], "valid_ppl");
+        }
+    /* half width of two numbers: tan(0.475 pi) |a - b| / 2, t with one degree of freedom */
+    double mean = (ppl[1][0] + ppl[1][1]) / 2,
+           half = tan(0.475 * M_PI) / 2 * fabs(ppl[1][0] - ppl[1][1]);
+    double a = ppl[1][0] - ppl[0][0], b = ppl[1][1] - ppl[0][1];
+    assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_high") - mean - half) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_diff") - (a + b) / 2) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_diff_low") -
+                     ((a + b) / 2 - tan(0.475 * M_PI) / 2 * fabs(a - b))) <= 1e-9 * mean);
+    assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
+    assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
+    static const char *const files[] = {"compare.csv", "compare.md",       "compare.tex",
+                                        "curves.csv",  "correlations.csv", "perplexity.png",
+                                        "curves.png",  "gradients.png",    "evaluations.png"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "rows/%s", files[i]);
+        if (!file_exists(name)) fail_msg("no %s", name);
+    }
+    /* a deeper study finds the runs of a shallower one */
+    run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
+           "rows" TINY);
+    assert_int_equal(count_words(err, "there already"), 4);
+}
+
+/* ---- controls and equal maps ----------------------------------------------------------------- */
+
+static void test_controls(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1"
+           " --csv --out controls" TINY);
+    assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
+    assert_string_equal(cell(out, "repeat:2,", "control_of"), "heun-layer rk2-unit");
+    assert_string_equal(cell(out, "heun-layer,", "control_of"), "");
+    assert_string_equal(cell(out, "repeat:2,", "same_as"), "rk2-unit");
+    assert_string_equal(cell(out, "looped:2,", "same_as"), "");
+    file_read("controls/correlations.csv", big, sizeof big);
+    /* five schemes, four maps */
+    assert_string_equal(cell(big, "validation,1,evaluations", "designs"), "4");
+    file_read("controls/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map"));
+    assert_non_null(strstr(big, "control of equal evaluations for: heun-layer rk2-unit"));
+    file_read("controls/compare.tex", big, sizeof big);
+    assert_non_null(strstr(big, "\\begin{tabular}{lrrr"));
+    assert_non_null(strstr(big, "$\\pm$"));
+}
+
+/* With two layers a two-step scheme is no longer Euler: the same names, another count. */
+static void test_maps_by_depth(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme euler,ab2,leapfrog --layers 1,2 --seeds 1 --epochs 3 --csv --out "
+           "depth" TINY);
+    assert_string_equal(cell(out, "ab2,", "same_as"), "euler");
+    file_read("depth/correlations.csv", big, sizeof big);
+    assert_string_equal(cell(big, "test,1,parameters", "designs"), "1");
+    assert_string_equal(cell(big, "test,2,parameters", "designs"), "3");
+}
+
+/* ---- truncation errors ----------------------------------------------------------------------- */
+
+/* The columns are what `trotter truncation` says of the same model and sentences, measured once;
+ * a run trained anew is measured anew. */
+static void test_truncation(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 2"
+                               " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+    char line[512];
+    run_ok(args);
+    double split = number(out, "heun-layer,", "truncation");
+    double layer = number(out, "heun-layer,", "layer_truncation");
+    double slope = number(out, "heun-layer,", "truncation_slope");
+    assert_true(split > 0 && layer > 0 && split != layer);
+    assert_true(fabs(slope - 2) < 0.5); /* order 1 for F + G */
+    assert_string_equal(cell(out, "transformer,", "layer_truncation"), "");
+    file_read("errors/correlations.csv", big, sizeof big);
+    assert_string_equal(cell(big, "validation,1,truncation", "designs"), "3");
+    static const char *const field[] = {"split", "layer"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(
+            line, sizeof line,
+            "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2"
+            " --tokens 10 --scheme heun-layer --field %s --csv",
+            field[i]);
+        run_ok(line);
+        double told = number(out, "heun-layer,0,1,", "relative_error");
+        assert_true(fabs(told - (i ? layer : split)) <= 1e-9 * told);
+    }
+    run_ok(args);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 1);
+    snprintf(line, sizeof line, "%s --dropout 0.3", args);
+    run_ok(line);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
+    assert_true(number(out, "heun-layer,", "truncation") != split);
+}
+
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* A test text that cannot be read does not hurt what does not read it. */
+static void test_untested(void **state)
+{
+    (void)state;
+    write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
+    static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2"
+                               " --sequence 16 --batch-tokens 256 --threads 1 --out sprung";
+    char line[512];
+    assert_int_equal(program_run(args), 2);
+    assert_non_null(strstr(err, "zebra"));
+    snprintf(line, sizeof line, "%s --untested", args);
+    run_ok(line);
+    file_read("sprung/result.csv", big, sizeof big);
+    assert_string_equal(cell(big, "transformer,", "test_ppl"), "");
+    assert_true(number(big, "transformer,", "valid_ppl") > 1);
+}
+
+/* Every choice is on the log before the first reading of the test text, and each row trains with
+ * what tune.csv shows best. */
+static void test_tuning(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme euler,macaron --seeds 2 --epochs 1 --tune --tune-rate 1e-3,2e-2"
+        " --tune-dropout 0,0.2 --csv --out tuned" TINY;
+    run_ok(args);
+    file_read("tuned/study.log", big, sizeof big);
+    const char *last = NULL, *read = strstr(big, "test text read once");
+    for (const char *at = big; (at = strstr(at, "chosen on validation")); at++) last = at;
+    assert_true(last && read && last < read);
+    assert_int_equal(count_words(big, "the test text was not opened"), 8);
+    assert_int_equal(count_words(big, "test text read once"), 4);
+    assert_int_equal(count_words(big, "chosen on validation"), 2);
+    file_read("tuned/tune.csv", big, sizeof big);
+    double best = INFINITY, chosen = NAN;
+    char rate[32] = "";
+    for (const char *row = strchr(big, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        double r, p, ppl;
+        char mark[8];
+        if (sscanf(row, "macaron,1,%lf,%lf,0,%lf,%*[^,],%3[a-z]", &r, &p, &ppl, mark) != 4)
+            continue;
+        best = fmin(best, ppl);
+        if (strcmp(mark, "yes") != 0) continue;
+        chosen = ppl;
+        snprintf(rate, sizeof rate, "%g", r);
+    }
+    assert_true(chosen == best);
+    assert_true(strtod(cell(out, "macaron,", "rate"), NULL) == strtod(rate, NULL));
+    file_read("tuned/runs/macaron-seed1/config.ini", big, sizeof big);
+    char *line = strstr(big, "\nrate = ");
+    assert_true(line && strtod(line + 8, NULL) == strtod(rate, NULL));
+    assert_null(strstr(big, "untested"));
+    assert_int_equal(program_run("compare --tune --tune-seed 1 --out x" TINY), 2);
+    assert_non_null(strstr(err, "tune-seed"));
+    /* the control of the trap: the choice is made before the unreadable text is met */
+    write_corpus("trap", "the zebra sat\n");
+    assert_int_equal(
+        program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2"
+                    " --tune-dropout 0 --out caught" TINY "--corpus trap"),
+        2);
+    file_read("caught/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "chosen on validation"), 1);
+    assert_int_equal(count_words(big, "test text read once"), 0);
+}
+
+/* ---- several processes ----------------------------------------------------------------------- */
+
+#define SHARED "compare --scheme euler,transformer --seeds 3 --epochs 6 --csv --out shared" TINY
+
+static pid_t start(const char *arguments, const char *log)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char line[2 * PATH_MAX];
+        snprintf(line, sizeof line, "cd %s && exec %s %s >%s.out 2>%s.err </dev/null", folder,
+                 program, arguments, log, log);
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static int finish(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void forget(const char *dir)
+{
+    char line[PATH_MAX + 32];
+    snprintf(line, sizeof line, "rm -rf %s", file_path(dir));
+    assert_int_equal(system(line), 0);
+}
+
+static void test_two_workers(void **state)
+{
+    (void)state;
+    forget("shared");
+    pid_t a = start(SHARED, "a"), b = start(SHARED, "b");
+    assert_int_equal(finish(a), 0);
+    assert_int_equal(finish(b), 0);
+    file_read("shared/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": trains "), 6); /* each once */
+    assert_int_equal(count_words(big, " is done"), 6);
+    assert_int_equal(count_words(big, "left over"), 0);
+    char x[8192], y[8192];
+    file_read("a.out", x, sizeof x);
+    file_read("b.out", y, sizeof y);
+    assert_true(strlen(x) > 100);
+    assert_string_equal(x, y);
+    run_ok(SHARED); /* and nothing is left to do */
+    assert_int_equal(count_words(err, "there already"), 6);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* The first worker is killed in the middle of a run; the second takes that run over, goes on
+ * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
+static void test_killed_worker(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme euler,transformer --seeds 1 --epochs 60 --csv --out killed" TINY;
+    pid_t a = start(args, "a");
+    for (int i = 0; i < 2000 && !file_exists("killed/runs/euler-seed1/model.safetensors"); i++)
+        pause_ms(5);
+    pid_t b = start(args, "b");
+    pause_ms(50);
+    kill(a, SIGKILL);
+    assert_int_equal(finish(a), -SIGKILL);
+    assert_false(file_exists("killed/runs/euler-seed1/result.csv"));
+    assert_int_equal(finish(b), 0);
+    file_read("killed/study.log", big, sizeof big);
+    if (count_words(big, "euler-seed1, left over by ") != 1 || count_words(big, " is done") != 2 ||
+        count_words(big, ": trains transformer-seed1") != 1)
+        fail_msg("%s", big);
+    run_ok("train --scheme euler --epochs 60 --out alone" MODEL);
+    static char x[1 << 17], y[1 << 17];
+    file_read("alone/model.safetensors", x, sizeof x);
+    file_read("killed/runs/euler-seed1/model.safetensors", y, sizeof y);
+    assert_memory_equal(x, y, sizeof x);
+}
+
+/* Only the first of a job writes tables; the others train and leave. */
+static void test_ranks(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme euler --seeds 2 --epochs 1 --csv --out ranks" TINY;
+    static const char *const others[] = {
+        "OMPI_COMM_WORLD_RANK=3", "PMI_RANK=1", "SLURM_PROCID=2",
+        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=5"};
+    static const char *const first[] = {
+        "OMPI_COMM_WORLD_RANK=0", "PMI_RANK=0",
+        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=4"};
+    char line[3 * PATH_MAX];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        forget("ranks");
+        snprintf(line, sizeof line, "cd %s && %s %s %s >out.txt 2>err.txt", folder, others[i],
+                 program, args);
+        assert_int_equal(system(line), 0);
+        file_read("out.txt", out, sizeof out);
+        assert_string_equal(out, "");
+        assert_true(file_exists("ranks/runs/euler-seed2/result.csv"));
+        assert_false(file_exists("ranks/compare.csv"));
+    }
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        snprintf(line, sizeof line,
+                 "cd %s && rm -f ranks/compare.csv && %s %s %s >out.txt 2>err.txt", folder,
+                 first[i], program, args);
+        assert_int_equal(system(line), 0);
+        file_read("out.txt", out, sizeof out);
+        assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
+        assert_true(file_exists("ranks/compare.csv"));
+    }
+}
+
+/* A run that fails is told, tried by one worker, and tried again by the next call. */
+static void test_failed_run(void **state)
+{
+    (void)state;
+    static const char wild[] = "scheme wild\nk1 = H(y)\ny' = y + 10^40*k1\n";
+    static const char args[] = "compare --scheme euler,wild --scheme-file wild.scheme --seeds 1 "
+                               "--epochs 1 --csv --out failed" TINY;
+    file_write("wild.scheme", wild, sizeof wild - 1);
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(program_run(args), 1);
+        assert_non_null(strstr(err, "1 run(s) failed"));
+        assert_string_equal(cell(out, "wild,", "valid_ppl"), "");
+        assert_true(number(out, "euler,", "valid_ppl") > 1);
+        file_read("failed/study.log", big, sizeof big);
+        assert_int_equal(count_words(big, ": trains wild-seed1"), i);
+        assert_int_equal(count_words(big, ": trains euler-seed1"), 1);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *words;
+    } bad[] = {
+        {"--layers 1,0", "expected a whole number from 1 to 1000, or several"},
+        {"--layers 1,,2", "separated by commas"},
+        {"--layers 2,1,2", "2 is there twice"},
+        {"--scheme euler,euler", "euler is there twice"},
+        {"--scheme euler --baseline heun", "none of the schemes compared"},
+        {"--scheme leapfrog-F", "past states"},
+        {"--tune --tune-rate 1e-3,fast", "expected a number"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "compare --out x" TINY "%s", bad[i].args);
+        int status = program_run(args);
+        if (status != 2 || !strstr(err, bad[i].words))
+            fail_msg("%s: status %d: %s", bad[i].args, status, err);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
+        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_untested),      cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_two_workers),   cmocka_unit_test(test_killed_worker),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

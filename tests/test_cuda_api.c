@@ -1,0 +1,567 @@
+/* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture,
+ * cuBLAS, and the failures a test can ask for. */
+#include "tests/cuda/check.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/random.h"
+#include "tests/cuda/cublas_v2.h"
+#include "tests/cuda/cuda_bf16.h"
+#include "tests/cuda/example.h"
+
+enum { N = 300 };
+
+static void ramp(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] = (float)i;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void copies_arrive(void **state)
+{
+    (void)state;
+    float x[N], y[N];
+    ramp(x, N);
+    float *a = device_copy(x, sizeof x), *b = device_new(sizeof x);
+    assert_int_equal((uintptr_t)a % 256, 0);
+    assert_int_equal(cuda_host_live(), 2);
+    assert_int_equal(cuda_host_live_bytes(), 2 * sizeof x);
+    OK(cudaMemcpyAsync(b, a, sizeof x, cudaMemcpyDeviceToDevice, NULL));
+    OK(cudaMemset(b + 5, 0, 2 * sizeof *b));
+    OK(cudaMemcpy(y, b, sizeof y, cudaMemcpyDefault));
+    x[5] = x[6] = 0;
+    assert_memory_equal(x, y, sizeof x);
+    OK(cudaFree(a));
+    OK(cudaFree(b));
+    OK(cudaFree(NULL));
+    assert_int_equal(cuda_host_live(), 0);
+}
+
+static void bad_copies_are_refused(void **state)
+{
+    (void)state;
+    float x[N] = {0};
+    float *a = device_new(sizeof x);
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(a, x, sizeof x + 1, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(a + 1, x, sizeof x, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a - 1, 8, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, sizeof x, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, x + 1, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemset(x, 0, 4));
+    FAILS(cudaErrorInvalidValue, cudaMemset(a, 0, sizeof x + 1));
+    FAILS(cudaErrorInvalidValue, cudaFree(a + 1));
+    FAILS(cudaErrorInvalidValue, cudaFree(x));
+    OK(cudaFree(a));
+    FAILS(cudaErrorInvalidValue, cudaFree(a));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaGetLastError()); /* the last one, once */
+    OK(cudaGetLastError());
+}
+
+static void the_device_runs_full(void **state)
+{
+    (void)state;
+    void *p[3];
+    size_t free_bytes, total;
+    cuda_host_fail_malloc(2);
+    OK(cudaMalloc(&p[0], 100));
+    FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[1], 100));
+    assert_null(p[1]);
+    OK(cudaMalloc(&p[1], 100));
+    cuda_host_memory(1000);
+    OK(cudaMemGetInfo(&free_bytes, &total));
+    assert_int_equal(total, 1000);
+    assert_int_equal(free_bytes, 800);
+    FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[2], 801));
+    FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[2], SIZE_MAX));
+    OK(cudaMalloc(&p[2], 800));
+    for (int i = 0; i < 3; i++) OK(cudaFree(p[i]));
+    OK(cudaDeviceSynchronize()); /* running full is no fault */
+}
+
+/* Runs f(p) in a child; 1 where it died; what it wrote to stderr is in text. */
+static int dies(void (*f)(float *), float *p, char *text, size_t bytes)
+{
+    int fd[2], status;
+    assert_int_equal(pipe(fd), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        void *q;
+        signal(SIGSEGV, SIG_DFL); /* cmocka's would go on with the tests in the child */
+        cudaMalloc(&q, 4);        /* the stand-in's own, above it */
+        dup2(fd[1], STDERR_FILENO);
+        close(fd[0]);
+        f(p);
+        _exit(0);
+    }
+    close(fd[1]);
+    size_t n = 0;
+    for (ssize_t got; n + 1 < bytes && (got = read(fd[0], text + n, bytes - 1 - n)) > 0;)
+        n += (size_t)got;
+    text[n] = 0;
+    close(fd[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void touch(float *p)
+{
+    *(volatile float *)p = 1;
+}
+
+static void touch_unguarded(float *p)
+{
+    cuda_host_guard(0);
+    touch(p);
+}
+
+static void touch_freed(float *p)
+{
+    cudaFree(p);
+    cuda_host_guard(0);
+    touch(p);
+}
+
+static void the_host_may_not_touch_device_memory(void **state)
+{
+    (void)state;
+    char text[4096];
+    float *p = device_new(sizeof *p);
+    assert_true(dies(touch, p, text, sizeof text));
+    assert_non_null(
+        strstr(text, "the host touches device memory: byte 0 of a device allocation of 4"));
+    assert_true(dies(touch_freed, p, text, sizeof text));
+    assert_non_null(strstr(text, "freed"));
+    assert_false(dies(touch_unguarded, p, text, sizeof text));
+    OK(cudaFree(p));
+}
+
+/* ---- streams ----------------------------------------------------------------------------------- */
+
+/* Lazy work is a device that is slow: the host sees nothing before it waits. */
+static void lazy_work_waits_for_the_host(void **state)
+{
+    (void)state;
+    float *host, x[N];
+    cudaStream_t s;
+    ramp(x, N);
+    float *p = device_copy(x, sizeof x), *q = device_copy(x, sizeof x);
+    OK(cudaMallocHost((void **)&host, sizeof x));
+    OK(cudaStreamCreate(&s));
+    for (int lazy = 0; lazy < 2; lazy++) {
+        memset(host, 0, sizeof x);
+        cuda_host_lazy(lazy);
+        size_t launches = cuda_host_launches();
+        OK(example_add((ExampleTerm){1, 0, q}, p, N, s));
+        OK(cudaMemcpyAsync(host, p, sizeof x, cudaMemcpyDeviceToHost, s));
+        assert_int_equal(cuda_host_launches() - launches, !lazy);
+        assert_true((host[1] == 0) == lazy);
+        OK(cudaStreamSynchronize(s));
+        assert_int_equal(cuda_host_launches() - launches, 1);
+        for (size_t i = 0; i < N; i++) assert_true(host[i] == (float)i * (float)(2 + lazy));
+    }
+    OK(cudaStreamDestroy(s));
+    OK(cudaFree(p));
+    OK(cudaFree(q));
+    OK(cudaFreeHost(host));
+}
+
+static void events_tell_time(void **state)
+{
+    (void)state;
+    cudaEvent_t a, b;
+    float ms = -1;
+    OK(cudaEventCreate(&a));
+    OK(cudaEventCreate(&b));
+    FAILS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, a, b));
+    cudaGetLastError();
+    OK(cudaEventRecord(a, NULL));
+    OK(example_turns(1, 64, 100));
+    OK(cudaEventRecord(b, NULL));
+    OK(cudaEventSynchronize(b));
+    OK(cudaEventElapsedTime(&ms, a, b));
+    assert_true(ms > 0 && ms < 10000);
+    OK(cudaEventDestroy(a));
+    OK(cudaEventDestroy(b));
+}
+
+/* ---- capture ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    cudaStream_t s;
+    cublasHandle_t blas;
+    float *x, *y, *w; /* (N), (N), (9) on the device */
+    float *host;      /* (N) pinned */
+} Rig;
+
+static Rig rig_new(void)
+{
+    Rig r;
+    float x[N];
+    ramp(x, N);
+    OK(cudaStreamCreateWithFlags(&r.s, cudaStreamNonBlocking));
+    assert_int_equal(cublasCreate(&r.blas), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetStream(r.blas, r.s), CUBLAS_STATUS_SUCCESS);
+    r.x = device_copy(x, sizeof x);
+    r.y = device_new(sizeof x);
+    r.w = device_copy(x + 1, 9 * sizeof *x);
+    OK(cudaMallocHost((void **)&r.host, sizeof x));
+    return r;
+}
+
+static void rig_free(Rig *r)
+{
+    cublasDestroy(r->blas);
+    OK(cudaStreamDestroy(r->s));
+    OK(cudaFree(r->x));
+    OK(cudaFree(r->y));
+    OK(cudaFree(r->w));
+    OK(cudaFreeHost(r->host));
+}
+
+/* Some of everything that a captured step holds. y = 0; y += f x; y[0..8] += w w; host = y. f and
+ * the scalars go out of scope before a graph is launched. */
+static void submit(const Rig *r, float f)
+{
+    float one = 1;
+    ExampleTerm term = {f, 0, r->x};
+    OK(cudaMemsetAsync(r->y, 0, N * sizeof(float), r->s));
+    OK(example_add(term, r->y, N, r->s));
+    assert_int_equal(cublasSgemm(r->blas, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, r->w, 3, r->w, 3,
+                                 &one, r->y, 3),
+                     CUBLAS_STATUS_SUCCESS);
+    OK(cudaMemcpyAsync(r->host, r->y, N * sizeof(float), cudaMemcpyDeviceToHost, r->s));
+    term.f = one = 1e9f;
+}
+
+static void a_graph_repeats_what_was_captured(void **state)
+{
+    (void)state;
+    Rig r = rig_new();
+    float eager[N];
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    submit(&r, 3);
+    OK(cudaStreamSynchronize(r.s));
+    memcpy(eager, r.host, sizeof eager);
+    assert_true(eager[100] == 300 && eager[0] == 1 * 1 + 4 * 2 + 7 * 3);
+
+    size_t launches = cuda_host_launches(), products = cuda_host_products();
+    memset(r.host, 0, sizeof eager);
+    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+    submit(&r, 3);
+    OK(cudaStreamEndCapture(r.s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    assert_int_equal(cuda_host_launches(), launches); /* nothing ran */
+    assert_int_equal(cuda_host_products(), products);
+    assert_true(r.host[100] == 0);
+    for (int i = 0; i < 3; i++) {
+        memset(r.host, 0, sizeof eager);
+        cuda_host_order(check_orders[i]);
+        cuda_host_lazy(i == 2);
+        OK(cudaGraphLaunch(exec, r.s));
+        OK(cudaStreamSynchronize(r.s));
+        assert_memory_equal(r.host, eager, sizeof eager);
+    }
+    assert_int_equal(cuda_host_launches(), launches + 3);
+    OK(cudaGraphExecDestroy(exec));
+    rig_free(&r);
+}
+
+enum {
+    SPOIL_MALLOC,
+    SPOIL_FREE,
+    SPOIL_WAIT,
+    SPOIL_DEVICE,
+    SPOIL_COPY,
+    SPOIL_DEFAULT,
+    SPOIL_BLAS,
+    SPOILS
+};
+
+/* One call that a capture does not allow. */
+static cudaError_t spoil(const Rig *r, int what)
+{
+    void *p;
+    cublasHandle_t h;
+    switch (what) {
+    case SPOIL_MALLOC: return cudaMalloc(&p, 4);
+    case SPOIL_FREE: return cudaFree(r->y);
+    case SPOIL_WAIT: return cudaStreamSynchronize(r->s);
+    case SPOIL_DEVICE: return cudaDeviceSynchronize();
+    case SPOIL_COPY: return cudaMemcpy(r->host, r->x, 4, cudaMemcpyDeviceToHost);
+    case SPOIL_DEFAULT: return cudaMemsetAsync(r->y, 0, 4, NULL);
+    default: return cublasCreate(&h) == CUBLAS_STATUS_SUCCESS ? cudaSuccess : cudaGetLastError();
+    }
+}
+
+static void calls_that_spoil_a_capture(void **state)
+{
+    (void)state;
+    Rig r = rig_new();
+    cudaGraph_t graph;
+    for (int what = 0; what < SPOILS; what++) {
+        OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+        submit(&r, 1);
+        FAILS(what == SPOIL_DEFAULT ? cudaErrorStreamCaptureImplicit
+                                    : cudaErrorStreamCaptureUnsupported,
+              spoil(&r, what));
+        cudaGetLastError();
+        FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(r.s, &graph));
+        assert_null(graph);
+        cudaGetLastError();
+        submit(&r, 2); /* the stream works again */
+        OK(cudaStreamSynchronize(r.s));
+        assert_true(r.host[50] == 100);
+    }
+    FAILS(cudaErrorIllegalState, cudaStreamEndCapture(r.s, &graph));
+    FAILS(cudaErrorStreamCaptureUnsupported,
+          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
+    rig_free(&r);
+}
+
+/* A second stream joins through an event; what it is given is captured too. */
+static void streams_join_a_capture(void **state)
+{
+    (void)state;
+    Rig r = rig_new();
+    cudaStream_t other;
+    cudaEvent_t fork_event, join_event;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    OK(cudaStreamCreate(&other));
+    OK(cudaEventCreateWithFlags(&fork_event, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&join_event, cudaEventDisableTiming));
+    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(fork_event, r.s));
+    OK(cudaStreamWaitEvent(other, fork_event, 0));
+    OK(cudaMemsetAsync(r.w, 0, 4, other));
+    OK(cudaEventRecord(join_event, other));
+    OK(cudaStreamWaitEvent(r.s, join_event, 0));
+    OK(cudaStreamEndCapture(r.s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    device_get(r.host, r.w, 4);
+    assert_true(r.host[0] == 1);
+    OK(cudaGraphLaunch(exec, r.s));
+    OK(cudaStreamSynchronize(other));
+    device_get(r.host, r.w, 4);
+    assert_true(r.host[0] == 0);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaStreamDestroy(other));
+    OK(cudaEventDestroy(fork_event));
+    OK(cudaEventDestroy(join_event));
+    rig_free(&r);
+}
+
+/* ---- failures on request ----------------------------------------------------------------------- */
+
+static void machines_without_a_device(void **state)
+{
+    (void)state;
+    int count = 7, version;
+    void *p;
+    cublasHandle_t h;
+    cuda_host_device(0, 13000);
+    FAILS(cudaErrorNoDevice, cudaGetDeviceCount(&count));
+    assert_int_equal(count, 0);
+    FAILS(cudaErrorNoDevice, cudaMalloc(&p, 4));
+    cuda_host_device(1, 12040);
+    FAILS(cudaErrorInsufficientDriver, cudaGetDeviceCount(&count));
+    FAILS(cudaErrorInsufficientDriver, cudaSetDevice(0));
+    assert_int_not_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
+    OK(cudaDriverGetVersion(&version));
+    assert_int_equal(version, 12040);
+    OK(cudaRuntimeGetVersion(&version));
+    assert_int_equal(version, CUDART_VERSION);
+    cuda_host_device(2, 13020);
+    OK(cudaGetDeviceCount(&count));
+    assert_int_equal(count, 2);
+    OK(cudaSetDevice(1));
+    FAILS(cudaErrorInvalidDevice, cudaSetDevice(2));
+}
+
+static void devices_get_lost(void **state)
+{
+    (void)state;
+    cudaDeviceProp prop;
+    float *p = device_new(400);
+    OK(cudaMemset(p, 0, 400));
+    cuda_host_arch(7, 5);
+    OK(cudaGetDeviceProperties(&prop, 0));
+    assert_true(prop.major == 7 && prop.minor == 5 && prop.warpSize == 32);
+    cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
+    FAILS(cudaErrorNoKernelImageForDevice, example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
+    OK(cudaDeviceSynchronize());
+    cuda_host_fail_launch(cudaSuccess);
+    OK(example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
+    cuda_host_fail_all(cudaErrorECCUncorrectable);
+    FAILS(cudaErrorECCUncorrectable, cudaDeviceSynchronize());
+    FAILS(cudaErrorECCUncorrectable, example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
+    FAILS(cudaErrorECCUncorrectable, cudaMemset(p, 0, 4));
+    FAILS(cudaErrorECCUncorrectable, cudaFree(p));
+    assert_int_equal(cuda_host_live(), 0);
+    cuda_host_reset();
+    OK(cudaDeviceSynchronize());
+}
+
+static void every_error_has_a_name_and_words(void **state)
+{
+    (void)state;
+    static const cudaError_t all[] = {
+#define X(name, value, text) name,
+        CUDA_HOST_ERRORS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_int_equal(strncmp(cudaGetErrorName(all[i]), "cuda", 4), 0);
+        assert_true(strlen(cudaGetErrorString(all[i])) > 4);
+        for (size_t j = 0; j < i; j++) assert_true(all[i] != all[j]);
+    }
+    assert_string_equal(cudaGetErrorString((cudaError_t)12345), "unrecognized error code");
+    assert_string_not_equal(cublasGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED), "unknown status");
+}
+
+/* ---- cuBLAS ------------------------------------------------------------------------------------ */
+
+enum { M_ = 5, N_ = 7, K_ = 9, LD = 11, BATCH = 3, ROOM = LD * LD * BATCH };
+
+/* Column-major element of op(a). */
+static double element(const float *a, int transposed, int r, int c)
+{
+    return (double)a[transposed ? c + LD * r : r + LD * c];
+}
+
+/* |C - alpha op(A) op(B) - beta C0| <= (K + 3) 2^-24 times the sum of moduli; a bf16 result adds half
+ * a unit of its 8 bits, 2^-8 relative. */
+static void check_product(const float *a, const float *b, const float *before, const float *c,
+                          int ta, int tb, float alpha, float beta, double half_unit)
+{
+    for (int i = 0; i < M_; i++)
+        for (int j = 0; j < N_; j++) {
+            double sum = 0, moduli = 0;
+            for (int k = 0; k < K_; k++) {
+                double t = (double)alpha * element(a, ta, i, k) * element(b, tb, k, j);
+                sum += t;
+                moduli += fabs(t);
+            }
+            if (beta != 0) sum += (double)beta * element(before, 0, i, j);
+            if (beta != 0) moduli += fabs((double)beta * element(before, 0, i, j));
+            double bound = (K_ + 3) * 0x1p-24 * moduli + half_unit * fabs(sum);
+            assert_true(fabs(element(c, 0, i, j) - sum) <= bound);
+        }
+}
+
+static void as_bf16(unsigned short *to, float *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        to[i] = cuda_host_bf16(from[i]);
+        from[i] = cuda_host_f32(to[i]); /* what the product is given */
+    }
+}
+
+typedef struct {
+    cudaDataType in, out;
+    int ta, tb;
+    float alpha, beta;
+} Case;
+
+static void run_product(cublasHandle_t h, Case t)
+{
+    float a[ROOM], b[ROOM], before[ROOM], c[ROOM];
+    unsigned short half[ROOM];
+    for (size_t i = 0; i < ROOM; i++) {
+        a[i] = (float)random_normal(1, 1, i);
+        b[i] = (float)random_normal(1, 2, i);
+        before[i] = t.beta != 0 ? (float)random_normal(1, 3, i) : NAN;
+    }
+    int narrow = t.in == CUDA_R_16BF, out = t.out == CUDA_R_16BF;
+    if (narrow) as_bf16(half, a, ROOM);
+    void *da = device_copy(narrow ? (void *)half : a, ROOM * (narrow ? 2 : 4));
+    if (narrow) as_bf16(half, b, ROOM);
+    void *db = device_copy(narrow ? (void *)half : b, ROOM * (narrow ? 2 : 4));
+    if (out) as_bf16(half, before, ROOM);
+    void *dc = device_copy(out ? (void *)half : before, ROOM * (out ? 2 : 4));
+    assert_int_equal(cublasGemmStridedBatchedEx(
+                         h, t.ta ? CUBLAS_OP_T : CUBLAS_OP_N, t.tb ? CUBLAS_OP_T : CUBLAS_OP_N, M_,
+                         N_, K_, &t.alpha, da, t.in, LD, LD * LD, db, t.in, LD, LD * LD, &t.beta,
+                         dc, t.out, LD, LD * LD, BATCH, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                     CUBLAS_STATUS_SUCCESS);
+    device_get(out ? (void *)half : c, dc, ROOM * (out ? 2 : 4));
+    for (size_t i = 0; out && i < ROOM; i++) c[i] = cuda_host_f32(half[i]);
+    for (int i = 0; i < BATCH; i++) {
+        size_t at = (size_t)i * LD * LD;
+        check_product(a + at, b + at, before + at, c + at, t.ta, t.tb, t.alpha, t.beta,
+                      out ? 0x1p-8 : 0);
+        if (t.beta == 0) assert_true(isnan(c[at + M_])); /* between rows nothing is written */
+    }
+    OK(cudaFree(da));
+    OK(cudaFree(db));
+    OK(cudaFree(dc));
+}
+
+static void products_agree_with_loops(void **state)
+{
+    (void)state;
+    cublasHandle_t h;
+    assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
+    for (int type = 0; type < 3; type++)
+        for (int t = 0; t < 4; t++)
+            for (int beta = 0; beta < 2; beta++)
+                run_product(h, (Case){type ? CUDA_R_16BF : CUDA_R_32F,
+                                      type == 2 ? CUDA_R_16BF : CUDA_R_32F, t % 2, t / 2,
+                                      beta ? 0.5f : 1.0f, (float)beta});
+    cublasDestroy(h);
+}
+
+static void bad_products_are_refused(void **state)
+{
+    (void)state;
+    cublasHandle_t h;
+    float one = 1, x[9] = {0};
+    float *p = device_copy(x, sizeof x);
+    assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(
+        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 2, p, 3, &one, p, 3),
+        CUBLAS_STATUS_INVALID_VALUE);
+    assert_int_equal(
+        cublasSgemm(NULL, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 3, p, 3, &one, p, 3),
+        CUBLAS_STATUS_NOT_INITIALIZED);
+    assert_int_equal(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, CUDA_R_32F, 3, p,
+                                  CUDA_R_16BF, 3, &one, p, CUDA_R_32F, 3, CUBLAS_COMPUTE_32F,
+                                  CUBLAS_GEMM_DEFAULT),
+                     CUBLAS_STATUS_NOT_SUPPORTED);
+    assert_int_equal(
+        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 4, p, 3, &one, p, 3),
+        CUBLAS_STATUS_EXECUTION_FAILED); /* the last column lies outside */
+    assert_non_null(strstr(cuda_host_fault(), "outside its device allocation"));
+    FAILS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    cuda_host_reset();
+    cublasDestroy(h);
+    OK(cudaFree(p));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CHECKED(copies_arrive),
+                                       CHECKED(bad_copies_are_refused),
+                                       CHECKED(the_device_runs_full),
+                                       CHECKED(the_host_may_not_touch_device_memory),
+                                       CHECKED(lazy_work_waits_for_the_host),
+                                       CHECKED(events_tell_time),
+                                       CHECKED(a_graph_repeats_what_was_captured),
+                                       CHECKED(calls_that_spoil_a_capture),
+                                       CHECKED(streams_join_a_capture),
+                                       CHECKED(machines_without_a_device),
+                                       CHECKED(devices_get_lost),
+                                       CHECKED(every_error_has_a_name_and_words),
+                                       CHECKED(products_agree_with_loops),
+                                       CHECKED(bad_products_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

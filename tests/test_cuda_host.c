@@ -1,0 +1,370 @@
+/* test_cuda_host.c: the stand-in for the CUDA runtime as kernels meet it: right kernels are right in every
+ * order of threads, every left-out barrier shows in some order, and what a kernel may not do is
+ * told in a line. tests/cuda/example.h has the kernels. */
+#include "tests/cuda/check.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/random.h"
+#include "tests/cuda/cuda_bf16.h"
+#include "tests/cuda/example.h"
+
+enum { N = 1000, ROWS = 3, COLS = 333, SIDE = 21, BLOCKS = 7 };
+
+/* Whole numbers in -8..8: every sum below 2^24 is exact, in any order. */
+static void whole_numbers(float *x, size_t n, uint64_t stream)
+{
+    for (size_t i = 0; i < n; i++) x[i] = (float)(int)(random_below(77, stream, i, 17)) - 8;
+}
+
+/* ---- kernels with barriers: 1 where the result is right ---------------------------------------- */
+
+static int sum_is_right(int skip)
+{
+    float x[N], out[BLOCKS], got = 0, want = 0;
+    whole_numbers(x, N, 1);
+    for (size_t i = 0; i < N; i++) want += x[i];
+    float *dx = device_copy(x, sizeof x), *dout = device_new(sizeof out);
+    OK(example_sum(skip, dx, N, dout, BLOCKS, NULL));
+    device_get(out, dout, sizeof out);
+    for (size_t i = 0; i < BLOCKS; i++) got += out[i];
+    OK(cudaFree(dx));
+    OK(cudaFree(dout));
+    return got == want;
+}
+
+/* The kernel sums COLS terms in f32 (COLS eps), expf is good to 2 eps: 1e-4 relative has room. */
+static int softmax_is_right(int skip)
+{
+    float x[ROWS * COLS], y[ROWS * COLS];
+    int right = 1;
+    whole_numbers(x, ROWS * COLS, 2);
+    float *dx = device_copy(x, sizeof x), *dy = device_new(sizeof y);
+    OK(example_softmax(skip, dx, ROWS, COLS, dy, NULL));
+    device_get(y, dy, sizeof y);
+    for (size_t r = 0; r < ROWS; r++) {
+        double sum = 0;
+        for (size_t c = 0; c < COLS; c++) sum += exp((double)x[r * COLS + c]);
+        for (size_t c = 0; c < COLS; c++) {
+            double want = exp((double)x[r * COLS + c]) / sum;
+            right &= fabs((double)y[r * COLS + c] - want) <= 1e-4 * want;
+        }
+    }
+    OK(cudaFree(dx));
+    OK(cudaFree(dy));
+    return right;
+}
+
+static int product_is_right(int skip)
+{
+    float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
+    int right = 1;
+    whole_numbers(a, SIDE * SIDE, 3);
+    whole_numbers(b, SIDE * SIDE, 4);
+    float *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b),
+          *dc = device_new(sizeof c);
+    OK(example_product(skip, da, db, dc, SIDE, NULL));
+    device_get(c, dc, sizeof c);
+    for (size_t i = 0; i < SIDE; i++)
+        for (size_t j = 0; j < SIDE; j++) {
+            float want = 0;
+            for (size_t k = 0; k < SIDE; k++) want += a[i * SIDE + k] * b[k * SIDE + j];
+            right &= c[i * SIDE + j] == want;
+        }
+    OK(cudaFree(da));
+    OK(cudaFree(db));
+    OK(cudaFree(dc));
+    return right;
+}
+
+static const struct {
+    const char *name;
+    int (*is_right)(int skip);
+    int skips;
+} kernels[] = {{"sum", sum_is_right, SUM_SKIPS},
+               {"softmax", softmax_is_right, SOFTMAX_SKIPS},
+               {"product", product_is_right, PRODUCT_SKIPS}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static void right_in_every_order(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KERNELS; k++)
+        for (size_t o = 0; o < CHECK_ORDERS; o++) {
+            cuda_host_order(check_orders[o]);
+            if (!kernels[k].is_right(0))
+                fail_msg("%s, order %d", kernels[k].name, (int)check_orders[o]);
+        }
+    assert_string_equal(cuda_host_fault(), "");
+}
+
+static void every_missing_barrier_shows(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KERNELS; k++)
+        for (int skip = 1; skip <= kernels[k].skips; skip++) {
+            int caught = 0;
+            for (size_t o = 0; o < CHECK_ORDERS; o++) {
+                cuda_host_order(check_orders[o]);
+                caught += !kernels[k].is_right(skip);
+            }
+            if (!caught)
+                fail_msg("%s without barrier %d is right in every order", kernels[k].name, skip);
+            print_message("# %s without barrier %d: wrong in %d of %d orders\n", kernels[k].name,
+                          skip, caught, CHECK_ORDERS);
+        }
+}
+
+/* ---- warps ------------------------------------------------------------------------------------- */
+
+/* The lane that `lane` reads, by the sentences of the CUDA C++ Programming Guide. */
+static int source(int function, int lane, int arg, int width)
+{
+    int group = lane / width * width, in = lane % width;
+    switch (function) {
+    case WARP_SHUFFLE: return group + (arg % width + width) % width;
+    case WARP_XOR: return (lane ^ arg) / width > lane / width ? lane : lane ^ arg;
+    case WARP_UP: return in - arg < 0 ? lane : lane - arg;
+    default: return in + arg >= width ? lane : lane + arg;
+    }
+}
+
+static unsigned warp_word(int function, int t, int arg, int width, int threads)
+{
+    unsigned bits = 0;
+    int warp = t / 32 * 32, lanes = threads - warp < 32 ? threads - warp : 32;
+    if (function < WARP_BALLOT) {
+        int from = source(function, t % 32, arg, width);
+        return from < lanes ? (unsigned)(100 + warp + from) : ~0u;
+    }
+    for (int i = 0; i < lanes; i++)
+        if (function == WARP_BALLOT  ? (warp + i) % 3 == 0
+            : function == WARP_MATCH ? (warp + i) % 5 == t % 5
+                                     : warp + i == arg)
+            bits |= 1u << i;
+    if (function == WARP_ANY) return bits != 0;
+    if (function == WARP_ALL) return bits == 0;
+    return bits;
+}
+
+static void warp_functions_do_what_the_guide_says(void **state)
+{
+    (void)state;
+    static const int threads[] = {32, 64, 45};
+    unsigned got[64], *out = device_new(sizeof got);
+    for (size_t o = 0; o < 3; o++)
+        for (size_t n = 0; n < 3; n++)
+            for (int f = 0; f < WARP_FUNCTIONS; f++)
+                for (int width = 32; width >= 4; width /= f < WARP_BALLOT ? 2 : 32)
+                    for (int arg = 0; arg < 32; arg += 5) {
+                        cuda_host_order(check_orders[o]);
+                        OK(example_warp(f, arg, width, out, (unsigned)threads[n]));
+                        device_get(got, out, sizeof got);
+                        for (int t = 0; t < threads[n]; t++)
+                            assert_int_equal(got[t], warp_word(f, t, arg, width, threads[n]));
+                    }
+    OK(cudaFree(out));
+}
+
+static void blocks_vote(void **state)
+{
+    (void)state;
+    int got[3], *out = device_new(sizeof got);
+    for (unsigned k = 0; k <= 48; k += 12) {
+        OK(example_votes(k, out, 48));
+        device_get(got, out, sizeof got);
+        assert_int_equal(got[0], k);
+        assert_int_equal(got[1], k > 0);
+        assert_int_equal(got[2], k == 48);
+    }
+    OK(cudaFree(out));
+}
+
+static void atomics_add_over_blocks(void **state)
+{
+    (void)state;
+    struct {
+        double d;
+        unsigned long long c;
+        float f;
+        unsigned u;
+    } got, *p = device_new(sizeof got);
+    OK(cudaMemset(p, 0, sizeof got));
+    OK(example_atomics(&p->f, &p->d, &p->u, &p->c, 5));
+    device_get(&got, p, sizeof got);
+    assert_true(got.f == 480 && got.d == 480);
+    assert_int_equal(got.u, 95);
+    assert_int_equal(got.c, 240);
+    OK(cudaFree(p));
+}
+
+/* ---- memory that nobody wrote ------------------------------------------------------------------ */
+
+static void unwritten_memory_is_poison(void **state)
+{
+    (void)state;
+    float x[N];
+    unsigned words[6];
+    float *p = device_new(sizeof x);
+    device_get(x, p, sizeof x);
+    for (size_t i = 0; i < N; i++) assert_true(isnan(x[i]));
+    unsigned *out = device_new(sizeof words);
+    OK(example_unwritten(out, 3));
+    device_get(words, out, sizeof words);
+    for (size_t i = 0; i < 6; i++) assert_int_equal(words[i], 0xa5a5a5a5u);
+    OK(cudaFree(p));
+    OK(cudaFree(out));
+}
+
+/* ---- what a kernel may not do ------------------------------------------------------------------ */
+
+static const struct {
+    int what;
+    cudaError_t code;
+    const char *says, *also; /* words of the line */
+} wrongs[] = {{WRONG_LEAVES, cudaErrorLaunchFailure, "divergence", "thread (5,0,0) left"},
+              {WRONG_BRANCH, cudaErrorLaunchFailure, "divergence", "two barriers"},
+              {WRONG_TWO, cudaErrorLaunchFailure, "divergence", "two barriers"},
+              {WRONG_WARP, cudaErrorLaunchFailure, "divergence", "different collectives"},
+              {WRONG_LANE, cudaErrorLaunchFailure, "divergence", "waits for its warp"},
+              {WRONG_MASK, cudaErrorLaunchFailure, "mask without its own lane", "thread (9,0,0)"},
+              {WRONG_TRAP, cudaErrorLaunchFailure, "trap at", "thread (4,0,0)"},
+              {WRONG_BEYOND, cudaErrorIllegalAddress, "beside the device allocation", ""},
+              {WRONG_FAR, cudaErrorIllegalAddress, "illegal access", "thread (1,0,0)"},
+              {WRONG_BEFORE, cudaErrorIllegalAddress, "beside the device allocation", ""},
+              {WRONG_NULL, cudaErrorIllegalAddress, "no memory of the device", "thread (3,0,0)"},
+              {WRONG_SHARED, cudaErrorLaunchFailure, "behind dynamic shared memory", ""},
+              {WRONG_SHARED_FAR, cudaErrorIllegalAddress, "illegal access", "thread (0,0,0)"},
+              {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"}};
+
+static void misbehaviour_is_told_in_a_line(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof wrongs / sizeof *wrongs, WRONGS);
+    for (size_t w = 0; w < WRONGS; w++)
+        for (size_t o = 0; o < CHECK_ORDERS; o++) {
+#ifdef __SANITIZE_ADDRESS__ /* ends the program by itself, which is as clear */
+            int what = wrongs[w].what;
+            if (what == WRONG_BEYOND || what == WRONG_BEFORE || what == WRONG_NULL) continue;
+#endif
+            cuda_host_order(check_orders[o]);
+            float *p = device_new(100 * sizeof *p);
+            FAILS(wrongs[w].code, example_wrong(wrongs[w].what, p, 100));
+            const char *line = cuda_host_fault();
+            if (!strstr(line, "wrong_kernel"))
+                fail_msg("%d: no kernel in: %s", wrongs[w].what, line);
+            if (!strstr(line, wrongs[w].says) || !strstr(line, wrongs[w].also))
+                fail_msg("%d: %s", wrongs[w].what, line);
+            FAILS(wrongs[w].code, cudaDeviceSynchronize()); /* and stays */
+            FAILS(wrongs[w].code, cudaGetLastError());
+            cudaFree(p);
+            cuda_host_reset();
+            assert_true(sum_is_right(0)); /* nothing is left behind */
+        }
+}
+
+static void arguments_are_looked_at(void **state)
+{
+    (void)state;
+    float x[4] = {1, 2, 3, 4};
+    float *y = device_copy(x, sizeof x), *z = device_copy(x, sizeof x);
+    OK(example_add((ExampleTerm){2, 0, y}, z, 4, NULL));
+    OK(cudaFree(y));
+    FAILS(cudaErrorIllegalAddress, example_add((ExampleTerm){2, 0, y}, z, 4, NULL)); /* freed */
+    assert_non_null(strstr(cuda_host_fault(), "not allocated"));
+    cuda_host_reset();
+    FAILS(cudaErrorIllegalAddress, example_add((ExampleTerm){2, 0, x}, z, 4, NULL)); /* host */
+    assert_non_null(strstr(cuda_host_fault(), "memory of the host"));
+    cuda_host_reset();
+    device_get(x, z, sizeof x);
+    for (int i = 0; i < 4; i++) assert_true(x[i] == 3 * (float)(i + 1)); /* once: neither ran */
+    OK(cudaFree(z));
+}
+
+static void launches_have_limits(void **state)
+{
+    (void)state;
+    OK(example_shape((dim3){1, 1, 1}, (dim3){32, 32, 1}, 48 * 1024));
+    FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 1, 1}, (dim3){1025, 1, 1}, 0));
+    FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 65}, 0));
+    FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){0, 1, 1}, (dim3){1, 1, 1}, 0));
+    FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 65536, 1}, (dim3){1, 1, 1}, 0));
+    FAILS(cudaErrorInvalidValue, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 1}, 48 * 1024 + 1));
+    OK(example_allow(100 * 1024));
+    OK(example_shape((dim3){1, 1, 1}, (dim3){1, 1, 1}, 100 * 1024));
+    FAILS(cudaErrorInvalidValue, example_allow(1 << 20));
+    OK(cudaDeviceSynchronize());
+}
+
+/* ---- bfloat16 ---------------------------------------------------------------------------------- */
+
+/* Every bfloat16 survives; a float between two goes to the nearer one, in the middle to the even. */
+static void bf16_rounds_to_nearest_even(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < 0x10000; b++) {
+        float v = cuda_host_f32((unsigned short)b);
+        if (isnan(v))
+            assert_int_equal(cuda_host_bf16(v), 0x7fff);
+        else
+            assert_int_equal(cuda_host_bf16(v), b);
+    }
+    for (unsigned i = 0; i < 100000; i++) {
+        uint32_t bits = (uint32_t)random_below(5, 6, i, 0x7f7f0000u);
+        if (i % 4 == 0) bits = (bits & 0xffff0000u) | 0x8000u; /* the middle */
+        float v;
+        memcpy(&v, &bits, sizeof v);
+        unsigned low = bits >> 16, got = cuda_host_bf16(v);
+        double down = (double)v - (double)cuda_host_f32((unsigned short)low);
+        double up = (double)cuda_host_f32((unsigned short)(low + 1)) - (double)v;
+        unsigned want = down < up || (down == up && low % 2 == 0) ? low : low + 1;
+        assert_int_equal(got, want);
+    }
+}
+
+#ifdef CUDA_HOST_RACE /* make check-race: only what has no planted error runs in this process */
+/* In a child, since the report ends the program. 66: ThreadSanitizer's exit status. */
+static void a_planted_race_is_reported(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KERNELS; k++)
+        for (int skip = 1; skip <= kernels[k].skips; skip++) {
+            int status;
+            pid_t child = fork();
+            if (child == 0) {
+                kernels[k].is_right(skip);
+                _exit(0);
+            }
+            assert_int_equal(waitpid(child, &status, 0), child);
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 66)
+                fail_msg("%s without barrier %d: status %d", kernels[k].name, skip, status);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CHECKED(a_planted_race_is_reported),
+                                       CHECKED(right_in_every_order),
+                                       CHECKED(warp_functions_do_what_the_guide_says),
+                                       CHECKED(blocks_vote), CHECKED(atomics_add_over_blocks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CHECKED(right_in_every_order),
+                                       CHECKED(every_missing_barrier_shows),
+                                       CHECKED(warp_functions_do_what_the_guide_says),
+                                       CHECKED(blocks_vote),
+                                       CHECKED(atomics_add_over_blocks),
+                                       CHECKED(unwritten_memory_is_poison),
+                                       CHECKED(misbehaviour_is_told_in_a_line),
+                                       CHECKED(arguments_are_looked_at),
+                                       CHECKED(launches_have_limits),
+                                       CHECKED(bf16_rounds_to_nearest_even)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif

@@ -1,0 +1,198 @@
+/* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of
+ * planted relations, exact and sampled permutations; each judge with a control that must fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "studies/statistics.c" /* the commands are not part of the library */
+#include "tests/scratch.h"
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+/* Two numbers: t_(0.975, 1) = tan(0.475 pi) (Cauchy's quantile); 1, 2, 3, 4, 5: t_(0.975, 4) =
+ * 2.776445105 (Student's table), sd sqrt(2.5). */
+static void test_known_intervals(void **state)
+{
+    (void)state;
+    const double two[] = {3, 7}, five[] = {5, 1, 4, 2, 3};
+    Interval i = statistics_mean(two, 1, 2);
+    assert_true(i.n == 2 && i.mean == 5);
+    assert_true(fabs(i.sd - sqrt(8)) <= 1e-12);
+    assert_true(fabs(i.high - (5 + tan(0.475 * M_PI) * 2)) <= 1e-9);
+    i = statistics_mean(five, 1, 5);
+    assert_true(fabs(i.low - (3 - 2.776445105 * sqrt(2.5 / 5))) <= 1e-8);
+    assert_true(fabs(i.low + i.high - 6) <= 1e-12);
+}
+
+static void test_missing_numbers(void **state)
+{
+    (void)state;
+    const double x[] = {NAN, 3, 99, NAN, 7, 99}, none[] = {NAN};
+    Interval i = statistics_mean(x + 1, 3, 2);
+    assert_true(i.n == 2 && i.mean == 5); /* strided: 3, 7 */
+    i = statistics_mean(x, 1, 2);
+    assert_true(i.n == 1 && i.mean == 3 && isnan(i.sd) && isnan(i.low) && isnan(i.high));
+    i = statistics_mean(none, 1, 1);
+    assert_true(i.n == 0 && isnan(i.mean));
+    const double a[] = {5, NAN, 9}, b[] = {1, 2, 3};
+    i = statistics_paired(a, b, 3);
+    assert_true(i.n == 2 && i.mean == 5);
+}
+
+/* Share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half
+ * width. */
+static double coverage(double widen)
+{
+    enum { DRAWS = 4000, N = 4 };
+    double held = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        double x[N];
+        for (uint64_t j = 0; j < N; j++) x[j] = 10 + 3 * random_normal(5, 1, N * k + j);
+        Interval i = statistics_mean(x, 1, N);
+        held += fabs(i.mean - 10) <= 0.5 * widen * (i.high - i.low);
+    }
+    return held / DRAWS;
+}
+
+/* 4000 draws: 0.95 within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
+ * quantile in place of Student's it would be 0.85. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    assert_true(fabs(coverage(1) - 0.95) <= 0.0138);
+    assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
+}
+
+/* Seeds shift both schemes alike: the paired interval is narrow where that of either mean is
+ * wide. */
+static void test_pairs_cancel(void **state)
+{
+    (void)state;
+    double a[5], b[5];
+    for (uint64_t k = 0; k < 5; k++) {
+        double common = 20 * random_normal(3, 1, k);
+        a[k] = 100 + common + 0.1 * random_normal(3, 2, k);
+        b[k] = 101 + common + 0.1 * random_normal(3, 3, k);
+    }
+    Interval d = statistics_paired(a, b, 5), alone = statistics_mean(a, 1, 5);
+    assert_true(d.high < 0 && d.low < -1 + 0.5 && d.low > -2);
+    assert_true(alone.high - alone.low > 10 * (d.high - d.low));
+    Interval swapped = statistics_paired(b, a, 5);
+    assert_true(swapped.low == -d.high && swapped.high == -d.low);
+}
+
+/* ---- rank correlation ------------------------------------------------------------------------ */
+
+static Correlation rank(const double *x, const double *y, size_t n)
+{
+    Correlation c;
+    assert_int_equal(statistics_rank(x, y, n, 1, &c), 0);
+    return c;
+}
+
+/* Any rising function has rho 1; of n! orders only two are as extreme. */
+static void test_planted_relation(void **state)
+{
+    (void)state;
+    double x[8], y[8], z[8], factorial = 2;
+    for (int i = 0; i < 8; i++) {
+        x[i] = (i * 5) % 8;
+        y[i] = exp(x[i]);
+        z[i] = -y[i] * y[i];
+    }
+    for (size_t n = 3; n <= 8; n++) {
+        factorial *= (double)n;
+        Correlation up = rank(x, y, n), down = rank(x, z, n);
+        assert_true(up.n == n && fabs(up.rho - 1) <= 1e-12 && fabs(down.rho + 1) <= 1e-12);
+        assert_true(fabs(up.p - 2 / factorial) <= 1e-12 && fabs(down.p - up.p) <= 1e-12);
+        if (n > 3) assert_true(fabs(up.low - 1) <= 1e-12 && fabs(up.high - 1) <= 1e-12);
+        if (n == 3) assert_true(isnan(up.low));
+    }
+}
+
+/* By hand: ranks of x 1.5 1.5 3 4, of y 2 4 1 3: sums of products about the means give
+ * rho = -1 / sqrt(4.5 * 5) = -0.2108. */
+static void test_ties(void **state)
+{
+    (void)state;
+    const double x[] = {7, 7, 8, 9}, y[] = {20, 40, 10, 30}, flat[] = {1, 1, 1, 1};
+    Correlation c = rank(x, y, 4);
+    assert_true(fabs(c.rho + 1 / sqrt(22.5)) <= 1e-12);
+    c = rank(x, flat, 4);
+    assert_true(c.n == 4 && isnan(c.rho) && isnan(c.p) && isnan(c.low));
+    c = rank(x, y, 2);
+    assert_true(c.n == 2 && isnan(c.rho));
+    const double hole[] = {20, NAN, 10, 30};
+    c = rank(x, hole, 4);
+    assert_true(c.n == 3 && fabs(c.rho - 0.5) <= 1e-12); /* 1 2 3 against 2 1 3 */
+}
+
+/* n = 12: a noisy rise is found, unrelated numbers are not; the interval holds rho. */
+static void test_noise(void **state)
+{
+    (void)state;
+    double x[12], y[12], z[12];
+    for (uint64_t i = 0; i < 12; i++) {
+        x[i] = (double)i;
+        y[i] = (double)i + random_normal(4, 1, i);
+        z[i] = random_normal(4, 2, i);
+    }
+    Correlation related = rank(x, y, 12), not = rank(x, z, 12);
+    assert_true(related.p < 0.01 && related.low > 0.3);
+    assert_true(related.low <= related.rho && related.rho <= related.high &&
+                related.high <= 1 + 1e-12);
+    assert_true(not .p > 0.05 && not .low < 0 && not .high > 0);
+    Correlation again = rank(x, y, 12);
+    assert_true(again.low == related.low && again.p == related.p);
+}
+
+/* The sampled share and the counted one agree: 20000 draws, 4 standard deviations. */
+static void test_sampled_permutations(void **state)
+{
+    (void)state;
+    double rx[6], ry[6], v[6], all[6] = {3, 1, 2, 6, 4, 5}, other[6] = {2, 1, 6, 5, 3, 4};
+    uint32_t order[6];
+    Pairs p = {.n = 6, .rx = rx, .ry = ry, .v = v, .order = order};
+    find_ranks(all, 6, rx);
+    find_ranks(other, 6, ry);
+    double seen = product(rx, ry, 6);
+    double sampled = count_some(&p, seen, 9);
+    memcpy(v, ry, sizeof v);
+    double counted = count_all(&p, seen);
+    double allowed = 4 * sqrt(counted * (1 - counted) / SHUFFLES) + 1.0 / SHUFFLES;
+    assert_true(counted > 0.05 && counted < 0.95);
+    assert_true(fabs(sampled - counted) <= allowed);
+    memcpy(v, ry, sizeof v);
+    assert_false(fabs(count_all(&p, 0.8 * seen) - counted) <= allowed); /* the control */
+}
+
+static int job(void)
+{
+    const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 1, 3, 5, 4};
+    Correlation c;
+    return statistics_rank(x, y, 5, 1, &c);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    assert_true(fail_each(job, 0) >= 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_intervals),
+        cmocka_unit_test(test_missing_numbers),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_pairs_cancel),
+        cmocka_unit_test(test_planted_relation),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_sampled_permutations),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
