@@ -5,6 +5,7 @@
 #include "kernels/memory.h"
 #include "ode/ode.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
