@@ -5,6 +5,8 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
+#   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
+#   make coverage           branch coverage of the readers by the tests (gcov)
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
@@ -34,6 +36,7 @@ WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 CFLAGS_release  = -O2 -g
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
+CFLAGS_coverage = -O2 -g
 CFLAGS_race     = -O1 -g
 RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
@@ -52,6 +55,18 @@ LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
 TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+
+# The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
+# from a file: the rest of the program is that of the release build.
+READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv \
+          studies/network nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/nearest nn/store \
+          nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
+
+# Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
+FUZZERS = $(filter-out seeds planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o
+FUZZ_STUDIES = option csv network output nearest report
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -202,6 +217,48 @@ soak: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/test_faults
 	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/test_faults
 .PHONY: soak
+
+# ---- fuzzing and coverage ------------------------------------------------------------------------
+$(FUZZERS:%=$(B)/tests/fuzz/%.o): $(B)/tests/fuzz/%.o: tests/fuzz/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DLLVMFuzzerTestOneInput=fuzz_$* -c -o $@ $<
+$(B)/tests/test_fuzz.o: ALL_CFLAGS += '-DFUZZ_LIST=$(foreach f,$(FUZZERS),X($(f)))'
+$(B)/tests/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
+$(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ_STUDIES:%=$(B)/studies/%.o) $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
+               -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_PACKAGES = clang libclang-rt-14-dev
+F = build/fuzz
+TIME   ?= 600
+READER ?= $(FUZZERS)
+
+fuzz: deps
+	@sh studies/deps.sh $(FUZZ_PACKAGES) || true
+	@if ! command -v clang >/dev/null; then echo "make fuzz: SKIPPED, no clang: apt-get install clang"; else \
+	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/test_fuzz && \
+	sh tests/fuzz.sh $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
+
+$(F)/lib/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
+$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
+
+# The tests that reach the readers.
+COVERING = scheme system_file system_command corpus store store_model cli generate plot fuzz
+
+ifeq ($(FLAVOUR),coverage)
+$(READERS:%=$(B)/%.o): ALL_CFLAGS += --coverage -O0
+LDFLAGS += --coverage
+endif
+
+coverage: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter $(COVERING:%=build/coverage/tests/test_%)
+	@sh tests/coverage.sh build/coverage "$(COVERING)" $(READERS)
+.PHONY: fuzz coverage
 
 run-tests:
 	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)

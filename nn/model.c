@@ -215,6 +215,9 @@ static int build(Model *m)
     m->E = m->config.width / m->config.heads;
     TRY(layout_lists(m));
     add_params(m);
+    if (m->config.most && m->size > m->config.most)
+        return error_set(ERR_INPUT, "a model of %zu numbers, where there can be at most %zu",
+                         m->size, m->config.most);
     TRY(layout_buffers(m));
     return init_values(m);
 }

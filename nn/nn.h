@@ -122,6 +122,8 @@ typedef struct {
     size_t max_length; /* longest sequence */
     uint64_t seed;
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
+    size_t
+        most; /* numbers; a model with more of them is ERR_INPUT before it is built. 0: no limit */
 } ModelConfig;
 
 /* One named tensor: a window of the flat parameter buffer. */

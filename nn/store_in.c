@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -269,9 +270,22 @@ static void close_file(Opened *o)
     memory_free(o->bytes);
 }
 
+/* A file is read whole, so one that could hold the tensors many times over is not: of a sparse one the
+ * length costs nothing. A model's state holds thrice its numbers. */
+static int check_length(const char *file, const Tensor *t, size_t count)
+{
+    struct stat s;
+    size_t most = 8 + HEADER_MOST;
+    for (size_t i = 0; i < count; i++) most += 3 * tensor_numbers(&t[i]) * sizeof(double);
+    if (stat(file, &s) != 0 || s.st_size < 0 || (size_t)s.st_size <= most) return 0;
+    return error_set(ERR_INPUT, "%s: its %zu bytes are more than such a model can have", file,
+                     (size_t)s.st_size);
+}
+
 int tensors_read(const char *file, const Tensor *t, size_t count, int element, int sealed)
 {
     Opened o;
+    TRY(check_length(file, t, count));
     int code = open_file(file, SIZE_MAX, &o);
     if (!code) code = load_opened(&o, t, count, element, sealed);
     close_file(&o);

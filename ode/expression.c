@@ -20,6 +20,10 @@
 
 enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
 enum { SIZE_MAX_BITS = 4096 }; /* numerators and denominators longer than this are refused */
+/* What a text may cost, in terms passed and bytes of coefficients: a second or two. Products of learned
+ * sums grow with the fourth power of what is written. The longest scheme of 256 stages over H, every
+ * slope in every row, costs about 2^24. */
+enum { WORK_MAX = 1 << 27 };
 
 /* ---- cursor ------------------------------------------------------------------------------------ */
 
@@ -117,6 +121,17 @@ static int check_size(const Cursor *c, const mpq_t q)
     if (mpz_sizeinbase(mpq_numref(q), 2) + mpz_sizeinbase(mpq_denref(q), 2) <= SIZE_MAX_BITS)
         return 0;
     return cursor_error(c, "expected a coefficient of fewer digits");
+}
+
+/* row_add, its work counted. */
+static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symbols,
+                    const int *symbol)
+{
+    size_t bits = mpz_sizeinbase(mpq_numref(c), 2) + mpz_sizeinbase(mpq_denref(c), 2);
+    p->work += 1 + r->terms + bits / 8;
+    if (p->work > WORK_MAX)
+        return cursor_error(&p->cursor, "expected a text with less to work out until here");
+    return row_add(r, like->eval, like->past, c, symbols, symbol);
 }
 
 /* NUMBER: digits [ '.' digits ] [ e [sign] digits ]. */
@@ -260,14 +275,14 @@ static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
                     cursor_error(&p->cursor, "expected at most %d learned factors in a coefficient",
                                  TABLE_SYMBOLS);
             else if ((code = check_size(&p->cursor, c)) == 0)
-                code = row_add(out, t->eval, t->past, c, n, symbol);
+                code = add_term(p, out, t, c, n, symbol);
         }
     mpq_clear(c);
     return code;
 }
 
-/* a += factor * b; b is emptied. */
-static int add_scaled(Row *a, Row *b, long factor)
+/* a += factor * b; b is emptied. Sums grow like products. */
+static int add_scaled(Parser *p, Row *a, Row *b, long factor)
 {
     mpq_t c;
     int code = 0;
@@ -278,8 +293,10 @@ static int add_scaled(Row *a, Row *b, long factor)
             mpq_neg(c, t->c);
         else
             mpq_set(c, t->c);
-        code = row_add(a, t->eval, t->past, c, t->symbols, t->symbol);
+        code = add_term(p, a, t, c, t->symbols, t->symbol);
     }
+    for (size_t i = 0; code == 0 && i < a->terms; i++) code = check_size(&p->cursor, a->term[i].c);
+    p->work += a->terms;
     mpq_clear(c);
     row_free(b);
     return code;
@@ -470,7 +487,7 @@ static int parse_power(Parser *p, Row *out)
     row_free(&exponent);
     if (code == 0 && negative) {
         Row minus = {0};
-        code = add_scaled(&minus, out, -1);
+        code = add_scaled(p, &minus, out, -1);
         *out = minus;
     }
     return code;
@@ -522,7 +539,7 @@ static int parse_sum(Parser *p, Row *out)
         if (!plus && !cursor_take(&p->cursor, "-")) break;
         Row right = {0};
         code = parse_product(p, &right);
-        if (code == 0) code = add_scaled(out, &right, plus ? 1 : -1);
+        if (code == 0) code = add_scaled(p, out, &right, plus ? 1 : -1);
         row_free(&right);
     }
     return code;

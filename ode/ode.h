@@ -28,7 +28,9 @@
 
 /* Parses every scheme of a text; `file` is for messages "file:line:column: expected ...". Appends to
  * *list (count, grown with memory_grow; tables owned by it). The text need not be terminated; NUL
- * bytes are an error. ERR_INPUT leaves the list as it was. */
+ * bytes are an error, as is a text that is longer than SCHEME_BYTES or would take seconds to read.
+ * ERR_INPUT leaves the list as it was. */
+enum { SCHEME_BYTES = 1 << 20 };
 int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
 
 /* ---- zoo.c: schemes by name -------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 65536 };
+enum { LINE_MAX_BYTES = 65536, SCHEMES_MAX = 4096 };
 
 /* ---- lines ----------------------------------------------------------------------------------------- */
 
@@ -148,7 +148,7 @@ static void parser_free(Parser *p)
 {
     for (size_t i = 0; i < p->bindings; i++) row_free(&p->binding[i].value);
     memory_free(p->binding);
-    *p = (Parser){.cursor = p->cursor};
+    *p = (Parser){.cursor = p->cursor, .work = p->work};
 }
 
 /* One scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the end. */
@@ -190,6 +190,8 @@ static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
 static int check_bytes(const char *file, const char *text, size_t bytes)
 {
     size_t line = 1;
+    if (bytes > SCHEME_BYTES)
+        return error_set(ERR_INPUT, "%s: expected a scheme text of at most 1 MiB", file);
     for (size_t i = 0; i < bytes; i++) {
         if (text[i] == 0)
             return error_set(ERR_INPUT, "%s:%zu: expected text; a NUL byte stands there", file,
@@ -210,7 +212,9 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
     while (code == 0 && more) {
         Table *t = NULL;
         size_t line = p.cursor.line;
-        code = parse_scheme(&p, text + bytes, &t, &more);
+        code = *count - before < SCHEMES_MAX
+                   ? parse_scheme(&p, text + bytes, &t, &more)
+                   : cursor_error(&p.cursor, "expected at most %d schemes", SCHEMES_MAX);
         for (size_t i = 0; code == 0 && i < *count; i++)
             if (strcmp((*list)[i]->name, t->name) == 0)
                 code =

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64 };
+enum { NAMES_MAX = 256, INPUTS_MAX = 256 };
 
 static void *push(void *list, size_t *count, size_t size)
 {
@@ -229,6 +230,7 @@ static int new_name(Parser *p, char *name)
     static const char *const taken[] = {"y", "F", "G", "H", "L", "sqrt", "first", "all"};
     Cursor *c = &p->cursor;
     if (!cursor_word(c, name, PLAIN_NAME)) return cursor_error(c, "expected a name");
+    if (p->bindings == NAMES_MAX) return cursor_error(c, "expected at most %d names", NAMES_MAX);
     int bad = name[0] == 'k' && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) bad |= strcmp(name, taken[i]) == 0;
     if (bad) return cursor_error(c, "expected a name of its own; '%s' has a meaning already", name);
@@ -306,6 +308,8 @@ static int read_learn(Parser *p)
 
 static int gate_input(Parser *p, Symbol *s)
 {
+    if (s->inputs == INPUTS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d arguments", INPUTS_MAX);
     Row *grown = push(s->input, &s->inputs, sizeof(Row));
     if (!grown) return ERR_MEMORY;
     s->input = grown;

@@ -5,11 +5,12 @@
 #include "kernels/memory.h"
 #include "ode/ode.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LETTERS_MAX = 128, LOOPS_MAX = 64, TEXT_MAX = 1 << 20 };
+enum { LETTERS_MAX = 128, LOOPS_MAX = 64 };
 
 __asm__(".pushsection .rodata\n"
         "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
@@ -28,18 +29,16 @@ int zoo_read(Zoo *z, const char *file)
 {
     FILE *f = fopen(file, "rb");
     if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
-    char *text = memory_new(TEXT_MAX + 1, 1);
+    char *text = memory_new(SCHEME_BYTES + 1, 1);
     if (!text) {
         fclose(f);
         return ERR_MEMORY;
     }
-    size_t bytes = fread(text, 1, TEXT_MAX + 1, f);
+    size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
     int bad = ferror(f), code;
     fclose(f);
     if (bad)
         code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
-    else if (bytes > TEXT_MAX)
-        code = error_set(ERR_INPUT, "%s: expected a scheme file of at most 1 MiB", file);
     else
         code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
     memory_free(text);
@@ -89,12 +88,27 @@ static int write_word(const char *letters, FILE *f)
     return 0;
 }
 
+/* Digits alone, a number of at most `most`, and *at behind them; -1: it is none such. */
+static int take_number(const char **at, int most)
+{
+    int n = 0;
+    if (!isdigit((unsigned char)**at)) return -1;
+    for (; isdigit((unsigned char)**at); ++*at) {
+        n = 10 * n + (**at - '0');
+        if (n > most) return -1;
+    }
+    return n;
+}
+
 static int write_sandwich(const char *rest, FILE *f)
 {
-    int n, k, used = 0;
     char word[LETTERS_MAX + 1], *w = word;
-    if (sscanf(rest, "%d-%d%n", &n, &k, &used) != 2 || rest[used] || n < 1 || 2 * n > LETTERS_MAX ||
-        k < 0 || k > n)
+    int n = take_number(&rest, LETTERS_MAX / 2), k = -1;
+    if (n >= 1 && *rest == '-') {
+        rest++;
+        k = take_number(&rest, n);
+    }
+    if (k < 0 || *rest)
         return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
                          LETTERS_MAX / 2);
     for (int i = 0; i < k; i++) *w++ = 's';
@@ -106,9 +120,8 @@ static int write_sandwich(const char *rest, FILE *f)
 
 static int loop_count(const char *rest, const char *kind, int *n)
 {
-    int used = 0;
-    if (sscanf(rest, "%d%n", n, &used) == 1 && rest[used] == 0 && *n >= 1 && *n <= LOOPS_MAX)
-        return 0;
+    *n = take_number(&rest, LOOPS_MAX);
+    if (*n >= 1 && *rest == 0) return 0;
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 

@@ -1,7 +1,9 @@
 /* network.c: options -> model, model -> metadata, metadata -> options -> model. */
 #include "studies/network.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "studies/command.h"
 #include "studies/output.h"
@@ -186,14 +188,22 @@ static ModelConfig model_config_of(const Options *o, size_t V)
     };
 }
 
-int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
-                     Model **out)
+/* A model of at most so many numbers (ModelConfig.most); the plan is the model's in any case. */
+static int model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                    size_t most, Model **out)
 {
     ModelConfig config = model_config_of(o, V);
+    config.most = most;
     if (config.max_length <= config.max_tokens) return model_new(&config, plan, b, training, out);
     plan_free(plan);
     return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
                      config.max_length, config.max_tokens);
+}
+
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     Model **out)
+{
+    return model_of(o, plan, V, b, training, 0, out);
 }
 
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
@@ -383,11 +393,18 @@ static int take_scheme(const char *file, Table **out)
     return code;
 }
 
+/* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
 static int build(Network *n, const char *file)
 {
     const Backend *b;
+    struct stat s;
+    if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    size_t most = (size_t)s.st_size / sizeof(float) + 1;
     TRY(network_backend(n->options, &b));
-    TRY(network_model(n->options, n->table, n->vocab.size, b, 0, &n->model));
+    BridgeOptions bridge = network_bridge(n->options);
+    Plan *plan;
+    TRY(bridge_plan(n->table, &bridge, &plan));
+    TRY(model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model));
     return store_load(n->model, file);
 }
 

@@ -1,0 +1,24 @@
+#!/bin/sh
+# coverage.sh BUILD "TEST..." FILE...: runs those tests in a build with --coverage, then a table of the lines and branches of each FILE (without .c) that were taken. A branch is one way out of a
+# condition, as gcov counts it: that of TRY, and of memory that is short, too.
+build=$1 names=$2
+shift 2
+find "$build" -name '*.gcda' -delete
+tests=
+for t in $names; do tests="$tests $build/tests/test_$t"; done
+# shellcheck disable=SC2086
+sh tests/run.sh "$build" $tests || echo "coverage: a test failed; the table is of what ran" >&2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+printf '\n%-18s %8s %9s %9s\n' reader lines branches taken
+for f in "$@"; do
+    gcov -b -c -o "$build/$(dirname "$f")" "$f.c" 2>/dev/null >"$work/out"
+    rm -f ./*.gcov
+    awk -v name="$f" -v own="File '$f.c'" '
+        /^File / { mine = ($0 == own) }
+        mine && /^Lines executed/ { sub(/.*:/, ""); lines = $1 }
+        mine && /^Branches executed/ { all = $NF }
+        mine && /^Taken at least once/ { sub(/.*:/, ""); taken = $1 }
+        END { printf "%-18s %8s %9s %9s  %s\n", name, lines, all, taken, (taken + 0 >= 95 ? "" : "below 95 %") }
+    ' "$work/out"
+done

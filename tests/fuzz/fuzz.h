@@ -1,0 +1,71 @@
+/* fuzz.h: what the harnesses of this folder share. A harness is one file NAME.c, for one reader:
+ *
+ *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+ *
+ * gives the input to the reader and checks what the reader promises: memory is left as it was found,
+ * and what was accepted means the same when it is written and read again. `make fuzz` links it with
+ * libFuzzer (tests/fuzz.sh); tests/test_fuzz.c links all of them, each as fuzz_NAME, and runs them over
+ * seeds/NAME, found/NAME (inputs that once failed) and what fuzz_seeds writes. NAME.dict is the
+ * dictionary. A new harness needs no edit elsewhere. */
+#ifndef TROTTER_FUZZ_H
+#define TROTTER_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/nn.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FUZZ_CHECK(condition)                                                       \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                \
+        }                                                                           \
+    } while (0)
+
+/* An anonymous file; the descriptor. */
+static inline int fuzz_memory_file(void)
+{
+    int fd = memfd_create("fuzz", 0);
+    FUZZ_CHECK(fd >= 0);
+    return fd;
+}
+
+static inline void fuzz_fill(int fd, const void *data, size_t size)
+{
+    FUZZ_CHECK(ftruncate(fd, 0) == 0);
+    FUZZ_CHECK(pwrite(fd, data, size, 0) == (ssize_t)size);
+}
+
+/* Name of a file that holds the input, for readers that open one; good until the next call. */
+static inline const char *fuzz_file(const uint8_t *data, size_t size)
+{
+    static char path[64];
+    static int fd = -1;
+    if (fd < 0) fd = fuzz_memory_file();
+    fuzz_fill(fd, data, size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/* ---- seeds.c ---- */
+
+/* A small model that all harnesses of model files share; with gradients and moments. */
+Model *fuzz_model(void);
+/* Writes DIR/NAME/... for the readers whose seeds are made, not kept: the built-in schemes one by one,
+ * a model, its state, a trained model's directory. 0, or an error's code. */
+int fuzz_seeds(const char *dir);
+/* Puts the checksum that fits (nn/store.h) into a safetensors file that has one, so that a change goes
+ * further than to a wrong checksum; 0: it has none. */
+int fuzz_seal(uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,70 @@
+/* A saved model's directory (studies/network.c): metadata -> options, scheme, plan, model, weights.
+ * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
+ * whoever writes a hostile file can do as much. */
+#include "studies/network.h"
+#include "tests/fuzz/fuzz.h"
+
+static char folder[] = "/tmp/trotter-fuzz-XXXXXX";
+static int model_fd;
+static Options *given;
+
+static const char *path_of(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void leave(void)
+{
+    unlink(path_of("model.safetensors"));
+    unlink(path_of("vocab.txt"));
+    rmdir(folder);
+    options_free(given);
+}
+
+/* The file of weights is a link to one in memory. */
+static void enter(void)
+{
+    static const char words[] = "<eos>\na\nb\n";
+    static const OptionGroup *const groups[] = {&network_text_group, &network_training_group, NULL};
+    char target[64];
+    FUZZ_CHECK(mkdtemp(folder));
+    model_fd = fuzz_memory_file();
+    snprintf(target, sizeof target, "/proc/self/fd/%d", model_fd);
+    FUZZ_CHECK(symlink(target, path_of("model.safetensors")) == 0);
+    FUZZ_CHECK(store_write(path_of("vocab.txt"), words, sizeof words - 1) == 0);
+    FUZZ_CHECK(options_new(groups, &given) == 0);
+    FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "sequence", "8") == 0);
+    FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "batch-tokens", "16") == 0);
+    atexit(leave);
+}
+
+static void use(Network *n)
+{
+    static const int32_t token[] = {0, 1, 2, 1};
+    int32_t position[] = {0, 1, 2, 3};
+    size_t start[] = {0, 4};
+    double logits[4 * 3];
+    Batch b = {4, 1, 4, (int32_t *)token, (int32_t *)token, position, start};
+    FUZZ_CHECK(model_logits(n->model, &b, logits) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Network n;
+    if (!given) enter();
+    size_t live = memory_live();
+    uint8_t *copy = malloc(size + 1);
+    FUZZ_CHECK(copy);
+    memcpy(copy, data, size);
+    (void)fuzz_seal(copy, size);
+    fuzz_fill(model_fd, copy, size);
+    free(copy);
+    if (network_load(folder, given, &n) == 0) {
+        use(&n);
+        network_free(&n);
+    }
+    FUZZ_CHECK(memory_live() == live);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* Vocabulary files (nn/vocab.c): what is read has an id a line, and finds every word of it. */
+#include "nn/corpus.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Vocab v;
+    size_t live = memory_live(), lines = 0;
+    if (vocab_read(fuzz_file(data, size), &v) == 0) {
+        for (size_t i = 0; i < size; i++) lines += data[i] == '\n' || i + 1 == size;
+        FUZZ_CHECK(v.size == lines && strcmp(v.word[v.eos], WORD_EOS) == 0);
+        for (size_t i = 0; i < v.size; i++)
+            FUZZ_CHECK(vocab_find(&v, v.word[i], strlen(v.word[i])) == (int32_t)i);
+        vocab_free(&v);
+    }
+    FUZZ_CHECK(memory_live() == live);
+    return 0;
+}
