@@ -393,6 +393,15 @@ static int take_scheme(const char *file, Table **out)
     return code;
 }
 
+/* A failure's words with the file before them. */
+static int of_file(const char *file, int code)
+{
+    char words[900];
+    if (code == 0) return 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "%s: %s", file, words);
+}
+
 /* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
 static int build(Network *n, const char *file)
 {
@@ -403,8 +412,8 @@ static int build(Network *n, const char *file)
     TRY(network_backend(n->options, &b));
     BridgeOptions bridge = network_bridge(n->options);
     Plan *plan;
-    TRY(bridge_plan(n->table, &bridge, &plan));
-    TRY(model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model));
+    TRY(of_file(file, bridge_plan(n->table, &bridge, &plan)));
+    TRY(of_file(file, model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model)));
     return store_load(n->model, file);
 }
 

@@ -9,7 +9,7 @@ static const Option list_options[] = {
     {0},
 };
 static const OptionGroup list_group = {"Files", 1, list_options};
-static const OptionGroup *const groups[] = {&list_group, &network_model_group,
+static const OptionGroup *const groups[] = {&list_group, &network_depth_group, &network_model_group,
                                             &network_training_group, NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -76,9 +76,13 @@ static int write_network(const char *dir, const Options *o, const Table *t)
 
 static int small_options(Options **o)
 {
-    static const OptionGroup *const groups[] = {&network_text_group,     &network_model_group,
-                                                &network_training_group, &network_seed_group,
-                                                &network_machine_group,  NULL};
+    static const OptionGroup *const groups[] = {&network_text_group,
+                                                &network_model_group,
+                                                &network_depth_group,
+                                                &network_training_group,
+                                                &network_seed_group,
+                                                &network_machine_group,
+                                                NULL};
     static const char *const small[][2] = {
         {"corpus", "markov:3"}, {"width", "4"},    {"inner", "4"},         {"heads", "2"},
         {"layers", "2"},        {"sequence", "8"}, {"batch-tokens", "16"}, {"positions", "both"}};
