@@ -175,9 +175,13 @@ static int load_altered(const char *name, const char *value)
     const Backend *b;
     Corpus c = {.vocab = {.size = 2}};
     static const char words[] = "<eos>\na\n";
-    static const OptionGroup *const groups[] = {&network_text_group,     &network_model_group,
-                                                &network_training_group, &network_seed_group,
-                                                &network_machine_group,  NULL};
+    static const OptionGroup *const groups[] = {&network_text_group,
+                                                &network_model_group,
+                                                &network_depth_group,
+                                                &network_training_group,
+                                                &network_seed_group,
+                                                &network_machine_group,
+                                                NULL};
     assert_int_equal(options_new(groups, &o), 0);
     assert_int_equal(options_new(groups, &none), 0);
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "width", "4"), 0);
