@@ -32,7 +32,7 @@ extern "C" {
 
 /* What changes from step to step of a training, and what a step leaves. In backend memory. */
 typedef struct {
-    uint64_t step; /* in: numbers masks and Adam's corrections, from 1 */
+    uint64_t step; /* in: from 1; numbers Adam's corrections */
     double rate;   /* in: Adam's */
     double loss;   /* out: sums of nll accumulate */
     double norm;   /* out: of the gradient */
@@ -47,7 +47,7 @@ typedef struct {
     double rate;          /* p in [0, 1); 0: no dropout, nothing is drawn */
     uint64_t seed;        /* of the run */
     uint64_t stream;      /* of the place in the network; NULL step: any */
-    const uint64_t *step; /* backend memory or NULL; *step 2^24 is added to stream */
+    const uint64_t *step; /* backend memory or NULL; times 2^24 added to stream */
 } Dropout;
 
 enum {
