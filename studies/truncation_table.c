@@ -1,5 +1,6 @@
 /* truncation_table.c: tables of truncation errors: medians and quartiles over sentences, and verdicts. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "studies/command.h"
@@ -38,55 +39,27 @@ static const char *const layer_columns[] = {"name", "layer", "relative_error", "
 
 /* ---- medians over sentences ------------------------------------------------------------------------- */
 
-typedef double Pick(const Truncation *t, size_t point);
+/* A number of a Truncation: of the whole, of point j, or the size of term j. */
+typedef struct {
+    enum { OF_ALL, OF_POINT, OF_TERM } of;
+    size_t offset;
+} Pick;
 
-static double pick_error(const Truncation *t, size_t j)
+#define PICK(x) ((Pick){OF_ALL, offsetof(Truncation, x)})
+#define PICK_POINT(x) ((Pick){OF_POINT, offsetof(TruncationPoint, x)})
+#define PICK_TERM ((Pick){OF_TERM, offsetof(TruncationTerm, size)})
+
+static double picked(const Truncation *t, Pick pick, size_t j)
 {
-    return t->point[j].error;
-}
-static double pick_relative(const Truncation *t, size_t j)
-{
-    return t->point[j].relative;
-}
-static double pick_floor(const Truncation *t, size_t j)
-{
-    return t->point[j].floor;
-}
-static double pick_remainder(const Truncation *t, size_t j)
-{
-    return t->point[j].remainder;
-}
-static double pick_slope(const Truncation *t, size_t j)
-{
-    return (void)j, t->slope;
-}
-static double pick_rest_tolerance(const Truncation *t, size_t j)
-{
-    return (void)j, t->remainder_tolerance;
-}
-static double pick_tolerance(const Truncation *t, size_t j)
-{
-    return (void)j, t->tolerance;
-}
-static double pick_leading(const Truncation *t, size_t j)
-{
-    return (void)j, t->leading;
-}
-static double pick_rest(const Truncation *t, size_t j)
-{
-    return (void)j, t->remainder_slope;
-}
-static double pick_agreement(const Truncation *t, size_t j)
-{
-    return (void)j, t->agreement;
-}
-static double pick_term(const Truncation *t, size_t j)
-{
-    return j < t->terms ? t->term[j].size : NAN;
+    const char *from = (const char *)t;
+    if (pick.of == OF_POINT) from = (const char *)&t->point[j];
+    if (pick.of == OF_TERM && j >= t->terms) return NAN;
+    if (pick.of == OF_TERM) from = (const char *)&t->term[j];
+    return *(const double *)(const void *)(from + pick.offset);
 }
 
 /* Over the sentences of one layer, or with layer = u->layers over all layers too. */
-static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick *pick, size_t j)
+static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick, size_t j)
 {
     size_t sentences = u->in->sentences.count, n = 0, one = layer < u->layers;
     double *x = memory_new(sentences, (one ? 1 : u->layers) * sizeof *x);
@@ -95,7 +68,7 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
     for (size_t l = one ? layer : 0; l < (one ? layer + 1 : u->layers); l++)
         for (size_t k = 0; k < sentences; k++) {
             const Truncation *t = truncation_cell(u, series, l, k);
-            if (t->points) x[n++] = pick(t, j);
+            if (t->points) x[n++] = picked(t, pick, j);
         }
     s = spread_of(x, n);
     memory_free(x);
@@ -143,16 +116,16 @@ static void report_layer(TruncationStudy *u, size_t i, size_t layer)
     const TruncationSeries *s = &u->series[i];
     const Truncation *t = sample(u, i, layer);
     for (size_t j = 0; t && j < t->points; j++) {
-        Spread r = spread(u, i, layer, pick_relative, j);
+        Spread r = spread(u, i, layer, PICK_POINT(relative), j);
         report_text(u->points, s->scheme->name);
         report_size(u->points, layer);
         report_real(u->points, t->point[j].h, 6);
-        report_real(u->points, spread(u, i, layer, pick_error, j).median, 4);
+        report_real(u->points, spread(u, i, layer, PICK_POINT(error), j).median, 4);
         report_real(u->points, r.median, 4);
         report_real(u->points, r.low, 4);
         report_real(u->points, r.high, 4);
-        report_real(u->points, spread(u, i, layer, pick_floor, j).median, 2);
-        report_real(u->points, spread(u, i, layer, pick_remainder, j).median, 4);
+        report_real(u->points, spread(u, i, layer, PICK_POINT(floor), j).median, 2);
+        report_real(u->points, spread(u, i, layer, PICK_POINT(remainder), j).median, 4);
         report_text(u->points, truncation_field(s->field));
         report_text(u->points, truncation_depth(t->depth));
         report_size(u->points, u->in->sentences.count);
@@ -207,15 +180,15 @@ static Verdict judge(const TruncationStudy *u, size_t i, size_t layer)
 {
     Verdict v = {.t = sample(u, i, layer)};
     if (!v.t) return v;
-    v.slope = spread(u, i, layer, pick_slope, 0);
-    v.relative = spread(u, i, layer, pick_relative, 0);
+    v.slope = spread(u, i, layer, PICK(slope), 0);
+    v.relative = spread(u, i, layer, PICK_POINT(relative), 0);
     v.from = asymptotic_from(u, i, layer);
-    v.leading = spread(u, i, layer, pick_leading, 0).median;
-    v.rest = spread(u, i, layer, pick_remainder, 0).median;
-    v.rest_slope = spread(u, i, layer, pick_rest, 0).median;
+    v.leading = spread(u, i, layer, PICK(leading), 0).median;
+    v.rest = spread(u, i, layer, PICK_POINT(remainder), 0).median;
+    v.rest_slope = spread(u, i, layer, PICK(remainder_slope), 0).median;
     int settled = is_settled(v.t, v.from);
-    double tolerance = spread(u, i, layer, pick_tolerance, 0).median;
-    double rest_tolerance = spread(u, i, layer, pick_rest_tolerance, 0).median;
+    double tolerance = spread(u, i, layer, PICK(tolerance), 0).median;
+    double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance), 0).median;
     v.verdict = slope_verdict(u, v.t, v.slope.median, tolerance, v.relative.median, settled);
     v.rest_verdict = rest_verdict(u, v.t->order, v.rest_slope, rest_tolerance, settled);
     return v;
@@ -251,7 +224,7 @@ static void report_summary(TruncationStudy *u, size_t i, size_t layer, const Ver
     report_fixed(r, v->rest_slope, 2);
     report_text(r, v->rest_verdict);
     report_text(r, v->t->sets ? "own" : "mean");
-    report_real(r, spread(u, i, layer, pick_agreement, 0).median, 2);
+    report_real(r, spread(u, i, layer, PICK(agreement), 0).median, 2);
 }
 
 static void report_brief(TruncationStudy *u, size_t i, size_t layer, const Verdict *v)
@@ -291,7 +264,7 @@ static void report_terms(TruncationStudy *u, size_t i, size_t layer)
         report_text(u->terms, truncation_field(u->series[i].field));
         report_text(u->terms, t->term[j].name);
         report_real(u->terms, t->term[j].coefficient, 6);
-        report_real(u->terms, spread(u, i, layer, pick_term, j).median, 4);
+        report_real(u->terms, spread(u, i, layer, PICK_TERM, j).median, 4);
     }
 }
 
@@ -300,7 +273,7 @@ static void report_curve(TruncationStudy *u, size_t i)
 {
     size_t n = points(u, i);
     for (size_t j = 0; j < n; j++) {
-        Spread r = spread(u, i, u->layers, pick_relative, j);
+        Spread r = spread(u, i, u->layers, PICK_POINT(relative), j);
         report_text(u->curves, u->series[i].name);
         report_real(u->curves, ldexp(1, -(int)j), 6);
         report_real(u->curves, r.median, 4);
@@ -312,7 +285,7 @@ static void report_curve(TruncationStudy *u, size_t i)
 /* The network's own step. */
 static void report_by_layer(TruncationStudy *u, size_t i, size_t layer)
 {
-    Spread r = spread(u, i, layer, pick_relative, 0);
+    Spread r = spread(u, i, layer, PICK_POINT(relative), 0);
     report_text(u->by_layer, u->series[i].name);
     report_size(u->by_layer, layer);
     report_real(u->by_layer, r.median, 4);
