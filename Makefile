@@ -80,11 +80,15 @@ ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # a*b + c may round once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
-NVCC     := $(if $(NO_CUDA),,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
-CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
+# nvcc, which may be a script that calls another, says itself where its libraries are; without a runtime
+# to link it counts as absent.
+NVCC_AT  := $(if $(NO_CUDA),,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
+CUDA_LIB := $(if $(NVCC_AT),$(abspath $(patsubst %/libcudart_static.a,%,$(firstword $(wildcard $(patsubst -L%,%/libcudart_static.a, \
+            $(shell $(NVCC_AT) --dryrun -x cu /dev/null 2>&1 | sed -n 's/"//g; s/^.. LIBRARIES=//p')))))))
+NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
+$(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
-CUDALIBS := $(if $(NVCC),-L$(CUDA_DIR)/lib64 -Wl$(comma)-rpath$(comma)$(CUDA_DIR)/lib64 \
-            -lcudart_static -ldl -lrt -lpthread -lstdc++)
+CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
 NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra \
             -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
 
