@@ -9,8 +9,8 @@
  *               costs 1. On a line the earth mover's distance is the L1 norm of the difference of the
  *               cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in tokens (Vallender 1973).
  *   values      the n weights are samples of a number each, 1/n of the mass; order and place are lost.
- *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. Numbers of the size
- *               of their table 7 (1e-3) come from this reading, not from the other.
+ *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. The size of
+ *               the numbers in their table 7 (1e-3) fits this reading better.
  */
 #ifndef TROTTER_ATTENTION_H
 #define TROTTER_ATTENTION_H

@@ -341,7 +341,7 @@ const Command command_attention = {
         "one token\n"
         "costs 1. --over values: the weights are samples of a number, wherever they stand; the "
         "paper does not\n"
-        "say which it means, and distances of the size of its table 7 are of the second kind.\n"
+        "say which it means; the size of the numbers in its table 7 fits the second better.\n"
         "Models need the same vocabulary, as many heads and as many attention sublayers "
         "(evaluations, where a\n"
         "scheme evaluates one several times).\n",
