@@ -80,7 +80,7 @@ static int draw_halves(const Sweep *u)
         "", "sublayers: means, 95 % intervals over words", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set xtics (\"bottom\\ns\" 0, \"bottom\\nf\" 1, \"top\\ns\" 2, \"top\\nf\" 3)");
-    plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]");
+    plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]\nset bmargin 4");
     draw_group(p, 1);
     draw_group(p, 0);
     return plot_finish(p);

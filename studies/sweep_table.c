@@ -66,22 +66,30 @@ static void add_run(Sweep *u, const Word *w, size_t k)
     report_fixed(r, x->test_ppl, 2);
 }
 
-/* A row of what plots read, for every family of the word. */
-static void add_plotted(Sweep *u, const Word *w, size_t k)
+static void add_plotted(Sweep *u, int family, const Word *w, size_t k)
 {
     const RunResult *x = &w->result[k];
     Report *r = u->plotted;
-    for (int family = 0; family < FAMILIES; family++) {
-        if (!sweep_is(w, family)) continue;
-        report_text(r, sweep_family(family));
-        report_text(r, w->letters);
-        report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
-        report_size(r, u->seed + k);
-        report_fixed(r, x->valid_ppl, 2);
-        report_fixed(r, x->test_ppl, 2);
-        report_real(r, w->area, 6);
-        report_real(r, w->norm, 6);
-    }
+    report_text(r, sweep_family(family));
+    report_text(r, w->letters);
+    report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
+    report_size(r, u->seed + k);
+    report_fixed(r, x->valid_ppl, 2);
+    report_fixed(r, x->test_ppl, 2);
+    report_real(r, w->area, 6);
+    report_real(r, w->norm, 6);
+}
+
+/* What plots read: a row a run and family, a family's rows one after another, as gnuplot sums bins only of rows
+ * that are neighbours. */
+static void add_families(Sweep *u)
+{
+    for (int family = 0; family < FAMILIES; family++)
+        for (size_t i = 0; i < u->words; i++) {
+            const Word *w = &u->word[i];
+            for (size_t k = 0; sweep_is(w, family) && k < w->seeds; k++)
+                if (!isnan(w->result[k].valid_ppl)) add_plotted(u, family, w, k);
+        }
 }
 
 static void join_families(const Word *w, char out[96])
@@ -224,13 +232,11 @@ int sweep_tables(Sweep *u)
     for (size_t i = 0; i < ranked; i++) add_brief(u, &u->word[index[i]]);
     for (size_t i = 0; code == 0 && i < u->words; i++) {
         add_word(u, &u->word[i]);
-        for (size_t k = 0; k < u->word[i].seeds; k++) {
-            add_run(u, &u->word[i], k);
-            add_plotted(u, &u->word[i], k);
-        }
+        for (size_t k = 0; k < u->word[i].seeds; k++) add_run(u, &u->word[i], k);
     }
     memory_free(index);
     if (code == 0) code = add_halves(u);
     if (code == 0) add_sandwiches(u);
+    if (code == 0) add_families(u);
     return code == 0 ? sweep_correlations(u) : code;
 }
