@@ -142,6 +142,7 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
+$(B)/studies/page.o: studies/page.css
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
