@@ -1,4 +1,5 @@
 /* command_report.c: all studies of a directory on one page that needs nothing beside it. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,7 +10,8 @@
 
 static const Option input_options[] = {
     {"dir", OPTION_TEXT, NULL, "DIR", "directory of results, with all below it", 0, 0},
-    {"title", OPTION_TEXT, NULL, "TEXT", "heading of the page (default: Studies in DIR)", 0, 0},
+    {"title", OPTION_TEXT, NULL, "TEXT",
+     "heading of the page (default: Studies in, and DIR's own name)", 0, 0},
     {0},
 };
 
@@ -61,9 +63,11 @@ static int write_page(const Found *found, const char *title, const char *path)
 
 static int report_on(const char *dir, const char *title, const char *path)
 {
-    char usual[OUTPUT_PATH + 16];
+    char usual[OUTPUT_PATH + 16], *real = realpath(dir, NULL);
     Found found;
-    snprintf(usual, sizeof usual, "Studies in %s", dir);
+    /* The last part alone: a page is shown to others, where the directory lies is not. */
+    snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
+    free(real);
     TRY(check_page(path));
     TRY(found_search(dir, path, &found));
     int code =

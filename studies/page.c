@@ -253,6 +253,28 @@ static void put_head(FILE *f, const Column *column, size_t n)
     fputs("</tr></thead>\n<tbody>\n", f);
 }
 
+/* Rows that belong together by their first cell; 0: each stands alone. */
+static int is_grouped(const Csv *c, size_t rows, int column)
+{
+    size_t changes = 0;
+    for (size_t i = 1; i < rows; i++)
+        changes += strcmp(csv_cell(c, i, column), csv_cell(c, i - 1, column)) != 0;
+    return 2 * changes < rows;
+}
+
+static void put_rows(FILE *f, const Csv *c, size_t rows, const Column *column, size_t n)
+{
+    int grouped = n && is_grouped(c, rows, column[0].at);
+    for (size_t i = 0; i < rows; i++) {
+        int begins =
+            !grouped ? i % 5 == 0
+                     : i && strcmp(csv_cell(c, i, column[0].at), csv_cell(c, i - 1, column[0].at));
+        fputs(i && begins ? "<tr class=\"new\">" : "<tr>", f);
+        for (size_t j = 0; j < n; j++) put_cell(f, c, i, &column[j], j == 0);
+        fputs("</tr>\n", f);
+    }
+}
+
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column), void *arg)
 {
@@ -265,13 +287,9 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
     }
     fprintf(f, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n",
             t->label);
-    fprintf(f, "<caption><b>%s</b> %s</caption>\n", t->label, t->caption);
+    fprintf(f, "<caption><span><b>%s</b> %s</span></caption>\n", t->label, t->caption);
     put_head(f, column, n);
-    for (size_t i = 0; i < rows; i++) {
-        fputs("<tr>", f);
-        for (size_t j = 0; j < n; j++) put_cell(f, c, i, &column[j], j == 0);
-        fputs("</tr>\n", f);
-    }
+    put_rows(f, c, rows, column, n);
     fputs("</tbody>\n</table>\n</div>\n", f);
     if (rows == c->rows) return;
     fprintf(f, "<p class=\"more\">The first %zu of %zu rows; all are in <code>", rows, c->rows);

@@ -212,21 +212,11 @@ static void put_files(Summary *s, const Study *study)
     }
 }
 
-/* Texts of a directory stand in its first section. */
-static void put_texts(Summary *s, const Study *study)
+/* DIR/NAME of the study's directory. */
+static const char *beside(const Study *study, const char *name, char path[OUTPUT_PATH])
 {
-    static const struct {
-        const char *name, *title;
-        size_t lines;
-        int open;
-    } texts[] = {{"README.md", "Notes", 200, 1},
-                 {"config.ini", "Options", 200, 0},
-                 {"study.log", "Order of events", 200, 0}};
-    char path[OUTPUT_PATH];
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        snprintf(path, sizeof path, "%s%s%s", study->dir, *study->dir ? "/" : "", texts[i].name);
-        summary_text(s, path, texts[i].title, texts[i].lines, texts[i].open);
-    }
+    snprintf(path, OUTPUT_PATH, "%s%s%s", study->dir, *study->dir ? "/" : "", name);
+    return path;
 }
 
 static int put_trainings(Summary *s, const Study *study)
@@ -259,17 +249,17 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     fputs("</code></p>\n", s->f);
     put_says(s, "p", "verdict", &b->verdict);
     int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
+    if (first) summary_words(s, beside(study, "README.md", path), 1);
     if (study->kind) {
         fprintf(s->f, "<p>%s</p>\n", study->kind->about);
-        snprintf(path, sizeof path, "%s%s%s", study->dir, *study->dir ? "/" : "",
-                 study->kind->words ? study->kind->words : "");
-        if (study->kind->words) summary_words(s, path);
+        if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
         put_files(s, study);
         summary_commands(s, study);
     } else {
         code = put_trainings(s, study);
     }
-    if (first) put_texts(s, study);
+    if (first) summary_text(s, beside(study, "config.ini", path), "Options");
+    if (first) summary_text(s, beside(study, "study.log", path), "Order of events");
     fputs("</section>\n", s->f);
     return code;
 }
@@ -295,10 +285,11 @@ static void put_head(Summary *s, const char *title)
     page_begin(s->f, title);
     fputs("<header>\n<h1>", s->f);
     page_text(s->f, title);
-    fprintf(s->f, "</h1>\n<p class=\"soft\">%zu %s in <code>", s->found->studies,
-            s->found->studies == 1 ? "study" : "studies");
-    page_text(s->f, s->found->root);
-    fputs("</code>; paths below are within it.</p>\n</header>\n", s->f);
+    fprintf(s->f,
+            "</h1>\n<p class=\"soft\">%zu %s, found by their files; paths are within the directory "
+            "that "
+            "was searched.</p>\n</header>\n",
+            s->found->studies, s->found->studies == 1 ? "study" : "studies");
 }
 
 static void put_foot(Summary *s)

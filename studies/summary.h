@@ -27,10 +27,11 @@ int summary_write(Summary *s, const char *title);
 
 /* A file that is not shown, with error_text for the reason: in the page and as a warning. */
 void summary_refuse(Summary *s);
-/* A text file of the directory as it is, at most `lines`; nothing where it is not there. open: 1 unfolded. */
-void summary_text(Summary *s, const char *path, const char *title, size_t lines, int open);
-/* Paragraphs of a Markdown file, without its tables. */
-void summary_words(Summary *s, const char *path);
+enum { SUMMARY_LINES = 200 }; /* of a text */
+/* A text file as it is, folded; nothing where it is not there. */
+void summary_text(Summary *s, const char *path, const char *title);
+/* A Markdown file; tables 0: without its tables. */
+void summary_words(Summary *s, const char *path, int tables);
 /* The commands recorded for a study, and how they ended. */
 void summary_commands(Summary *s, const Study *study);
 /* How the last of them ended, if not well: to `v`. */

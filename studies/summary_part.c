@@ -6,6 +6,7 @@
 #include "studies/command.h"
 #include "studies/output.h"
 #include "studies/page.h"
+#include "studies/prose.h"
 #include "studies/record.h"
 #include "studies/summary.h"
 
@@ -33,39 +34,33 @@ static int read_there(Summary *s, const char *path, char **text)
     return 0;
 }
 
-void summary_text(Summary *s, const char *path, const char *title, size_t lines, int open)
+static void put_more(Summary *s)
+{
+    fprintf(s->f, "<p class=\"more\">Its first %d lines.</p>\n", SUMMARY_LINES);
+}
+
+void summary_text(Summary *s, const char *path, const char *title)
 {
     char *text;
     if (!read_there(s, path, &text)) return;
-    size_t n = 0;
     const char *end = text;
-    for (; *end && n < lines; n++) end += strcspn(end, "\n") + (strchr(end, '\n') != NULL);
-    fprintf(s->f, "<details%s><summary>%s, <code>", open ? " open" : "", title);
+    for (int n = 0; *end && n < SUMMARY_LINES; n++)
+        end += strcspn(end, "\n") + (strchr(end, '\n') != NULL);
+    fprintf(s->f, "<details><summary>%s, <code>", title);
     page_text(s->f, path);
     fputs("</code></summary>\n<pre>", s->f);
     page_bytes(s->f, text, (size_t)(end - text));
     fputs("</pre>\n", s->f);
-    if (*end) fprintf(s->f, "<p class=\"more\">Its first %zu lines.</p>\n", lines);
+    if (*end) put_more(s);
     fputs("</details>\n", s->f);
     memory_free(text);
 }
 
-/* A line that ends a sentence ends its paragraph. */
-void summary_words(Summary *s, const char *path)
+void summary_words(Summary *s, const char *path, int tables)
 {
     char *text;
-    int inside = 0;
     if (!read_there(s, path, &text)) return;
-    for (char *line = text, *next; line; line = next) {
-        if ((next = strchr(line, '\n'))) *next++ = '\0';
-        size_t n = strlen(line);
-        int words = n && *line != '|', ends = words && line[n - 1] == '.';
-        if (words) fputs(inside ? " " : "<p>", s->f);
-        if (words) page_text(s->f, line);
-        if (ends || (inside && !words)) fputs("</p>\n", s->f);
-        inside = words && !ends;
-    }
-    if (inside) fputs("</p>\n", s->f);
+    if (prose_write(s->f, text, SUMMARY_LINES, tables)) put_more(s);
     memory_free(text);
 }
 
