@@ -70,13 +70,9 @@ static int report_on(const char *dir, const char *title, const char *path)
     free(real);
     TRY(check_page(path));
     TRY(found_search(dir, path, &found));
-    int code =
-        found.studies
-            ? write_page(&found, title ? title : usual, path)
-            : error_set(ERR_INPUT,
-                        "%s: no study in it that a command of trotter wrote (%zu CSV and SVG "
-                        "files of something else)",
-                        dir, found.outside);
+    int code = found.studies ? write_page(&found, title ? title : usual, path)
+                             : error_set(ERR_INPUT,
+                                         "%s: no study in it that a command of trotter wrote", dir);
     found_free(&found);
     return code;
 }
