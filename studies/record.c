@@ -71,21 +71,29 @@ static int add_row(Report *r, int argc, char *const *argv, int code, const char 
     return 0;
 }
 
+/* The row alone where there is a file, with the header before the first. */
+static int new_rows(const Report *r, int header, Output *row)
+{
+    TRY(output_open(row));
+    int code = report_write(r, REPORT_CSV, row->f);
+    if (code == 0 && fflush(row->f) != 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !header)
+        memmove(row->text, strchr(row->text, '\n') + 1, strlen(strchr(row->text, '\n')));
+    return code;
+}
+
 /* The old rows stay byte by byte: what reads them tells what is wrong with them. */
 static int append(const Report *r, const char *path)
 {
-    char *before = NULL, *csv;
+    char *before = NULL;
     size_t bytes = 0;
     Output o, row;
     if (output_exists(path)) TRY(output_read(path, &before, &bytes));
-    int code = output_open(&row);
+    int code = new_rows(r, bytes == 0, &row);
     if (code == 0) code = output_open(&o);
-    if (code == 0) code = report_write(r, REPORT_CSV, row.f);
     if (code == 0) {
-        fflush(row.f);
-        csv = row.text ? row.text : (char[]){""};
-        fwrite(before, 1, before ? bytes : 0, o.f);
-        fputs(bytes ? strchr(csv, '\n') + 1 : csv, o.f);
+        if (bytes) fwrite(before, 1, bytes, o.f);
+        fputs(row.text, o.f);
         code = output_close(&o, path);
     }
     output_drop(&row);
