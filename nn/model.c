@@ -1,5 +1,5 @@
-/* model.c: building a model from its plan: shapes, tensors, starting values. Its
- * memory is in layout.c, the passes over it are in pass.c, a step of training in step.c. Names and shapes of tensors: nn.h. */
+/* model.c: building a model from its plan: shapes, tensors, starting values. Its memory is in layout.c, the
+ * passes over it are in pass.c, a step of training in step.c. Names and shapes of tensors: add_params. */
 #include "nn/model_private.h"
 
 #include <math.h>

@@ -141,8 +141,8 @@ typedef struct {
 
 typedef struct Model Model;
 
-/* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c; of tails:
- * adaptive.c): embedding N(0, 1/d), linear layers (packed
+/* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c, add_params; of
+ * tails: adaptive.c): embedding N(0, 1/d), linear layers (packed
  * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
  * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
  * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
