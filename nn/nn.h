@@ -241,7 +241,8 @@ int store_save(const Model *m, const char *file, const StoreText *meta, size_t c
  * the header only, and checks the checksum's half for it. */
 int store_meta(const char *file, const char *key, char **value);
 /* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
- * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */
+ * or altered header, a checksum that does not fit, a number that is not finite: ERR_INPUT with words, m
+ * untouched. */
 int store_load(Model *m, const char *file);
 /* Parameters of m = the mean of those in count >= 1 such files, summed in double in their order (mean of
  * equal files: their numbers), which takes 16 bytes a number; as store_load, m untouched on error. */

@@ -325,10 +325,7 @@ int network_scheme_text(const Table *t, char **text)
     Output f;
     TRY(output_open(&f));
     int code = table_print(t, f.f);
-    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
-    output_drop(&f);
-    return code;
+    return output_take(&f, code, text);
 }
 
 static int put_scheme(Metadata *d, const Table *t)
@@ -391,10 +388,7 @@ int network_config_text(const Options *o, char **text)
     TRY(output_open(&f));
     fprintf(f.f, "# trotter train --config FILE does this run again\n");
     int code = options_write(o, f.f);
-    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
-    output_drop(&f);
-    return code;
+    return output_take(&f, code, text);
 }
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
