@@ -314,6 +314,29 @@ static void what_cannot_be_is_refused(void **state)
     model_free(m);
 }
 
+/* Each allocation fails once: the code is told, nothing is left behind. */
+static void short_memory_is_told(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    ModelConfig c = adaptive();
+    double log_p[N * V];
+    const Backend *b = backend("cpu-f32");
+    size_t live = memory_live(), at = 1;
+    for (int code = -1; code != 0; at++) {
+        Model *m = NULL;
+        Plan *plan = tiny_residual();
+        memory_fail_at(at);
+        code = model_new(&c, plan, b, 1, &m);
+        if (code == 0) code = model_logits(m, &x, log_p);
+        memory_fail_at(0);
+        model_free(m);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(at > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +348,7 @@ int main(void)
         cmocka_unit_test(blocks_of_rows_make_no_difference),
         cmocka_unit_test(tensors_have_names_and_shapes),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(short_memory_is_told),
     };
     backend_threads(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
