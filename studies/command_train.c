@@ -264,6 +264,7 @@ static int build(Run *r)
     const Options *o = r->options;
     TRY(network_backend(o, &b));
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
+    TRY(network_adaptive(o, &r->corpus));
     TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }
