@@ -110,6 +110,7 @@ void batches_free(Batches *b);
 /* ---- model.c, pass.c, step.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
+enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
@@ -118,9 +119,14 @@ typedef struct {
     int untied;        /* output.weight of its own */
     int act;           /* ACT_RELU, ACT_GELU */
     double dropout;    /* on embedding, sublayer outputs, attention weights, activations */
+    double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
+    /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last
+     * goes on to V. Rising, the first > 0; those that are not below V fall away when the model is built. */
+    size_t tails, cut[TAILS_MOST];
+    size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
     size_t
         most; /* numbers; a model with more of them is ERR_INPUT before it is built. 0: no limit */
@@ -135,7 +141,8 @@ typedef struct {
 
 typedef struct Model Model;
 
-/* Builds a model of a checked plan and initialises it: embedding N(0, 1/d), linear layers (packed
+/* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c, add_params; of
+ * tails: adaptive.c): embedding N(0, 1/d), linear layers (packed
  * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
  * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
  * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
@@ -149,6 +156,11 @@ const Plan *model_plan(const Model *m);
 const Backend *model_backend(const Model *m);
 size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
 size_t model_size(const Model *m);                       /* count of numbers */
+
+/* 1 where weight decay concerns a tensor: matrices of several rows, so weights of sublayers, embeddings
+ * (they are the output's matrix too, where it is tied) and relative positions; no bias, no gain of a norm,
+ * nothing that a scheme learns. */
+int model_decays(const Param *p);
 
 /* Memory of all buffers, counted when the model was built; all there is: no pass allocates. Of what
  * shares memory, the kinds are those of the moment in a training step (or a pass) when most is alive.
@@ -172,14 +184,19 @@ void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
 
 /* Forward on a batch, loss over its N targets. nll (N) host out, or NULL. mean: their mean. step
- * numbers the dropout masks; train 0 switches dropout off. */
+ * numbers the dropout masks. train 1 is as training goes, with dropout and smoothed labels: the nll of a
+ * token is then (1 - E) (-log p_target) + E / V sum_v -log p_v over all V words, the target among them.
+ * Source: Szegedy et al. 2016, section 7. (Where others give E / (V - 1) to each word but the target, as
+ * fairseq's label_smoothed_cross_entropy does now, their E is ours times (V - 1) / V.) train 0 switches
+ * both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Forward with gradients: model_grad is zeroed and filled with d mean / d parameter. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
-/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip. A norm
- * that is not finite: ERR_NUMERIC, nothing changed. */
+/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip; decay > 0
+ * is that of the tensors of model_decays (kernels/backend.h: adam). A norm that is not finite:
+ * ERR_NUMERIC, nothing changed. */
 typedef struct {
-    double rate, beta1, beta2, eps, clip;
+    double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
 int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
 /* step.c. Both in one (model_step_part: of several batches), and no waiting for the backend: what it gave is told by model_tally, which has
@@ -199,7 +216,8 @@ int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamCo
                     uint64_t step);
 int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
-/* Logits (N, V) of a batch, dropout off, into host doubles. */
+/* Logits (N, V) of a batch, dropout off, into host doubles; of a model with tails log p, whose softmax
+ * is p too. ERR_MEMORY with tails. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
  * between r0 and output. For the bridge and for tests. */
@@ -261,8 +279,9 @@ typedef struct {
     uint64_t step, steps; /* of all */
     long epoch, epochs;   /* from 1 */
     size_t tokens;        /* trained so far */
-    double train_loss;    /* mean since the last log line, nats */
-    double valid_ppl;     /* 0 except at an epoch's end */
+    double
+        train_loss; /* mean of model_step's nll since the last log line, nats; of smoothed labels */
+    double valid_ppl; /* 0 except at an epoch's end */
     double rate, grad_norm, tokens_per_s, seconds_left;
     int best; /* this epoch is the best so far */
 } TrainReport;

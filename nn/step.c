@@ -3,7 +3,8 @@
  * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
  * norm and Adam. On a backend that can record, the calls of a part are recorded when a second batch of the
  * same shape comes in a row in its role (the only, first, a middle, the last part), and replayed for every
- * batch of that shape and role from then on; a batch of another shape is run call by call. Batch, step
+ * batch of that shape and role from then on; a batch of another shape is run call by call (and so is all
+ * with tails, whose shapes are the batch's own). Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until somebody
  * asks (model_tally), so that the backend may be steps behind. */
 #include "nn/model_private.h"
@@ -24,23 +25,31 @@ void step_send(const Model *m, uint64_t step, double rate)
     send_masks(m, step);
 }
 
-static void update(const Model *m, const StepShape *s)
+static void adam(const Model *m, const StepShape *s, size_t at, size_t n, double decay)
 {
     const Backend *b = m->backend;
-    b->norm2(m->size, m->grad, m->step);
-    b->adam(m->size, m->data, m->grad, m->moment[0], m->moment[1], s->beta1, s->beta2, s->eps,
-            s->clip, m->step);
+    b->adam(n, backend_at(b, m->data, at), backend_at(b, m->grad, at),
+            backend_at(b, m->moment[0], at), backend_at(b, m->moment[1], at), s->beta1, s->beta2,
+            s->eps, s->clip, decay, m->step);
+}
+
+static void update(const Model *m, const StepShape *s)
+{
+    m->backend->norm2(m->size, m->grad, m->step);
+    if (s->decay == 0) adam(m, s, 0, m->size, 0);
+    for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
+        adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
 {
-    return (StepShape){p->N, p->S, p->tokens, a->beta1, a->beta2, a->eps, a->clip};
+    return (StepShape){p->N, p->S, p->tokens, a->beta1, a->beta2, a->eps, a->clip, a->decay};
 }
 
 static int same(const StepShape *a, const StepShape *b)
 {
     return a->N == b->N && a->S == b->S && a->tokens == b->tokens && a->beta1 == b->beta1 &&
-           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip;
+           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->decay == b->decay;
 }
 
 static void run(const Model *m, const Pass *p, const StepShape *s, int role)
@@ -85,7 +94,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     StepShape s = shape(&p, a), last = m->last[role];
     m->last[role] = s;
     int recorded = m->recording[role] && same(&s, &m->recorded[role]);
-    if (!recorded && (!b->record || !same(&s, &last))) {
+    if (!recorded && (!b->record || m->config.tails || !same(&s, &last))) {
         run(m, &p, &s, role);
         return 0;
     }

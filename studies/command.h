@@ -17,6 +17,7 @@ typedef struct {
     /* Groups in force once options are read, for help and for what is refused; NULL: all. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
     int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
+    int one_file;           /* 1: --out is the one file it writes, not a directory of results */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
@@ -26,7 +27,8 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_data, command_train, command_eval, command_generate,
     command_compare,
     command_truncation,
-    command_bench;
+    command_bench,
+    command_report;
 /* clang-format on */
 
 /* Set by SIGINT and SIGTERM where a command saves what it has. */

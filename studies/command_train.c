@@ -167,7 +167,8 @@ static int draw_loss(const Run *r, const char *what)
     PlotFrame frame = {"loss", title, "step", "nats a token", 0};
     TRY(plot_new(r->dir, &frame, &p));
     plot_style(0, style);
-    plot_item(p, "'log.csv' using 1:4 with lines title 'training' noenhanced %s", style);
+    plot_item(p, "'log.csv' using 1:4 with lines title 'training%s' noenhanced %s",
+              options_real(r->options, "label-smoothing") > 0 ? " (smoothed labels)" : "", style);
     plot_style(1, style);
     plot_item(p, "'log.csv' using 1:(log($5)) title 'validation' noenhanced %s", style);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
@@ -263,6 +264,7 @@ static int build(Run *r)
     const Options *o = r->options;
     TRY(network_backend(o, &b));
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
+    TRY(network_adaptive(o, &r->corpus));
     TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }

@@ -2,6 +2,7 @@
 #include "studies/network.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,6 +28,8 @@ static const Option depth_options[] = {
     {0},
 };
 
+/* An option without a default is not recorded unless it was given: what came later than a study's first
+ * runs leaves their config.ini, by which they are known, as it was. */
 static const Option model_options[] = {
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
@@ -42,6 +45,13 @@ static const Option model_options[] = {
      "one "
      "after another",
      0, 0},
+    {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
+     "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
+     "(default: "
+     "none)",
+     1, 1e9},
+    {"adaptive-factor", OPTION_SIZE, NULL, "K",
+     "each of them K times as narrow as the one before (default: 4)", 1, 65536},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
     {0},
@@ -71,7 +81,14 @@ static const Option training_options[] = {
      0, 1e6},
     {"dropout", OPTION_REAL, "0.1", "P",
      "on embedding, sublayer output, attention weights and activations", 0, 0.99},
+    {"label-smoothing", OPTION_REAL, NULL, "E",
+     "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
+     "perplexities never",
+     0, 0.999},
     {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+    {"weight-decay", OPTION_REAL, NULL, "X",
+     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0,
+     100},
     {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
     {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
     {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
@@ -181,11 +198,50 @@ static ModelConfig model_config_of(const Options *o, size_t V)
         .untied = options_flag(o, "untied"),
         .act = options_choice(o, "activation"),
         .dropout = options_real(o, "dropout"),
+        .smoothing = options_real(o, "label-smoothing"),
         .max_tokens = options_size(o, "batch-tokens"),
         .max_length = options_size(o, "sequence"),
         .seed = options_size(o, "seed"),
         .recompute = options_flag(o, "recompute"),
     };
+}
+
+static int add_cuts(const Options *o, ModelConfig *c)
+{
+    char part[32];
+    for (c->tails = 0; options_part(o, "adaptive", c->tails, part); c->tails++) {
+        if (c->tails == TAILS_MOST)
+            return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
+        c->cut[c->tails] = strtoul(part, NULL, 10);
+    }
+    if (c->tails == 0 && options_text(o, "adaptive-factor"))
+        return error_set(ERR_INPUT, "--adaptive-factor has no meaning without --adaptive");
+    c->factor = options_text(o, "adaptive-factor") ? options_size(o, "adaptive-factor") : 4;
+    return 0;
+}
+
+/* Ids must fall in frequency, or the head would not be the frequent words. */
+static int check_frequency(const Corpus *c, size_t *count)
+{
+    const Text *t = &c->text[SPLIT_TRAIN];
+    for (size_t i = 0; i < t->tokens; i++) count[t->id[i]]++;
+    for (size_t v = 1; v < c->vocab.size; v++)
+        if (count[v] > count[v - 1])
+            return error_set(ERR_INPUT,
+                             "--adaptive: the words of %s are not numbered by frequency: %s (%zu) "
+                             "comes before %s (%zu)",
+                             c->name, c->vocab.word[v - 1], count[v - 1], c->vocab.word[v],
+                             count[v]);
+    return 0;
+}
+
+int network_adaptive(const Options *o, const Corpus *c)
+{
+    if (!options_text(o, "adaptive")) return 0;
+    size_t *count = memory_new(c->vocab.size, sizeof *count);
+    int code = count ? check_frequency(c, count) : ERR_MEMORY;
+    memory_free(count);
+    return code;
 }
 
 /* A model of at most so many numbers (ModelConfig.most); the plan is the model's in any case. */
@@ -194,10 +250,13 @@ static int model_of(const Options *o, Plan *plan, size_t V, const Backend *b, in
 {
     ModelConfig config = model_config_of(o, V);
     config.most = most;
-    if (config.max_length <= config.max_tokens) return model_new(&config, plan, b, training, out);
+    int code = add_cuts(o, &config);
+    if (code == 0 && config.max_length > config.max_tokens)
+        code = error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                         config.max_length, config.max_tokens);
+    if (code == 0) return model_new(&config, plan, b, training, out);
     plan_free(plan);
-    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
-                     config.max_length, config.max_tokens);
+    return code;
 }
 
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
@@ -230,7 +289,8 @@ TrainConfig network_training(const Options *o)
         .adam = {.beta1 = options_real(o, "beta1"),
                  .beta2 = options_real(o, "beta2"),
                  .eps = options_real(o, "eps"),
-                 .clip = options_real(o, "clip")},
+                 .clip = options_real(o, "clip"),
+                 .decay = options_real(o, "weight-decay")},
         .epochs = (long)options_size(o, "epochs"),
         .max_steps = options_size(o, "max-steps"),
         .seed = options_size(o, "seed"),
