@@ -5,7 +5,11 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
-#   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
+#   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
+#   make check-valgrind     memcheck on a short training
+#   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
+#                           ENGINE=afl (AFL++ in place of libFuzzer)
+#   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
@@ -224,6 +228,21 @@ soak: build
 	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/test_faults
 .PHONY: soak
 
+# Bytes a step that resident memory may grow by: a leak of one small block a step is 32.
+GROWTH ?= 8
+soak-memory: build
+	@sh tests/soak.sh $(B)/trotter $(TIME) $(GROWTH)
+
+check-valgrind: build
+	@sh studies/deps.sh valgrind || true
+	@if ! command -v valgrind >/dev/null; then echo "check-valgrind: SKIPPED, no valgrind: apt-get install valgrind"; else \
+	sh tests/valgrind.sh $(B)/trotter; fi
+
+analyse: deps
+	@sh studies/deps.sh cppcheck clang-tidy || true
+	@JOBS=$(JOBS) sh tests/analyse.sh $(ANALYSE)
+.PHONY: soak-memory check-valgrind analyse
+
 # ---- fuzzing and coverage ------------------------------------------------------------------------
 $(FUZZERS:%=$(B)/tests/fuzz/%.o): $(B)/tests/fuzz/%.o: tests/fuzz/%.c Makefile
 	@mkdir -p $(@D)
@@ -237,23 +256,28 @@ $(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_
 
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_PACKAGES = clang libclang-rt-14-dev
-F = build/fuzz
+# ENGINE=afl: AFL++ runs the same harnesses.
+ENGINE ?= libfuzzer
+FUZZ_CC      = $(if $(filter afl,$(ENGINE)),afl-clang-fast,clang)
+FUZZ_EDGES   = $(if $(filter afl,$(ENGINE)),,-fsanitize=fuzzer-no-link)
+FUZZ_PACKAGES = $(if $(filter afl,$(ENGINE)),afl++,clang libclang-rt-14-dev)
+FUZZ_RUN     = $(if $(filter afl,$(ENGINE)),tests/afl.sh,tests/fuzz.sh)
+F = $(if $(filter afl,$(ENGINE)),build/afl,build/fuzz)
 TIME   ?= 600
 READER ?= $(FUZZERS)
 
 fuzz: deps
 	@sh studies/deps.sh $(FUZZ_PACKAGES) || true
-	@if ! command -v clang >/dev/null; then echo "make fuzz: SKIPPED, no clang: apt-get install clang"; else \
+	@if ! command -v $(FUZZ_CC) >/dev/null; then echo "make fuzz: SKIPPED, no $(FUZZ_CC): apt-get install $(FUZZ_PACKAGES)"; else \
 	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/test_fuzz && \
-	sh tests/fuzz.sh $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
+	sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
 
 $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
 $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
 
 $(B)/tests/test_faults: $(B)/tests/fuzz/seal.o
 

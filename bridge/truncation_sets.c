@@ -12,7 +12,7 @@
 
 static size_t count_colours(const Table *t)
 {
-    return (size_t)(table_sets(t, OP_F) + table_sets(t, OP_G));
+    return (size_t)table_sets(t, OP_F) + (size_t)table_sets(t, OP_G);
 }
 
 /* Operator and set of colour i: F1, F2, .., G1, .. */

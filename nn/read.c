@@ -28,8 +28,10 @@ static int read_stream(const char *file, FILE *f, size_t most, char **bytes, siz
         int c = n < want || n == most ? EOF : getc(f); /* a byte more: the hint was short */
         if (c == EOF) break;
         char *q = memory_grow(p, n, 2 * room, 1);
-        if (!q) p = memory_free(p);
-        if (!p) break;
+        if (!q) {
+            p = memory_free(p);
+            break;
+        }
         p = q;
         room *= 2;
         p[n++] = (char)c;

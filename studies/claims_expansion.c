@@ -50,7 +50,7 @@ int expansion_terms(Expansion *x, const char *terms)
         }
         size_t i = 0;
         while (i < x->forest->count &&
-               (tree_name(x->forest, i, name, sizeof name), strcmp(name, term)))
+               (tree_name(x->forest, i, name, sizeof name), strcmp(name, term) != 0))
             i++;
         if (strcmp(term, "y") == 0)
             mpq_set(x->want_y, c);

@@ -56,6 +56,7 @@ static int write_npy(const char *file, const float *x, size_t rows, size_t V)
     int n = snprintf(literal, sizeof literal,
                      "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, V);
     memset(head, ' ', sizeof head);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a header of fixed length, no string */
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
     memcpy(head + 10, literal, (size_t)n);
     head[127] = '\n';

@@ -60,10 +60,11 @@ static double design_mean(const Compare *u, size_t i, const Quantity *q)
 /* Perplexity against a quantity over the designs of a depth: equal maps are one. */
 static int add_correlation(Compare *u, size_t layers, const Quantity *ppl, const Quantity *q)
 {
-    double *x = memory_new(2 * u->cells, sizeof *x), *y = x + u->cells;
+    double *x = memory_new(2 * u->cells, sizeof *x);
     size_t n = 0;
     Correlation c;
     if (!x) return ERR_MEMORY;
+    double *y = x + u->cells;
     for (size_t i = 0; i < u->cells; i++) {
         if (u->cell[i].layers != layers || u->cell[i].same != i) continue;
         x[n] = design_mean(u, i, q);

@@ -120,7 +120,7 @@ static void add_areas(Plot *p, const char *file, const Lattice *l)
                                         "title 'the path goes back: parts cancel'"};
     int named[3] = {0, 0, 0};
     for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
-        int above = l->above[k], kind = l->goes_back ? 2 : above;
+        int above = l->above[k] != 0, kind = l->goes_back ? 2 : above;
         plot_item(p,
                   "%s using (strcol(1) eq '%s%zu' ? $2 : NaN):3 with filledcurves closed fc rgb "
                   "'%s' fs transparent solid 0.45 noborder %s",

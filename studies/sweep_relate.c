@@ -80,9 +80,10 @@ static const Quantity quantity[] = {
 static int relate(const Sweep *u, int family, const Quantity *ppl, const Quantity *q,
                   Correlation *out)
 {
-    double *x = memory_new(2 * u->words, sizeof *x), *y = x + u->words;
+    double *x = memory_new(2 * u->words, sizeof *x);
     size_t n = 0;
     if (!x) return ERR_MEMORY;
+    double *y = x + u->words;
     for (size_t i = 0; i < u->words; i++) {
         if (!sweep_is(&u->word[i], family)) continue;
         x[n] = q->value(&u->word[i]);

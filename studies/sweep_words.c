@@ -138,7 +138,8 @@ static int add_given(Sweep *u, const char *list)
 {
     char word[WORD_LETTERS + 1];
     size_t at;
-    for (const char *c = list; c && *c;) {
+    if (!list) return 0;
+    for (const char *c = list; *c;) {
         size_t n = strcspn(c, ",");
         if (n == 0 || n > WORD_LETTERS || strspn(c, "sf") != n)
             return error_set(ERR_INPUT,
