@@ -30,6 +30,8 @@ typedef struct {
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t relative;       /* (2*clip+1, D/H), if any */
+    size_t end;            /* of all, which begin with norm_w */
+    size_t first; /* instruction of the slot: behind it, backward has all of their gradients */
 } SlotParams;
 
 typedef struct {
@@ -47,18 +49,27 @@ typedef struct {
     void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
 } Work;
 
+/* Sums over ranks: the window of gradients that waits for more before its sum is begun. */
+typedef struct {
+    Ranks *ranks;
+    size_t lo, hi;
+} Sums;
+
 /* The rows a pass works on, and how. */
 typedef struct {
     size_t N, S;
     int train;     /* dropout on */
     int more;      /* gradients are added to those there, not to zeros */
     size_t tokens; /* the loss is the sum over the rows by so many */
+    size_t first;  /* rows of the batch before these, which other ranks have */
+    Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
 } Pass;
 
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
     size_t N, S, tokens;
     double beta1, beta2, eps, clip;
+    size_t first;
 } StepShape;
 
 /* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
@@ -80,7 +91,8 @@ struct Model {
     Plan *plan;
     const Backend *backend;
     int training;
-    size_t E; /* D / H */
+    int counted; /* it has no buffers: only their sizes are asked for */
+    size_t E;    /* D / H */
 
     Param *param;
     Start *start;
@@ -135,6 +147,12 @@ void pass_gradient(const Model *m, const Pass *p);
 
 /* step.c. Sends a Step that has only its inputs, and its number for the masks. */
 void step_send(const Model *m, uint64_t step, double rate);
+
+/* share.c. With p->sums: begins sums of what is ready when backward has done instruction i; the same of a
+ * rank without rows; sums the rest and waits. */
+void share_after(const Model *m, const Pass *p, size_t i);
+void share_nothing(const Model *m, const Pass *p);
+void share_rest(const Model *m, const Pass *p);
 
 /* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
  * of both freed, also where only some were had. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/ranks.h"
 #include "studies/command.h"
 
 /* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as
@@ -36,6 +37,7 @@ static void become(char *const argv[], const char *program, pid_t parent)
 static int spawn(char *const argv[], pid_t *child)
 {
     const char *program = command_program();
+    ranks_forget(); /* the child trains alone, whoever started us */
     pid_t parent = getpid();
     *child = fork();
     if (*child == 0) become(argv, program, parent);

@@ -1,16 +1,21 @@
 /* command_train.c: trains one model; its directory holds all that a later command needs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "studies/claim.h"
 #include "studies/command.h"
+#include "studies/fit.h"
 #include "studies/network.h"
 #include "studies/output.h"
 #include "studies/plot.h"
 #include "studies/progress.h"
 #include "studies/select.h"
+#include "studies/shares.h"
+#include "studies/worker.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
@@ -33,10 +38,11 @@ static const Option output_options[] = {
 
 static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,          &network_text_group,     &network_depth_group,
-    &network_model_group,   &network_training_group, &network_seed_group,
-    &network_machine_group, &output_group,           NULL};
+static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
+                                            &network_depth_group,    &network_model_group,
+                                            &network_training_group, &network_seed_group,
+                                            &network_machine_group,  &network_limit_group,
+                                            &output_group,           NULL};
 
 static const char *const columns[] = {"scheme",   "layers",       "params",
                                       "seed",     "best_epoch",   "valid_ppl",
@@ -45,14 +51,24 @@ static const char *const columns[] = {"scheme",   "layers",       "params",
 /* A run as it goes. */
 typedef struct {
     const Options *options;
+    Selection schemes;
     const Table *scheme;
     const char *dir;
+    Ranks *ranks; /* NULL: alone */
+    Claim claim;  /* of the directory */
     Corpus corpus;
     Model *model;
     Metadata meta;
     TrainResult result;
-    FILE *log; /* DIR/log.csv, being copied to stdout; NULL: not wanted */
+    Share *shares; /* (ranks) what each did, on the first */
+    FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
 } Run;
+
+/* The one that writes and speaks. */
+static int is_first(const Run *r)
+{
+    return !r->ranks || r->ranks->rank == 0;
+}
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
@@ -73,6 +89,7 @@ static void on_report(void *arg, const TrainReport *t)
     Run *r = arg;
     char left[32];
     size_t seed = options_size(r->options, "seed");
+    claim_keep(&r->claim);
     progress_time(t->seconds_left, left);
     if (t->valid_ppl > 0)
         progress_note(
@@ -236,10 +253,28 @@ static int drop_result(const Run *r)
     return 0;
 }
 
+/* One process at a time writes there. */
+static int claim_directory(Run *r)
+{
+    char path[OUTPUT_PATH];
+    int mine;
+    TRY(output_path(path, r->dir, "train.claim"));
+    TRY(claim_take(path, worker_find().name, &r->claim, &mine));
+    if (mine) return 0;
+    char *who = NULL;
+    size_t bytes;
+    if (output_read(path, &who, &bytes) == 0) who[strcspn(who, "\n")] = '\0';
+    error_set(ERR_INPUT, "%s: another training is at work there (%s)", r->dir,
+              who ? who : "unknown");
+    memory_free(who);
+    return ERR_INPUT;
+}
+
 /* A run that goes on keeps its files until it is known to be the same. */
-static int begin_files(const Run *r, int resume)
+static int begin_files(Run *r, int resume)
 {
     TRY(output_directory(r->dir));
+    TRY(claim_directory(r));
     TRY(write_scheme(r, resume));
     if (resume) return 0;
     TRY(write_config(r));
@@ -252,7 +287,7 @@ static int end_files(const Run *r, int code, int resume)
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     if (resume) TRY(write_config(r));
-    if (code == 0) return write_result(r);
+    if (code == 0) return 0;
     TRY(drop_result(r));
     return error_set(code, "%s", words);
 }
@@ -261,9 +296,13 @@ static int build(Run *r)
 {
     const Backend *b;
     const Options *o = r->options;
+    int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_backend(o, &b));
+    if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
+        backend_threads(r->ranks->threads);
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
-    TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
+    TRY(fit_check(o, r->scheme, &r->corpus, b, ranks));
+    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }
 
@@ -275,25 +314,14 @@ static int train(Run *r)
     t.meta_count = r->meta.count;
     t.resume = options_flag(r->options, "resume");
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
-    t.begin = tell_memory;
-    t.report = on_report;
+    if (is_first(r)) t.begin = tell_memory;
+    if (is_first(r)) t.report = on_report;
     t.arg = r;
     t.stop = &command_stop;
+    t.ranks = r->ranks;
     int code = train_run(r->model, &r->corpus, &t, &r->result);
-    copy_log(r);
+    if (is_first(r)) copy_log(r);
     return code;
-}
-
-static int run_all(Run *r)
-{
-    double begun = progress_now();
-    TRY(build(r));
-    int resume = options_flag(r->options, "resume");
-    TRY(begin_files(r, resume));
-    TRY(end_files(r, train(r), resume));
-    TRY(draw(r));
-    tell(r, progress_now() - begun);
-    return 0;
 }
 
 /* Options from a file, of rank below the command line's. */
@@ -310,25 +338,55 @@ static int read_files(Options *o)
     return options_read(o, path);
 }
 
+/* Whatever is given, read and checked. */
+static int open_run(Run *r, Options *o)
+{
+    TRY(read_files(o));
+    TRY(select_open(o, "euler", &r->schemes));
+    if (r->schemes.count != 1)
+        return error_set(ERR_INPUT,
+                         "--scheme: one scheme is trained at a time; compare takes several");
+    r->scheme = r->schemes.scheme[0];
+    r->dir = options_text(o, "out");
+    return build(r);
+}
+
+static int finish(Run *r, double begun)
+{
+    TRY(write_result(r));
+    if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
+    TRY(draw(r));
+    tell(r, progress_now() - begun);
+    return 0;
+}
+
+/* What one rank alone could fail in is agreed upon before all go on. */
+static int run_all(Run *r, Options *o)
+{
+    double begun = progress_now();
+    int resume = options_flag(o, "resume");
+    TRY(ranks_agree(r->ranks, open_run(r, o)));
+    TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r, resume) : 0));
+    int code = train(r);
+    if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
+    if (!is_first(r)) return code;
+    TRY(end_files(r, code, resume));
+    return finish(r, begun);
+}
+
 static int run(Options *o)
 {
-    Selection s;
-    TRY(read_files(o));
-    TRY(select_open(o, "euler", &s));
-    Run r = {.options = o, .dir = options_text(o, "out"), .corpus.entropy_rate = NAN};
-    int code = 0;
-    if (s.count != 1)
-        code = error_set(ERR_INPUT,
-                         "--scheme: one scheme is trained at a time; compare takes several");
-    if (code == 0) {
-        r.scheme = s.scheme[0];
-        code = run_all(&r);
-    }
+    Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
+    TRY(ranks_open(&r.ranks));
+    int code = run_all(&r, o);
     if (r.log) fclose(r.log);
+    claim_drop(&r.claim);
     network_metadata_free(&r.meta);
     model_free(r.model);
     corpus_free(&r.corpus);
-    select_close(&s);
+    select_close(&r.schemes);
+    memory_free(r.shares);
+    ranks_close(r.ranks);
     return code;
 }
 
@@ -341,8 +399,12 @@ const Command command_train = {
         "perplexity, or with --average the mean of the last epochs' ends, and reads the test text "
         "once, with\n"
         "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
-        "130; --resume then continues bit for bit.\n",
+        "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
+        "model "
+        "together,\n"
+        "each on its rows of every batch: the same loss curve to rounding.\n",
     .groups = groups,
     .saves = 1,
+    .ranks = 1,
     .run = run,
 };
