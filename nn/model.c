@@ -252,11 +252,12 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
 }
 
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes)
+                size_t *bytes, size_t *numbers)
 {
     Model *m;
     TRY(make(config, plan, backend, training, 1, &m));
     *bytes = model_bytes(m);
+    *numbers = model_size(m);
     model_free(m);
     return 0;
 }

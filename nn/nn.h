@@ -170,9 +170,9 @@ enum {
     MEMORY_KINDS
 };
 size_t model_bytes(const Model *m);
-/* model_bytes of what model_new would build, which is not built; the plan is taken likewise. */
+/* model_bytes and model_size of what model_new would build, which is not built; the plan is taken likewise. */
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes);
+                size_t *bytes, size_t *numbers);
 size_t model_memory(const Model *m, int kind);
 const char *model_memory_name(int kind);
 
@@ -334,7 +334,7 @@ typedef struct {
  * ranks: all call this with the same options and text; each trains on its share of every batch and reads its
  * share of the validation and test texts. The loss curve is that of one process to rounding, and resumed
  * with as many ranks and threads the same bit for bit. Rank 0 alone reads and writes `out`; a failure or
- * a stop of one is that of all, after the same step. Fewer sequences in a batch than ranks: ERR_INPUT.
+ * a stop of one is that of all, after the same step. Backends of a device: not yet.
  *
  * average N (needs out): out/epoch-E.safetensors is written at each epoch's end, those before the last
  * N go: N files of the size of the model's. In the end m and out/model.safetensors are their mean (of

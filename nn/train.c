@@ -349,20 +349,6 @@ static int check_schedule(const TrainConfig *t)
     return 0;
 }
 
-static int check_ranks(const Run *r)
-{
-    const TrainConfig *t = r->t;
-    if (!t->ranks || t->sequence == 0) return 0;
-    if (model_backend(r->m)->record)
-        return error_set(ERR_INPUT, "%s: several ranks train on processors alone",
-                         model_backend(r->m)->name);
-    size_t rows = t->batch_tokens / t->sequence;
-    if (rows >= (size_t)t->ranks->size) return 0;
-    return error_set(ERR_INPUT,
-                     "a batch of %zu tokens has %zu sequence%s of %zu, fewer than the %d ranks",
-                     t->batch_tokens, rows, rows == 1 ? "" : "s", t->sequence, t->ranks->size);
-}
-
 static int check_config(const Run *r)
 {
     const TrainConfig *t = r->t;
@@ -374,7 +360,6 @@ static int check_config(const Run *r)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)
         return error_set(ERR_INPUT, "only a run with an output directory can be resumed");
-    TRY(check_ranks(r));
     size_t tokens =
         t->ranks ? share_most(t->batch_tokens, t->sequence, t->ranks->size) : t->batch_tokens;
     if (tokens > c->max_tokens || t->sequence > c->max_length)

@@ -64,21 +64,22 @@ static int wait_for(pid_t child, Claim *claim)
     return error_set(ERR_CHECK, "a run failed");
 }
 
-int child_train(const char *dir, int resume, Claim *claim)
+int child_train(const char *dir, int resume, const char *limit, Claim *claim)
 {
-    char config[OUTPUT_PATH];
+    char config[OUTPUT_PATH], *argv[9];
+    int n = 0;
     pid_t child;
     wait_asleep();
     TRY(output_path(config, dir, "config.ini"));
-    char *fresh[] = {(char[]){"trotter"},
-                     (char[]){"train"},
-                     (char[]){"--config"},
-                     config,
-                     (char[]){"--out"},
-                     (char *)dir,
-                     NULL};
-    char *again[] = {(char[]){"trotter"}, (char[]){"train"}, (char[]){"--resume"},
-                     (char[]){"--out"},   (char *)dir,       NULL};
-    TRY(spawn(resume ? again : fresh, &child));
+    argv[n++] = (char *)"trotter";
+    argv[n++] = (char *)"train";
+    argv[n++] = (char *)(resume ? "--resume" : "--config");
+    if (!resume) argv[n++] = config;
+    argv[n++] = (char *)"--out";
+    argv[n++] = (char *)dir;
+    if (limit) argv[n++] = (char *)"--memory-limit";
+    if (limit) argv[n++] = (char *)limit;
+    argv[n] = NULL;
+    TRY(spawn(argv, &child));
     return wait_for(child, claim);
 }

@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "studies/claim.h"
 #include "studies/command.h"
-#include "studies/fit.h"
+#include "studies/need.h"
 #include "studies/network.h"
 #include "studies/output.h"
 #include "studies/plot.h"
@@ -56,6 +55,7 @@ typedef struct {
     const char *dir;
     Ranks *ranks; /* NULL: alone */
     Claim claim;  /* of the directory */
+    size_t need;  /* bytes, counted before the model was there */
     Corpus corpus;
     Model *model;
     Metadata meta;
@@ -104,24 +104,18 @@ static void on_report(void *arg, const TrainReport *t)
     copy_log(r);
 }
 
-/* The most it has held, the model built and its buffers written once. */
-static double process_megabytes(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) == 0 ? 1.024e-3 * (double)u.ru_maxrss : NAN;
-}
-
 /* What the run will take, before it begins. */
 static void tell_memory(void *arg)
 {
-    const Model *m = ((const Run *)arg)->model;
+    const Run *r = arg;
+    const Model *m = r->model;
     char words[512];
     size_t n = 0;
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
                               model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process so far: %.1f MB",
-                  1e-6 * (double)model_bytes(m), words, process_megabytes());
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -301,8 +295,9 @@ static int build(Run *r)
     if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
         backend_threads(r->ranks->threads);
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
-    TRY(fit_check(o, r->scheme, &r->corpus, b, ranks));
-    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, &r->model));
+    TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
+    TRY(need_check(o, r->need));
+    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }
 
@@ -377,6 +372,7 @@ static int run_all(Run *r, Options *o)
 static int run(Options *o)
 {
     Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
+    need_begin();
     TRY(ranks_open(&r.ranks));
     int code = run_all(&r, o);
     if (r.log) fclose(r.log);

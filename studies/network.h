@@ -38,9 +38,9 @@ int network_model(const Options *o, const Table *t, size_t V, const Backend *b, 
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                      Model **out);
 
-/* A model for training as one of so many ranks; with out NULL only its memory is counted. */
+/* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
 int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
-                    size_t *bytes, Model **out);
+                    size_t *bytes, size_t *numbers, Model **out);
 
 /* The training of o, but for directory, report and stop. */
 TrainConfig network_training(const Options *o);
