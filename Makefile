@@ -6,7 +6,7 @@
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name
-#   make coverage           branch coverage of the readers by the tests (gcov)
+#   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format) and layering (which room includes which)
@@ -67,8 +67,9 @@ FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output st
           nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
-FUZZERS = $(filter-out seeds planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
-FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o
+FUZZERS = $(filter-out seeds seal planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
+# What of studies/ reads, for programs that need no command.
 FUZZ_STUDIES = option csv network output nearest report
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
@@ -178,7 +179,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
@@ -236,6 +237,8 @@ $(B)/tests/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
 $(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ_STUDIES:%=$(B)/studies/%.o) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
+$(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_STUDIES:%=$(B)/studies/%.o)
+
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_PACKAGES = clang libclang-rt-14-dev
@@ -253,11 +256,13 @@ $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
-$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
+$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
 	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
 
+$(B)/tests/test_faults: $(B)/tests/fuzz/seal.o
+
 # The tests that reach the readers.
-COVERING = scheme system_file system_command corpus store store_model cli generate plot fuzz
+COVERING = readers options starved scheme system_file system_command corpus store store_model recipe cli generate plot fuzz
 
 ifeq ($(FLAVOUR),coverage)
 $(READERS:%=$(B)/%.o): ALL_CFLAGS += --coverage -O0

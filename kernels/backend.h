@@ -170,20 +170,23 @@ struct Backend {
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
-    /* nll (N) out: -log softmax(z)_target. If grad != 0, z becomes
-     * grad * (softmax(z) - onehot(target)) in place. z (N, V), target (N). */
-    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double grad,
-                          void *nll);
+    /* nll (N) out: -sum_v q_v log softmax(z)_v, where q = (1 - smooth) onehot(target) + smooth / V; with
+     * smooth = 0, -log softmax(z)_target. If grad != 0, z becomes grad * (softmax(z) - q) in place.
+     * z (N, V), target (N), smooth in [0, 1). Source: Szegedy et al. 2016, section 7. */
+    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double smooth,
+                          double grad, void *nll);
     /* s->loss += the sum of nll (N), in double. */
     void (*loss)(size_t N, const void *nll, Step *s);
     /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */
     void (*norm2)(size_t n, const void *g, Step *s);
 
-    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root; rate
-     * and step of s. p, m, v (n) in/out; g (n) in, scaled to the norm clip where s->norm is above it
-     * (clip 0: not). With s->what nothing changes. */
+    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root, and decay
+     * >= 0 decoupled from it: p -= rate (m^ / (sqrt v^ + eps) + decay p) (Loshchilov, Hutter 2019,
+     * algorithm 2, their schedule times their alpha being our rate, and alpha times our decay their
+     * lambda); decay 0: the bits of Adam. Rate and step of s. p, m, v (n) in/out; g (n) in, scaled to the
+     * norm clip where s->norm is above it (clip 0: not). With s->what nothing changes. */
     void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
-                 double eps, double clip, const Step *s);
+                 double eps, double clip, double decay, const Step *s);
 };
 
 static inline void *backend_at(const Backend *b, const void *p, size_t i)

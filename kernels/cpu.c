@@ -71,7 +71,7 @@ static void cpu_copy(void *y, const void *x, size_t n)
 
 /* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
-                     double beta2, double eps, double clip, const Step *s)
+                     double beta2, double eps, double clip, double decay, const Step *s)
 {
     if (s->what) return;
     real *restrict p = p_, *restrict m = m_, *restrict v = v_;
@@ -79,13 +79,14 @@ static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, dou
     real b1 = (real)beta1, b2 = (real)beta2, a1 = (real)(1 - beta1), a2 = (real)(1 - beta2);
     real move = (real)(s->rate / (1 - pow(beta1, (double)s->step)));
     real unbias = (real)(1 / (1 - pow(beta2, (double)s->step)));
+    real shrink = (real)(s->rate * decay);
     real e = (real)eps, scale = (real)(clip > 0 && s->norm > clip ? clip / s->norm : 1);
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < n; i++) {
         real gi = scale * g[i];
         m[i] = b1 * m[i] + a1 * gi;
         v[i] = b2 * v[i] + a2 * gi * gi;
-        p[i] -= move * m[i] / (SQRT(v[i] * unbias) + e);
+        p[i] -= move * m[i] / (SQRT(v[i] * unbias) + e) + shrink * p[i];
     }
 }
 

@@ -78,28 +78,44 @@ static double exp_sum(size_t n, const real *z, real top, real *e)
     return sum;
 }
 
-/* nll = log sum exp(z) - z_target; z becomes grad (softmax - onehot). Three passes over a row that
- * stays in the cache. */
-static double cross_entropy_row(size_t V, real *z, size_t target, double grad)
+/* Mean of z - top, in chunks as exp_sum. */
+static double mean_below(size_t n, const real *z, real top)
+{
+    double sum = 0;
+    for (size_t c = 0; c < n; c += TILE) {
+        size_t end = least(n, c + TILE);
+        real s = 0;
+#pragma omp simd reduction(+ : s)
+        for (size_t i = c; i < end; i++) s += z[i] - top;
+        sum += (double)s;
+    }
+    return sum / (double)n;
+}
+
+/* nll = log sum exp(z) - (1 - smooth) z_target - smooth mean(z); z becomes grad (softmax - q). Three
+ * passes over a row that stays in the cache, four where it is smoothed. */
+static double cross_entropy_row(size_t V, real *z, size_t target, double smooth, double grad)
 {
     real top = row_max(V, z);
     double at = (double)z[target] - (double)top;
+    if (smooth != 0) at = (1 - smooth) * at + smooth * mean_below(V, z, top);
     double sum = exp_sum(V, z, top, grad != 0 ? z : NULL);
     if (grad != 0) {
-        real c = (real)(grad / sum);
+        real c = (real)(grad / sum), all = (real)(grad * smooth / (double)V);
 #pragma omp simd
-        for (size_t i = 0; i < V; i++) z[i] *= c;
-        z[target] -= (real)grad;
+        for (size_t i = 0; i < V; i++) z[i] = z[i] * c - all;
+        z[target] -= (real)(grad * (1 - smooth));
     }
     return log(sum) - at;
 }
 
-static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double grad,
-                              void *nll)
+static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double smooth,
+                              double grad, void *nll)
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], grad);
+        ((real *)nll)[r] =
+            (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], smooth, grad);
 }
 
 static void not_finite(Step *s, uint64_t what)

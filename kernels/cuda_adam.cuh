@@ -6,12 +6,12 @@
 
 /* What the host knows of a step of Adam. */
 typedef struct {
-    double beta1, beta2, eps, clip;
+    double beta1, beta2, eps, clip, decay;
 } Decay;
 
 /* The numbers of this step. */
 typedef struct {
-    float b1, b2, a1, a2, move, unbias, e, scale;
+    float b1, b2, a1, a2, move, shrink, unbias, e, scale;
 } Rates;
 
 static __device__ inline Rates rates_of(const Decay *d, const Step *s)
@@ -20,6 +20,7 @@ static __device__ inline Rates rates_of(const Decay *d, const Step *s)
     r.b1 = (float)d->beta1, r.a1 = (float)(1 - d->beta1);
     r.b2 = (float)d->beta2, r.a2 = (float)(1 - d->beta2);
     r.move = (float)(s->rate / (1 - pow(d->beta1, (double)s->step)));
+    r.shrink = (float)(s->rate * d->decay);
     r.unbias = (float)(1 / (1 - pow(d->beta2, (double)s->step)));
     r.e = (float)d->eps;
     r.scale = (float)(d->clip > 0 && s->norm > d->clip ? d->clip / s->norm : 1);
@@ -35,7 +36,7 @@ static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const
         float gk = r->scale * g.x[k];
         m.x[k] = r->b1 * m.x[k] + r->a1 * gk;
         v.x[k] = r->b2 * v.x[k] + r->a2 * gk * gk;
-        p.x[k] -= r->move * m.x[k] / (sqrtf(v.x[k] * r->unbias) + r->e);
+        p.x[k] -= r->move * m.x[k] / (sqrtf(v.x[k] * r->unbias) + r->e) + r->shrink * p.x[k];
     }
     store(p_ + i, p);
     store(m_ + i, m);
@@ -58,10 +59,10 @@ static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, fl
 }
 
 static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double beta1,
-                      double beta2, double eps, double clip, const Step *s)
+                      double beta2, double eps, double clip, double decay, const Step *s)
 {
     int w = wide(0, p, g, m, v);
-    Decay d = {beta1, beta2, eps, clip};
+    Decay d = {beta1, beta2, eps, clip, decay};
     RUN(adam_kernel, flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, (float *)p,
         (const float *)g, (float *)m, (float *)v, d, s);
 }

@@ -128,10 +128,22 @@ static __device__ inline float block_max(float x, float *room)
     return x;
 }
 
-/* A block has a row: nll = log sum e^(z - top) - (z_target - top); z becomes grad (softmax - onehot). */
+/* The mean of z - top over a row; all threads call it and have it. */
 template <int W>
-static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target, double grad,
-                                            float *nll)
+static __device__ inline double mean_below(size_t V, const float *z, float top, double *room)
+{
+    double sum = 0;
+    for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + c);
+        for (int i = 0; i < W; i++) sum += (double)(v.x[i] - top);
+    }
+    return block_sum(sum, room) / (double)V;
+}
+
+/* A block has a row: nll = log sum e^(z - top) - sum q (z - top); z becomes grad (softmax - q). */
+template <int W>
+static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target,
+                                            double smooth, double grad, float *nll)
 {
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
@@ -140,29 +152,32 @@ static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *
     online_sum<W>(V, z, &top, &part);
     float all = block_max(top, tops);
     double at = (double)z[t] - (double)all;
+    if (smooth != 0) at = (1 - smooth) * at + smooth * mean_below<W>(V, z, all, sums);
     double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
     double sum = block_sum(mine, sums);
     if (threadIdx.x == 0) nll[blockIdx.x] = (float)(log(sum) - at);
     if (grad == 0) return;
-    float c = (float)(grad / sum); /* block_sum was a barrier: every thread has read z[t] */
+    /* block_sum was a barrier: every thread has read z[t] */
+    float c = (float)(grad / sum), rest = (float)(grad * smooth / (double)V);
+    float hit = (float)(grad * (1 - smooth));
     for (size_t k = (size_t)threadIdx.x * W; k < V; k += (size_t)blockDim.x * W) {
         Pack<W> v = load<W>(z + k);
         for (int i = 0; i < W; i++) {
-            v.x[i] = c * expf(v.x[i] - all);
-            if (k + (size_t)i == t) v.x[i] -= (float)grad;
+            v.x[i] = c * expf(v.x[i] - all) - rest;
+            if (k + (size_t)i == t) v.x[i] -= hit;
         }
         store(z + k, v);
     }
 }
 
-static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double grad,
-                               void *nll)
+static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double smooth,
+                               double grad, void *nll)
 {
     if (wide(V, z))
-        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, grad,
+        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, smooth, grad,
             (float *)nll);
     else
-        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, grad,
+        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, smooth, grad,
             (float *)nll);
 }
 

@@ -278,6 +278,23 @@ static int lay_arena(Model *m)
     return code;
 }
 
+int model_decays(const Param *p)
+{
+    return p->rows > 1 && p->cols > 0;
+}
+
+static void list_stretches(Model *m)
+{
+    for (size_t i = 0; i < m->params; i++) {
+        const Param *p = &m->param[i];
+        Stretch *last = m->stretches ? &m->stretch[m->stretches - 1] : NULL;
+        if (last && last->decays == model_decays(p))
+            last->size += p->size;
+        else
+            m->stretch[m->stretches++] = (Stretch){p->offset, p->size, model_decays(p)};
+    }
+}
+
 static int lay_params(Model *m)
 {
     const struct {
@@ -327,6 +344,7 @@ static int lay_batch(Model *m)
 
 int layout_buffers(Model *m)
 {
+    list_stretches(m);
     TRY(lay_params(m));
     TRY(lay_arena(m));
     TRY(lay_batch(m));
@@ -370,6 +388,7 @@ int layout_lists(Model *m)
     size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = count_terms(p);
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
+    m->stretch = memory_new(params, sizeof *m->stretch);
     m->slot = memory_new(p->slots, sizeof *m->slot);
     m->scalar = memory_new(p->scalars, sizeof *m->scalar);
     m->gate = memory_new(p->gates, sizeof *m->gate);
@@ -383,9 +402,9 @@ int layout_lists(Model *m)
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    if (!(m->param && m->start && m->slot && m->scalar && m->gate && m->pull && m->from &&
-          m->reader && m->state && m->adjoint && m->work && m->again && m->term && m->gate_x &&
-          m->gate_dx))
+    if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
+          m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
+          m->gate_x && m->gate_dx))
         return ERR_MEMORY;
     list_readers(m);
     find_firsts(m);
@@ -397,8 +416,8 @@ void layout_free(Model *m)
     for (int i = 0; i < PART_ROLES; i++)
         if (m->recording[i]) m->backend->recording_free(m->recording[i]);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->param, m->start, m->slot,   m->scalar,         m->gate,
-                    m->pull,  m->from,  m->reader, m->state,          m->adjoint,
-                    m->work,  m->again, m->term,   (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->stretch, m->param, m->start,          m->slot,   m->scalar,  m->gate,
+                    m->pull,    m->from,  m->reader,         m->state,  m->adjoint, m->work,
+                    m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

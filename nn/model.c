@@ -61,6 +61,8 @@ static int check_shape(const ModelConfig *c, const Plan *p)
                          c->width);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return error_set(ERR_INPUT, "dropout %g is not in [0, 1)", c->dropout);
+    if (!(c->smoothing >= 0 && c->smoothing < 1))
+        return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;

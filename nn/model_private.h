@@ -68,7 +68,7 @@ typedef struct {
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
     size_t N, S, tokens;
-    double beta1, beta2, eps, clip;
+    double beta1, beta2, eps, clip, decay;
     size_t first;
 } StepShape;
 
@@ -79,6 +79,12 @@ enum { PART_FIRST = 1, PART_LAST = 2, PART_ROLES = 4 };
 typedef struct {
     size_t instr, term;
 } Reader;
+
+/* Neighbouring numbers of the flat buffers that are all decayed or all not. */
+typedef struct {
+    size_t offset, size;
+    int decays;
+} Stretch;
 
 /* How a tensor starts; parallel to the list of Param. */
 typedef struct {
@@ -97,6 +103,8 @@ struct Model {
     Param *param;
     Start *start;
     size_t params, size;
+    Stretch *stretch; /* (stretches <= params) all of the flat buffers, in order */
+    size_t stretches;
     SlotParams *slot; /* (plan->slots) */
     size_t *scalar;   /* (plan->scalars) offsets */
     GateParams *gate; /* (plan->gates) */

@@ -125,6 +125,7 @@ typedef struct {
     int untied;        /* output.weight of its own */
     int act;           /* ACT_RELU, ACT_GELU */
     double dropout;    /* on embedding, sublayer outputs, attention weights, activations */
+    double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
@@ -157,6 +158,11 @@ const Backend *model_backend(const Model *m);
 size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
 size_t model_size(const Model *m);                       /* count of numbers */
 
+/* 1 where weight decay concerns a tensor: matrices of several rows, so weights of sublayers, embeddings
+ * (they are the output's matrix too, where it is tied) and relative positions; no bias, no gain of a norm,
+ * nothing that a scheme learns. */
+int model_decays(const Param *p);
+
 /* Memory of all buffers, counted when the model was built; all there is: no pass allocates. Of what
  * shares memory, the kinds are those of the moment in a training step (or a pass) when most is alive.
  * Workspace: logits, tables, and what sharing could not use. */
@@ -182,14 +188,19 @@ void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
 
 /* Forward on a batch, loss over its N targets. nll (N) host out, or NULL. mean: their mean. step
- * numbers the dropout masks; train 0 switches dropout off. */
+ * numbers the dropout masks. train 1 is as training goes, with dropout and smoothed labels: the nll of a
+ * token is then (1 - E) (-log p_target) + E / V sum_v -log p_v over all V words, the target among them.
+ * Source: Szegedy et al. 2016, section 7. (Where others give E / (V - 1) to each word but the target, as
+ * fairseq's label_smoothed_cross_entropy does now, their E is ours times (V - 1) / V.) train 0 switches
+ * both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Forward with gradients: model_grad is zeroed and filled with d mean / d parameter. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
-/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip. A norm
- * that is not finite: ERR_NUMERIC, nothing changed. */
+/* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip; decay > 0
+ * is that of the tensors of model_decays (kernels/backend.h: adam). A norm that is not finite:
+ * ERR_NUMERIC, nothing changed. */
 typedef struct {
-    double rate, beta1, beta2, eps, clip;
+    double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
 int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
 /* step.c. Both in one (model_step_part: of several batches), and no waiting for the backend: what it gave is told by model_tally, which has
@@ -237,7 +248,8 @@ int store_save(const Model *m, const char *file, const StoreText *meta, size_t c
  * the header only, and checks the checksum's half for it. */
 int store_meta(const char *file, const char *key, char **value);
 /* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
- * or altered header, a checksum that does not fit: ERR_INPUT with words, m untouched. */
+ * or altered header, a checksum that does not fit, a number that is not finite: ERR_INPUT with words, m
+ * untouched. */
 int store_load(Model *m, const char *file);
 /* Parameters of m = the mean of those in count >= 1 such files, summed in double in their order (mean of
  * equal files: their numbers), which takes 16 bytes a number; as store_load, m untouched on error. */
@@ -274,8 +286,9 @@ typedef struct {
     uint64_t step, steps; /* of all */
     long epoch, epochs;   /* from 1 */
     size_t tokens;        /* trained so far */
-    double train_loss;    /* mean since the last log line, nats */
-    double valid_ppl;     /* 0 except at an epoch's end */
+    double
+        train_loss; /* mean of model_step's nll since the last log line, nats; of smoothed labels */
+    double valid_ppl; /* 0 except at an epoch's end */
     double rate, grad_norm, tokens_per_s, seconds_left;
     int best; /* this epoch is the best so far */
 } TrainReport;

@@ -399,7 +399,8 @@ static void loss(const Model *m, const Pass *p, int back)
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
         b->cross_entropy(n, m->config.vocab, m->logits, m->target + at,
-                         back ? 1 / (double)p->tokens : 0, backend_at(b, m->nll, at));
+                         p->train ? m->config.smoothing : 0, back ? 1 / (double)p->tokens : 0,
+                         backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
     b->loss(p->N, m->nll, m->step);

@@ -62,6 +62,7 @@ static uint64_t hash_corpus(const Corpus *c)
 static void print_choices(const Run *r, char *line, size_t room)
 {
     const TrainConfig *t = r->t;
+    const ModelConfig *c = model_config(r->m);
     size_t n = 0;
     if (t->schedule != SCHEDULE_INVERSE_SQRT)
         n += (size_t)snprintf(line, room, ", schedule %s", schedule_name(t->schedule));
@@ -70,7 +71,10 @@ static void print_choices(const Run *r, char *line, size_t room)
                               r->steps);
     if (t->accumulate > 1)
         n += (size_t)snprintf(line + n, room - n, ", accumulate %zu", t->accumulate);
-    if (t->average > 1) snprintf(line + n, room - n, ", average %ld", t->average);
+    if (t->average > 1) n += (size_t)snprintf(line + n, room - n, ", average %ld", t->average);
+    if (c->smoothing > 0)
+        n += (size_t)snprintf(line + n, room - n, ", smoothing %.17g", c->smoothing);
+    if (t->adam.decay > 0) snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
 }
 
 /* All that decides a run but its length (and that, where the rates depend on it). */

@@ -24,23 +24,33 @@ void step_send(const Model *m, uint64_t step, double rate)
     send_masks(m, step);
 }
 
-static void update(const Model *m, const StepShape *s)
+static void adam(const Model *m, const StepShape *s, size_t at, size_t n, double decay)
 {
     const Backend *b = m->backend;
-    b->norm2(m->size, m->grad, m->step);
-    b->adam(m->size, m->data, m->grad, m->moment[0], m->moment[1], s->beta1, s->beta2, s->eps,
-            s->clip, m->step);
+    b->adam(n, backend_at(b, m->data, at), backend_at(b, m->grad, at),
+            backend_at(b, m->moment[0], at), backend_at(b, m->moment[1], at), s->beta1, s->beta2,
+            s->eps, s->clip, decay, m->step);
+}
+
+static void update(const Model *m, const StepShape *s)
+{
+    m->backend->norm2(m->size, m->grad, m->step);
+    if (s->decay == 0) adam(m, s, 0, m->size, 0);
+    for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
+        adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
 {
-    return (StepShape){p->N, p->S, p->tokens, a->beta1, a->beta2, a->eps, a->clip, p->first};
+    return (StepShape){p->N,   p->S,    p->tokens, a->beta1, a->beta2,
+                       a->eps, a->clip, a->decay,  p->first};
 }
 
 static int same(const StepShape *a, const StepShape *b)
 {
     return a->N == b->N && a->S == b->S && a->tokens == b->tokens && a->beta1 == b->beta1 &&
-           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->first == b->first;
+           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->decay == b->decay &&
+           a->first == b->first;
 }
 
 static void run(const Model *m, const Pass *p, const StepShape *s, int role)

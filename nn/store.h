@@ -23,6 +23,7 @@
 
 enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
 enum { STORE_DIGITS = 32 };                           /* of a checksum */
+enum { STORE_SEALED = 1, STORE_FINITE = 2 };          /* what a reader insists on */
 
 typedef struct {
     const char *name;
@@ -58,8 +59,8 @@ int tensors_write(const char *file, const Tensor *t, size_t count, int element,
 /* ---- store_in.c ---- */
 
 /* Fills t (count)'s data from a file that holds exactly these names and shapes. element: that of the
- * file, or STORE_ANY. The checksum is verified where there is one; `sealed`: there must be one.
- * Anything wrong: ERR_INPUT, no data is changed. */
-int tensors_read(const char *file, const Tensor *t, size_t count, int element, int sealed);
+ * file, or STORE_ANY. The checksum is verified where there is one; wanted: bits of STORE_SEALED (there must
+ * be one), STORE_FINITE (every number is). Anything wrong: ERR_INPUT, no data is changed. */
+int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted);
 
 #endif

@@ -2,6 +2,7 @@
  * bytes that are there, every product checked, and nothing is handed over before all of it fits. What
  * JSON itself may be (depth, UTF-8, numbers, names once) jansson checks. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -229,24 +230,39 @@ static void take_numbers(const char *p, int element, const Tensor *t)
     }
 }
 
+static int check_finite(const Opened *o, const Entry *e)
+{
+    double x[STORE_CHUNK];
+    size_t size = (size_t)e->element, n;
+    for (size_t at = e->begin; at < e->end; at += n * size) {
+        n = (e->end - at) / size;
+        n = n < STORE_CHUNK ? n : STORE_CHUNK;
+        from_element(o->data + at, n, e->element, x);
+        for (size_t i = 0; i < n; i++)
+            if (!isfinite(x[i])) return bad_entry(o, e->name, "a number in it is not finite");
+    }
+    return 0;
+}
+
 static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const Tensor *t,
-                size_t count, int element, int sealed)
+                size_t count, int element, int wanted)
 {
     TRY(read_entries(o, e, n));
-    if (sealed) TRY(check_sealed(o));
+    if (wanted & STORE_SEALED) TRY(check_sealed(o));
     TRY(check_sum(o, 0));
     TRY(match_all(o, e, n, t, count, element, match));
+    for (size_t i = 0; wanted & STORE_FINITE && i < count; i++) TRY(check_finite(o, match[i]));
     for (size_t i = 0; i < count; i++)
         take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
     return 0;
 }
 
-static int load_opened(const Opened *o, const Tensor *t, size_t count, int element, int sealed)
+static int load_opened(const Opened *o, const Tensor *t, size_t count, int element, int wanted)
 {
     size_t n = json_object_size(o->root) - (json_object_get(o->root, STORE_METADATA) != NULL);
     Entry *e = memory_new(n, sizeof *e);
     const Entry **match = memory_new(count, sizeof *match);
-    int code = e && match ? load(o, e, n, match, t, count, element, sealed) : ERR_MEMORY;
+    int code = e && match ? load(o, e, n, match, t, count, element, wanted) : ERR_MEMORY;
     memory_free(match);
     memory_free(e);
     return code;
@@ -282,12 +298,12 @@ static int check_length(const char *file, const Tensor *t, size_t count)
                      (size_t)s.st_size);
 }
 
-int tensors_read(const char *file, const Tensor *t, size_t count, int element, int sealed)
+int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted)
 {
     Opened o;
     TRY(check_length(file, t, count));
     int code = open_file(file, SIZE_MAX, &o);
-    if (!code) code = load_opened(&o, t, count, element, sealed);
+    if (!code) code = load_opened(&o, t, count, element, wanted);
     close_file(&o);
     return code;
 }

@@ -74,12 +74,12 @@ static int save(const Model *m, const char *file, int buffers, int element, cons
     return code;
 }
 
-static int load(Model *m, const char *file, int buffers, int element, int sealed)
+static int load(Model *m, const char *file, int buffers, int element, int wanted)
 {
     Listing l;
     TRY(check_buffers(m, buffers));
     int code = list_tensors(m, buffers, &l);
-    if (!code) code = tensors_read(file, l.tensor, l.count, element, sealed);
+    if (!code) code = tensors_read(file, l.tensor, l.count, element, wanted);
     free_listing(&l);
     return code;
 }
@@ -91,13 +91,13 @@ int store_save(const Model *m, const char *file, const StoreText *meta, size_t c
 
 int store_load(Model *m, const char *file)
 {
-    return load(m, file, WEIGHTS, STORE_ANY, 0);
+    return load(m, file, WEIGHTS, STORE_ANY, STORE_FINITE);
 }
 
 /* sum (size of m) += the numbers of a file; x (size) scratch. */
 static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
 {
-    TRY(tensors_read(file, l->tensor, l->count, STORE_ANY, 0));
+    TRY(tensors_read(file, l->tensor, l->count, STORE_ANY, STORE_FINITE));
     for (size_t i = 0; i < size; i++) sum[i] += x[i];
     return 0;
 }
@@ -139,5 +139,5 @@ int store_save_state(const Model *m, const char *file, const StoreText *meta, si
 
 int store_load_state(Model *m, const char *file)
 {
-    return load(m, file, STATE, (int)model_backend(m)->size, 1);
+    return load(m, file, STATE, (int)model_backend(m)->size, STORE_SEALED | STORE_FINITE);
 }

@@ -28,7 +28,6 @@ static int next_line(Cursor *c, const char *stop)
     while (c->end < stop || c->line == 0) {
         c->begin = c->line ? c->end + 1 : c->end;
         c->line++;
-        if (c->begin > stop) return 0;
         const char *newline = memchr(c->begin, '\n', (size_t)(stop - c->begin));
         const char *whole = newline ? newline : stop;
         c->at = c->begin;

@@ -204,11 +204,10 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
 
-/* Edit distance, for the nearest name of a misspelt one (Levenshtein 1966). */
+/* Edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein 1966). */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(b), row[TABLE_NAME + 1];
-    if (n > TABLE_NAME) return n;
     for (size_t j = 0; j <= n; j++) row[j] = j;
     for (size_t i = 1; a[i - 1]; i++) {
         size_t diagonal = row[0];

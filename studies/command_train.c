@@ -178,7 +178,8 @@ static int draw_loss(const Run *r, const char *what)
     PlotFrame frame = {"loss", title, "step", "nats a token", 0};
     TRY(plot_new(r->dir, &frame, &p));
     plot_style(0, style);
-    plot_item(p, "'log.csv' using 1:4 with lines title 'training' noenhanced %s", style);
+    plot_item(p, "'log.csv' using 1:4 with lines title 'training%s' noenhanced %s",
+              options_real(r->options, "label-smoothing") > 0 ? " (smoothed labels)" : "", style);
     plot_style(1, style);
     plot_item(p, "'log.csv' using 1:(log($5)) title 'validation' noenhanced %s", style);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");

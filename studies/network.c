@@ -47,6 +47,8 @@ static const Option model_options[] = {
     {0},
 };
 
+/* An option without a default is not recorded unless it was given: what came later than a study's first
+ * runs leaves their config.ini, by which they are known, as it was. */
 static const Option training_options[] = {
     {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
     {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
@@ -71,7 +73,14 @@ static const Option training_options[] = {
      0, 1e6},
     {"dropout", OPTION_REAL, "0.1", "P",
      "on embedding, sublayer output, attention weights and activations", 0, 0.99},
+    {"label-smoothing", OPTION_REAL, NULL, "E",
+     "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
+     "perplexities never",
+     0, 0.999},
     {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+    {"weight-decay", OPTION_REAL, NULL, "X",
+     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0,
+     100},
     {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
     {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
     {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
@@ -192,6 +201,7 @@ static ModelConfig model_config_of(const Options *o, size_t V, int ranks)
         .untied = options_flag(o, "untied"),
         .act = options_choice(o, "activation"),
         .dropout = options_real(o, "dropout"),
+        .smoothing = options_real(o, "label-smoothing"),
         .max_tokens = ranks > 1 ? share_most(tokens, sequence, ranks) : tokens,
         .max_length = sequence,
         .seed = options_size(o, "seed"),
@@ -271,7 +281,8 @@ TrainConfig network_training(const Options *o)
         .adam = {.beta1 = options_real(o, "beta1"),
                  .beta2 = options_real(o, "beta2"),
                  .eps = options_real(o, "eps"),
-                 .clip = options_real(o, "clip")},
+                 .clip = options_real(o, "clip"),
+                 .decay = options_real(o, "weight-decay")},
         .epochs = (long)options_size(o, "epochs"),
         .max_steps = options_size(o, "max-steps"),
         .seed = options_size(o, "seed"),
@@ -306,10 +317,7 @@ int network_scheme_text(const Table *t, char **text)
     Output f;
     TRY(output_open(&f));
     int code = table_print(t, f.f);
-    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
-    output_drop(&f);
-    return code;
+    return output_take(&f, code, text);
 }
 
 static int put_scheme(Metadata *d, const Table *t)
@@ -372,10 +380,7 @@ int network_config_text(const Options *o, char **text)
     TRY(output_open(&f));
     fprintf(f.f, "# trotter train --config FILE does this run again\n");
     int code = options_write(o, f.f);
-    if (fflush(f.f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0 && !(*text = memory_string(f.text))) code = ERR_MEMORY;
-    output_drop(&f);
-    return code;
+    return output_take(&f, code, text);
 }
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */

@@ -298,27 +298,31 @@ static int add_word(Options *o, const char *word)
     return error_set(ERR_INPUT, "unexpected argument '%s'", word);
 }
 
+enum { NAMED = 256 }; /* getopt_long's value of the first option; below it: characters */
+
 int options_arguments(Options *o, int argc, char **argv)
 {
     struct option *list = memory_new(o->count + 1, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < o->count; i++) {
         const Option *p = o->value[i].option;
-        list[i] = (struct option){
-            p->name, p->type == OPTION_FLAG ? optional_argument : required_argument, NULL, 0};
+        list[i] =
+            (struct option){p->name, p->type == OPTION_FLAG ? optional_argument : required_argument,
+                            NULL, NAMED + (int)i}; /* unlike, or none would be ambiguous */
     }
-    int code = 0, c, index = 0;
+    int code = 0, c;
     opterr = 0;
     optind = 0; /* 0: glibc starts over */
-    while (code == 0 && (c = getopt_long(argc, argv, "-:", list, &index)) != -1) {
+    while (code == 0 && (c = getopt_long(argc, argv, "-:", list, NULL)) != -1) {
         if (c == 1) /* "-": a word that is no option, in its place */
             code = add_word(o, optarg);
         else if (c == ':')
             code = error_set(ERR_INPUT, "option '%s' needs a value", argv[optind - 1]);
-        else if (c != 0)
+        else if (c < NAMED)
             code = argument_error(o, argv[optind - 1]);
         else
-            code = options_set(o, OPTION_ARGUMENT, "", list[index].name, optarg ? optarg : "yes");
+            code =
+                options_set(o, OPTION_ARGUMENT, "", list[c - NAMED].name, optarg ? optarg : "yes");
     }
     while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
     memory_free(list);
@@ -338,7 +342,7 @@ typedef struct {
 static char *reader_line(char *text, int bytes, void *arg)
 {
     Reader *r = arg;
-    if (r->code != 0 || !fgets(text, bytes, r->stream)) return NULL;
+    if (!fgets(text, bytes, r->stream)) return NULL;
     if (strchr(text, '\n') || feof(r->stream)) r->line++;
     return text;
 }
@@ -348,7 +352,6 @@ static int reader_value(void *arg, const char *section, const char *name, const 
     Reader *r = arg;
     char where[600];
     snprintf(where, sizeof where, "%.500s:%zu: ", r->file, r->line);
-    if (r->code != 0) return 0;
     if (*section)
         r->code = error_set(ERR_INPUT, "%sno sections are known here, not [%s]", where, section);
     else

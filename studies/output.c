@@ -128,6 +128,14 @@ void output_drop(Output *o)
     *o = (Output){0};
 }
 
+int output_take(Output *o, int code, char **text)
+{
+    if (fflush(o->f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(o->text))) code = ERR_MEMORY;
+    output_drop(o);
+    return code;
+}
+
 int output_close(Output *o, const char *path)
 {
     int failed = ferror(o->f) | fclose(o->f);

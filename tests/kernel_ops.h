@@ -342,7 +342,7 @@ static void embed_dback(const Backend *b, const Trial *t, int act, void *const *
     if (din[0]) b->embed_back(t->N, t->D, t->V, t->token, EMBED_SCALE, t->drop, dout, din[0]);
 }
 
-/* ---- cross-entropy: z (N, V); the output is nll ------------------------------------------------- */
+/* ---- cross-entropy: z (N, V); the output is nll; act: thousandths of smoothing ------------------ */
 
 static size_t loss_inputs(const Trial *t, int i)
 {
@@ -354,32 +354,32 @@ static size_t loss_count(const Trial *t)
 }
 static void loss_ref(const Trial *t, int act, const double *const *in, double *out)
 {
-    (void)act;
     for (size_t r = 0; r < t->N; r++) {
-        double sum = 0;
-        for (size_t i = 0; i < t->V; i++) sum += exp(in[0][r * t->V + i]);
-        out[r] = log(sum) - in[0][r * t->V + (size_t)t->target[r]];
+        const double *z = in[0] + r * t->V;
+        double sum = 0, mean = 0, smooth = act / 1000.0;
+        for (size_t i = 0; i < t->V; i++) sum += exp(z[i]);
+        for (size_t i = 0; i < t->V; i++) mean += (log(sum) - z[i]) / (double)t->V;
+        out[r] = (1 - smooth) * (log(sum) - z[t->target[r]]) + smooth * mean;
     }
 }
-static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, double grad,
-                      void *out)
+static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, int act,
+                      double grad, void *out)
 {
     b->copy(work, z, t->N * t->V);
-    b->cross_entropy(t->N, t->V, work, t->target, grad, out);
+    b->cross_entropy(t->N, t->V, work, t->target, act / 1000.0, grad, out);
 }
 static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                      void *kept)
 {
-    (void)act;
-    loss_call(b, t, in[0], kept, 0, out);
+    loss_call(b, t, in[0], kept, act, 0, out);
 }
 static void loss_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                        void *kept, const void *dout, void *const *din)
 {
-    (void)act, (void)kept;
+    (void)kept;
     double grad;
     b->get(&grad, dout, 1);
-    loss_call(b, t, in[0], din[0], grad, out);
+    loss_call(b, t, in[0], din[0], act, grad, out);
 }
 
 static const Op op_table[] = {
@@ -403,6 +403,8 @@ static const Op op_table[] = {
      embed_dback},
     {"cross_entropy", 0, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run,
      loss_dback},
+    {"cross_entropy, smoothed", 250, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
+     loss_run, loss_dback},
 };
 enum { OPS = sizeof op_table / sizeof *op_table };
 

@@ -155,17 +155,17 @@ static void rests(const Backend *b, size_t n, void *p, const void *g, void *m, v
 {
     double *before = fetch(b, p, n);
     b->send(s, &(Step){.step = 4, .rate = 1, .what = BAD_LOSS}, sizeof *s);
-    b->adam(n, p, g, m, v, 0.9, 0.9, 1e-8, 0, s);
+    b->adam(n, p, g, m, v, 0.9, 0.9, 1e-8, 0, 0.5, s);
     double *after = fetch(b, p, n);
     assert_true(same(before, after, n));
     memory_free(before);
     memory_free(after);
 }
 
-/* Three steps of Adam as Kingma and Ba write it; each step is some 12 roundings of numbers below 2. */
-static void adam_steps(void **state)
+/* Three steps of Adam as Kingma and Ba, with decay Loshchilov and Hutter write it; each step is some 14
+ * roundings of numbers below 2. */
+static void adam_takes_steps(double decay)
 {
-    (void)state;
     enum { n = 77 };
     const double rate = 0.125, b1 = 0.9, b2 = 0.98, eps = 0.0625, scale = 0.75;
     for (size_t i = 0; i < backend_count; i++) {
@@ -176,23 +176,31 @@ static void adam_steps(void **state)
         Step *s = sent(b, &(Step){0}, sizeof *s);
         for (int t = 1; t <= 3; t++) {
             b->send(s, &(Step){.step = (uint64_t)t, .rate = rate, .norm = 2}, sizeof *s);
-            b->adam(n, dp, dg, dm, dv, b1, b2, eps, 2 * scale, s);
+            b->adam(n, dp, dg, dm, dv, b1, b2, eps, 2 * scale, decay, s);
             for (size_t k = 0; k < n; k++) {
                 m[k] = b1 * m[k] + (1 - b1) * scale * g[k];
                 v[k] = b2 * v[k] + (1 - b2) * scale * g[k] * scale * g[k];
-                p[k] -= rate * (m[k] / (1 - pow(b1, t))) / (sqrt(v[k] / (1 - pow(b2, t))) + eps);
+                double adam = m[k] / (1 - pow(b1, t)) / (sqrt(v[k] / (1 - pow(b2, t))) + eps);
+                p[k] -= rate * (adam + decay * p[k]);
             }
         }
         double *x = fetch(b, dp, n);
-        assert_true(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
-        x[3] += 3 * 3 * 12 * 2 * eps_of(b);
-        assert_false(near(x, p, n, 3 * 12 * 2 * eps_of(b)));
+        assert_true(near(x, p, n, 3 * 14 * 2 * eps_of(b)));
+        x[3] += 3 * 3 * 14 * 2 * eps_of(b);
+        assert_false(near(x, p, n, 3 * 14 * 2 * eps_of(b)));
         rests(b, n, dp, dg, dm, dv, s);
         b->release(s);
         void *buffers[] = {dp, dg, dm, dv};
         for (int k = 0; k < 4; k++) buffer_free(b, buffers[k], n);
         for (int k = 0; k < 3; k++) memory_free((double *[]){p, g, x}[k]);
     }
+}
+
+static void adam_steps(void **state)
+{
+    (void)state;
+    adam_takes_steps(0);
+    adam_takes_steps(0.5);
 }
 
 static Step tallied(const Backend *b, Step *s)

@@ -211,6 +211,7 @@ static void test_train_variants(void **state)
         "--scheme rk2-gate --layers 2 --warmup 0",
         "--schedule cosine --end-rate 1e-3 --accumulate 2 --average 2 --epochs 2",
         "--norm post --scheme macaron --layers 2 --recompute",
+        "--label-smoothing 0.1 --weight-decay 0.1",
     };
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
@@ -261,13 +262,14 @@ static void test_replay_ways(void **state)
     run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
     run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
     run_ok("train --corpus text --epochs 2 --schedule cosine --end-rate 1e-3 --accumulate 2 "
-           "--average 2 --norm post --out first" TINY);
+           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out first" TINY);
     assert_true(last_rate("flat/log.csv") == 1e-2 && last_rate("line/log.csv") == 0);
     assert_true(last_rate("first/log.csv") == 1e-3);
     run_ok("train --config first/config.ini --out second");
     assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
     assert_true(same_files("first/config.ini", "second/config.ini"));
-    static const char *const other[] = {"--accumulate 1", "--average 0", "--norm pre"};
+    static const char *const other[] = {"--accumulate 1", "--average 0", "--norm pre",
+                                        "--label-smoothing 0", "--weight-decay 0"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char args[128];
         snprintf(args, sizeof args, "train --config first/config.ini %s --out third", other[i]);

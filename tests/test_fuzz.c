@@ -15,9 +15,8 @@
 
 #include "kernels/random.h"
 #include "ode/ode.h"
-#include "studies/network.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/scratch.h"
+#include "tests/saved.h"
 
 /* FUZZ_LIST: X(name) for every tests/fuzz/name.c, from the Makefile. */
 #define X(name) int fuzz_##name(const uint8_t *data, size_t size);
@@ -167,45 +166,10 @@ static void test_texts(void **state)
 /* A saved network whose metadata say `value` for `name`, loaded. */
 static int load_altered(const char *name, const char *value)
 {
-    Network n;
-    Options *o, *none;
-    Zoo z;
-    Table *t;
-    Model *m;
-    Metadata meta;
-    const Backend *b;
-    Corpus c = {.vocab = {.size = 2}};
-    static const char words[] = "<eos>\na\n";
-    static const OptionGroup *const groups[] = {&network_text_group,
-                                                &network_model_group,
-                                                &network_depth_group,
-                                                &network_training_group,
-                                                &network_seed_group,
-                                                &network_machine_group,
-                                                NULL};
-    assert_int_equal(options_new(groups, &o), 0);
-    assert_int_equal(options_new(groups, &none), 0);
-    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "width", "4"), 0);
-    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "inner", "4"), 0);
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, "transformer", "euler", &t), 0);
-    assert_int_equal(network_backend(o, &b), 0);
-    assert_int_equal(network_model(o, t, 2, b, 0, &m), 0);
-    assert_int_equal(network_metadata(o, t, &c, m, &meta), 0);
-    for (size_t i = 0; i < meta.count; i++) {
-        if (strcmp(meta.item[i].key, name) != 0) continue;
-        memory_free(meta.item[i].value);
-        meta.item[i].value = memory_string(value);
-    }
-    assert_int_equal(store_save(m, scratch_path("model.safetensors"), meta.item, meta.count), 0);
-    scratch_write("vocab.txt", words, sizeof words - 1);
-    int code = network_load(scratch, none, &n);
-    if (code == 0) network_free(&n);
-    network_metadata_free(&meta);
-    model_free(m);
-    table_free(t);
-    zoo_close(&z);
-    options_free(o);
+    Options *none;
+    saved_write(name, value);
+    assert_int_equal(options_new(saved_groups, &none), 0);
+    int code = saved_load(scratch, none);
     options_free(none);
     return code;
 }

@@ -122,6 +122,14 @@ static void untied_without_positions_or_dropout(void **state)
     for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
 }
 
+static void smoothed_labels(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.smoothing = 0.2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+}
+
 static void relu_networks(void **state)
 {
     (void)state;
@@ -135,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smooth_networks),
         cmocka_unit_test(untied_without_positions_or_dropout),
+        cmocka_unit_test(smoothed_labels),
         cmocka_unit_test(relu_networks),
     };
     backend_threads(1);

@@ -439,7 +439,7 @@ static void losses(const Backend *b, const double logits[6], double nll[2])
 {
     int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
     void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
-    b->cross_entropy(2, 3, z, target, 1, out);
+    b->cross_entropy(2, 3, z, target, 0, 1, out);
     b->get(nll, out, 2);
     b->release(target);
     buffer_free(b, z, 6);

@@ -64,6 +64,9 @@ Model *fuzz_model(void);
 /* Writes DIR/NAME/... for the readers whose seeds are made, not kept: the built-in schemes one by one,
  * a model, its state, a trained model's directory. 0, or an error's code. */
 int fuzz_seeds(const char *dir);
+
+/* ---- seal.c ---- */
+
 /* Puts the checksum that fits (nn/store.h) into a safetensors file that has one, so that a change goes
  * further than to a wrong checksum; 0: it has none. */
 int fuzz_seal(uint8_t *bytes, size_t size);
