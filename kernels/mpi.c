@@ -42,16 +42,16 @@ int ranks_open(Ranks **out)
 
 #include "kernels/memory.h"
 
-#define CALLS(X)                                                                                  \
-    X(Init_thread)                                                                                \
-    X(Comm_rank)                                                                                  \
-    X(Comm_size) X(Comm_split_type) X(Comm_free) X(Allreduce) X(Iallreduce) X(Testall) X(Waitall) \
-        X(Bcast) X(Allgather) X(Abort) X(Finalize)
-#define HANDLES(X)                                                                                \
-    X(MPI_Comm, ompi_mpi_comm_world)                                                              \
-    X(MPI_Datatype, ompi_mpi_float)                                                               \
-    X(MPI_Datatype, ompi_mpi_double) X(MPI_Datatype, ompi_mpi_int) X(MPI_Datatype, ompi_mpi_byte) \
-        X(MPI_Op, ompi_mpi_op_sum) X(MPI_Op, ompi_mpi_op_min) X(MPI_Info, ompi_mpi_info_null)
+/* clang-format off */
+#define CALLS(X)                                                                          \
+    X(Init_thread) X(Comm_rank) X(Comm_size) X(Comm_split_type) X(Comm_free) X(Allreduce) \
+    X(Iallreduce) X(Testall) X(Waitall) X(Bcast) X(Allgather) X(Abort) X(Finalize)
+#define HANDLES(X)                                                   \
+    X(MPI_Comm, ompi_mpi_comm_world) X(MPI_Datatype, ompi_mpi_float) \
+    X(MPI_Datatype, ompi_mpi_double) X(MPI_Datatype, ompi_mpi_int)   \
+    X(MPI_Datatype, ompi_mpi_byte) X(MPI_Op, ompi_mpi_op_sum)        \
+    X(MPI_Op, ompi_mpi_op_min) X(MPI_Info, ompi_mpi_info_null)
+/* clang-format on */
 
 enum { PENDING = 64 };               /* sums on their way at a time */
 static const size_t piece = 1 << 28; /* numbers of a call at most: it counts in int */

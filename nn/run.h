@@ -81,4 +81,10 @@ int run_save(Run *r);
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. */
 int run_log(Run *r, double valid_ppl);
 
+/* evaluate.c. Batch i, or this rank's share of it, before which there are *first rows. */
+int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first);
+/* Mean nll over all batches as they stand, and their tokens (NULL: not asked); stop may be NULL. */
+int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *mean,
+                     size_t *tokens);
+
 #endif

@@ -24,57 +24,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------- */
-
-/* Batch i, or this rank's share of it, before which there are *first rows. */
-static int get_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first)
-{
-    *first = 0;
-    TRY(batches_get(b, i, x));
-    if (r) share_batch(x, r->rank, r->size, x, first);
-    return 0;
-}
-
-/* total (2): sum of nll and tokens of all batches, or of this rank's shares; stop may be NULL. */
-static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *total)
-{
-    for (size_t i = 0; i < batches_count(b); i++) {
-        Batch x;
-        size_t first;
-        double mean;
-        if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
-        TRY(get_batch(r, b, i, &x, &first));
-        if (x.N == 0) continue;
-        TRY(model_forward(m, &x, 0, 0, NULL, &mean));
-        total[0] += mean * (double)x.N;
-        total[1] += (double)x.N;
-    }
-    return 0;
-}
-
-/* Mean nll over all batches as they stand. */
-static int eval_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *mean,
-                        size_t *tokens)
-{
-    double total[2] = {0, 0};
-    TRY(ranks_agree(r, eval_own(m, r, b, stop, total)));
-    if (r) r->sum(r, total, 2);
-    *mean = total[0] / total[1];
-    if (tokens) *tokens = (size_t)total[1];
-    return isfinite(*mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
-}
-
-int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
-               size_t sequence, double *mean, size_t *tokens)
-{
-    Batches *b;
-    TRY(batches_new(t, v, context, batch_tokens, sequence, 0, &b));
-    batches_epoch(b, -1);
-    int code = eval_batches(m, NULL, b, NULL, mean, tokens);
-    batches_free(b);
-    return code;
-}
-
 /* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
  * counts them all; else the first epoch speaks for all. */
 static uint64_t steps_of_all(const Run *r)
@@ -209,7 +158,7 @@ static int gradient_step(Run *r)
     AdamConfig adam = r->t->adam;
     adam.rate = run_rate(r, ++p->step);
     for (; s.part < s.parts && (code == 0 || s.ranks); s.part++) {
-        int got = get_batch(s.ranks, r->train, p->batch + s.part, &x, &s.first);
+        int got = evaluate_batch(s.ranks, r->train, p->batch + s.part, &x, &s.first);
         if (got != 0) x.N = 0;
         int made = model_step_part(r->m, &x, &s, &adam, p->step);
         if (code == 0) code = got ? got : made;
@@ -307,7 +256,7 @@ static int epoch_end(Run *r)
 {
     Progress *p = &r->p;
     double mean, loss = run_loss(p);
-    int code = eval_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL);
+    int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL);
     if (code == ERR_INTERRUPTED) return interrupted(r);
     if (code) return failed_at(r, code, r->p.step);
     double ppl = exp(mean);
@@ -404,7 +353,7 @@ static int take_average(Run *r, TrainResult *result)
     double mean;
     TRY(agree(r, r->files ? run_average(r, &result->averaged) : 0));
     run_send(r);
-    TRY(eval_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL));
+    TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL));
     result->best_epoch = r->p.batch ? r->p.epoch : r->p.epoch - 1;
     result->valid_ppl = exp(mean);
     if (!r->files) return 0;
@@ -431,7 +380,7 @@ static int test_perplexity(Run *r, double *ppl)
     if (!test->id) return 0;
     int code = batches_new(test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, 0, &b);
     TRY(agree(r, code));
-    code = eval_batches(r->m, t->ranks, b, t->stop, &mean, NULL);
+    code = evaluate_batches(r->m, t->ranks, b, t->stop, &mean, NULL);
     batches_free(b);
     *ppl = exp(mean);
     return code;
