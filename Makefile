@@ -61,16 +61,16 @@ TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file: the rest of the program is that of the release build.
-READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv \
-          studies/network nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
-FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/nearest nn/store \
+READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv studies/svg \
+          studies/prose studies/network nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/page studies/nearest nn/store \
           nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
 FUZZERS = $(filter-out seeds seal planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
 # What of studies/ reads, for programs that need no command.
-FUZZ_STUDIES = option csv network output nearest report
+FUZZ_STUDIES = option csv svg prose page network output nearest report
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -148,6 +148,7 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
+$(B)/studies/page.o: studies/page.css
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
@@ -179,7 +180,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)

@@ -189,11 +189,26 @@ static void need_loss(Pieces *o)
     Model *m = o->m;
     const ModelConfig *c = &m->config;
     int now = time_loss(m->plan);
-    m->logit_rows = least(c->max_tokens, logit_rows(c->vocab));
+    m->logit_rows = least(c->max_tokens, logit_rows(adaptive_widest(m)));
     need(o, &m->hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
     need(o, &m->stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->logits, (m->logit_rows * c->vocab + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    need(o, &m->logits, (m->logit_rows * adaptive_widest(m) + 15) / 16 * 16, now, now,
+         MEMORY_WORKSPACE);
     if (m->training) need(o, &m->dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
+}
+
+/* What the tails of an adaptive softmax need at both ends. */
+static void need_mixes(Pieces *o)
+{
+    Model *m = o->m;
+    size_t wide = rows_of(m, m->config.width), narrow = rows_of(m, m->tail[0].width);
+    const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
+    for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
+        Mix *x = &m->mix[i];
+        need(o, &x->wide, wide, time[i], time[i], MEMORY_WORKSPACE);
+        need(o, &x->narrow, narrow, time[i], time[i], MEMORY_WORKSPACE);
+        need(o, &x->other, narrow, time[i], time[i], MEMORY_WORKSPACE);
+    }
 }
 
 static void need_all(Pieces *o, int *written, int *end)
@@ -208,6 +223,7 @@ static void need_all(Pieces *o, int *written, int *end)
         if (p->instr[i].op == PLAN_NORM) need_stats(o, (int)i);
     }
     need_loss(o);
+    if (m->config.tails) need_mixes(o);
     need(o, &m->gates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;
     need(o, &m->dgates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ADJOINTS);
@@ -267,7 +283,8 @@ static int lay_arena(Model *m)
 {
     const Plan *p = m->plan;
     int *written = memory_new(2 * p->registers, sizeof *written);
-    Pieces o = {m, memory_new(2 * p->registers + 3 * p->instrs + 8, sizeof *o.piece), 0};
+    Pieces o = {m, memory_new(2 * p->registers + 3 * p->instrs + 8 + 3 * MIXES, sizeof *o.piece),
+                0};
     int code = written && o.piece ? 0 : ERR_MEMORY;
     if (code == 0) {
         need_all(&o, written, written + p->registers);
@@ -323,7 +340,7 @@ static int lay_positions(Model *m)
 /* What is not made of elements. */
 static int lay_batch(Model *m)
 {
-    size_t N = m->config.max_tokens;
+    size_t N = m->config.max_tokens, tail = m->config.tails ? N : 0;
     struct {
         void **p;
         size_t bytes;
@@ -333,9 +350,14 @@ static int lay_batch(Model *m)
                 {(void **)&m->begins, (N + 1) * sizeof *m->begins},
                 {(void **)&m->step, sizeof *m->step},
                 {(void **)&m->masks, sizeof *m->masks},
-                {&m->nll, N * m->backend->size}};
+                {&m->nll, N * m->backend->size},
+                {(void **)&m->place, tail * sizeof *m->place},
+                {(void **)&m->row, tail * sizeof *m->row},
+                {(void **)&m->within, tail * sizeof *m->within},
+                {&m->tail_nll, tail * m->backend->size}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
+        if (n == 0) continue;
         TRY(reserve(m, list[i].p, n));
         m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
     }
@@ -385,7 +407,8 @@ static size_t count_terms(const Plan *p)
 int layout_lists(Model *m)
 {
     const Plan *p = m->plan;
-    size_t params = 4 + 7 * p->slots + 2 * p->gates + p->scalars, terms = count_terms(p);
+    size_t params = 5 + 7 * p->slots + 2 * p->gates + p->scalars + 2 * TAILS_MOST;
+    size_t terms = count_terms(p), tail = m->config.tails ? m->config.max_tokens : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
     m->stretch = memory_new(params, sizeof *m->stretch);
@@ -402,9 +425,10 @@ int layout_lists(Model *m)
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
+    m->sorted = memory_new(5 * tail, sizeof *m->sorted);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
           m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
-          m->gate_x && m->gate_dx))
+          m->gate_x && m->gate_dx && m->sorted))
         return ERR_MEMORY;
     list_readers(m);
     find_firsts(m);
@@ -416,8 +440,8 @@ void layout_free(Model *m)
     for (int i = 0; i < PART_ROLES; i++)
         if (m->recording[i]) m->backend->recording_free(m->recording[i]);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->stretch, m->param, m->start,          m->slot,   m->scalar,  m->gate,
-                    m->pull,    m->from,  m->reader,         m->state,  m->adjoint, m->work,
-                    m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->sorted, m->stretch, m->param, m->start,          m->slot,   m->scalar,
+                    m->gate,   m->pull,    m->from,  m->reader,         m->state,  m->adjoint,
+                    m->work,   m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

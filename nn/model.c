@@ -1,5 +1,5 @@
-/* model.c: building a model from its plan: shapes, tensors, starting values. Its
- * memory is in layout.c, the passes over it are in pass.c, a step of training in step.c. Names and shapes of tensors: nn.h. */
+/* model.c: building a model from its plan: shapes, tensors, starting values. Its memory is in layout.c, the
+ * passes over it are in pass.c, a step of training in step.c. Names and shapes of tensors: add_params. */
 #include "nn/model_private.h"
 
 #include <math.h>
@@ -63,6 +63,9 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "dropout %g is not in [0, 1)", c->dropout);
     if (!(c->smoothing >= 0 && c->smoothing < 1))
         return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
+    if (c->tails && (c->untied || c->smoothing > 0))
+        return error_set(ERR_INPUT, "an adaptive softmax cannot be combined with %s",
+                         c->untied ? "an untied output matrix" : "label smoothing");
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;
@@ -118,12 +121,31 @@ static void add_gate(Model *m, const PlanGate *g, GateParams *o)
     o->b = add(m, 1, 0, START_VALUE, 0, "layers.%d.scheme.%s.bias", g->layer, g->name);
 }
 
+/* Both such that an entry of sqrt(D) E W^T has variance 1, as the head's has. */
+static void add_tail(Model *m, int i, Tail *t)
+{
+    size_t D = m->config.width;
+    t->embed = add(m, t->words, t->width, START_NORMAL, 1 / sqrt((double)t->width),
+                   "embed.tail.%d.weight", i);
+    t->project =
+        add(m, D, t->width, START_NORMAL, 1 / sqrt((double)D), "embed.tail.%d.project.weight", i);
+}
+
+/* The head is one matrix: words, then an entry a tail. */
+static void add_head(Model *m)
+{
+    size_t D = m->config.width, tails = m->config.tails;
+    double deviation = 1 / sqrt((double)D);
+    m->embed = add(m, m->head - tails, D, START_NORMAL, deviation, "embed.weight");
+    if (tails) add(m, tails, D, START_NORMAL, deviation, "embed.entry.weight");
+}
+
 /* Tensors of odd sizes come last, so that the others stay aligned. */
 static void add_params(Model *m)
 {
     const Plan *p = m->plan;
     size_t V = m->config.vocab, D = m->config.width;
-    m->embed = add(m, V, D, START_NORMAL, 1 / sqrt((double)D), "embed.weight");
+    add_head(m);
     if (!p->post) {
         m->final_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
         m->final_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
@@ -136,6 +158,7 @@ static void add_params(Model *m)
         m->scalar[i] =
             add(m, s->size, 0, START_VALUE, s->init, "layers.%d.scheme.%s", s->layer, s->name);
     }
+    for (size_t i = 0; i < m->config.tails; i++) add_tail(m, (int)i + 1, &m->tail[i]);
 }
 
 /* ---- starting values ---------------------------------------------------------------------------- */
@@ -213,8 +236,10 @@ static int fold(Model *m)
 static int build(Model *m)
 {
     TRY(plan_check(m->plan));
+    TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));
     TRY(fold(m));
+    adaptive_shapes(m);
     m->E = m->config.width / m->config.heads;
     TRY(layout_lists(m));
     add_params(m);

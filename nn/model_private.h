@@ -20,7 +20,7 @@
 #include "nn/nn.h"
 
 /* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
-enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 16 };
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 20 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
@@ -55,6 +55,21 @@ typedef struct {
     size_t lo, hi;
 } Sums;
 
+/* A cluster of rare words, see adaptive.c. */
+typedef struct {
+    size_t first, words; /* ids first .. first + words - 1 */
+    size_t width;        /* w */
+    size_t embed;        /* (words, w) */
+    size_t project;      /* (D, w) */
+} Tail;
+
+/* What adaptive.c needs at the embedding, at the loss and at the embedding's adjoint. */
+enum { MIX_EMBED, MIX_LOSS, MIX_BACK, MIXES };
+typedef struct {
+    void *wide;           /* (N, D) */
+    void *narrow, *other; /* (N, width of the first tail) */
+} Mix;
+
 /* The rows a pass works on, and how. */
 typedef struct {
     size_t N, S;
@@ -63,6 +78,9 @@ typedef struct {
     size_t tokens; /* the loss is the sum over the rows by so many */
     size_t first;  /* rows of the batch before these, which other ranks have */
     Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
+    /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
+     * input, by target. The head has every target, so targets of tails begin at 0. */
+    size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
 } Pass;
 
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
@@ -109,6 +127,8 @@ struct Model {
     size_t *scalar;   /* (plan->scalars) offsets */
     GateParams *gate; /* (plan->gates) */
     size_t embed, final_w, final_b, output;
+    size_t head; /* rows of the output's matrix: V, or the head's words and an entry a tail */
+    Tail tail[TAILS_MOST]; /* (config.tails) */
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
     size_t buffers, bytes[MEMORY_KINDS];
@@ -131,7 +151,8 @@ struct Model {
     void *stats;     /* (N, 2) of the final norm */
     void *dhidden;   /* (N, D), training */
     size_t logit_rows;
-    void *logits; /* (logit_rows, V) */
+    void *logits; /* (logit_rows, the widest of head and tails) */
+    Mix mix[MIXES];
 
     /* A batch, as the backend reads it, and what it gives. All in backend memory. */
     int32_t *input, *target, *position; /* (max N) */
@@ -139,6 +160,12 @@ struct Model {
     Step *step;
     uint64_t *masks; /* (1) numbers the dropout masks of a pass */
     void *nll;       /* (max N) */
+    /* With tails input is sorted by cluster, target is the head's, and (max N) each: */
+    int32_t *place; /* where a row's input went */
+    int32_t *row,
+        *within;     /* rows whose target is in a tail, sorted by it; the target's number there */
+    void *tail_nll;  /* of those rows */
+    int32_t *sorted; /* (5, max N) on the host: input, place, target, row, within */
 
     Recording *recording[PART_ROLES]; /* of a part of a training step, or NULL */
     StepShape recorded[PART_ROLES], last[PART_ROLES];
@@ -147,6 +174,33 @@ struct Model {
     const void **gate_x;
     void **gate_dx;
 };
+
+/* Windows of the flat buffers. */
+static inline void *data(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->data, offset);
+}
+
+static inline void *grad(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->grad, offset);
+}
+
+/* adaptive.c; of a model with tails only, but for adaptive_widest. Checks a configuration and drops the cuts
+ * that are not below V; shapes of the tails; the most columns of logits. */
+int adaptive_check(ModelConfig *c);
+void adaptive_shapes(Model *m);
+size_t adaptive_widest(const Model *m);
+/* Sends a batch's inputs and targets by cluster; p->in, p->out out. */
+void adaptive_send(const Model *m, const Batch *x, Pass *p);
+/* X (N, D) = rows of the embedding in the order of clusters; place tells where a row is. */
+const void *adaptive_embed(const Model *m, const Pass *p);
+/* From the adjoint of X in mix[MIX_BACK].wide. */
+void adaptive_embed_back(const Model *m, const Pass *p);
+/* Adds the tails' share to nll, which has the head's, and with `back` its adjoints to dhidden. */
+void adaptive_loss(const Model *m, const Pass *p, int back);
+/* log p (n, V) of rows at .. at+n-1 of hidden, once the head's logits are in m->logits; room (n, widest). */
+void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *log_p);
 
 /* pass.c. Sends a batch to the backend, once it is checked; the gradient of the mean loss of what was
  * sent. Step is as it stands. */

@@ -117,6 +117,7 @@ size_t share_most(size_t batch_tokens, size_t sequence, int size);
 /* ---- model.c, pass.c, step.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
+enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
@@ -129,6 +130,10 @@ typedef struct {
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
     uint64_t seed;
+    /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last
+     * goes on to V. Rising, the first > 0; those that are not below V fall away when the model is built. */
+    size_t tails, cut[TAILS_MOST];
+    size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
     size_t
         most; /* numbers; a model with more of them is ERR_INPUT before it is built. 0: no limit */
@@ -143,7 +148,8 @@ typedef struct {
 
 typedef struct Model Model;
 
-/* Builds a model of a checked plan and initialises it: embedding N(0, 1/d), linear layers (packed
+/* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c, add_params; of
+ * tails: adaptive.c): embedding N(0, 1/d), linear layers (packed
  * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
  * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
  * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
@@ -224,7 +230,8 @@ int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamCo
                     uint64_t step);
 int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
-/* Logits (N, V) of a batch, dropout off, into host doubles. */
+/* Logits (N, V) of a batch, dropout off, into host doubles; of a model with tails log p, whose softmax
+ * is p too. ERR_MEMORY with tails. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
  * between r0 and output. For the bridge and for tests. */

@@ -41,17 +41,6 @@ static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int
     return drop(m, p, 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
 }
 
-/* Windows of the flat buffers. */
-static void *data(const Model *m, size_t offset)
-{
-    return backend_at(m->backend, m->data, offset);
-}
-
-static void *grad(const Model *m, size_t offset)
-{
-    return backend_at(m->backend, m->grad, offset);
-}
-
 /* ---- sublayers ---------------------------------------------------------------------------------- */
 
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -334,18 +323,24 @@ static double embed_scale(const Model *m)
     return sqrt((double)m->config.width);
 }
 
+/* With tails the rows of the batch, made before, stand for the words' embeddings. */
 static void embed(const Model *m, const Pass *p)
 {
-    m->backend->embed(p->N, m->config.width, m->input, m->position, data(m, m->embed),
-                      embed_scale(m), m->positions, drop(m, p, PLACE_EMBED, m->config.width),
-                      m->state[0]);
+    int tails = m->config.tails > 0;
+    m->backend->embed(p->N, m->config.width, tails ? m->place : m->input, m->position,
+                      tails ? adaptive_embed(m, p) : data(m, m->embed), embed_scale(m),
+                      m->positions, drop(m, p, PLACE_EMBED, m->config.width), m->state[0]);
 }
 
 static void embed_back(const Model *m, const Pass *p)
 {
-    m->backend->embed_back(p->N, m->config.width, m->config.vocab, m->input, embed_scale(m),
-                           drop(m, p, PLACE_EMBED, m->config.width), m->adjoint[0],
-                           grad(m, m->embed));
+    int tails = m->config.tails > 0;
+    void *dE = tails ? m->mix[MIX_BACK].wide : grad(m, m->embed);
+    if (tails) m->backend->fill(dE, 0, p->N * m->config.width);
+    m->backend->embed_back(p->N, m->config.width, tails ? p->N : m->config.vocab,
+                           tails ? m->place : m->input, embed_scale(m),
+                           drop(m, p, PLACE_EMBED, m->config.width), m->adjoint[0], dE);
+    if (tails) adaptive_embed_back(m, p);
 }
 
 /* A post plan's output is normalised. */
@@ -370,10 +365,10 @@ static void final_norm_back(const Model *m, const Pass *p)
                           m->dhidden, m->adjoint[r], grad(m, m->final_w), grad(m, m->final_b));
 }
 
-/* m->logits (n, V) = rows at .. at+n-1 of hidden E^T; gives n <= m->logit_rows. */
+/* m->logits (n, V) = rows at .. at+n-1 of hidden E^T, V the head; gives n <= m->logit_rows. */
 static size_t logit_rows(const Model *m, const Pass *p, size_t at)
 {
-    size_t V = m->config.vocab, D = m->config.width;
+    size_t V = m->head, D = m->config.width;
     size_t n = p->N - at < m->logit_rows ? p->N - at : m->logit_rows;
     m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->hidden, at * D), D,
                      data(m, m->output), D, 0, m->logits, V);
@@ -384,7 +379,7 @@ static size_t logit_rows(const Model *m, const Pass *p, size_t at)
 static void logit_rows_back(const Model *m, size_t at, size_t n)
 {
     const Backend *b = m->backend;
-    size_t V = m->config.vocab, D = m->config.width;
+    size_t V = m->head, D = m->config.width;
     b->gemm(0, 0, n, D, V, 1, m->logits, V, data(m, m->output), D, 0,
             backend_at(b, m->dhidden, at * D), D);
     b->gemm(1, 0, V, D, n, 1, m->logits, V, backend_at(b, m->hidden, at * D), D, 1,
@@ -398,11 +393,11 @@ static void loss(const Model *m, const Pass *p, int back)
     const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        b->cross_entropy(n, m->config.vocab, m->logits, m->target + at,
-                         p->train ? m->config.smoothing : 0, back ? 1 / (double)p->tokens : 0,
-                         backend_at(b, m->nll, at));
+        b->cross_entropy(n, m->head, m->logits, m->target + at, p->train ? m->config.smoothing : 0,
+                         back ? 1 / (double)p->tokens : 0, backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
+    if (m->config.tails) adaptive_loss(m, p, back);
     b->loss(p->N, m->nll, m->step);
 }
 
@@ -425,11 +420,15 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
         return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
                          x->N, x->longest, m->config.max_tokens, m->config.max_length);
     TRY(check_tokens(m, x));
-    b->send(m->input, x->input, x->N * sizeof *x->input);
-    b->send(m->target, x->target, x->N * sizeof *x->target);
+    *p = (Pass){.N = x->N, .S = x->S, .train = train, .tokens = x->N};
+    if (m->config.tails) {
+        adaptive_send(m, x, p);
+    } else {
+        b->send(m->input, x->input, x->N * sizeof *x->input);
+        b->send(m->target, x->target, x->N * sizeof *x->target);
+    }
     b->send(m->position, x->position, x->N * sizeof *x->position);
     b->send(m->begins, x->start, (x->S + 1) * sizeof *x->start);
-    *p = (Pass){.N = x->N, .S = x->S, .train = train, .tokens = x->N};
     return 0;
 }
 
@@ -477,17 +476,29 @@ int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nl
     return b->wait();
 }
 
+static int log_p_room(const Model *m, double **room)
+{
+    *room = memory_new(m->logit_rows, adaptive_widest(m) * sizeof **room);
+    return *room ? 0 : ERR_MEMORY;
+}
+
 int model_logits(Model *m, const Batch *b, double *logits)
 {
     Pass p;
     size_t V = m->config.vocab;
+    double *room = NULL;
     TRY(pass_begin(m, b, 0, &p));
+    if (m->config.tails) TRY(log_p_room(m, &room));
     step_send(m, 0, 0);
     forward(m, &p);
     for (size_t at = 0, n; at < p.N; at += n) {
         n = logit_rows(m, &p, at);
-        m->backend->get(logits + at * V, m->logits, n * V);
+        if (room)
+            adaptive_log_p(m, at, n, room, logits + at * V);
+        else
+            m->backend->get(logits + at * V, m->logits, n * V);
     }
+    memory_free(room);
     return m->backend->wait();
 }
 

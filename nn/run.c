@@ -74,7 +74,11 @@ static void print_choices(const Run *r, char *line, size_t room)
     if (t->average > 1) n += (size_t)snprintf(line + n, room - n, ", average %ld", t->average);
     if (c->smoothing > 0)
         n += (size_t)snprintf(line + n, room - n, ", smoothing %.17g", c->smoothing);
-    if (t->adam.decay > 0) snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
+    if (t->adam.decay > 0)
+        n += (size_t)snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
+    for (size_t i = 0; i < c->tails; i++)
+        n += (size_t)snprintf(line + n, room - n, "%s%zu", i ? " " : ", adaptive ", c->cut[i]);
+    if (c->tails) snprintf(line + n, room - n, " by %zu", c->factor);
 }
 
 /* All that decides a run but its length (and that, where the rates depend on it). */

@@ -11,7 +11,7 @@
 
 #include "nn/nn.h"
 
-enum { RUN_LINE = 768 };
+enum { RUN_LINE = 1280 };
 
 /* What state.safetensors keeps besides the model. */
 typedef struct {

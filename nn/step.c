@@ -3,7 +3,8 @@
  * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
  * norm and Adam. On a backend that can record, the calls of a part are recorded when a second batch of the
  * same shape comes in a row in its role (the only, first, a middle, the last part), and replayed for every
- * batch of that shape and role from then on; a batch of another shape is run call by call. Batch, step
+ * batch of that shape and role from then on; a batch of another shape is run call by call (and so is all
+ * with tails, whose shapes are the batch's own). Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until somebody
  * asks (model_tally), so that the backend may be steps behind. */
 #include "nn/model_private.h"
@@ -118,7 +119,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     StepShape s = shape(&p, a), last = m->last[role];
     m->last[role] = s;
     int recorded = m->recording[role] && same(&s, &m->recorded[role]);
-    if (!recorded && (!b->record || !same(&s, &last))) {
+    if (!recorded && (!b->record || m->config.tails || !same(&s, &last))) {
         run(m, &p, &s, role);
         return 0;
     }

@@ -119,7 +119,7 @@ void block_close(Block *b)
 
 static int train_step(Block *b)
 {
-    static const AdamConfig adam = {1e-3, 0.9, 0.98, 1e-9, 1};
+    static const AdamConfig adam = {1e-3, 0.9, 0.98, 1e-9, 1, 0};
     uint64_t step = ++b->steps;
     return model_step(b->m, &b->batch[step % BLOCK_BATCHES], &adam, step);
 }

@@ -18,6 +18,7 @@ typedef struct {
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
     int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
     int ranks;              /* 1: processes of mpirun are one run of it; the first speaks for all */
+    int one_file;           /* 1: --out is the one file it writes, not a directory of results */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
@@ -27,7 +28,8 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_data, command_train, command_eval, command_generate,
     command_compare,
     command_truncation,
-    command_bench;
+    command_bench,
+    command_report;
 /* clang-format on */
 
 /* Set by SIGINT and SIGTERM where a command saves what it has. */

@@ -296,6 +296,7 @@ static int build(Run *r)
     if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
         backend_threads(r->ranks->threads);
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
+    TRY(network_adaptive(o, &r->corpus));
     TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
     TRY(need_check(o, r->need));
     TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));

@@ -12,6 +12,7 @@
 #include "studies/nearest.h"
 #include "studies/output.h"
 #include "studies/progress.h"
+#include "studies/record.h"
 
 /* clang-format off */
 static const Command *const commands[] = {
@@ -27,6 +28,7 @@ static const Command *const commands[] = {
     &command_compare,
     &command_truncation,
     &command_bench,
+    &command_report,
 };
 /* clang-format on */
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -82,24 +84,41 @@ static void on_signal(int signal_number)
     command_stop = 1;
 }
 
-/* A second Ctrl-C ends the program at once. */
+/* A second Ctrl-C ends the program at once. The handler has a stack of its own: oneDNN's products put the
+ * stack pointer into small blocks of the heap, which the frame of a signal (11 KB with AMX) would overrun. */
 static void catch_stop(void)
 {
-    struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    static char room[1 << 16];
+    sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+    struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+}
+
+/* Where the command writes its results; NULL: nowhere. */
+static const char *directory(const Command *c, const Options *o)
+{
+    return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
 }
 
 /* What is given must be of use, and a folder that cannot be written is told before any work. */
 static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
                        const char *where)
 {
+    const char *dir = directory(c, o);
     if (c->narrow) TRY(options_within(o, groups, where));
-    const char *dir = options_known(o, "out") ? options_text(o, "out") : NULL;
     return dir ? output_check(dir) : 0;
 }
 
-static int run_given(const Command *c, Options *o)
+/* A study that has its files is not undone by what is told of it failing. */
+static void record_run(const Command *c, const Options *o, int argc, char **argv, int code)
+{
+    const char *dir = directory(c, o);
+    if (dir && record_command(dir, argc, argv, code) != 0 && code == 0)
+        command_warn("the command is not recorded: %s", error_text());
+}
+
+static int run_given(const Command *c, Options *o, int argc, char **argv)
 {
     const char *where = "";
     const OptionGroup *const *groups = c->narrow ? c->narrow(o, &where) : c->groups;
@@ -109,19 +128,23 @@ static int run_given(const Command *c, Options *o)
     }
     TRY(check_given(c, o, groups, where));
     if (c->saves) catch_stop();
-    return c->run(o);
+    int code = c->run(o);
+    record_run(c, o, argc, argv, code);
+    return code;
 }
 
 static int run_command(const Command *c, int argc, char **argv)
 {
     Options *o = NULL;
+    int given = argc;
+    char **words = argv;
     int code = options_new(c->groups, &o);
     if (code == 0 && c->operand && argc > 1 && argv[1][0] != '-') {
         code = options_set(o, OPTION_ARGUMENT, "", c->operand, argv[1]);
         argc--, argv++;
     }
     if (code == 0) code = options_arguments(o, argc, argv);
-    if (code == 0) code = run_given(c, o);
+    if (code == 0) code = run_given(c, o, given, words);
     options_free(o);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "studies/network.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,6 +28,8 @@ static const Option depth_options[] = {
     {0},
 };
 
+/* An option without a default is not recorded unless it was given: what came later than a study's first
+ * runs leaves their config.ini, by which they are known, as it was. */
 static const Option model_options[] = {
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
@@ -42,13 +45,18 @@ static const Option model_options[] = {
      "one "
      "after another",
      0, 0},
+    {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
+     "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
+     "(default: "
+     "none)",
+     1, 1e9},
+    {"adaptive-factor", OPTION_SIZE, NULL, "K",
+     "each of them K times as narrow as the one before (default: 4)", 1, 65536},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
     {0},
 };
 
-/* An option without a default is not recorded unless it was given: what came later than a study's first
- * runs leaves their config.ini, by which they are known, as it was. */
 static const Option training_options[] = {
     {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
     {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
@@ -209,9 +217,49 @@ static ModelConfig model_config_of(const Options *o, size_t V, int ranks)
     };
 }
 
-static int too_long(const ModelConfig *c, Plan *plan)
+static int add_cuts(const Options *o, ModelConfig *c)
 {
-    plan_free(plan);
+    char part[32];
+    for (c->tails = 0; options_part(o, "adaptive", c->tails, part); c->tails++) {
+        if (c->tails == TAILS_MOST)
+            return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
+        c->cut[c->tails] = strtoul(part, NULL, 10);
+    }
+    if (c->tails == 0 && options_text(o, "adaptive-factor"))
+        return error_set(ERR_INPUT, "--adaptive-factor has no meaning without --adaptive");
+    c->factor = options_text(o, "adaptive-factor") ? options_size(o, "adaptive-factor") : 4;
+    return 0;
+}
+
+/* Ids must fall in frequency, or the head would not be the frequent words. */
+static int check_frequency(const Corpus *c, size_t *count)
+{
+    const Text *t = &c->text[SPLIT_TRAIN];
+    for (size_t i = 0; i < t->tokens; i++) count[t->id[i]]++;
+    for (size_t v = 1; v < c->vocab.size; v++)
+        if (count[v] > count[v - 1])
+            return error_set(ERR_INPUT,
+                             "--adaptive: the words of %s are not numbered by frequency: %s (%zu) "
+                             "comes before %s (%zu)",
+                             c->name, c->vocab.word[v - 1], count[v - 1], c->vocab.word[v],
+                             count[v]);
+    return 0;
+}
+
+int network_adaptive(const Options *o, const Corpus *c)
+{
+    if (!options_text(o, "adaptive")) return 0;
+    size_t *count = memory_new(c->vocab.size, sizeof *count);
+    int code = count ? check_frequency(c, count) : ERR_MEMORY;
+    memory_free(count);
+    return code;
+}
+
+static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
+{
+    *c = model_config_of(o, V, ranks);
+    TRY(add_cuts(o, c));
+    if (c->max_length <= c->max_tokens) return 0;
     return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu", c->max_length,
                      c->max_tokens);
 }
@@ -220,10 +268,12 @@ static int too_long(const ModelConfig *c, Plan *plan)
 static int model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                     size_t most, Model **out)
 {
-    ModelConfig config = model_config_of(o, V, 1);
+    ModelConfig config;
+    int code = config_of(o, V, 1, &config);
     config.most = most;
-    if (config.max_length > config.max_tokens) return too_long(&config, plan);
-    return model_new(&config, plan, b, training, out);
+    if (code == 0) return model_new(&config, plan, b, training, out);
+    plan_free(plan);
+    return code;
 }
 
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
@@ -257,11 +307,11 @@ int network_trained(const Options *o, const Table *t, size_t V, const Backend *b
                     size_t *bytes, size_t *numbers, Model **out)
 {
     BridgeOptions bridge = network_bridge(o);
-    ModelConfig config = model_config_of(o, V, ranks);
+    ModelConfig config;
     Plan *plan;
+    TRY(config_of(o, V, ranks, &config));
     TRY(check_ranks(&config, o, b, ranks));
     TRY(bridge_plan(t, &bridge, &plan));
-    if (config.max_length > config.max_tokens) return too_long(&config, plan);
     return out ? model_new(&config, plan, b, 1, out)
                : model_count(&config, plan, b, 1, bytes, numbers);
 }

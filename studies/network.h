@@ -27,6 +27,9 @@ int network_backend(const Options *o, const Backend **out);
 /* untested: without the test text, which is not even opened. */
 int network_corpus(const Options *o, int untested, Corpus *c);
 
+/* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
+int network_adaptive(const Options *o, const Corpus *c);
+
 /* What bridge_plan is told. */
 BridgeOptions network_bridge(const Options *o);
 

@@ -69,7 +69,8 @@ static void test_help(void **state)
                                            "--norm",
                                            "(default inverse-sqrt)",
                                            "--label-smoothing",
-                                           "--weight-decay"};
+                                           "--weight-decay",
+                                           "--adaptive"};
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
         if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
     drop(&o);
@@ -132,6 +133,16 @@ static void test_bad_arguments(void **state)
         {"train --end-rate 1e-4 --corpus markov:20 --out x", "inverse-sqrt has no end"},
         {"train --schedule linear --end-rate 1 --corpus markov:20 --out x", "end rate"},
         {"train --accumulate 0", "--accumulate"},
+        {"train --label-smoothing 1 --corpus text --out x", "--label-smoothing: expected a number"},
+        {"train --weight-decay -1 --corpus text --out x", "--weight-decay: expected a number"},
+        {"train --adaptive 0 --corpus text --out x", "--adaptive: expected"},
+        {"train --adaptive 9,5 --corpus text --out x", "cut-off 5 is not above 9"},
+        {"train --adaptive 1,2,3,4,5,6,7,8,9 --corpus text --out x", "at most 8"},
+        {"train --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
+        {"train --adaptive 5,6,7,8 --width 32 --corpus text --out x", "width 32 is too small"},
+        {"train --adaptive 5 --untied --corpus text --out x", "untied"},
+        {"train --adaptive 5 --label-smoothing 0.1 --corpus text --out x", "label smoothing"},
+        {"train --adaptive-factor 2 --corpus text --out x", "without --adaptive"},
         {"train --norm post --scheme heun --corpus markov:20 --out x", "heun: --norm post needs"},
         {"train --resume --out never", "never"},
         {"compare --corpus nowhere --out x", "nowhere"},
@@ -139,6 +150,7 @@ static void test_bad_arguments(void **state)
         {"eval --text a.txt", "--model is needed"},
         {"eval --model nowhere --text a.txt", "nowhere"},
     };
+    write_corpus("text", "");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) must_refuse(bad[i].args, bad[i].words);
     Outcome good = run("schemes --scheme euler"); /* the judge itself */
     assert_false(refused(&good, ""));

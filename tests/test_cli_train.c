@@ -212,6 +212,8 @@ static void test_train_variants(void **state)
         "--schedule cosine --end-rate 1e-3 --accumulate 2 --average 2 --epochs 2",
         "--norm post --scheme macaron --layers 2 --recompute",
         "--label-smoothing 0.1 --weight-decay 0.1",
+        "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
+        "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
     };
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {

@@ -136,7 +136,7 @@ static Batch batch_of(int shape)
 /* loss (STEPS): the sum of nll of each step. shapes: one character a step. */
 static void train(Model *m, const char *shapes, double *loss)
 {
-    AdamConfig a = {0.01, 0.9, 0.99, 1e-8, 1};
+    AdamConfig a = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     for (uint64_t i = 0; i < STEPS; i++) {
         Batch b = batch_of(shapes[i] == 'b');
         Step s;

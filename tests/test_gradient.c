@@ -130,6 +130,21 @@ static void smoothed_labels(void **state)
     check(tiny_plans, c, 1e-4, 1e-6);
 }
 
+/* The batch has words of the head and of both tails as inputs and as targets. */
+static void adaptive_softmax(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.tails = 2;
+    c.cut[0] = 3;
+    c.cut[1] = 6;
+    c.factor = 2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.recompute = 1;
+    c.positions = 0;
+    check(tiny_plans + 1, c, 1e-4, 1e-6);
+}
+
 static void relu_networks(void **state)
 {
     (void)state;
@@ -141,9 +156,8 @@ static void relu_networks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_networks),
-        cmocka_unit_test(untied_without_positions_or_dropout),
-        cmocka_unit_test(smoothed_labels),
+        cmocka_unit_test(smooth_networks), cmocka_unit_test(untied_without_positions_or_dropout),
+        cmocka_unit_test(smoothed_labels), cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(relu_networks),
     };
     backend_threads(1);

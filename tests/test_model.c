@@ -294,7 +294,7 @@ static void passes_allocate_nothing(void **state)
 {
     (void)state;
     Batch b = tiny_batch();
-    AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 1};
+    AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);

@@ -207,7 +207,7 @@ static void values_that_are_not_finite_are_told(void **state)
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
-        AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 0};
+        AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
         double mean, norm, *before, *after;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
         model_backend(m)->fill(model_grad(m), NAN, 1);
@@ -235,7 +235,11 @@ static void clipping_scales_the_gradient(void **state)
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
         double *g = tiny_get(m, model_grad(m), 0, n);
         for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
-        AdamConfig a = {0.1, 0.9, 0.99, 1e-8, sqrt(sum) * (clipped ? 0.25 : 2)};
+        AdamConfig a = {.rate = 0.1,
+                        .beta1 = 0.9,
+                        .beta2 = 0.99,
+                        .eps = 1e-8,
+                        .clip = sqrt(sum) * (clipped ? 0.25 : 2)};
         assert_int_equal(model_adam(m, &a, 1, &norm), 0);
         assert_true(fabs(norm - sqrt(sum)) <= 1e-13 * norm);
         double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;

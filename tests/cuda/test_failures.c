@@ -120,7 +120,7 @@ static void steps_take_no_device_memory(void **state)
     (void)state;
     Model *m = new_model(cuda());
     Batch batch = tiny_batch();
-    AdamConfig a = {0.1, 0.9, 0.99, 1e-8, 1};
+    AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     Step s;
     size_t taken = 0;
     for (uint64_t i = 1; i <= 6; i++) {

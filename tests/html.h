@@ -1,0 +1,90 @@
+/* html.h: judges of a piece of HTML as the program writes it: lower-case tags, quoted attributes, every element
+ * ended. */
+#ifndef TROTTER_TEST_HTML_H
+#define TROTTER_TEST_HTML_H
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Length of the name of a tag's element at s. */
+static inline size_t html_name_length(const char *s)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)s[n]) || s[n] == '!') n++;
+    return n;
+}
+
+static inline int html_is_void(const char *name, size_t n)
+{
+    return (n == 4 && memcmp(name, "meta", 4) == 0) || (n == 8 && memcmp(name, "!DOCTYPE", 8) == 0);
+}
+
+/* End of the tag at s: the '>' outside quotes; NULL: none, or a '<' before it. */
+static inline const char *html_tag_end(const char *s)
+{
+    char quote = '\0';
+    for (s++; *s; s++) {
+        if (quote && *s == quote)
+            quote = '\0';
+        else if (!quote && (*s == '"' || *s == '\''))
+            quote = *s;
+        else if (!quote && *s == '>')
+            return s;
+        else if (!quote && *s == '<')
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Every tag ends, every element ends in order, every '&' begins an entity; NULL, or where it is not so. */
+static inline const char *html_unbalanced(const char *page)
+{
+    struct {
+        const char *name;
+        size_t n;
+    } open[64];
+    size_t depth = 0;
+    const char *s = page;
+    for (; *s; s++) {
+        if (*s == '&' && !s[1 + strcspn(s + 1, "; <&")]) return s;
+        if (*s == '&' && s[1 + strcspn(s + 1, "; <&")] != ';') return s;
+        if (*s != '<') continue;
+        const char *end = html_tag_end(s), *name = s + 1 + (s[1] == '/');
+        size_t n = html_name_length(name);
+        if (!end || n == 0) return s;
+        if (s[1] == '/') {
+            if (depth-- == 0 || open[depth].n != n || memcmp(open[depth].name, name, n) != 0)
+                return s;
+        } else if (end[-1] != '/' && !html_is_void(name, n)) {
+            if (depth == 64) return s;
+            open[depth].name = name;
+            open[depth++].n = n;
+        }
+        s = end;
+    }
+    return depth ? s : NULL;
+}
+
+/* What a page that needs nothing beside it cannot have: in tags, not in words. */
+static inline const char *html_reaching_out(const char *page)
+{
+    static const char *const bad[] = {
+        "<script", "<style>@",    "<link", "<iframe", "<object", "<embed",  "<base",
+        "<form",   "javascript:", " src=", " on",     "url(",    "<foreign"};
+    for (const char *s = strchr(page, '<'); s; s = strchr(s + 1, '<')) {
+        const char *end = html_tag_end(s);
+        char tag[4096];
+        if (!end) return s;
+        snprintf(tag, sizeof tag, "%.*s", (int)(end - s), s);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+            if (strcasestr(tag, bad[i])) return s;
+        const char *href = strstr(tag, "href=\"");
+        if (href && href[6] != '#' && strncmp(href + 6, "data:image/png;base64,", 22) != 0)
+            return s;
+    }
+    return NULL;
+}
+
+#endif
