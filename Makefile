@@ -263,7 +263,7 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 $(B)/tests/test_faults: $(B)/tests/fuzz/seal.o
 
 # The tests that reach the readers.
-COVERING = readers options starved scheme system_file system_command corpus store store_model recipe cli generate plot fuzz
+COVERING = readers options starved scheme system_file system_command corpus store store_model recipe cli generate plot fuzz report
 
 ifeq ($(FLAVOUR),coverage)
 $(READERS:%=$(B)/%.o): ALL_CFLAGS += --coverage -O0

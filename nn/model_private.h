@@ -206,6 +206,11 @@ void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *l
  * sent. Step is as it stands. */
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
 void pass_gradient(const Model *m, const Pass *p);
+/* One sequence of N tokens, dropout off, as a batch. A token or a position that the model lacks: ERR_MISUSE. */
+int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
+/* From the tokens to the output; `see` is given every instruction i once it is done. */
+typedef void PassSee(const Model *m, const Pass *p, size_t i, void *context);
+void pass_watch(const Model *m, const Pass *p, PassSee *see, void *context);
 
 /* step.c. Sends a Step that has only its inputs, and its number for the masks. */
 void step_send(const Model *m, uint64_t step, double rate);

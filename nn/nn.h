@@ -114,7 +114,7 @@ void batches_free(Batches *b);
 void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first);
 size_t share_most(size_t batch_tokens, size_t sequence, int size);
 
-/* ---- model.c, pass.c, step.c: parameters, forward, backward ------------------------------------------- */
+/* ---- model.c, pass.c, weights.c, step.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 enum { TAILS_MOST = 8 };
@@ -240,6 +240,11 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y);
 /* r0 of one sequence of N tokens, dropout off: y (N, D) host doubles out. A token or a position that
  * the model lacks: ERR_MISUSE. */
 int model_embed(Model *m, size_t N, const int32_t *token, double *y);
+/* weights.c. What every attention sublayer of the plan puts where on one sequence of N tokens, dropout off:
+ * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION) in the order in which they are
+ * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind: a_ij = softmax_j (q_i.(k_j + r_ij) /
+ * sqrt(D/H)) (Vaswani et al. 2017, equation 1). Tokens as model_embed. Allocates (N, 3 D) numbers. */
+int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
 
 /* ---- store.c: safetensors ---------------------------------------------------------------------- */
 

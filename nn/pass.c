@@ -540,21 +540,34 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
     return m->backend->wait();
 }
 
-int model_embed(Model *m, size_t N, const int32_t *token, double *y)
+int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
 {
-    Pass p;
     size_t begins[2] = {0, N};
     int32_t *position = memory_new(N, sizeof *position);
     if (!position) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
     /* Nothing is predicted: the inputs stand for the targets too. */
     Batch x = {N, 1, N, (int32_t *)token, (int32_t *)token, position, begins};
-    int code = pass_begin(m, &x, 0, &p);
-    if (code == 0) {
-        embed(m, &p);
-        m->backend->get(y, m->state[0], N * m->config.width);
-        code = m->backend->wait();
-    }
+    int code = pass_begin(m, &x, 0, p);
     memory_free(position);
     return code;
+}
+
+void pass_watch(const Model *m, const Pass *p, PassSee *see, void *context)
+{
+    step_send(m, 0, 0);
+    embed(m, p);
+    for (size_t i = 0; i < m->plan->instrs; i++) {
+        instruction[m->plan->instr[i].op].forward(m, p, i);
+        see(m, p, i, context);
+    }
+}
+
+int model_embed(Model *m, size_t N, const int32_t *token, double *y)
+{
+    Pass p;
+    TRY(pass_tokens(m, N, token, &p));
+    embed(m, &p);
+    m->backend->get(y, m->state[0], N * m->config.width);
+    return m->backend->wait();
 }

@@ -27,7 +27,9 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_verify,
     command_data, command_train, command_eval, command_generate,
     command_compare,
+    command_sweep,
     command_truncation,
+    command_attention,
     command_bench,
     command_report;
 /* clang-format on */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/claim.h"
 #include "studies/command.h"
 #include "studies/compare.h"
 #include "studies/network.h"
@@ -97,19 +96,6 @@ static int verdict(const Compare *u)
     return 0;
 }
 
-static int write_config(const Compare *u)
-{
-    char path[OUTPUT_PATH];
-    Output o;
-    TRY(output_path(path, u->dir, "config.ini"));
-    TRY(output_open(&o));
-    fprintf(o.f, "# trotter compare --config FILE does this again\n");
-    int code = options_write(u->options, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
-}
-
 static int open_study(Compare *u)
 {
     const Options *o = u->options;
@@ -121,7 +107,7 @@ static int open_study(Compare *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(write_config(u));
+    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
     return 0;
@@ -147,20 +133,11 @@ static int open_test(Compare *u)
     return 0;
 }
 
-/* One process at a time: gnuplot writes where it stands. */
-static int save_alone(Compare *u)
+static int save(void *study)
 {
-    char path[OUTPUT_PATH];
-    Claim claim;
-    int mine;
-    TRY(output_path(path, u->dir, "tables.claim"));
-    TRY(claim_take(path, u->worker.name, &claim, &mine));
-    if (!mine) return 0; /* who has it writes the same */
-    int code = compare_save(u);
-    if (code == 0) code = compare_plots(u);
-    claim_drop(&claim);
-    if (code == 0) runs_note(&u->runs, "tables and plots are written");
-    return code;
+    const Compare *u = study;
+    TRY(compare_save(u));
+    return compare_plots(u);
 }
 
 static int study(Compare *u)
@@ -176,7 +153,7 @@ static int study(Compare *u)
     TRY(open_test(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
-    TRY(save_alone(u));
+    TRY(work_save(&u->runs, save, u));
     return verdict(u);
 }
 

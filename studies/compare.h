@@ -10,8 +10,8 @@
 #define TROTTER_COMPARE_H
 
 #include "studies/convergence.h"
-#include "studies/runs.h"
 #include "studies/statistics.h"
+#include "studies/work.h"
 #include "studies/worker.h"
 
 enum { COMPARE_DEPTHS = 16 };
@@ -59,22 +59,6 @@ typedef struct {
 
 /* ---- compare_runs.c ---- */
 
-/* One thing to train, and what came of it. */
-typedef struct {
-    RunSpec spec;
-    int state; /* RUN_* */
-    RunResult result;
-    RunErrors errors;
-} Task;
-
-/* What is done about a task: sets its state, other than RUN_OPEN, and what belongs to it. */
-typedef int Work(Compare *u, Task *t);
-
-/* Does what nobody else does, until all n are there or have failed. wait 0: leaves once what is
- * left is with others. */
-int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work);
-int compare_run(Compare *u, Task *t); /* trains */
-
 /* Cells, equal maps, baseline; what would fail in every run fails here. */
 int compare_open(Compare *u);
 void compare_close(Compare *u);
@@ -95,8 +79,8 @@ void compare_controlled(const Compare *u, const Table *t, char out[512]);
 
 /* ---- compare_truncation.c ---- */
 
-/* The truncation errors of a run that is there. */
-int compare_measure(Compare *u, Task *t);
+/* The truncation errors of a run that is there: t->more, a RunErrors. For work_off. */
+int compare_measure(void *study, Task *t);
 /* 1 where they are wanted and there are any: the layers of a post-norm network are no steps on a field. */
 int compare_truncates(const Compare *u);
 

@@ -3,95 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "studies/command.h"
 #include "studies/compare.h"
 #include "studies/network.h"
-#include "studies/progress.h"
-
-/* ---- working off a list ---------------------------------------------------------------------- */
-
-/* Runs trained so far in this call, for the time that is left. */
-typedef struct {
-    size_t trained;
-    double seconds;
-} Pace;
-
-static size_t count_left(const Task *list, size_t n)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++) left += list[i].state <= RUN_BUSY;
-    return left;
-}
-
-static int is_there(const Task *t)
-{
-    return t->state == RUN_THERE || t->state == RUN_TRAINED;
-}
-
-/* What came of a training; measuring tells of itself. */
-static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seconds)
-{
-    const Task *t = &list[i];
-    size_t left = count_left(list, n);
-    char time[32];
-    if (t->state == RUN_BUSY) progress_note("    another process has it");
-    if (t->state == RUN_FAILED) progress_note("    failed");
-    if (t->state == RUN_THERE)
-        progress_note("    is there already: perplexity %.2f on validation", t->result.valid_ppl);
-    if (t->state != RUN_TRAINED) return;
-    p->trained++;
-    p->seconds += seconds;
-    progress_time(p->seconds / (double)p->trained * (double)left, time);
-    if (left) progress_note("    about %s left for the other runs", time);
-}
-
-static int stopped(void)
-{
-    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
-}
-
-int compare_run(Compare *u, Task *t)
-{
-    return runs_do(&u->runs, &t->spec, &t->result, &t->state);
-}
-
-static int do_task(Compare *u, Task *list, size_t n, size_t i, Work *work, Pace *p)
-{
-    char name[512];
-    int was = list[i].state, trains = work == compare_run;
-    double begun = progress_now();
-    if (command_stop) return stopped();
-    runs_name(&list[i].spec, name);
-    if (trains && was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    TRY(work(u, &list[i]));
-    if (!trains || list[i].state == was) return 0;
-    if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    tell_task(list, n, i, p, progress_now() - begun);
-    return 0;
-}
-
-/* A second, or less if it is to stop. */
-static int wait_a_little(void)
-{
-    const struct timespec pause = {0, 100000000};
-    for (int i = 0; i < 10 && !command_stop; i++) nanosleep(&pause, NULL);
-    return command_stop ? stopped() : 0;
-}
-
-int compare_work(Compare *u, Task *list, size_t n, int wait, Work *work)
-{
-    Pace pace = {0};
-    for (;;) {
-        for (size_t i = 0; i < n; i++)
-            if (list[i].state <= RUN_BUSY) TRY(do_task(u, list, n, i, work, &pace));
-        size_t left = count_left(list, n);
-        if (left == 0 || !wait) return 0;
-        progress_show("%zu run(s) with other processes", left);
-        TRY(wait_a_little());
-    }
-}
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -171,22 +86,6 @@ void compare_controlled(const Compare *u, const Table *t, char out[512])
     }
 }
 
-/* What a training would find wrong with a cell. */
-static int check_model(const Compare *u, const Cell *c, const Backend *b)
-{
-    Plan *plan;
-    Model *m;
-    TRY(make_plan(u, c, &plan));
-    int code = network_model_of(u->options, plan, u->corpus.vocab.size, b, 0, &m);
-    if (code == 0) {
-        model_free(m);
-        return 0;
-    }
-    char words[900];
-    snprintf(words, sizeof words, "%s", error_text());
-    return error_set(code, "%s: %s", c->scheme->name, words);
-}
-
 static int find_same(Compare *u, size_t i)
 {
     Cell *c = &u->cell[i];
@@ -216,7 +115,8 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     c->result = memory_new(u->seeds, sizeof *c->result);
     c->errors = memory_new(u->seeds, sizeof *c->errors);
     if (!c->result || !c->errors) return ERR_MEMORY;
-    TRY(check_model(u, c, b));
+    RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
+    TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b));
     return find_same(u, i);
 }
 
@@ -309,8 +209,7 @@ static int take_results(Compare *u, const Task *list)
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         Cell *c = &u->cell[i / u->seeds];
         u->failed += list[i].state == RUN_FAILED;
-        c->result[i % u->seeds] = is_there(&list[i]) ? list[i].result : none;
-        c->errors[i % u->seeds] = list[i].errors;
+        c->result[i % u->seeds] = work_is_there(&list[i]) ? list[i].result : none;
     }
     for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
     for (size_t i = 0; i < u->cells; i++) TRY(find_differences(u, &u->cell[i]));
@@ -318,34 +217,34 @@ static int take_results(Compare *u, const Task *list)
 }
 
 /* The truncation errors of all runs that are there. */
-static int measure_all(Compare *u, Task *list, size_t n, int wait)
+static int measure_all(Compare *u, const Task *list, size_t n, int wait)
 {
-    static const RunErrors none = {NAN, NAN, NAN, NAN, NAN};
     Task *there = memory_new(n, sizeof *there);
     size_t m = 0;
     if (!there) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        list[i].errors = none;
-        if (!is_there(&list[i])) continue;
-        there[m] = list[i];
-        there[m++].state = RUN_OPEN;
-    }
-    int code = compare_work(u, there, m, wait, compare_measure);
-    m = 0;
     for (size_t i = 0; i < n; i++)
-        if (is_there(&list[i])) list[i].errors = there[m++].errors;
+        if (work_is_there(&list[i]))
+            there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
+    const Work w = {&u->runs, wait, compare_measure, u};
+    int code = work_off(&w, there, m);
     memory_free(there);
     return code;
 }
 
 int compare_train(Compare *u, int wait)
 {
+    static const RunErrors none = {NAN, NAN, NAN, NAN, NAN};
     size_t n = u->cells * u->seeds;
     Task *list = memory_new(n, sizeof *list);
     if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        list[i].spec = compare_spec(u, &u->cell[i / u->seeds], i % u->seeds);
-    int code = compare_work(u, list, n, wait, compare_run);
+    for (size_t i = 0; i < n; i++) {
+        Cell *c = &u->cell[i / u->seeds];
+        RunErrors *errors = &c->errors[i % u->seeds];
+        *errors = none;
+        list[i] = (Task){.spec = compare_spec(u, c, i % u->seeds), .more = errors};
+    }
+    const Work w = {.runs = &u->runs, .wait = wait};
+    int code = work_off(&w, list, n);
     if (code == 0 && compare_truncates(u)) code = measure_all(u, list, n, wait);
     if (code == 0) code = take_results(u, list);
     memory_free(list);

@@ -112,15 +112,16 @@ static int load(const Compare *u, const char *dir, RunErrors *e)
 
 static int do_claimed(const Compare *u, Task *t, const char *name, const char *dir)
 {
+    RunErrors *e = t->more;
     t->state = RUN_THERE;
-    if (load(u, dir, &t->errors)) return 0;
+    if (load(u, dir, e)) return 0;
     double begun = progress_now();
     progress_show("truncation error of %s", name);
-    TRY(measure(u, &t->spec, dir, &t->errors));
-    TRY(save(u, dir, &t->errors));
+    TRY(measure(u, &t->spec, dir, e));
+    TRY(save(u, dir, e));
     t->state = RUN_TRAINED;
     runs_note(&u->runs, "%s: truncation error %.4g of the flow at h = 1, slope %.2f, in %.1f s",
-              name, t->errors.split, t->errors.split_slope, progress_now() - begun);
+              name, e->split, e->split_slope, progress_now() - begun);
     return 0;
 }
 
@@ -130,15 +131,16 @@ int compare_truncates(const Compare *u)
            network_bridge(u->options).norm == NORM_PRE;
 }
 
-int compare_measure(Compare *u, Task *t)
+int compare_measure(void *study, Task *t)
 {
+    Compare *u = study;
     char name[512], dir[OUTPUT_PATH], path[OUTPUT_PATH];
     Claim claim;
     int mine;
     TRY(runs_name(&t->spec, name));
     TRY(runs_directory(u->dir, &t->spec, dir));
     t->state = RUN_THERE;
-    if (load(u, dir, &t->errors)) return 0;
+    if (load(u, dir, t->more)) return 0;
     TRY(output_path(path, dir, "truncation.claim"));
     TRY(claim_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;

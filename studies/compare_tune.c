@@ -66,7 +66,7 @@ static size_t find_best(const Task *t, size_t points)
 {
     size_t best = points;
     for (size_t i = 0; i < points; i++) {
-        if (t[i].state != RUN_THERE && t[i].state != RUN_TRAINED) continue;
+        if (!work_is_there(&t[i])) continue;
         if (best == points || t[i].result.valid_ppl < t[best].result.valid_ppl) best = i;
     }
     return best;
@@ -74,7 +74,7 @@ static size_t find_best(const Task *t, size_t points)
 
 static void report_point(Report *r, const Task *t, int chosen)
 {
-    int there = t->state == RUN_THERE || t->state == RUN_TRAINED;
+    int there = work_is_there(t);
     report_text(r, t->spec.scheme->name);
     report_size(r, t->spec.layers);
     report_real(r, strtod(t->spec.rate, NULL), 6);
@@ -118,7 +118,8 @@ int compare_tune(Compare *u)
     Task *list = memory_new(n, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) list[i].spec = grid_spec(u, &g, i);
-    int code = compare_work(u, list, n, 1, compare_run);
+    const Work w = {.runs = &u->runs, .wait = 1};
+    int code = work_off(&w, list, n);
     if (code == 0) code = choose_all(u, &g, list);
     memory_free(list);
     return code;

@@ -26,7 +26,9 @@ static const Command *const commands[] = {
     &command_train,
     &command_eval, &command_generate,
     &command_compare,
+    &command_sweep,
     &command_truncation,
+    &command_attention,
     &command_bench,
     &command_report,
 };

@@ -261,6 +261,23 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     return code;
 }
 
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b)
+{
+    BridgeOptions bridge = network_bridge(o);
+    Plan *plan;
+    Model *m;
+    bridge.layers = s->layers;
+    TRY(bridge_plan(s->scheme, &bridge, &plan));
+    int code = network_model_of(o, plan, V, b, 0, &m);
+    if (code == 0) {
+        model_free(m);
+        return 0;
+    }
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "%s: %s", s->scheme->name, words);
+}
+
 int runs_open(Runs *r)
 {
     char path[OUTPUT_PATH], who[128];

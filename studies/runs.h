@@ -55,6 +55,10 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
  * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 
+/* What a training would find wrong with a run, before any is begun: the model is built and dropped.
+ * ERR_INPUT with words. */
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b);
+
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, grad_norm; /* NaN where the log has none */

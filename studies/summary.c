@@ -286,7 +286,7 @@ static void put_head(Summary *s, const char *title)
     fputs("<header>\n<h1>", s->f);
     page_text(s->f, title);
     fprintf(s->f,
-            "</h1>\n<p class=\"soft\">%zu %s, found by their files; paths are within the directory "
+            "</h1>\n<p class=\"soft\">%zu %s; paths are within the directory "
             "that "
             "was searched.</p>\n</header>\n",
             s->found->studies, s->found->studies == 1 ? "study" : "studies");

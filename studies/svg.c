@@ -238,7 +238,7 @@ static int write_attribute(Reader *r, int element, const Attribute *a)
 {
     int kind = attribute_kind(a->name), image = strcmp(elements[element].name, "image") == 0;
     if (kind < 0) return refuse(r, "attribute '%s'", a->name);
-    if (kind == FORGOTTEN || r->dropped) return 0;
+    if (kind == FORGOTTEN) return 0;
     if (kind == ID && only(a, 0, name_letters)) {
         fprintf(r->f, " id=\"%s%.*s\"", r->prefix, (int)a->length, a->value);
     } else if (kind == REFERENCE && !image && a->length > 1 && *a->value == '#' &&

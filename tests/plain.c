@@ -26,47 +26,64 @@ static void plain_affine(int rows, int cols, const double *W, const double *b, c
     }
 }
 
+/* a (i + 1), sum 1: what head h of row i of a sequence of qkv (T, 3D) looks at. */
+static void plain_row(double (*qkv)[3 * D], int i, int h, const double *rel, int clip, double *a)
+{
+    double sum = 0;
+    for (int j = 0; j <= i; j++) {
+        double s = 0;
+        int row = clip + (i - j > clip ? -clip : j - i);
+        for (int e = 0; e < E; e++)
+            s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + rel[row * E + e]);
+        sum += a[j] = exp(s / sqrt(E));
+    }
+    for (int j = 0; j <= i; j++) a[j] /= sum;
+}
+
 /* out (D) of row i of a sequence of qkv (T, 3D). */
 static void plain_attention(double (*qkv)[3 * D], int i, const double *rel, int clip, double *out)
 {
     for (int h = 0; h < H; h++) {
-        double a[N], sum = 0;
-        for (int j = 0; j <= i; j++) {
-            double s = 0;
-            int row = clip + (i - j > clip ? -clip : j - i);
-            for (int e = 0; e < E; e++)
-                s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + rel[row * E + e]);
-            sum += a[j] = exp(s / sqrt(E));
-        }
+        double a[N];
+        plain_row(qkv, i, h, rel, clip, a);
         for (int e = 0; e < E; e++) {
             out[h * E + e] = 0;
-            for (int j = 0; j <= i; j++) out[h * E + e] += a[j] / sum * qkv[j][2 * D + h * E + e];
+            for (int j = 0; j <= i; j++) out[h * E + e] += a[j] * qkv[j][2 * D + h * E + e];
         }
     }
 }
 
-/* y (T, D) += Attention(LN(y)) with the tensors of one slot. */
-static void plain_add_attention(Model *m, int T, double (*y)[D])
+/* qkv (T, 3D) of y (T, D). */
+static void plain_qkv(Model *m, int T, double (*y)[D], double (*qkv)[3 * D])
 {
     double *nw = tiny_tensor(m, "layers.0.attn.1.norm.weight"),
            *nb = tiny_tensor(m, "layers.0.attn.1.norm.bias");
     double *W = tiny_tensor(m, "layers.0.attn.1.qkv.weight"),
            *b = tiny_tensor(m, "layers.0.attn.1.qkv.bias");
-    double *Wo = tiny_tensor(m, "layers.0.attn.1.out.weight"),
-           *bo = tiny_tensor(m, "layers.0.attn.1.out.bias");
-    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight");
-    double x[D], a[D], k[D], qkv[N][3 * D];
+    double x[D];
     for (int i = 0; i < T; i++) {
         plain_norm(nw, nb, y[i], x);
         plain_affine(3 * D, D, W, b, x, qkv[i]);
     }
+    double *list[] = {nw, nb, W, b};
+    for (int i = 0; i < 4; i++) memory_free(list[i]);
+}
+
+/* y (T, D) += Attention(LN(y)) with the tensors of one slot. */
+static void plain_add_attention(Model *m, int T, double (*y)[D])
+{
+    double *Wo = tiny_tensor(m, "layers.0.attn.1.out.weight"),
+           *bo = tiny_tensor(m, "layers.0.attn.1.out.bias");
+    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight");
+    double a[D], k[D], qkv[N][3 * D];
+    plain_qkv(m, T, y, qkv);
     for (int i = 0; i < T; i++) {
         plain_attention(qkv, i, rel, (int)model_config(m)->clip, a);
         plain_affine(D, D, Wo, bo, a, k);
         for (int c = 0; c < D; c++) y[i][c] += k[c];
     }
-    double *list[] = {nw, nb, W, b, Wo, bo, rel};
-    for (int i = 0; i < 7; i++) memory_free(list[i]);
+    double *list[] = {Wo, bo, rel};
+    for (int i = 0; i < 3; i++) memory_free(list[i]);
 }
 
 static double plain_gelu(double u)
@@ -102,6 +119,28 @@ static double plain_position(int i, int c)
     return c < half ? sin(angle) : cos(angle);
 }
 
+static void plain_embed(const double *emb, int T, const int32_t *token, double (*y)[D])
+{
+    for (int i = 0; i < T; i++)
+        for (int c = 0; c < D; c++)
+            y[i][c] = sqrt(D) * emb[token[i] * D + c] + plain_position(i, c);
+}
+
+void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
+{
+    double *emb = tiny_tensor(m, "embed.weight");
+    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight");
+    double y[N][D], qkv[N][3 * D];
+    int T = (int)n;
+    plain_embed(emb, T, token, y);
+    plain_qkv(m, T, y, qkv);
+    for (int h = 0; h < H; h++)
+        for (int i = 0; i < T; i++)
+            plain_row(qkv, i, h, rel, (int)model_config(m)->clip, a + (h * T + i) * T);
+    memory_free(emb);
+    memory_free(rel);
+}
+
 void plain_logits(Model *m, const Batch *b, double *z)
 {
     double *emb = tiny_tensor(m, "embed.weight"), *fw = tiny_tensor(m, "final_norm.weight");
@@ -110,9 +149,7 @@ void plain_logits(Model *m, const Batch *b, double *z)
     for (size_t s = 0; s < b->S; s++) {
         size_t first = b->start[s];
         int T = (int)(b->start[s + 1] - first);
-        for (int i = 0; i < T; i++)
-            for (int c = 0; c < D; c++)
-                y[i][c] = sqrt(D) * emb[b->input[first + (size_t)i] * D + c] + plain_position(i, c);
+        plain_embed(emb, T, b->input + first, y);
         plain_add_attention(m, T, y);
         plain_add_feedforward(m, T, y);
         for (int i = 0; i < T; i++) {

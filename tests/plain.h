@@ -9,4 +9,7 @@
  * and relative positions; dropout off. */
 void plain_logits(Model *m, const Batch *b, double *z);
 
+/* a (heads, n, n), zeroed by the caller, out: what its attention puts where on n tokens from position 0. */
+void plain_weights(Model *m, size_t n, const int32_t *token, double *a);
+
 #endif

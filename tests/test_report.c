@@ -239,7 +239,39 @@ static void test_broken_tables(void **state)
 
 #define SVG(inside) "<svg viewBox='0 0 9 9' xmlns='http://www.w3.org/2000/svg'>" inside "</svg>"
 
+#define G8 "<g><g><g><g><g><g><g><g>"
+
 static const char *const hostile[] = {
+    SVG("<aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/>"),
+    SVG("< g/>"),
+    SVG("</>"),
+    SVG("</g>"),
+    SVG("<g /x>"),
+    SVG("<g ='a'/>"),
+    SVG("<text>&#;</text>"),
+    SVG("<text>&#x;</text>"),
+    SVG("<text>&#1234567;</text>"),
+    SVG("<text>&#x1g;</text>"),
+    "<svg><text>&#1",
+    "<svg><text>&am",
+    "<svg><g a",
+    "<svg><g a=",
+    "<svg><g fill='a",
+    "<svg><!-- ",
+    "<svg></svg",
+    "<svg></",
+    "</svg>",
+    SVG("<use href='#'/>"),
+    SVG("<use href='#a b'/>"),
+    SVG("<image href='#a'/>"),
+    SVG("<image href='data:image/png;base64,*'/>"),
+    SVG("<g fill='script'/>"),
+    SVG("<g fill='a\\b'/>"),
+    SVG("<use "
+        "href='http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'/>"),
+    SVG(G8 G8 G8 G8 G8 G8 G8 G8),
+    SVG("<?xml ?>"),
+    SVG("") "<?xml ?>",
     SVG("<script>alert(1)</script>"),
     SVG("<g onload='alert(1)'/>"),
     SVG("<rect fill='url(http://x/#a)'/>"),
@@ -279,6 +311,7 @@ static const char *const plain[] = {
         "<title>Gnuplot</title><text>a &amp; b &#233; > c</text>"),
     SVG("<image width='1' height='1' xlink:href='data:image/png;base64,iVBORw0KGgo='/>"),
     "<svg viewBox='0 0 9 9'/>",
+    "\xef\xbb\xbf" SVG("<desc/><filter id='a' x='1'/><text>&#xe9;&#233;</text>"),
 };
 
 static void test_drawings(void **state)
@@ -339,6 +372,25 @@ static void test_refusals(void **state)
     free(page);
 }
 
+/* Long texts are shown in part; tables that do not end, empty cells, code in lines. */
+static void test_notes(void **state)
+{
+    char text[4096] = "| a | b\n|   |\n| a \\| b | "
+                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |\n\n"
+                      "    x < y\n\nwords\n    more\n```\nz\n```\n";
+    (void)state;
+    run_ok("schemes --scheme euler --out noted");
+    for (int i = 0; i < 250; i++) strcat(text, "word\n");
+    write_text("noted/README.md", text);
+    write_text("noted/config.ini", text);
+    char *page = page_of("noted");
+    must_have(page, "x &lt; y");
+    must_have(page, "<td class=\"long\">");
+    must_have(page, "words     more");
+    must_have(page, "Its first 200 lines.");
+    free(page);
+}
+
 /* A link to another place, or back to itself, is told and not followed. */
 static void test_links(void **state)
 {
@@ -384,8 +436,8 @@ int main(void)
         cmocka_unit_test(test_same),     cmocka_unit_test(test_comparison),
         cmocka_unit_test(test_escapes),  cmocka_unit_test(test_broken_tables),
         cmocka_unit_test(test_drawings), cmocka_unit_test(test_two_drawings),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_links),
-        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_links),    cmocka_unit_test(test_record),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }

@@ -1,0 +1,80 @@
+/* weights.c: where attention looks. A pass keeps no weights (kernels work tile by tile), so they are made
+ * again here, in double precision, from the queries and keys that each evaluation of an attention sublayer
+ * leaves: for looking at a model, not for training it. */
+#include "nn/model_private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+typedef struct {
+    double *qkv;      /* (N, 3 D) of one evaluation */
+    double *relative; /* (2 clip + 1, E) of its slot */
+    double *next;     /* weights of the next evaluation, (H, N, N) */
+} Watch;
+
+/* q . (k + r) / sqrt(E) of head h; r NULL: none. */
+static double score(const double *q, const double *k, const double *r, size_t E)
+{
+    double sum = 0;
+    for (size_t e = 0; e < E; e++) sum += q[e] * (k[e] + (r ? r[e] : 0));
+    return sum / sqrt((double)E);
+}
+
+/* Scores a (n) become weights of sum 1. */
+static void softmax(double *a, size_t n)
+{
+    double most = a[0], sum = 0;
+    for (size_t j = 1; j < n; j++) most = fmax(most, a[j]);
+    for (size_t j = 0; j < n; j++) sum += a[j] = exp(a[j] - most);
+    for (size_t j = 0; j < n; j++) a[j] /= sum;
+}
+
+/* w (N, N): head h of w->qkv. */
+static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
+{
+    size_t D = m->config.width, E = m->E, clip = m->config.clip;
+    int relative = m->config.positions & POSITIONS_RELATIVE;
+    memset(w, 0, N * N * sizeof *w);
+    for (size_t i = 0; i < N; i++) {
+        const double *q = x->qkv + i * 3 * D + h * E;
+        for (size_t j = 0; j <= i; j++) {
+            size_t back = i - j < clip ? i - j : clip;
+            const double *r = relative ? x->relative + (clip - back) * E : NULL;
+            w[i * N + j] = score(q, x->qkv + j * 3 * D + D + h * E, r, E);
+        }
+        softmax(w + i * N, i + 1);
+    }
+}
+
+static void see(const Model *m, const Pass *p, size_t i, void *context)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    const Backend *b = m->backend;
+    Watch *x = context;
+    if (in->op != PLAN_EVAL || m->plan->slot[in->slot].kind != SLOT_ATTENTION) return;
+    b->get(x->qkv, m->work[i].in, p->N * 3 * m->config.width);
+    if (m->config.positions & POSITIONS_RELATIVE)
+        b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
+               (2 * m->config.clip + 1) * m->E);
+    for (size_t h = 0; h < m->config.heads; h++, x->next += p->N * p->N)
+        head_weights(m, x, p->N, h, x->next);
+}
+
+int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
+{
+    Pass p;
+    TRY(pass_tokens(m, N, token, &p));
+    Watch x = {memory_new(N * 3, m->config.width * sizeof(double)),
+               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)), weights};
+    int code = x.qkv && x.relative ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        pass_watch(m, &p, see, &x);
+        code = m->backend->wait();
+    }
+    memory_free(x.qkv);
+    memory_free(x.relative);
+    return code;
+}

@@ -1,0 +1,45 @@
+/* attention.h: how differently two models spread their attention (command_attention.c).
+ *
+ * Source: Press, Smith, Levy 2020, section 6. The i-th attention sublayers of two models are compared at
+ * one token: heads are matched one to one so that the sum of the distances between the matched heads'
+ * distributions is least, and that sum is the distance at this token and sublayer; it is averaged over
+ * tokens and sublayers. Their text does not say what is moved where; both readings are here:
+ *
+ *   positions   the weights are mass on the tokens 0 .. n-1 that are seen, and moving mass by one token
+ *               costs 1. On a line the earth mover's distance is the L1 norm of the difference of the
+ *               cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in tokens (Vallender 1973).
+ *   values      the n weights are samples of a number each, 1/n of the mass; order and place are lost.
+ *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. Numbers of the size
+ *               of their table 7 (1e-3) come from this reading, not from the other.
+ */
+#ifndef TROTTER_ATTENTION_H
+#define TROTTER_ATTENTION_H
+
+#include "nn/nn.h"
+
+enum { OVER_POSITIONS, OVER_VALUES };
+
+/* Distance of two distributions a, b (n >= 1), as above; work (2 n). */
+double attention_distance(int over, size_t n, const double *a, const double *b, double *work);
+
+typedef struct {
+    double token; /* heads matched anew at every token: the paper's */
+    double once;  /* heads of a sublayer matched once, by the mean over tokens: at least as large */
+} HeadDistance;
+
+/* Sums over the N tokens of one sequence, sublayer by sublayer, for two models whose weights are a, b
+ * (A, H, N, N) (model_attention): cost (A, H, H) += the distances between all heads, token (A) += the least
+ * sums of matched ones. ERR_MEMORY. */
+typedef struct {
+    size_t A, H;
+    int over;
+    size_t tokens; /* so far */
+    double *cost, *token;
+} HeadSums;
+int head_sums_new(size_t A, size_t H, int over, HeadSums *s);
+void head_sums_free(HeadSums *s);
+int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b);
+/* Means over the tokens, of sublayer i; over all with i = A. */
+HeadDistance head_sums_mean(const HeadSums *s, size_t i);
+
+#endif
