@@ -21,6 +21,7 @@
 #   make clean              remove build/ and out/
 #
 # The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
+# Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
 # FLAVOUR, JOBS, CMOCKA_FILTER (a test-name pattern). Precision and instruction set are run-time choices, not flavours.
 
@@ -50,6 +51,8 @@ LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
 DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
+# Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
+MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
           -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
 
@@ -131,6 +134,8 @@ $(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 	  -DKERNEL=$(lastword $(subst _, ,$(1))) -c -o $$@ $$<
 endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
+
+$(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
 # The runtime is linked in, cuBLAS is found when the program runs.

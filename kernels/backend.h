@@ -48,6 +48,7 @@ typedef struct {
     uint64_t seed;        /* of the run */
     uint64_t stream;      /* of the place in the network; NULL step: any */
     const uint64_t *step; /* backend memory or NULL; times 2^24 added to stream */
+    uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
 } Dropout;
 
 enum {

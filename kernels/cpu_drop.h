@@ -1,6 +1,6 @@
 /* cpu_drop.h: dropout masks and the elementwise kernels around a linear layer. Part of cpu.c.
  *
- * Element i is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
+ * Element i (counted from drop->first) is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
  * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors
  * here because Random123's own function does not vectorise; the tests hold them equal. A round needs
  * 32 x 32 -> 64 bit products, which every level of x86 has as one instruction on 64-bit lanes but gcc
@@ -76,6 +76,7 @@ static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restr
     }
     uint32_t word[TILE + 8 * BLOCKS];
     uint64_t stream = drop->stream + (drop->step ? *drop->step << DROPOUT_STEP : 0);
+    index += drop->first;
     size_t skip = index % 4;
     for (size_t i = 0; i < skip + n; i += 4 * BLOCKS)
         philox(drop->seed, stream, (index - skip + i) / 4, word + i);

@@ -97,11 +97,12 @@ typedef struct {
     float scale;    /* 1 / (1 - p) */
     uint64_t seed, stream;
     const uint64_t *step;
+    uint64_t first; /* a multiple of 4 where elements are taken 4 at a time */
 } Keep;
 
 static inline Keep keep_of(const Dropout *d)
 {
-    Keep k = {d->rate > 0, 0, 1, d->seed, d->stream, d->step};
+    Keep k = {d->rate > 0, 0, 1, d->seed, d->stream, d->step, d->first};
     if (!k.on) return k;
     k.limit = (uint32_t)(ceil(d->rate * 4294967296.0) - 1);
     k.scale = (float)(1 / (1 - d->rate));

@@ -42,6 +42,7 @@ template <int W> static __device__ inline void store(float *p, Pack<W> v)
 template <int W> static __device__ inline Pack<W> keep_pack(const Keep *k, uint64_t i)
 {
     Pack<W> v;
+    i += k->first;
     if constexpr (W == 4) {
         float4 q = keep_four(k, k->stream, i / 4);
         v.x[0] = q.x, v.x[1] = q.y, v.x[2] = q.z, v.x[3] = q.w;

@@ -202,6 +202,7 @@ static __device__ inline void relative_back(float (*acc)[COLS], const Heads *p, 
 /* Bit c: element index + c is kept, c < 4. */
 static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint64_t index)
 {
+    index += k->first;
     uint32_t bits = 0, shift = (uint32_t)(index % 4);
     for (uint32_t block = 0; block <= (shift > 0); block++) {
         Words w = keep_words(k, stream, index / 4 + block);

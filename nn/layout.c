@@ -11,9 +11,10 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* *p = a zeroed device buffer of n elements, freed with the model. */
+/* *p = a zeroed device buffer of n elements, freed with the model; none where it is only counted. */
 static int reserve(Model *m, void **p, size_t n)
 {
+    if (m->counted) return 0;
     *p = m->backend->alloc(n);
     if (!*p) return ERR_MEMORY;
     m->buffer[m->buffers++] = *p;
@@ -270,9 +271,10 @@ static int lay_pieces(Model *m, Pieces *o)
 {
     m->arena_size = arena_place(o->count, o->piece);
     TRY(reserve(m, &m->arena, m->arena_size));
+    count_pieces(m, o);
+    if (m->counted) return 0;
     for (size_t i = 0; i < o->count; i++)
         *o->piece[i].where = backend_at(m->backend, m->arena, o->piece[i].offset);
-    count_pieces(m, o);
     lay_works(m);
     return 0;
 }
@@ -387,6 +389,13 @@ static void list_readers(Model *m)
             m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
 }
 
+/* Of each slot, its first instruction. */
+static void find_firsts(Model *m)
+{
+    for (size_t i = m->plan->instrs; i-- > 0;)
+        if (plan_of_slot(&m->plan->instr[i])) m->slot[m->plan->instr[i].slot].first = i;
+}
+
 static size_t count_terms(const Plan *p)
 {
     size_t terms = 0;
@@ -422,6 +431,7 @@ int layout_lists(Model *m)
           m->gate_x && m->gate_dx && m->sorted))
         return ERR_MEMORY;
     list_readers(m);
+    find_firsts(m);
     return 0;
 }
 

@@ -111,6 +111,7 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
     if (attention && (m->config.positions & POSITIONS_RELATIVE))
         o->relative = add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0,
                           "layers.%d.%s.%d.relative.weight", l, kind, n);
+    o->end = m->size;
 }
 
 static void add_gate(Model *m, const PlanGate *g, GateParams *o)
@@ -246,11 +247,11 @@ static int build(Model *m)
         return error_set(ERR_INPUT, "a model of %zu numbers, where there can be at most %zu",
                          m->size, m->config.most);
     TRY(layout_buffers(m));
-    return init_values(m);
+    return m->counted ? 0 : init_values(m);
 }
 
-int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-              Model **out)
+static int make(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+                int counted, Model **out)
 {
     Model *m = memory_new(1, sizeof *m);
     if (!m) {
@@ -261,12 +262,30 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
     m->plan = plan;
     m->backend = backend;
     m->training = training;
+    m->counted = counted;
     int code = build(m);
     if (code) {
         model_free(m);
         return code;
     }
     *out = m;
+    return 0;
+}
+
+int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+              Model **out)
+{
+    return make(config, plan, backend, training, 0, out);
+}
+
+int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+                size_t *bytes, size_t *numbers)
+{
+    Model *m;
+    TRY(make(config, plan, backend, training, 1, &m));
+    *bytes = model_bytes(m);
+    *numbers = model_size(m);
+    model_free(m);
     return 0;
 }
 

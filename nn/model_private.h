@@ -30,6 +30,8 @@ typedef struct {
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t relative;       /* (2*clip+1, D/H), if any */
+    size_t end;            /* of all, which begin with norm_w */
+    size_t first; /* instruction of the slot: behind it, backward has all of their gradients */
 } SlotParams;
 
 typedef struct {
@@ -46,6 +48,12 @@ typedef struct {
     void *lse;                    /* (N, H), attention */
     void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
 } Work;
+
+/* Sums over ranks: the window of gradients that waits for more before its sum is begun. */
+typedef struct {
+    Ranks *ranks;
+    size_t lo, hi;
+} Sums;
 
 /* A cluster of rare words, see adaptive.c. */
 typedef struct {
@@ -68,6 +76,8 @@ typedef struct {
     int train;     /* dropout on */
     int more;      /* gradients are added to those there, not to zeros */
     size_t tokens; /* the loss is the sum over the rows by so many */
+    size_t first;  /* rows of the batch before these, which other ranks have */
+    Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
     /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
      * input, by target. The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
@@ -77,6 +87,7 @@ typedef struct {
 typedef struct {
     size_t N, S, tokens;
     double beta1, beta2, eps, clip, decay;
+    size_t first;
 } StepShape;
 
 /* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
@@ -104,7 +115,8 @@ struct Model {
     Plan *plan;
     const Backend *backend;
     int training;
-    size_t E; /* D / H */
+    int counted; /* it has no buffers: only their sizes are asked for */
+    size_t E;    /* D / H */
 
     Param *param;
     Start *start;
@@ -202,6 +214,12 @@ void pass_watch(const Model *m, const Pass *p, PassSee *see, void *context);
 
 /* step.c. Sends a Step that has only its inputs, and its number for the masks. */
 void step_send(const Model *m, uint64_t step, double rate);
+
+/* share.c. With p->sums: begins sums of what is ready when backward has done instruction i; the same of a
+ * rank without rows; sums the rest and waits. */
+void share_after(const Model *m, const Pass *p, size_t i);
+void share_nothing(const Model *m, const Pass *p);
+void share_rest(const Model *m, const Pass *p);
 
 /* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
  * of both freed, also where only some were had. */

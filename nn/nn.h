@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "kernels/backend.h"
+#include "kernels/ranks.h"
 #include "nn/plan.h"
 
 /* ---- corpus.c: text to token ids -------------------------------------------------------------- */
@@ -107,6 +108,12 @@ size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 
+/* share.c. Of a batch, what a rank of `size` ranks has: whole sequences in a row, the ends where they
+ * divide the tokens best; every rank has some where there are as many, and at most share_most rows.
+ * *first: the rows before. *out borrows from x, whose starts it spoils; out == x allowed. */
+void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first);
+size_t share_most(size_t batch_tokens, size_t sequence, int size);
+
 /* ---- model.c, pass.c, weights.c, step.c: parameters, forward, backward ------------------------------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
@@ -175,6 +182,9 @@ enum {
     MEMORY_KINDS
 };
 size_t model_bytes(const Model *m);
+/* model_bytes and model_size of what model_new would build, which is not built; the plan is taken likewise. */
+int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+                size_t *bytes, size_t *numbers);
 size_t model_memory(const Model *m, int kind);
 const char *model_memory_name(int kind);
 
@@ -211,6 +221,10 @@ typedef struct {
     size_t part, parts; /* this one, from 0; of so many in this step */
     size_t most;        /* parts of any step of the run, >= parts */
     size_t tokens;      /* of all parts of this step */
+    /* Of ranks that each have a share of the batch (which may be empty): the rows before it, whose masks
+     * it leaves to them; gradients are summed over the ranks before Adam. NULL: alone. */
+    size_t first;
+    Ranks *ranks;
 } StepPart;
 int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamConfig *a,
                     uint64_t step);
@@ -315,6 +329,7 @@ typedef struct {
     void (*report)(void *arg, const TrainReport *r);
     void *arg;
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
+    Ranks *ranks;             /* that train this model together, or NULL */
 } TrainConfig;
 
 typedef struct {
@@ -324,6 +339,10 @@ typedef struct {
     double tokens_per_s;        /* training only, without evaluation */
     size_t peak_bytes;          /* of the process */
     uint64_t steps;
+    struct {
+        uint64_t steps;
+        double seconds, waited; /* of training; of them with the other ranks */
+    } here;                     /* what this call did */
 } TrainResult;
 
 /* Trains m on c; m ends with the best epoch's weights. Writes out/log.csv, out/model.safetensors at
@@ -336,6 +355,11 @@ typedef struct {
  *
  * accumulate K: a step has the gradient of the mean over all tokens of K batches one after another (an
  * epoch's last step may have fewer), each with dropout masks of its own; memory is that of one batch.
+ *
+ * ranks: all call this with the same options and text; each trains on its share of every batch and reads its
+ * share of the validation and test texts. The loss curve is that of one process to rounding, and resumed
+ * with as many ranks and threads the same bit for bit. Rank 0 alone reads and writes `out`; a failure or
+ * a stop of one is that of all, after the same step. Backends of a device: not yet.
  *
  * average N (needs out): out/epoch-E.safetensors is written at each epoch's end, those before the last
  * N go: N files of the size of the model's. In the end m and out/model.safetensors are their mean (of

@@ -25,17 +25,20 @@ enum { PLACE_EMBED = 0 };
 
 static const Dropout no_drop = {0};
 
-static Dropout drop(const Model *m, const Pass *p, uint64_t place)
+/* Of rows of so many elements. */
+static Dropout drop(const Model *m, const Pass *p, uint64_t place, size_t columns)
 {
     return (Dropout){.rate = p->train ? m->config.dropout : 0,
                      .seed = m->config.seed,
                      .stream = place,
-                     .step = m->masks};
+                     .step = m->masks,
+                     .first = p->first * columns};
 }
 
-static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int kind)
+static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int kind,
+                         size_t columns)
 {
-    return drop(m, p, 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind);
+    return drop(m, p, 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
 }
 
 /* ---- sublayers ---------------------------------------------------------------------------------- */
@@ -43,15 +46,16 @@ static Dropout drop_eval(const Model *m, const Pass *p, const PlanInstr *in, int
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     int relative = m->config.positions & POSITIONS_RELATIVE;
-    return (Attention){.S = p->S,
-                       .start = m->begins,
-                       .longest = m->config.max_length,
-                       .D = m->config.width,
-                       .H = m->config.heads,
-                       .qkv = w->in,
-                       .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
-                       .clip = relative ? m->config.clip : 0,
-                       .drop = drop_eval(m, p, in, DROP_WEIGHTS)};
+    return (Attention){
+        .S = p->S,
+        .start = m->begins,
+        .longest = m->config.max_length,
+        .D = m->config.width,
+        .H = m->config.heads,
+        .qkv = w->in,
+        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
+        .clip = relative ? m->config.clip : 0,
+        .drop = drop_eval(m, p, in, DROP_WEIGHTS, m->config.heads * m->config.max_length)};
 }
 
 /* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
@@ -81,14 +85,14 @@ static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, 
 {
     const SlotParams *o = &m->slot[in->slot];
     m->backend->bias_act(p->N, o->I, w->in, data(m, o->in_b), m->config.act,
-                         drop_eval(m, p, in, DROP_ACTIVATION), w->core);
+                         drop_eval(m, p, in, DROP_ACTIVATION, o->I), w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
     m->backend->bias_act_back(p->N, o->I, w->in, w->core, m->config.act,
-                              drop_eval(m, p, in, DROP_ACTIVATION), w->dcore,
+                              drop_eval(m, p, in, DROP_ACTIVATION, o->I), w->dcore,
                               grad(m, o->in_b)); /* din is dcore */
 }
 
@@ -130,7 +134,7 @@ static void sublayer(const Model *m, const Pass *p, size_t i, const void *x, voi
     size_t N = p->N, D = m->config.width;
     inside(m, p, in, x, w);
     b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, y, D);
-    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(m, p, in, core_of(m, in)->drop));
+    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(m, p, in, core_of(m, in)->drop, D));
 }
 
 /* dy (N, D) in, spoilt; dx (N, D) accumulates. */
@@ -144,7 +148,7 @@ static void sublayer_back(const Model *m, const Pass *p, size_t i, const void *x
     const Core *c = core_of(m, in);
     size_t N = p->N, D = m->config.width;
     if (m->config.recompute) inside(m, p, in, x, w);
-    b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(m, p, in, c->drop));
+    b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(m, p, in, c->drop, D));
     b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
     b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
     c->back(m, p, in, w);
@@ -307,6 +311,7 @@ static void run_back(const Model *m, const Pass *p)
     for (size_t i = m->plan->instrs; i-- > 0;) {
         pull_adjoints(m, p, (int)i);
         instruction[m->plan->instr[i].op].back(m, p, i);
+        share_after(m, p, i);
     }
     if (m->pull[0] < 0) pull(m, p, 0, -1);
 }
@@ -324,7 +329,7 @@ static void embed(const Model *m, const Pass *p)
     int tails = m->config.tails > 0;
     m->backend->embed(p->N, m->config.width, tails ? m->place : m->input, m->position,
                       tails ? adaptive_embed(m, p) : data(m, m->embed), embed_scale(m),
-                      m->positions, drop(m, p, PLACE_EMBED), m->state[0]);
+                      m->positions, drop(m, p, PLACE_EMBED, m->config.width), m->state[0]);
 }
 
 static void embed_back(const Model *m, const Pass *p)
@@ -333,8 +338,8 @@ static void embed_back(const Model *m, const Pass *p)
     void *dE = tails ? m->mix[MIX_BACK].wide : grad(m, m->embed);
     if (tails) m->backend->fill(dE, 0, p->N * m->config.width);
     m->backend->embed_back(p->N, m->config.width, tails ? p->N : m->config.vocab,
-                           tails ? m->place : m->input, embed_scale(m), drop(m, p, PLACE_EMBED),
-                           m->adjoint[0], dE);
+                           tails ? m->place : m->input, embed_scale(m),
+                           drop(m, p, PLACE_EMBED, m->config.width), m->adjoint[0], dE);
     if (tails) adaptive_embed_back(m, p);
 }
 
@@ -446,9 +451,14 @@ static void backward(const Model *m, const Pass *p)
 void pass_gradient(const Model *m, const Pass *p)
 {
     if (!p->more) m->backend->fill(m->grad, 0, m->size);
-    forward(m, p);
-    loss(m, p, 1);
-    backward(m, p);
+    if (p->N) {
+        forward(m, p);
+        loss(m, p, 1);
+        backward(m, p);
+    } else {
+        share_nothing(m, p);
+    }
+    share_rest(m, p);
 }
 
 int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nll, double *mean)

@@ -103,7 +103,7 @@ static int print_recipe(Run *r)
 int run_save(Run *r)
 {
     char line[RUN_LINE];
-    if (!r->t->out) return 0;
+    if (!r->files) return 0;
     print_progress(&r->p, line);
     StoreText meta[] = {{"progress", line}, {"recipe", r->recipe}};
     return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 2);
@@ -219,7 +219,7 @@ static const char *epoch_file(Run *r, long epoch)
 
 int run_keep(Run *r)
 {
-    if (r->t->average < 2) return 0;
+    if (r->t->average < 2 || !r->files) return 0;
     return store_save(r->m, epoch_file(r, r->p.epoch), r->t->meta, r->t->meta_count);
 }
 
@@ -245,7 +245,7 @@ static void forget(Run *r, long last)
 
 void run_forget(Run *r)
 {
-    if (r->t->average > 1) forget(r, last_epoch(r) - r->t->average);
+    if (r->t->average > 1 && r->files) forget(r, last_epoch(r) - r->t->average);
 }
 
 int run_average(Run *r, long *count)
@@ -262,6 +262,47 @@ int run_average(Run *r, long *count)
     memory_free(file);
     *count = n;
     return code;
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------- */
+
+void run_send(Run *r)
+{
+    Ranks *k = r->t->ranks;
+    const Backend *b = model_backend(r->m);
+    if (k) k->send(k, 0, model_data(r->m), model_size(r->m) * b->size);
+}
+
+/* Ranks stay one model only where each rounds as the others do. */
+static int same_ranks(Run *r)
+{
+    Ranks *k = r->t->ranks;
+    const Backend *b = model_backend(r->m);
+    char line[RUN_LINE];
+    int n = snprintf(line, sizeof line, "%s %s %d threads", b->name, b->kernel, backend_threads(0));
+    uint64_t mine = hash_bytes(HASH_START, r->recipe, strlen(r->recipe)), first;
+    first = mine = hash_bytes(mine, line, (size_t)n);
+    k->send(k, 0, &first, sizeof first);
+    int code = first == mine
+                   ? 0
+                   : error_set(ERR_INPUT,
+                               "rank %d has other options or text than rank 0, or computes "
+                               "otherwise (%s)",
+                               k->rank, line);
+    return ranks_agree(k, code);
+}
+
+int run_meet(Run *r)
+{
+    Ranks *k = r->t->ranks;
+    if (!k) return 0;
+    TRY(same_ranks(r));
+    if (!r->t->resume) return 0;
+    size_t bytes = model_size(r->m) * model_backend(r->m)->size;
+    k->send(k, 0, &r->p, sizeof r->p);
+    run_send(r);
+    for (int i = 0; i < 2; i++) k->send(k, 0, model_moment(r->m, i), bytes);
+    return 0;
 }
 
 /* ---- the directory ------------------------------------------------------------------------------ */
@@ -289,10 +330,11 @@ static int make_directory(const char *path)
  * one's, and the model stays until there is a better one. */
 int run_open(Run *r)
 {
+    TRY(print_recipe(r));
+    if (!r->files) return 0;
     r->file = memory_new(strlen(r->t->out) + 64, 1);
     if (!r->file) return ERR_MEMORY;
     if (*r->t->out == 0) return error_set(ERR_INPUT, "the output directory has no name");
-    TRY(print_recipe(r));
     if (r->t->resume) {
         TRY(load_state(r));
     } else {

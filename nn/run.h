@@ -41,6 +41,10 @@ typedef struct {
     char recipe[RUN_LINE]; /* what a resumed run must agree in */
     uint64_t steps;        /* of the whole run */
     double reported;       /* time of the last report */
+    int files;             /* this process reads and writes the directory */
+    int stop;              /* a rank was asked to stop, as of the last step */
+    double waited;         /* for other ranks, while training */
+    Progress begun;        /* where this process began */
 } Run;
 
 /* Learning rate of a step. */
@@ -60,8 +64,13 @@ double run_speed(const Progress *p);
 double run_loss(const Progress *p);
 
 /* Opens the run directory t->out: loads the state where t->resume, else makes the directory; writes
- * the vocabulary and opens the log. */
+ * the vocabulary and opens the log. Without r->files nothing of that. */
 int run_open(Run *r);
+
+/* With ranks: ERR_INPUT where one has another recipe, text, kernel or number of threads than the first, whose
+ * state all have then; sends them the parameters of the first. */
+int run_meet(Run *r);
+void run_send(Run *r);
 
 /* "<out>/<name>"; good until the next call. */
 const char *run_file(Run *r, const char *name);
@@ -71,5 +80,11 @@ int run_save(Run *r);
 
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. */
 int run_log(Run *r, double valid_ppl);
+
+/* evaluate.c. Batch i, or this rank's share of it, before which there are *first rows. */
+int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first);
+/* Mean nll over all batches as they stand, and their tokens (NULL: not asked); stop may be NULL. */
+int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *mean,
+                     size_t *tokens);
 
 #endif

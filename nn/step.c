@@ -43,13 +43,15 @@ static void update(const Model *m, const StepShape *s)
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
 {
-    return (StepShape){p->N, p->S, p->tokens, a->beta1, a->beta2, a->eps, a->clip, a->decay};
+    return (StepShape){p->N,   p->S,    p->tokens, a->beta1, a->beta2,
+                       a->eps, a->clip, a->decay,  p->first};
 }
 
 static int same(const StepShape *a, const StepShape *b)
 {
     return a->N == b->N && a->S == b->S && a->tokens == b->tokens && a->beta1 == b->beta1 &&
-           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->decay == b->decay;
+           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->decay == b->decay &&
+           a->first == b->first;
 }
 
 static void run(const Model *m, const Pass *p, const StepShape *s, int role)
@@ -77,6 +79,26 @@ static int check_part(const Batch *x, const StepPart *part)
                      part->parts, part->most, x->N, part->tokens);
 }
 
+/* A rank that has no rows, or cannot take them, does what the others do with none: they would wait for it. */
+static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
+{
+    int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
+    if (code != 0 || x->N == 0) *p = (Pass){.train = 1};
+    p->more = part->part > 0;
+    p->tokens = part->tokens;
+    p->first = part->first;
+    return code;
+}
+
+/* What ranks do is not recorded: their sums are no calls of the backend. */
+static void run_shared(const Model *m, Pass *p, Ranks *ranks, const AdamConfig *a, int role)
+{
+    Sums sums = {ranks, 0, 0};
+    StepShape s = shape(p, a);
+    if (role & PART_LAST) p->sums = &sums;
+    run(m, p, &s, role);
+}
+
 int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamConfig *a,
                     uint64_t step)
 {
@@ -84,13 +106,16 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     Pass p;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     TRY(check_part(x, part));
-    TRY(pass_begin(m, x, 1, &p));
-    p.more = part->part > 0;
-    p.tokens = part->tokens;
+    int code = begin(m, x, part, &p);
+    if (code != 0 && !part->ranks) return code;
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
     send_masks(m, (step - 1) * part->most + part->part + 1);
     int role = (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0);
+    if (part->ranks) {
+        run_shared(m, &p, part->ranks, a, role);
+        return code;
+    }
     StepShape s = shape(&p, a), last = m->last[role];
     m->last[role] = s;
     int recorded = m->recording[role] && same(&s, &m->recorded[role]);
@@ -104,7 +129,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
 
 int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
 {
-    return model_step_part(m, x, &(StepPart){0, 1, 1, x->N}, a, step);
+    return model_step_part(m, x, &(StepPart){.parts = 1, .most = 1, .tokens = x->N}, a, step);
 }
 
 /* What is left in Step, with words where something was not finite. */

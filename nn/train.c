@@ -24,45 +24,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------- */
-
-/* Mean nll over all batches as they stand; stop may be NULL. */
-static int eval_batches(Model *m, Batches *b, const volatile int *stop, double *mean,
-                        size_t *tokens)
-{
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < batches_count(b); i++) {
-        Batch x;
-        double batch_mean;
-        if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
-        TRY(batches_get(b, i, &x));
-        TRY(model_forward(m, &x, 0, 0, NULL, &batch_mean));
-        sum += batch_mean * (double)x.N;
-        count += x.N;
-    }
-    *mean = sum / (double)count;
-    if (tokens) *tokens = count;
-    return isfinite(*mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
-}
-
-static int eval_text(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
-                     size_t sequence, const volatile int *stop, double *mean, size_t *tokens)
-{
-    Batches *b;
-    TRY(batches_new(t, v, context, batch_tokens, sequence, 0, &b));
-    batches_epoch(b, -1);
-    int code = eval_batches(m, b, stop, mean, tokens);
-    batches_free(b);
-    return code;
-}
-
-int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
-               size_t sequence, double *mean, size_t *tokens)
-{
-    return eval_text(m, t, v, context, batch_tokens, sequence, NULL, mean, tokens);
-}
-
 /* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
  * counts them all; else the first epoch speaks for all. */
 static uint64_t steps_of_all(const Run *r)
@@ -122,27 +83,56 @@ static int failed_at(const Run *r, int code, uint64_t step)
     return error_set(code, "step %" PRIu64 ", epoch %ld: %s", step, r->p.epoch, words);
 }
 
-/* Asks the backend, which may be steps behind, for the loss and norm so far. */
-static int tally(Run *r)
+static int agree(const Run *r, int code)
 {
-    Step s;
-    double begun = now();
-    int code = model_tally(r->m, &s);
-    r->p.seconds += now() - begun;
-    if (code) return failed_at(r, code, code == ERR_NUMERIC ? s.bad : r->p.step);
-    r->p.sum_nll = s.loss;
-    r->p.grad_norm = s.norm;
+    return ranks_agree(r->t->ranks, code);
+}
+
+/* Asks the backend, which may be steps behind, for the loss and norm so far. */
+static int tally_own(Run *r, Step *s)
+{
+    int code = model_tally(r->m, s);
+    if (code) return failed_at(r, code, code == ERR_NUMERIC ? s->bad : r->p.step);
+    r->p.grad_norm = s->norm;
     return 0;
 }
 
+/* After every step the ranks tell each other their losses, and whether one failed or is to stop. */
+static int tally_ranks(Run *r, int code, const Step *s)
+{
+    Ranks *k = r->t->ranks;
+    double told[3] = {code != 0, r->t->stop && *r->t->stop, code ? 0 : s->loss};
+    k->sum(k, told, 3);
+    if (told[0] > 0) return agree(r, code);
+    r->stop = told[1] > 0;
+    r->p.sum_nll += told[2];
+    model_tally_set(r->m, 0, s->norm);
+    return 0;
+}
+
+/* code: of the step. */
+static int tally(Run *r, int code)
+{
+    Step s = {0};
+    double begun = now();
+    if (code == 0) code = tally_own(r, &s);
+    if (r->t->ranks)
+        code = tally_ranks(r, code, &s);
+    else if (code == 0)
+        r->p.sum_nll = s.loss;
+    r->p.seconds += now() - begun;
+    return code;
+}
+
+/* The backend's sum of losses goes on from that of the run; ranks begin a new one after each step. */
 static void tally_begin(Run *r)
 {
-    model_tally_set(r->m, r->p.sum_nll, r->p.grad_norm);
+    model_tally_set(r->m, r->t->ranks ? 0 : r->p.sum_nll, r->p.grad_norm);
 }
 
 static int interrupted(Run *r)
 {
-    TRY(run_save(r));
+    TRY(agree(r, run_save(r)));
     return error_set(ERR_INTERRUPTED, "interrupted after step %" PRIu64 " in epoch %ld%s%s",
                      r->p.step, r->p.epoch, r->t->out ? ", state saved in " : "",
                      r->t->out ? r->t->out : "");
@@ -153,23 +143,27 @@ static StepPart parts_of_step(const Run *r)
 {
     size_t K = r->t->accumulate > 1 ? r->t->accumulate : 1;
     size_t left = batches_count(r->train) - r->p.batch;
-    StepPart s = {.parts = K < left ? K : left, .most = K};
+    StepPart s = {.parts = K < left ? K : left, .most = K, .ranks = r->t->ranks};
     for (size_t i = 0; i < s.parts; i++) s.tokens += batches_tokens(r->train, r->p.batch + i);
     return s;
 }
 
+/* Every part is taken, also behind a failure: other ranks wait for the sums of the last. */
 static int gradient_step(Run *r)
 {
     Batch x;
+    int code = 0;
     Progress *p = &r->p;
     StepPart s = parts_of_step(r);
     AdamConfig adam = r->t->adam;
     adam.rate = run_rate(r, ++p->step);
-    for (; s.part < s.parts; s.part++) {
-        TRY(batches_get(r->train, p->batch + s.part, &x));
-        int code = model_step_part(r->m, &x, &s, &adam, p->step);
-        if (code) return failed_at(r, code, p->step);
+    for (; s.part < s.parts && (code == 0 || s.ranks); s.part++) {
+        int got = evaluate_batch(s.ranks, r->train, p->batch + s.part, &x, &s.first);
+        if (got != 0) x.N = 0;
+        int made = model_step_part(r->m, &x, &s, &adam, p->step);
+        if (code == 0) code = got ? got : made;
     }
+    if (code) return failed_at(r, code, p->step);
     p->batch += s.parts;
     p->tokens += s.tokens;
     p->sum_tokens += s.tokens;
@@ -179,9 +173,9 @@ static int gradient_step(Run *r)
 static int train_step(Run *r)
 {
     double begun = now();
-    TRY(gradient_step(r));
+    int code = gradient_step(r);
     r->p.seconds += now() - begun;
-    return 0;
+    return code;
 }
 
 /* Steps done in this epoch. */
@@ -193,22 +187,33 @@ static size_t epoch_step(const Run *r)
 /* A backend that records is asked rarely: it would wait for us, and we for it. */
 static int tally_due(const Run *r, size_t every)
 {
-    return !model_backend(r->m)->record || epoch_step(r) % every == 0 || epoch_over(r) ||
-           now() - r->reported >= r->t->log_seconds;
+    return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
+           epoch_over(r) || now() - r->reported >= r->t->log_seconds;
 }
 
-/* What is written after a step. */
-static int after_step(Run *r, size_t every)
+/* What is written after a step that ended in `code`. */
+static int after_step(Run *r, int code, size_t every)
 {
-    if (!tally_due(r, every)) return 0;
-    TRY(tally(r));
+    if (!tally_due(r, every)) return code;
+    TRY(tally(r, code));
     double loss = run_loss(&r->p);
     if (epoch_step(r) % every == 0 && !epoch_over(r)) {
-        TRY(run_log(r, 0));
+        TRY(agree(r, run_log(r, 0)));
         tally_begin(r);
     }
     if (now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
     return 0;
+}
+
+/* Ranks stop together: by what they told each other after the step. */
+static int stopped(const Run *r)
+{
+    return r->t->ranks ? r->stop : r->t->stop && *r->t->stop;
+}
+
+static double ranks_seconds(const Run *r)
+{
+    return r->t->ranks ? r->t->ranks->seconds : 0;
 }
 
 static int epoch_steps(Run *r)
@@ -218,12 +223,13 @@ static int epoch_steps(Run *r)
     if (every == 0) every = 1;
     tally_begin(r);
     while (!epoch_over(r)) {
-        if (r->t->stop && *r->t->stop) {
-            TRY(tally(r));
+        if (stopped(r)) {
+            TRY(tally(r, 0));
             return interrupted(r);
         }
-        TRY(train_step(r));
-        TRY(after_step(r, every));
+        double before = ranks_seconds(r);
+        TRY(after_step(r, train_step(r), every));
+        r->waited += ranks_seconds(r) - before;
     }
     return 0;
 }
@@ -232,31 +238,37 @@ static int keep_best(Run *r, double ppl)
 {
     r->p.best_ppl = ppl;
     r->p.best_epoch = r->p.epoch;
+    if (r->t->out && !r->files) return 0;
     if (r->t->out)
         return store_save(r->m, run_file(r, "model.safetensors"), r->t->meta, r->t->meta_count);
     model_backend(r->m)->copy(r->best, model_data(r->m), model_size(r->m));
     return 0;
 }
 
+static int write_epoch(Run *r, double ppl, int best)
+{
+    if (best) TRY(keep_best(r, ppl));
+    TRY(run_keep(r));
+    return run_log(r, ppl);
+}
+
 static int epoch_end(Run *r)
 {
     Progress *p = &r->p;
     double mean, loss = run_loss(p);
-    int code = eval_batches(r->m, r->valid, r->t->stop, &mean, NULL);
+    int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL);
     if (code == ERR_INTERRUPTED) return interrupted(r);
     if (code) return failed_at(r, code, r->p.step);
     double ppl = exp(mean);
     int best = p->best_epoch == 0 || ppl < p->best_ppl;
-    if (best) TRY(keep_best(r, ppl));
-    TRY(run_keep(r));
-    TRY(run_log(r, ppl));
+    TRY(agree(r, write_epoch(r, ppl, best)));
     report(r, loss, ppl, best);
     p->checked = p->step;
     if (p->batch >= batches_count(r->train)) {
         p->epoch++;
         p->batch = 0;
     }
-    TRY(run_save(r));
+    TRY(agree(r, run_save(r)));
     run_forget(r);
     return 0;
 }
@@ -297,9 +309,11 @@ static int check_config(const Run *r)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)
         return error_set(ERR_INPUT, "only a run with an output directory can be resumed");
-    if (t->batch_tokens > c->max_tokens || t->sequence > c->max_length)
+    size_t tokens =
+        t->ranks ? share_most(t->batch_tokens, t->sequence, t->ranks->size) : t->batch_tokens;
+    if (tokens > c->max_tokens || t->sequence > c->max_length)
         return error_set(ERR_MISUSE, "batches of %zu tokens, longest %zu, in a model for %zu, %zu",
-                         t->batch_tokens, t->sequence, c->max_tokens, c->max_length);
+                         tokens, t->sequence, c->max_tokens, c->max_length);
     return 0;
 }
 
@@ -314,6 +328,7 @@ static int open_run(Run *r)
                     &r->valid));
     batches_epoch(r->valid, -1);
     r->steps = steps_of_all(r);
+    r->files = t->out && (!t->ranks || t->ranks->rank == 0);
     if (t->out) return run_open(r);
     r->best = model_backend(r->m)->alloc(model_size(r->m));
     return r->best ? 0 : ERR_MEMORY;
@@ -321,8 +336,8 @@ static int open_run(Run *r)
 
 static int load_best(Run *r)
 {
-    if (r->t->out) return store_load(r->m, run_file(r, "model.safetensors"));
-    model_backend(r->m)->copy(model_data(r->m), r->best, model_size(r->m));
+    if (r->files) return store_load(r->m, run_file(r, "model.safetensors"));
+    if (!r->t->out) model_backend(r->m)->copy(model_data(r->m), r->best, model_size(r->m));
     return 0;
 }
 
@@ -336,33 +351,52 @@ static size_t peak_bytes(void)
 static int take_average(Run *r, TrainResult *result)
 {
     double mean;
-    TRY(run_average(r, &result->averaged));
-    TRY(eval_batches(r->m, r->valid, r->t->stop, &mean, NULL));
+    TRY(agree(r, r->files ? run_average(r, &result->averaged) : 0));
+    run_send(r);
+    TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL));
     result->best_epoch = r->p.batch ? r->p.epoch : r->p.epoch - 1;
     result->valid_ppl = exp(mean);
+    if (!r->files) return 0;
     return store_save(r->m, run_file(r, "model.safetensors"), r->t->meta, r->t->meta_count);
 }
 
 static int take_model(Run *r, TrainResult *result)
 {
     *result = (TrainResult){.best_epoch = r->p.best_epoch, .valid_ppl = r->p.best_ppl};
-    return r->t->average > 1 ? take_average(r, result) : load_best(r);
+    if (r->t->average > 1) return agree(r, take_average(r, result));
+    TRY(agree(r, load_best(r)));
+    run_send(r);
+    return 0;
+}
+
+/* Of the test text: NaN where there is none. */
+static int test_perplexity(Run *r, double *ppl)
+{
+    const TrainConfig *t = r->t;
+    const Text *test = &r->c->text[SPLIT_TEST];
+    Batches *b;
+    double mean;
+    *ppl = NAN;
+    if (!test->id) return 0;
+    int code = batches_new(test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, 0, &b);
+    TRY(agree(r, code));
+    code = evaluate_batches(r->m, t->ranks, b, t->stop, &mean, NULL);
+    batches_free(b);
+    *ppl = exp(mean);
+    return code;
 }
 
 /* The one reading of the test text, if there is one, with the weights that are the model's in the end. */
 static int finish(Run *r, TrainResult *result)
 {
-    const TrainConfig *t = r->t;
-    double mean = NAN;
-    const Text *test = &r->c->text[SPLIT_TEST];
     TRY(take_model(r, result));
-    if (test->id)
-        TRY(eval_text(r->m, test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, t->stop,
-                      &mean, NULL));
-    result->test_ppl = exp(mean);
+    TRY(test_perplexity(r, &result->test_ppl));
     result->tokens_per_s = run_speed(&r->p);
     result->peak_bytes = peak_bytes();
     result->steps = r->p.step;
+    result->here.steps = r->p.step - r->begun.step;
+    result->here.seconds = r->p.seconds - r->begun.seconds;
+    result->here.waited = r->waited;
     return 0;
 }
 
@@ -378,7 +412,9 @@ static void close_run(Run *r)
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result)
 {
     Run r = {.m = m, .c = c, .t = config, .p = {.epoch = 1}};
-    int code = open_run(&r);
+    int code = agree(&r, open_run(&r));
+    if (code == 0) code = run_meet(&r);
+    r.begun = r.p;
     if (code == 0 && config->begin) config->begin(config->arg);
     if (code == 0) code = all_epochs(&r);
     if (code == 0) code = finish(&r, result);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/ranks.h"
 #include "studies/command.h"
 
 /* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as
@@ -36,6 +37,7 @@ static void become(char *const argv[], const char *program, pid_t parent)
 static int spawn(char *const argv[], pid_t *child)
 {
     const char *program = command_program();
+    ranks_forget(); /* the child trains alone, whoever started us */
     pid_t parent = getpid();
     *child = fork();
     if (*child == 0) become(argv, program, parent);
@@ -62,21 +64,22 @@ static int wait_for(pid_t child, Claim *claim)
     return error_set(ERR_CHECK, "a run failed");
 }
 
-int child_train(const char *dir, int resume, Claim *claim)
+int child_train(const char *dir, int resume, const char *limit, Claim *claim)
 {
-    char config[OUTPUT_PATH];
+    char config[OUTPUT_PATH], *argv[9];
+    int n = 0;
     pid_t child;
     wait_asleep();
     TRY(output_path(config, dir, "config.ini"));
-    char *fresh[] = {(char[]){"trotter"},
-                     (char[]){"train"},
-                     (char[]){"--config"},
-                     config,
-                     (char[]){"--out"},
-                     (char *)dir,
-                     NULL};
-    char *again[] = {(char[]){"trotter"}, (char[]){"train"}, (char[]){"--resume"},
-                     (char[]){"--out"},   (char *)dir,       NULL};
-    TRY(spawn(resume ? again : fresh, &child));
+    argv[n++] = (char *)"trotter";
+    argv[n++] = (char *)"train";
+    argv[n++] = (char *)(resume ? "--resume" : "--config");
+    if (!resume) argv[n++] = config;
+    argv[n++] = (char *)"--out";
+    argv[n++] = (char *)dir;
+    if (limit) argv[n++] = (char *)"--memory-limit";
+    if (limit) argv[n++] = (char *)limit;
+    argv[n] = NULL;
+    TRY(spawn(argv, &child));
     return wait_for(child, claim);
 }

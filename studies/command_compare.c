@@ -70,17 +70,10 @@ static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,
-                                            &truncation_group,
-                                            &tuning_group,
-                                            &network_text_group,
-                                            &depth_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    &scheme_group,          &truncation_group,    &tuning_group,           &network_text_group,
+    &depth_group,           &network_model_group, &network_training_group, &network_seed_group,
+    &network_machine_group, &network_limit_group, &output_group,           NULL};
 
 static int verdict(const Compare *u)
 {

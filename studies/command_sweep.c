@@ -54,6 +54,7 @@ static const OptionGroup *const groups[] = {&word_group,
                                             &network_training_group,
                                             &network_seed_group,
                                             &network_machine_group,
+                                            &network_limit_group,
                                             &output_group,
                                             NULL};
 

@@ -1,16 +1,20 @@
 /* command_train.c: trains one model; its directory holds all that a later command needs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "studies/claim.h"
 #include "studies/command.h"
+#include "studies/need.h"
 #include "studies/network.h"
 #include "studies/output.h"
 #include "studies/plot.h"
 #include "studies/progress.h"
 #include "studies/select.h"
+#include "studies/shares.h"
+#include "studies/worker.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
@@ -33,10 +37,11 @@ static const Option output_options[] = {
 
 static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,          &network_text_group,     &network_depth_group,
-    &network_model_group,   &network_training_group, &network_seed_group,
-    &network_machine_group, &output_group,           NULL};
+static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
+                                            &network_depth_group,    &network_model_group,
+                                            &network_training_group, &network_seed_group,
+                                            &network_machine_group,  &network_limit_group,
+                                            &output_group,           NULL};
 
 static const char *const columns[] = {"scheme",   "layers",       "params",
                                       "seed",     "best_epoch",   "valid_ppl",
@@ -45,14 +50,25 @@ static const char *const columns[] = {"scheme",   "layers",       "params",
 /* A run as it goes. */
 typedef struct {
     const Options *options;
+    Selection schemes;
     const Table *scheme;
     const char *dir;
+    Ranks *ranks; /* NULL: alone */
+    Claim claim;  /* of the directory */
+    size_t need;  /* bytes, counted before the model was there */
     Corpus corpus;
     Model *model;
     Metadata meta;
     TrainResult result;
-    FILE *log; /* DIR/log.csv, being copied to stdout; NULL: not wanted */
+    Share *shares; /* (ranks) what each did, on the first */
+    FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
 } Run;
+
+/* The one that writes and speaks. */
+static int is_first(const Run *r)
+{
+    return !r->ranks || r->ranks->rank == 0;
+}
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
@@ -73,6 +89,7 @@ static void on_report(void *arg, const TrainReport *t)
     Run *r = arg;
     char left[32];
     size_t seed = options_size(r->options, "seed");
+    claim_keep(&r->claim);
     progress_time(t->seconds_left, left);
     if (t->valid_ppl > 0)
         progress_note(
@@ -87,24 +104,18 @@ static void on_report(void *arg, const TrainReport *t)
     copy_log(r);
 }
 
-/* The most it has held, the model built and its buffers written once. */
-static double process_megabytes(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) == 0 ? 1.024e-3 * (double)u.ru_maxrss : NAN;
-}
-
 /* What the run will take, before it begins. */
 static void tell_memory(void *arg)
 {
-    const Model *m = ((const Run *)arg)->model;
+    const Run *r = arg;
+    const Model *m = r->model;
     char words[512];
     size_t n = 0;
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
                               model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process so far: %.1f MB",
-                  1e-6 * (double)model_bytes(m), words, process_megabytes());
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -237,10 +248,28 @@ static int drop_result(const Run *r)
     return 0;
 }
 
+/* One process at a time writes there. */
+static int claim_directory(Run *r)
+{
+    char path[OUTPUT_PATH];
+    int mine;
+    TRY(output_path(path, r->dir, "train.claim"));
+    TRY(claim_take(path, worker_find().name, &r->claim, &mine));
+    if (mine) return 0;
+    char *who = NULL;
+    size_t bytes;
+    if (output_read(path, &who, &bytes) == 0) who[strcspn(who, "\n")] = '\0';
+    error_set(ERR_INPUT, "%s: another training is at work there (%s)", r->dir,
+              who ? who : "unknown");
+    memory_free(who);
+    return ERR_INPUT;
+}
+
 /* A run that goes on keeps its files until it is known to be the same. */
-static int begin_files(const Run *r, int resume)
+static int begin_files(Run *r, int resume)
 {
     TRY(output_directory(r->dir));
+    TRY(claim_directory(r));
     TRY(write_scheme(r, resume));
     if (resume) return 0;
     TRY(write_config(r));
@@ -253,7 +282,7 @@ static int end_files(const Run *r, int code, int resume)
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     if (resume) TRY(write_config(r));
-    if (code == 0) return write_result(r);
+    if (code == 0) return 0;
     TRY(drop_result(r));
     return error_set(code, "%s", words);
 }
@@ -262,10 +291,15 @@ static int build(Run *r)
 {
     const Backend *b;
     const Options *o = r->options;
+    int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_backend(o, &b));
+    if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
+        backend_threads(r->ranks->threads);
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_adaptive(o, &r->corpus));
-    TRY(network_model(o, r->scheme, r->corpus.vocab.size, b, 1, &r->model));
+    TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
+    TRY(need_check(o, r->need));
+    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }
 
@@ -277,25 +311,14 @@ static int train(Run *r)
     t.meta_count = r->meta.count;
     t.resume = options_flag(r->options, "resume");
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
-    t.begin = tell_memory;
-    t.report = on_report;
+    if (is_first(r)) t.begin = tell_memory;
+    if (is_first(r)) t.report = on_report;
     t.arg = r;
     t.stop = &command_stop;
+    t.ranks = r->ranks;
     int code = train_run(r->model, &r->corpus, &t, &r->result);
-    copy_log(r);
+    if (is_first(r)) copy_log(r);
     return code;
-}
-
-static int run_all(Run *r)
-{
-    double begun = progress_now();
-    TRY(build(r));
-    int resume = options_flag(r->options, "resume");
-    TRY(begin_files(r, resume));
-    TRY(end_files(r, train(r), resume));
-    TRY(draw(r));
-    tell(r, progress_now() - begun);
-    return 0;
 }
 
 /* Options from a file, of rank below the command line's. */
@@ -312,25 +335,56 @@ static int read_files(Options *o)
     return options_read(o, path);
 }
 
+/* Whatever is given, read and checked. */
+static int open_run(Run *r, Options *o)
+{
+    TRY(read_files(o));
+    TRY(select_open(o, "euler", &r->schemes));
+    if (r->schemes.count != 1)
+        return error_set(ERR_INPUT,
+                         "--scheme: one scheme is trained at a time; compare takes several");
+    r->scheme = r->schemes.scheme[0];
+    r->dir = options_text(o, "out");
+    return build(r);
+}
+
+static int finish(Run *r, double begun)
+{
+    TRY(write_result(r));
+    if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
+    TRY(draw(r));
+    tell(r, progress_now() - begun);
+    return 0;
+}
+
+/* What one rank alone could fail in is agreed upon before all go on. */
+static int run_all(Run *r, Options *o)
+{
+    double begun = progress_now();
+    int resume = options_flag(o, "resume");
+    TRY(ranks_agree(r->ranks, open_run(r, o)));
+    TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r, resume) : 0));
+    int code = train(r);
+    if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
+    if (!is_first(r)) return code;
+    TRY(end_files(r, code, resume));
+    return finish(r, begun);
+}
+
 static int run(Options *o)
 {
-    Selection s;
-    TRY(read_files(o));
-    TRY(select_open(o, "euler", &s));
-    Run r = {.options = o, .dir = options_text(o, "out"), .corpus.entropy_rate = NAN};
-    int code = 0;
-    if (s.count != 1)
-        code = error_set(ERR_INPUT,
-                         "--scheme: one scheme is trained at a time; compare takes several");
-    if (code == 0) {
-        r.scheme = s.scheme[0];
-        code = run_all(&r);
-    }
+    Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
+    need_begin();
+    TRY(ranks_open(&r.ranks));
+    int code = run_all(&r, o);
     if (r.log) fclose(r.log);
+    claim_drop(&r.claim);
     network_metadata_free(&r.meta);
     model_free(r.model);
     corpus_free(&r.corpus);
-    select_close(&s);
+    select_close(&r.schemes);
+    memory_free(r.shares);
+    ranks_close(r.ranks);
     return code;
 }
 
@@ -343,8 +397,12 @@ const Command command_train = {
         "perplexity, or with --average the mean of the last epochs' ends, and reads the test text "
         "once, with\n"
         "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
-        "130; --resume then continues bit for bit.\n",
+        "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
+        "model "
+        "together,\n"
+        "each on its rows of every batch: the same loss curve to rounding.\n",
     .groups = groups,
     .saves = 1,
+    .ranks = 1,
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/ranks.h"
 #include "studies/command.h"
 #include "studies/nearest.h"
 #include "studies/output.h"
@@ -180,7 +181,7 @@ static int run_named(int argc, char **argv)
         running = commands[i]->name;
         int code = run_command(commands[i], argc - 1, argv + 1);
         progress_clear();
-        if (code != 0)
+        if (code != 0 && !(commands[i]->ranks && ranks_follows()))
             fprintf(stderr, "trotter %s: %s\n", running,
                     *error_text() ? error_text() : error_name(code));
         return error_status(code);

@@ -115,6 +115,15 @@ const OptionGroup network_model_group = {NULL, 1, model_options};
 const OptionGroup network_training_group = {"Training", 1, training_options};
 const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
+static const Option limit_options[] = {
+    {"memory-limit", OPTION_BYTES, NULL, "BYTES",
+     "refuse a training that would take more, as 4G; of each process, of a device with --device "
+     "cuda",
+     0, 0},
+    {0},
+};
+const OptionGroup network_limit_group = {NULL, 0, limit_options};
+
 static const Option seed_options[] = {
     {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18},
     {0},
@@ -187,8 +196,10 @@ BridgeOptions network_bridge(const Options *o)
     };
 }
 
-static ModelConfig model_config_of(const Options *o, size_t V)
+/* ranks: the model has room for the share of a batch that one of so many takes. */
+static ModelConfig model_config_of(const Options *o, size_t V, int ranks)
 {
+    size_t tokens = options_size(o, "batch-tokens"), sequence = options_size(o, "sequence");
     return (ModelConfig){
         .vocab = V,
         .width = options_size(o, "width"),
@@ -199,8 +210,8 @@ static ModelConfig model_config_of(const Options *o, size_t V)
         .act = options_choice(o, "activation"),
         .dropout = options_real(o, "dropout"),
         .smoothing = options_real(o, "label-smoothing"),
-        .max_tokens = options_size(o, "batch-tokens"),
-        .max_length = options_size(o, "sequence"),
+        .max_tokens = ranks > 1 ? share_most(tokens, sequence, ranks) : tokens,
+        .max_length = sequence,
         .seed = options_size(o, "seed"),
         .recompute = options_flag(o, "recompute"),
     };
@@ -244,16 +255,22 @@ int network_adaptive(const Options *o, const Corpus *c)
     return code;
 }
 
+static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
+{
+    *c = model_config_of(o, V, ranks);
+    TRY(add_cuts(o, c));
+    if (c->max_length <= c->max_tokens) return 0;
+    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu", c->max_length,
+                     c->max_tokens);
+}
+
 /* A model of at most so many numbers (ModelConfig.most); the plan is the model's in any case. */
 static int model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                     size_t most, Model **out)
 {
-    ModelConfig config = model_config_of(o, V);
+    ModelConfig config;
+    int code = config_of(o, V, 1, &config);
     config.most = most;
-    int code = add_cuts(o, &config);
-    if (code == 0 && config.max_length > config.max_tokens)
-        code = error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
-                         config.max_length, config.max_tokens);
     if (code == 0) return model_new(&config, plan, b, training, out);
     plan_free(plan);
     return code;
@@ -272,6 +289,31 @@ int network_model(const Options *o, const Table *t, size_t V, const Backend *b, 
     Plan *plan;
     TRY(bridge_plan(t, &bridge, &plan));
     return network_model_of(o, plan, V, b, training, out);
+}
+
+/* Rows for every rank; gradients are summed where processors have them. */
+static int check_ranks(const ModelConfig *c, const Options *o, const Backend *b, int ranks)
+{
+    size_t tokens = options_size(o, "batch-tokens"), rows = tokens / c->max_length;
+    if (ranks > 1 && b->record)
+        return error_set(ERR_INPUT, "%s: several ranks train on processors alone", b->name);
+    if (ranks == 1 || rows >= (size_t)ranks) return 0;
+    return error_set(ERR_INPUT,
+                     "a batch of %zu tokens has %zu sequence%s of %zu, fewer than the %d ranks",
+                     tokens, rows, rows == 1 ? "" : "s", c->max_length, ranks);
+}
+
+int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+                    size_t *bytes, size_t *numbers, Model **out)
+{
+    BridgeOptions bridge = network_bridge(o);
+    ModelConfig config;
+    Plan *plan;
+    TRY(config_of(o, V, ranks, &config));
+    TRY(check_ranks(&config, o, b, ranks));
+    TRY(bridge_plan(t, &bridge, &plan));
+    return out ? model_new(&config, plan, b, 1, out)
+               : model_count(&config, plan, b, 1, bytes, numbers);
 }
 
 TrainConfig network_training(const Options *o)

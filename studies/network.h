@@ -19,6 +19,7 @@ extern const OptionGroup network_model_group;    /* width, ... */
 extern const OptionGroup network_training_group; /* rate, epochs, ... */
 extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
+extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
 
 /* The backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
@@ -39,6 +40,10 @@ int network_model(const Options *o, const Table *t, size_t V, const Backend *b, 
 /* The same of a plan, which it takes ownership of in any case. */
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                      Model **out);
+
+/* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
+int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+                    size_t *bytes, size_t *numbers, Model **out);
 
 /* The training of o, but for directory, report and stop. */
 TrainConfig network_training(const Options *o);

@@ -109,6 +109,25 @@ static int check_real(const Option *p, const char *text, char *words, size_t byt
     return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
 }
 
+/* Bytes that a text like 512M tells; 0: none. */
+static size_t bytes_of(const char *text)
+{
+    static const char units[] = "KMGT";
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (digits == 0 || digits > 18 || text[digits + (unit != NULL)]) return 0;
+    size_t n = strtoull(text, NULL, 10);
+    return n <= SIZE_MAX >> shift ? n << shift : 0;
+}
+
+static int check_bytes(const Option *p, const char *text, char *words, size_t bytes)
+{
+    (void)p;
+    snprintf(words, bytes, "expected bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G");
+    return bytes_of(text) > 0;
+}
+
 /* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
 static int part(const char *text, size_t i, char out[32])
 {
@@ -180,7 +199,7 @@ static int check_text(const Option *p, const char *text, char *words, size_t byt
 static Check *const check[] = {
     [OPTION_FLAG] = check_flag,   [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
     [OPTION_REAL] = check_real,   [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
-    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,
+    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,   [OPTION_BYTES] = check_bytes,
 };
 
 /* ---- setting ------------------------------------------------------------------------------------- */
@@ -465,6 +484,12 @@ size_t options_size(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
     return text ? (size_t)strtoull(text, NULL, 10) : 0;
+}
+
+size_t options_bytes(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? bytes_of(text) : 0;
 }
 
 double options_real(const Options *o, const char *name)

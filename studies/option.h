@@ -20,7 +20,8 @@ enum {
     OPTION_CHOICE,
     OPTION_LIST,
     OPTION_SIZES, /* numbers separated by commas, each in the range */
-    OPTION_REALS
+    OPTION_REALS,
+    OPTION_BYTES /* 4000000000, or 4G: K, M, G, T are powers of 1024 */
 };
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
 
@@ -72,6 +73,7 @@ void options_help(const OptionGroup *const *groups, FILE *f);
 const char *options_text(const Options *o, const char *name);
 size_t options_size(const Options *o, const char *name);
 double options_real(const Options *o, const char *name);
+size_t options_bytes(const Options *o, const char *name); /* 0 without one */
 int options_flag(const Options *o, const char *name);
 int options_choice(const Options *o, const char *name);
 const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */

@@ -200,7 +200,7 @@ static int train(const Job *j, Claim *claim)
     }
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(store_write(path, j->config, strlen(j->config)));
-    return child_train(j->dir, resume, claim);
+    return child_train(j->dir, resume, options_text(j->runs->options, "memory-limit"), claim);
 }
 
 static void note_result(const Job *j, const RunResult *r)

@@ -48,6 +48,7 @@ static double ref_keep(const Dropout *d, uint64_t i)
 {
     uint32_t w[4];
     if (d->rate <= 0) return 1;
+    i += d->first;
     random_words(d->seed, d->stream, i / 4, w);
     return (double)w[i % 4] >= d->rate * 4294967296.0 ? 1 / (1 - d->rate) : 0;
 }

@@ -73,7 +73,7 @@ static Problem problem_new(const Case *c, double rate)
     p.rows = 2 * c->clip + 1;
     p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
     p.a.clip = c->clip;
-    p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL};
+    p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
     memcpy(p.size, (size_t[RESULTS]){p.N * c->D, p.N * c->H, 3 * p.N * c->D, p.rows * c->D / c->H},
            sizeof p.size);
     p.qkv = host_random(p.size[DQKV], 1);

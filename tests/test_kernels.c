@@ -57,7 +57,7 @@ static Trial trial_of(const Trial *plain, double rate)
     }
     t.N = t.start[t.S];
     if (!t.longest) t.longest = longest;
-    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL};
+    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 3 * t.D};
     t.token = memory_new(3 * t.N, sizeof *t.token);
     assert_non_null(t.token);
     t.position = t.token + t.N, t.target = t.position + t.N;
@@ -417,7 +417,7 @@ static void masks(void **state)
             /* Step 3 of place 5 is the stream 5 + 3 2^24. */
             const Backend *b = backends[i];
             uint64_t *three = sent(b, &(uint64_t){3}, sizeof *three);
-            Dropout d = {edge[k], 77, 5, three};
+            Dropout d = {edge[k], 77, 5, three, k % 2 * 7 * D};
             void *x = buffer_new(b, N * D, NULL), *zero = b->alloc(D);
             b->fill(x, 1, N * D);
             b->bias_drop(N, D, x, zero, d);

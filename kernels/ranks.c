@@ -1,0 +1,67 @@
+/* ranks.c: what ranks do whatever the engine is (ranks.h). */
+#include "kernels/ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+
+extern char **environ;
+
+enum { WORDS = 1024 };
+
+void ranks_close(Ranks *r)
+{
+    if (r) r->close(r);
+}
+
+/* The first rank that failed, when some did. */
+static int first_failed(Ranks *r, int code)
+{
+    for (int k = 0;; k++) {
+        double failed = r->rank == k && code;
+        r->sum(r, &failed, 1);
+        if (failed > 0) return k;
+    }
+}
+
+int ranks_agree(Ranks *r, int code)
+{
+    if (!r) return code;
+    double failed = code != 0;
+    r->sum(r, &failed, 1);
+    if (failed == 0) return 0;
+    struct {
+        int code;
+        char words[WORDS];
+    } told = {code, ""};
+    snprintf(told.words, WORDS, "%s", error_text());
+    r->send(r, first_failed(r, code), &told, sizeof told);
+    return error_set(told.code, "%s", told.words);
+}
+
+int ranks_follows(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    return rank && atoi(rank) > 0;
+}
+
+/* Open MPI's names, PMIx's, through which its processes find each other, and PMI's. */
+void ranks_forget(void)
+{
+    static const char *const prefix[] = {"OMPI_", "PMIX_", "PMI_"};
+    for (char **e = environ; e && *e;) {
+        char name[256];
+        size_t n = strcspn(*e, "=");
+        int ours = 0;
+        for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+            ours |= strncmp(*e, prefix[i], strlen(prefix[i])) == 0;
+        e++;
+        if (!ours || n >= sizeof name) continue;
+        memcpy(name, e[-1], n);
+        name[n] = '\0';
+        unsetenv(name);
+        e = environ;
+    }
+}

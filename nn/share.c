@@ -1,0 +1,102 @@
+/* share.c: training by ranks (kernels/ranks.h): who has which rows of a batch, and the sums of their
+ * gradients.
+ *
+ * Gradients are one buffer, and backward is done with the slots' windows of it mostly from the last to
+ * the first. A window joins the one that waits if the two touch; what waits is summed once it is large, while
+ * backward goes on with the earlier slots. What all rows of backward add to until its end (the embedding,
+ * scalars, gates) is summed last. The order of the sums is the plan's alone, hence the same on all ranks.
+ */
+#include "nn/model_private.h"
+
+enum { LARGE = 1 << 20 }; /* numbers: 4 MB of f32 */
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* End of the share of rank r, which begins at sequence `begin`: the nearest to (r + 1) / size of the tokens
+ * that leaves a sequence for each rank after it. */
+static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
+{
+    if (x->S <= size) return begin < x->S ? begin + 1 : begin;
+    size_t end = begin + 1, last = x->S - (size - 1 - r);
+    while (end < last && size * (x->start[end] + x->start[end + 1]) <= 2 * x->N * (r + 1)) end++;
+    return end;
+}
+
+void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first)
+{
+    size_t begin = 0, end = 0;
+    for (size_t r = 0; r <= (size_t)rank; r++) {
+        begin = end;
+        end = share_end(x, begin, r, (size_t)size);
+    }
+    size_t row = *first = x->start[begin];
+    Batch share = {.N = x->start[end] - row,
+                   .S = end - begin,
+                   .longest = x->longest,
+                   .input = x->input + row,
+                   .target = x->target + row,
+                   .position = x->position + row,
+                   .start = x->start + begin};
+    for (size_t s = 0; s <= share.S; s++) share.start[s] -= row;
+    *out = share;
+}
+
+/* An end is off its ideal place by half a sequence at most, or the share is one sequence. */
+size_t share_most(size_t batch_tokens, size_t sequence, int size)
+{
+    size_t most = batch_tokens / (size_t)size + 1 + sequence;
+    return most < batch_tokens ? most : batch_tokens;
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------- */
+
+static void sum_window(const Model *m, Ranks *r, size_t lo, size_t hi)
+{
+    if (lo < hi) r->begin(r, backend_at(m->backend, m->grad, lo), hi - lo, m->backend->size);
+}
+
+static void flush(const Model *m, Sums *s)
+{
+    sum_window(m, s->ranks, s->lo, s->hi);
+    s->lo = s->hi = 0;
+}
+
+static void join(const Model *m, Sums *s, size_t lo, size_t hi)
+{
+    if (hi == s->lo) {
+        s->lo = lo;
+    } else if (lo == s->hi) {
+        s->hi = hi;
+    } else {
+        flush(m, s);
+        s->lo = lo;
+        s->hi = hi;
+    }
+    if (s->hi - s->lo >= LARGE) flush(m, s);
+}
+
+void share_after(const Model *m, const Pass *p, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    if (!p->sums) return;
+    if (plan_of_slot(in) && m->slot[in->slot].first == i)
+        join(m, p->sums, m->slot[in->slot].norm_w, m->slot[in->slot].end);
+    p->sums->ranks->push(p->sums->ranks);
+}
+
+void share_nothing(const Model *m, const Pass *p)
+{
+    for (size_t i = m->plan->instrs; i-- > 0;) share_after(m, p, i);
+}
+
+/* A slot that no instruction reads has no gradient. */
+void share_rest(const Model *m, const Pass *p)
+{
+    size_t slots = m->plan->slots;
+    if (!p->sums) return;
+    Ranks *r = p->sums->ranks;
+    flush(m, p->sums);
+    sum_window(m, r, 0, slots ? m->slot[0].norm_w : m->size);
+    sum_window(m, r, slots ? m->slot[slots - 1].end : m->size, m->size);
+    r->wait(r);
+}
