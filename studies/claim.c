@@ -26,12 +26,13 @@ static int failed(const char *path)
     return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
 }
 
+/* One write of a fixed length over what was there: a claim whose taker is killed here still tells a host. */
 static int write_words(int fd, const char *path, const char *who)
 {
     char line[128];
     int n = snprintf(line, sizeof line, "%.120s\n", who);
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, line, (size_t)n, 0) != n) return failed(path);
-    return 0;
+    memset(line + n, '\n', sizeof line - (size_t)n);
+    return pwrite(fd, line, sizeof line, 0) == sizeof line ? 0 : failed(path);
 }
 
 /* A file of our own beside the claim, locked and telling who. */

@@ -144,7 +144,7 @@ static inline int enter(Limits l)
 
 static inline int code_of(int status)
 {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 192 + WTERMSIG(status);
 }
 
 /* Starts the program in a process of its own. On a disk of its own run/ is taken in and out. */
@@ -169,7 +169,7 @@ static inline pid_t start(const char *arguments, Limits l)
     _exit(127);
 }
 
-/* Exit status; 128 + the signal that ended it. err is what it said. */
+/* Exit status, or 192 + the signal that ended it: SIGINT before it is caught is not 130. err is what it said. */
 static inline int finish(pid_t pid)
 {
     int status = 0;

@@ -17,7 +17,8 @@
 
 enum { N = 24, S = 3, V = 50, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
 static const size_t start[S + 1] = {0, 10, 11, N};
-static const AdamConfig adam = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-5, .clip = 0.5};
+static const AdamConfig adam = {
+    .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-5, .clip = 0.5};
 
 typedef struct {
     const char *dir, *scheme;
