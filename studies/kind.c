@@ -137,7 +137,9 @@ const Kind kinds[] = {
               "cross-entropy in nats over all tokens, end of line included.",
      .judge = judge_training,
      .table = {{"result", "scheme,layers,params,seed", "The trained model.", NULL, ALL},
-               {"log", "step,epoch,tokens,train_loss", "Progress", NULL, 0}},
+               {"log", "step,epoch,tokens,train_loss", "Progress", NULL, 0},
+               {"ranks", "rank,steps,bytes_per_step", "Processes that trained it together.", NULL,
+                SOME}},
      .plot = {{"loss", "Loss against steps."}, {"perplexity", "Validation perplexity by epoch."}}},
 
     {.command = "eval",
@@ -192,6 +194,56 @@ const Kind kinds[] = {
                 MANY}},
      .plot = {{"refine", "Perplexity against steps a layer."}}},
 
+    {.command = "sweep",
+     .title = "Words of sublayers",
+     .about = "Language models whose layer is a word over s (attention, F) and f (feed-forward, "
+              "G), each "
+              "letter a sublayer of weight 1 with parameters of its own. The area between a word's "
+              "path and "
+              "its chord is the coefficient of [F,G] = G'F − F'G in the splitting error, positive "
+              "where s "
+              "comes first. The interleaved word is the baseline.",
+     .words = "sweep.md",
+     .table =
+         {{"words", "word,families,s,f",
+           "Words, their splitting errors, and perplexities over seeds.",
+           "word,families,area,order,error_norm,euler_norm,params,seeds,valid_ppl=valid_low..valid_"
+           "high,"
+           "test_ppl=test_low..test_high,better",
+           MANY},
+          {"correlations", "perplexity,words,quantity",
+           "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals.",
+           "perplexity,words,quantity,n,rho=low..high,p", ALL},
+          {"halves", "half,sublayer,models",
+           "Sublayers in the bottom and top half of words better and not better than the baseline.",
+           "half,sublayer,models,words,mean=low..high", ALL},
+          {"sweep", "word,area,evals_F,evals_G", "Trainings", NULL, 0},
+          {"families", "family,word,k,seed", "Trainings by family, as drawn", NULL, 0},
+          {"permutations", "word,baseline,seed", "Permutations and the baseline by perplexity",
+           NULL, 0},
+          {"random", "word,baseline,seed", "Random words and the baseline by perplexity", NULL, 0},
+          {"sandwich", "k,word,area,seeds", "Sandwiches, as drawn", NULL, 0}},
+     .plot =
+         {{"permutations", "Validation perplexities of random permutations beside the baseline's."},
+          {"random",
+           "Validation perplexities of random words of equal parameters beside the baseline's."},
+          {"halves", "Sublayers in the bottom and top half of better and other words."},
+          {"sandwich", "Perplexity against the sandwich coefficient k."},
+          {"seeds", "Validation perplexity by seed."},
+          {"area", "Validation perplexity against signed area."}}},
+
+    {.command = "attention",
+     .title = "Distances between models' attention",
+     .about = "Earth mover's distance between the attention distributions of two models' heads, "
+              "heads matched "
+              "one to one, over tokens and sublayers.",
+     .table = {{"schemes", "scheme_a,scheme_b,pairs",
+                "Means over pairs of models. In brackets 95 % intervals, too narrow where pairs "
+                "share models.",
+                "scheme_a,scheme_b,pairs,distance=low..high,matched_once", ALL},
+               {"attention", "model_a,model_b,scheme_a", "Pairs of models.", NULL, MANY},
+               {"sublayers", "model_a,model_b,sublayer", "Pairs by sublayer", NULL, 0}}},
+
     {.command = "bench",
      .title = "Speed",
      .about = "Medians of interleaved pieces with their quartiles, beside peers and floors "
@@ -235,6 +287,34 @@ static const struct {
     {"truncation", "coefficient", "of the term in numerical − exact"},
     {"expand", "term", "elementary differential: root, a prime a child; or a commutator"},
     {"expand", "coefficient", "a rational, or a decimal where the scheme is inexact"},
+    {"sweep", "families", "which draws or series the word is of"},
+    {"sweep", "area",
+     "signed area between the word's path and its chord, the coefficient of [F,G]"},
+    {"sweep", "order", "exact order of the word as a splitting by exact flows"},
+    {"sweep", "error_norm", "norm of the leading error of exact flows"},
+    {"sweep", "euler_norm", "the same of Euler sub-flows, which is the network"},
+    {"sweep", "better", "lower validation perplexity than the baseline's mean"},
+    {"sweep", "perplexity", "of which text"},
+    {"sweep", "words", "over which words"},
+    {"sweep", "n", "how many words"},
+    {"sweep", "p", "probability of as large a correlation by chance"},
+    {"sweep", "half", "of the word: bottom is nearest the input"},
+    {"sweep", "sublayer", "s: attention; f: feed-forward"},
+    {"sweep", "models", "better than the baseline or not"},
+    {"sweep", "mean", "sublayers in that half"},
+    {"attention", "scheme_a", "scheme of the first model"},
+    {"attention", "scheme_b", "scheme of the second model"},
+    {"attention", "model_a", "directory of the first model"},
+    {"attention", "model_b", "directory of the second model"},
+    {"attention", "pairs", "pairs of models"},
+    {"attention", "distance", "heads matched anew at every token, mean over tokens and sublayers"},
+    {"attention", "matched_once", "heads of a sublayer matched once for all tokens"},
+    {"train", "rank", "process, from 0"},
+    {"train", "steps", "trained by this command"},
+    {"train", "bytes_per_step", "given to sums with the others"},
+    {"train", "wait_ms_per_step", "milliseconds in those sums"},
+    {"train", "ms_per_step", "milliseconds in all"},
+    {NULL, "word", "sublayers from input to output: s attention, f feed-forward"},
     {"bench", "value", "in the unit of its row"},
     {NULL, "scheme", "integrator by its name; 'trotter schemes --print' has its text"},
     {NULL, "system", "particle system"},
