@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 static void say(Verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -107,8 +108,11 @@ void judge_comparison(const Csv *c, Verdict *v)
 
 void judge_training(const Csv *c, Verdict *v)
 {
-    if (c->rows == 0) return;
-    say(v, "perplexity %.20s on validation", cell(c, 0, "valid_ppl"));
-    if (*cell(c, 0, "test_ppl")) say(v, ", %.20s on the test text", cell(c, 0, "test_ppl"));
+    double valid, test;
+    int at = csv_column(c, "valid_ppl"), at_test = csv_column(c, "test_ppl");
+    if (c->rows == 0 || at < 0 || csv_number(c, 0, at, &valid) != 0) return;
+    say(v, "perplexity %.2f on validation", valid);
+    if (at_test >= 0 && csv_number(c, 0, at_test, &test) == 0 && !isnan(test))
+        say(v, ", %.2f on the test text", test);
     say(v, " (%.80s)", cell(c, 0, "scheme"));
 }
