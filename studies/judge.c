@@ -1,9 +1,9 @@
 /* judge.c: counts words in columns. */
 #include "studies/judge.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <math.h>
 #include <string.h>
 
 static void say(Verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
