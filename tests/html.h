@@ -67,19 +67,34 @@ static inline const char *html_unbalanced(const char *page)
     return depth ? s : NULL;
 }
 
-/* What a page that needs nothing beside it cannot have: in tags, not in words. */
+/* A tag with what stands in quotes blanked out. */
+static inline void html_names(const char *tag, char *names)
+{
+    char quote = '\0';
+    for (; *tag; tag++, names++) {
+        int ends = quote ? *tag == quote : *tag == '"' || *tag == '\'';
+        *names = quote && !ends ? '_' : *tag;
+        if (ends) quote = quote ? '\0' : *tag;
+    }
+    *names = '\0';
+}
+
+/* What a page that needs nothing beside it cannot have: elements and attributes by their names, addresses in
+ * values too; words are free. */
 static inline const char *html_reaching_out(const char *page)
 {
-    static const char *const bad[] = {
-        "<script", "<style>@",    "<link", "<iframe", "<object", "<embed",  "<base",
-        "<form",   "javascript:", " src=", " on",     "url(",    "<foreign"};
+    static const char *const named[] = {"<script", "<style>@", "<link",   "<iframe",
+                                        "<object", "<embed",   "<base",   "<form",
+                                        " src=",   " on",      "<foreign"};
     for (const char *s = strchr(page, '<'); s; s = strchr(s + 1, '<')) {
         const char *end = html_tag_end(s);
-        char tag[4096];
+        char tag[4096], names[sizeof tag];
         if (!end) return s;
         snprintf(tag, sizeof tag, "%.*s", (int)(end - s), s);
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-            if (strcasestr(tag, bad[i])) return s;
+        html_names(tag, names);
+        for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+            if (strcasestr(names, named[i])) return s;
+        if (strcasestr(tag, "javascript:") || strcasestr(tag, "url(")) return s;
         const char *href = strstr(tag, "href=\"");
         if (href && href[6] != '#' && strncmp(href + 6, "data:image/png;base64,", 22) != 0)
             return s;
