@@ -14,6 +14,8 @@ enum { DEPTH_MAX = 64, WORD_MAX = 32, ATTRIBUTES_MAX = 32 };
 
 static const char name_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+static const char id_letters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
 /* What becomes of an element; of DROPPED ones nothing inside is written either. */
 enum { SHAPE, WORDS, DROPPED };
@@ -239,10 +241,10 @@ static int write_attribute(Reader *r, int element, const Attribute *a)
     int kind = attribute_kind(a->name), image = strcmp(elements[element].name, "image") == 0;
     if (kind < 0) return refuse(r, "attribute '%s'", a->name);
     if (kind == FORGOTTEN) return 0;
-    if (kind == ID && only(a, 0, name_letters)) {
+    if (kind == ID && only(a, 0, id_letters)) {
         fprintf(r->f, " id=\"%s%.*s\"", r->prefix, (int)a->length, a->value);
     } else if (kind == REFERENCE && !image && a->length > 1 && *a->value == '#' &&
-               only(a, 1, name_letters)) {
+               only(a, 1, id_letters)) {
         fprintf(r->f, " href=\"#%s%.*s\"", r->prefix, (int)a->length - 1, a->value + 1);
     } else if (kind == REFERENCE && image && is_picture(a)) {
         fprintf(r->f, " href=\"%.*s\"", (int)a->length, a->value);
