@@ -84,8 +84,8 @@ ISA_v3 = -march=x86-64-v3
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
 ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
-# Not -ffast-math: sums keep their order and NaN stays NaN. Only errno and trap flags are given up, and
-# a*b + c may round once.
+# Sums keep their order and NaN stays NaN: only errno and trap flags are given up, and a*b + c may round
+# once.
 OPT_CPU = $(if $(filter release,$(FLAVOUR)),-O3,) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
 # nvcc, which may be a script that calls another, says itself where its libraries are; without a runtime

@@ -38,8 +38,8 @@ int ranks_open(Ranks **out)
 #include <mpi.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
+#include "kernels/clock.h"
 #include "kernels/memory.h"
 
 /* clang-format off */
@@ -69,28 +69,21 @@ typedef struct {
     int pending;
 } Mpi;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- the functions of ranks.h -------------------------------------------------------------------- */
 
 static void wait_all(Ranks *r)
 {
     Mpi *m = (Mpi *)r;
-    double begun = now();
+    double begun = clock_now();
     m->Waitall(m->pending, m->request, MPI_STATUSES_IGNORE);
     m->pending = 0;
-    r->seconds += now() - begun;
+    r->seconds += clock_now() - begun;
 }
 
 static void begin(Ranks *r, void *x, size_t n, size_t element)
 {
     Mpi *m = (Mpi *)r;
-    double begun = now();
+    double begun = clock_now();
     for (size_t at = 0; at < n; at += piece) {
         size_t count = n - at < piece ? n - at : piece;
         if (m->pending == PENDING) wait_all(r);
@@ -99,25 +92,25 @@ static void begin(Ranks *r, void *x, size_t n, size_t element)
                       m->ompi_mpi_op_sum, m->ompi_mpi_comm_world, &m->request[m->pending++]);
     }
     r->bytes += n * element;
-    r->seconds += now() - begun;
+    r->seconds += clock_now() - begun;
 }
 
 static void push(Ranks *r)
 {
     Mpi *m = (Mpi *)r;
     int done;
-    double begun = now();
+    double begun = clock_now();
     if (m->pending) m->Testall(m->pending, m->request, &done, MPI_STATUSES_IGNORE);
-    r->seconds += now() - begun;
+    r->seconds += clock_now() - begun;
 }
 
 static void sum(Ranks *r, double *x, size_t n)
 {
     Mpi *m = (Mpi *)r;
-    double begun = now();
+    double begun = clock_now();
     m->Allreduce(MPI_IN_PLACE, x, (int)n, m->ompi_mpi_double, m->ompi_mpi_op_sum,
                  m->ompi_mpi_comm_world);
-    r->seconds += now() - begun;
+    r->seconds += clock_now() - begun;
 }
 
 static void send(Ranks *r, int from, void *x, size_t bytes)

@@ -10,19 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
 enum { ROWS_PER_EPOCH = 20 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
  * counts them all; else the first epoch speaks for all. */
@@ -60,7 +53,7 @@ static void report(Run *r, double loss, double valid_ppl, int best)
                      .seconds_left = p->step ? left * p->seconds / (double)p->step : 0,
                      .best = best};
     r->t->report(r->t->arg, &t);
-    r->reported = now();
+    r->reported = clock_now();
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------- */
@@ -114,13 +107,13 @@ static int tally_ranks(Run *r, int code, const Step *s)
 static int tally(Run *r, int code)
 {
     Step s = {0};
-    double begun = now();
+    double begun = clock_now();
     if (code == 0) code = tally_own(r, &s);
     if (r->t->ranks)
         code = tally_ranks(r, code, &s);
     else if (code == 0)
         r->p.sum_nll = s.loss;
-    r->p.seconds += now() - begun;
+    r->p.seconds += clock_now() - begun;
     return code;
 }
 
@@ -172,9 +165,9 @@ static int gradient_step(Run *r)
 
 static int train_step(Run *r)
 {
-    double begun = now();
+    double begun = clock_now();
     int code = gradient_step(r);
-    r->p.seconds += now() - begun;
+    r->p.seconds += clock_now() - begun;
     return code;
 }
 
@@ -188,7 +181,7 @@ static size_t epoch_step(const Run *r)
 static int tally_due(const Run *r, size_t every)
 {
     return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
-           epoch_over(r) || now() - r->reported >= r->t->log_seconds;
+           epoch_over(r) || clock_now() - r->reported >= r->t->log_seconds;
 }
 
 /* What is written after a step that ended in `code`. */
@@ -201,7 +194,7 @@ static int after_step(Run *r, int code, size_t every)
         TRY(agree(r, run_log(r, 0)));
         tally_begin(r);
     }
-    if (now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
+    if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
     return 0;
 }
 

@@ -117,29 +117,42 @@ static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
     if (strncmp(head, "\xef\xbb\xbf", 3) == 0) memmove(head, head + 3, strlen(head + 3) + 1);
 }
 
+/* The row of `kinds` that fits a file best so far. */
+typedef struct {
+    const Kind *kind;
+    size_t which; /* of its tables or plots */
+    int match;    /* 0: none does */
+    char prefix[OUTPUT_PATH];
+} Fit;
+
+static void fit_take(Fit *best, int match, const Kind *k, size_t which, const char *prefix)
+{
+    if (match <= best->match) return;
+    *best = (Fit){.kind = k, .which = which, .match = match};
+    strcpy(best->prefix, prefix);
+}
+
+static int add_fit(Found *f, const Fit *best, const char *dir, int plot, const char *path)
+{
+    Study *s;
+    TRY(add_study(f, best->kind, dir, best->prefix, &s));
+    return add_file(s, plot, best->which, path);
+}
+
+/* What a table's first line says counts for more than its name, which may be any. */
 static int add_table(Found *f, const char *path)
 {
-    char head[HEAD_BYTES], dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH],
-        best[OUTPUT_PATH];
-    const Kind *kind = NULL;
-    size_t which = 0;
-    int most = -1;
+    char head[HEAD_BYTES], dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
+    Fit best = {0};
     split_path(path, dir, stem);
     read_head(f, path, head);
     for (const Kind *k = kinds; k < kinds + kinds_count; k++)
         for (size_t i = 0; i < KIND_TABLES && k->table[i].file; i++) {
             if (strncmp(head, k->table[i].head, strlen(k->table[i].head)) != 0) continue;
-            int match = match_name(stem, k->table[i].file, prefix);
-            if (match <= most) continue;
-            most = match;
-            kind = k;
-            which = i;
-            strcpy(best, prefix);
+            fit_take(&best, 1 + match_name(stem, k->table[i].file, prefix), k, i, prefix);
         }
-    if (!kind) return leave(f, path, "not a table that a command of trotter writes");
-    Study *s;
-    TRY(add_study(f, kind, dir, best, &s));
-    return add_file(s, 0, which, path);
+    if (!best.kind) return leave(f, path, "not a table that a command of trotter writes");
+    return add_fit(f, &best, dir, 0, path);
 }
 
 /* ---- plots --------------------------------------------------------------------------------------- */
@@ -147,25 +160,17 @@ static int add_table(Found *f, const char *path)
 /* To a study whose tables are there, else to the first that draws one of this name. */
 static int add_plot(Found *f, const char *path)
 {
-    char dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH], best[OUTPUT_PATH];
-    const Kind *kind = NULL;
-    size_t which = 0;
-    int most = 0;
+    char dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
+    Fit best = {0};
     split_path(path, dir, stem);
     for (const Kind *k = kinds; k < kinds + kinds_count; k++)
         for (size_t i = 0; k->plot[i].file; i++) {
             int match = match_name(stem, k->plot[i].file, prefix);
             if (match && find_study(f, k, dir, prefix)) match += 4;
-            if (match <= most) continue;
-            most = match;
-            kind = k;
-            which = i;
-            strcpy(best, prefix);
+            fit_take(&best, match, k, i, prefix);
         }
-    if (!kind) return leave(f, path, "not a plot that a command of trotter draws");
-    Study *s;
-    TRY(add_study(f, kind, dir, best, &s));
-    return add_file(s, 1, which, path);
+    if (!best.kind) return leave(f, path, "not a plot that a command of trotter draws");
+    return add_fit(f, &best, dir, 1, path);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------ */

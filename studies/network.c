@@ -130,11 +130,11 @@ static const Option seed_options[] = {
 };
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
-/* What metadata says of a model, and with what belongs to the machine alone, all it takes. */
+/* What metadata says of a model; with what belongs to the machine alone, all it takes. */
 static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
                                            &network_model_group, &network_training_group,
                                            &network_seed_group,  NULL};
-static const OptionGroup *const rebuilt[] = {&network_text_group,
+const OptionGroup *const network_groups[] = {&network_text_group,
                                              &network_depth_group,
                                              &network_model_group,
                                              &network_training_group,
@@ -535,7 +535,7 @@ static int load(Network *n, const char *dir, const Options *given)
 {
     char file[OUTPUT_PATH], words[OUTPUT_PATH];
     TRY(find_files(dir, file, words));
-    TRY(options_new(rebuilt, &n->options));
+    TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
     TRY(take_scheme(file, &n->table));
     TRY(take_options(n->options, file));

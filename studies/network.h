@@ -21,6 +21,9 @@ extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
 extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
 
+/* Those above but the last: all that a model and its training take. Ends with NULL. */
+extern const OptionGroup *const network_groups[];
+
 /* The backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 

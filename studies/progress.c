@@ -4,17 +4,16 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "kernels/clock.h"
 
 static int line_left;    /* a line without its end stands on the terminal */
 static double last = -1; /* time of the last line */
 
 double progress_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_now();
 }
 
 void progress_time(double s, char out[32])

@@ -44,13 +44,21 @@ void runs_note(const Runs *r, const char *format, ...)
     if (output_path(path, r->dir, "study.log") == 0) claim_log(path, "%s: %s", r->who, words);
 }
 
+/* What DIR/NAME holds; NULL where it cannot be read. */
+static char *text_of(const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH], *text = NULL;
+    size_t bytes;
+    if (output_path(path, dir, "%s", name) != 0 || output_read(path, &text, &bytes) != 0)
+        return NULL;
+    return text;
+}
+
 /* 1 where DIR/NAME holds exactly this text. */
 static int holds(const char *dir, const char *name, const char *text)
 {
-    char path[OUTPUT_PATH], *now = NULL;
-    size_t bytes;
-    if (output_path(path, dir, "%s", name) != 0 || output_read(path, &now, &bytes) != 0) return 0;
-    int same = strcmp(now, text) == 0;
+    char *now = text_of(dir, name);
+    int same = now && strcmp(now, text) == 0;
     memory_free(now);
     return same;
 }
@@ -158,6 +166,32 @@ static int is_same_run(const Job *j)
     return holds(j->dir, "config.ini", j->config) && holds(j->dir, "scheme.txt", j->scheme);
 }
 
+/* Cuts the number of epochs out of the text of a config.ini; 0 where there is none. */
+static long cut_epochs(char *config)
+{
+    static const char key[] = "\nepochs = ";
+    char *line = strstr(config, key), *end;
+    if (!line) return 0;
+    long epochs = strtol(line + strlen(key), &end, 10);
+    memmove(line, end, strlen(end) + 1);
+    return epochs;
+}
+
+/* Whether the run there is this one with fewer epochs, which goes on to more as if it had been asked for
+ * them at once: not where the rates depend on the end. */
+static int is_shorter_run(const Job *j)
+{
+    if (schedule_ends(network_training(j->runs->options).schedule)) return 0;
+    if (!holds(j->dir, "scheme.txt", j->scheme)) return 0;
+    char *there = text_of(j->dir, "config.ini"), *wanted = memory_new(strlen(j->config) + 1, 1);
+    if (wanted) strcpy(wanted, j->config);
+    int shorter = there && wanted && cut_epochs(there) < cut_epochs(wanted) &&
+                  strcmp(there, wanted) == 0 && same_corpus(j->dir, j->runs->corpus);
+    memory_free(there);
+    memory_free(wanted);
+    return shorter;
+}
+
 static int is_done(const Job *j)
 {
     return is_same_run(j) && exists(j->dir, "result.csv") && same_corpus(j->dir, j->runs->corpus);
@@ -190,8 +224,8 @@ static int train(const Job *j, Claim *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv"};
     char path[OUTPUT_PATH];
-    int resume =
-        is_same_run(j) && exists(j->dir, "state.safetensors") && !exists(j->dir, "result.csv");
+    int begun = is_same_run(j) ? !exists(j->dir, "result.csv") : is_shorter_run(j);
+    int resume = begun && exists(j->dir, "state.safetensors");
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
     for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {

@@ -108,19 +108,24 @@ static void add_interval(Report *r, const Interval *i)
     report_fixed(r, i->high, 2);
 }
 
-static void add_word(Sweep *u, const Word *w)
+static void add_name(Report *r, const Word *w)
 {
     char families[96];
-    const Halves *h = &w->halves;
-    const double theory[] = {w->area, w->share, w->FFG, w->FGG};
-    const double rest[] = {w->norm,      w->euler_norm, h->bottom[0],
-                           h->bottom[1], h->top[0],     h->top[1]};
-    Report *r = u->wide;
     join_families(w, families);
     report_text(r, w->letters);
     report_text(r, families);
     report_size(r, w->count[0]);
     report_size(r, w->count[1]);
+}
+
+static void add_word(Sweep *u, const Word *w)
+{
+    const Halves *h = &w->halves;
+    const double theory[] = {w->area, w->share, w->FFG, w->FGG};
+    const double rest[] = {w->norm,      w->euler_norm, h->bottom[0],
+                           h->bottom[1], h->top[0],     h->top[1]};
+    Report *r = u->wide;
+    add_name(r, w);
     report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
     for (size_t i = 0; i < COUNT(theory); i++) report_real(r, theory[i], 6);
     report_size(r, (uint64_t)w->order);
@@ -139,13 +144,8 @@ static void add_word(Sweep *u, const Word *w)
 
 static void add_brief(Sweep *u, const Word *w)
 {
-    char families[96];
     Report *r = u->brief;
-    join_families(w, families);
-    report_text(r, w->letters);
-    report_text(r, families);
-    report_size(r, w->count[0]);
-    report_size(r, w->count[1]);
+    add_name(r, w);
     report_real(r, w->area, 6);
     report_size(r, (uint64_t)w->order);
     report_real(r, w->norm, 4);

@@ -10,6 +10,7 @@
 #include "kernels/memory.h"
 #include "nn/model_private.h"
 #include "tests/backends.h"
+#include "tests/distance.h"
 #include "tests/tiny.h"
 
 enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, E = D / TINY_HEADS };
@@ -42,17 +43,6 @@ static inline void set_tensor(Model *m, const char *name, double value)
     const Param *p = tiny_param(m, name);
     const Backend *b = model_backend(m);
     b->fill(backend_at(b, model_data(m), p->offset), value, p->size);
-}
-
-/* Largest difference, NaN counting as infinite. */
-static inline double distance(const double *x, const double *y, size_t n)
-{
-    double most = 0;
-    for (size_t i = 0; i < n; i++) {
-        double e = fabs(x[i] - y[i]);
-        if (!(e <= most)) most = isnan(e) ? INFINITY : e;
-    }
-    return most;
 }
 
 #endif

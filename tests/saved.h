@@ -7,19 +7,11 @@
 #include "studies/network.h"
 #include "tests/scratch.h"
 
-static const OptionGroup *const saved_groups[] = {&network_text_group,
-                                                  &network_model_group,
-                                                  &network_depth_group,
-                                                  &network_training_group,
-                                                  &network_seed_group,
-                                                  &network_machine_group,
-                                                  NULL};
-
 /* Options of a network of width and inner width 4. */
 static inline Options *saved_options(void)
 {
     Options *o;
-    assert_int_equal(options_new(saved_groups, &o), 0);
+    assert_int_equal(options_new(network_groups, &o), 0);
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "width", "4"), 0);
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", "inner", "4"), 0);
     return o;

@@ -11,6 +11,7 @@
 #include "studies/assignment.c" /* the commands are not part of the library */
 #include "studies/attention.c"
 #include "tests/backends.h"
+#include "tests/distance.h"
 #include "tests/plain.h"
 #include "tests/study.h"
 #include "tests/tiny.h"
@@ -40,13 +41,10 @@ static const int32_t *tiny_tokens(void)
 static double difference(Model *m)
 {
     static double a[H * T * T], plain[H * T * T];
-    double most = 0;
     memset(plain, 0, sizeof plain);
     assert_int_equal(model_attention(m, T, tiny_tokens(), a), 0);
     plain_weights(m, T, tiny_tokens(), plain);
-    for (int i = 0; i < H * T * T; i++)
-        if (!(fabs(a[i] - plain[i]) <= most)) most = fabs(a[i] - plain[i]);
-    return most;
+    return distance(a, plain, H * T * T);
 }
 
 /* Weights <= 1 from sums of some 10 D products: 1e-13 in f64. A product of relative error eps in q and k

@@ -277,7 +277,7 @@ static void memory_of_a_backend(void **state)
         void *p = b->alloc(33);
         assert_non_null(p);
         double *x = fetch(b, p, 33);
-        assert_true(largest(x, 33) == 0);
+        assert_true(same(x, (double[33]){0}, 33));
         memory_free(x);
         b->release(p);
         b->release(NULL);

@@ -16,6 +16,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "tests/distance.h"
 
 enum { D = 8, HEADS = 2, INNER = 32, V = 13, TOKENS = 6, LAYERS = 6 };
 
@@ -131,16 +132,6 @@ static void fill_state(double *x)
     for (size_t i = 0; i < TOKENS * D; i++) x[i] = random_normal(3, 0, i);
 }
 
-static double largest(const double *x, const double *y)
-{
-    double most = 0;
-    for (size_t i = 0; i < TOKENS * D; i++) {
-        double e = fabs(x[i] - y[i]);
-        if (!(e <= most)) most = e;
-    }
-    return most;
-}
-
 /* ---- plan against stepper --------------------------------------------------------------------------- */
 
 /* The frozen table stepped by ode/ through the layers' fields. */
@@ -179,7 +170,7 @@ static void test_plan_is_scheme(void **state)
         step_layers(scheme[i], m, x, b);
         double scale = 1;
         for (size_t k = 0; k < TOKENS * D; k++) scale = fmax(scale, fabs(b[k]));
-        double e = largest(a, b) / scale;
+        double e = distance(a, b, TOKENS * D) / scale;
         if (!(e <= rounding)) fail_msg("%s: plan and stepper differ by %g", scheme[i]->name, e);
         model_free(m);
     }
@@ -206,7 +197,7 @@ static void test_plan_control(void **state)
         perturb(m, 0);
         assert_int_equal(model_run_plan(m, TOKENS, x, a), 0);
         step_layers(t, m, x, b);
-        if (largest(a, b) <= 100 * rounding)
+        if (distance(a, b, TOKENS * D) <= 100 * rounding)
             fail_msg("%s: a changed coefficient went unseen", t->name);
         mpq_clears(off, value, NULL);
         table_free(t);
@@ -247,13 +238,14 @@ static void test_zero_is_identity(void **state)
         assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
         int only_y = state_weights(scheme[i], &scheme[i]->update, sum);
         if (mpq_cmp_ui(sum, 1, 1) != 0) {
-            assert_true(largest(x, y) > 0.5); /* released forms: the state is multiplied */
+            assert_true(distance(x, y, TOKENS * D) >
+                        0.5); /* released forms: the state is multiplied */
             scaled++;
         } else if (only_y) {
             if (memcmp(x, y, sizeof x) != 0) fail_msg("%s: not the identity", scheme[i]->name);
             exact++;
         } else {
-            assert_true(largest(x, y) <= 1e-13);
+            assert_true(distance(x, y, TOKENS * D) <= 1e-13);
             rounded++;
         }
         model_free(m);

@@ -265,6 +265,41 @@ static void test_killed_worker(void **state)
     assert_memory_equal(x, y, sizeof x);
 }
 
+/* Finished runs asked for more epochs go on where they ended, to the bytes of runs that had them at once; where
+ * the rates depend on the end, and for fewer epochs, they are trained anew. */
+static void test_lengthened(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"", "--schedule cosine "};
+    static char x[1 << 17], y[1 << 17];
+    for (int i = 0; i < 2; i++) {
+        char args[3][512];
+        static const char *const form[] = {"compare --epochs 2 --out long",
+                                           "compare --epochs 5 --out long",
+                                           "compare --epochs 5 --out once"};
+        for (int k = 0; k < 3; k++)
+            snprintf(args[k], sizeof *args, "%s --scheme euler --seeds 2 %s" TINY, form[k],
+                     ends[i]);
+        forget("long");
+        forget("once");
+        for (int k = 0; k < 3; k++) run_ok(args[k]);
+        file_read("long/study.log", big, sizeof big);
+        assert_int_equal(count_words(big, ": goes on with euler-seed"), i == 0 ? 2 : 0);
+        assert_int_equal(count_words(big, ": trains euler-seed"), i == 0 ? 2 : 4);
+        for (int k = 1; k <= 2; k++) {
+            char name[64];
+            snprintf(name, sizeof name, "long/runs/euler-seed%d/model.safetensors", k);
+            file_read(name, x, sizeof x);
+            memcpy(name, "once", 4);
+            file_read(name, y, sizeof y);
+            assert_memory_equal(x, y, sizeof x);
+        }
+        run_ok(args[0]);
+        file_read("long/study.log", big, sizeof big);
+        assert_int_equal(count_words(big, ": trains euler-seed"), i == 0 ? 4 : 6);
+    }
+}
+
 /* Only the first of a job writes tables; the others train and leave. */
 static void test_ranks(void **state)
 {
@@ -347,8 +382,8 @@ int main(void)
         cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_untested),      cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_two_workers),   cmocka_unit_test(test_killed_worker),
-        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lengthened),    cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }

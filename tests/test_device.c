@@ -18,6 +18,7 @@
 #include "bridge/bridge.h"
 #include "kernels/memory.h"
 #include "tests/backends.h"
+#include "tests/distance.h"
 #include "tests/tiny.h"
 
 enum { LAYERS = 3, INNER = 32, STEPS = 10, MOST = 8 };
@@ -65,16 +66,12 @@ static double rounding(const Backend *b)
     return b->eps > 0x1p-20 ? 80 * b->eps : 2e4 * 0x1p-24;
 }
 
-/* Largest |x - y|, relative to 1 + the largest |y|; NaN: infinite. */
-static double distance(const double *x, const double *y, size_t n)
+/* Largest |x - y|, relative to 1 + the largest |y|. */
+static double scaled_distance(const double *x, const double *y, size_t n)
 {
-    double most = 0, size = 0;
-    for (size_t i = 0; i < n; i++) {
-        double e = fabs(x[i] - y[i]);
-        if (!(e <= most)) most = isnan(e) ? INFINITY : e;
-        size = fmax(size, fabs(y[i]));
-    }
-    return most / (1 + size);
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(y[i]));
+    return distance(x, y, n) / (1 + size);
 }
 
 static double logit_distance(Model *m, Model *r)
@@ -83,7 +80,7 @@ static double logit_distance(Model *m, Model *r)
     Batch batch = tiny_batch();
     assert_int_equal(model_logits(m, &batch, x), 0);
     assert_int_equal(model_logits(r, &batch, y), 0);
-    return distance(x, y, TINY_ROWS * TINY_VOCAB);
+    return scaled_distance(x, y, TINY_ROWS * TINY_VOCAB);
 }
 
 /* Of the gradients of two steps, whose masks are the same where the steps are. */
@@ -95,10 +92,10 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
     assert_int_equal(model_gradient(r, &batch, other, &mean[1]), 0);
     double *x = tiny_get(m, model_grad(m), 0, model_size(m));
     double *y = tiny_get(r, model_grad(r), 0, model_size(r));
-    double d = distance(x, y, model_size(m));
+    double d = scaled_distance(x, y, model_size(m));
     memory_free(x);
     memory_free(y);
-    return fmax(d, distance(&mean[0], &mean[1], 1));
+    return fmax(d, scaled_distance(&mean[0], &mean[1], 1));
 }
 
 /* All on the first backend; the others, which differ from it in their products alone, take every tenth. */

@@ -15,6 +15,7 @@
 #include "ode/combine.h"
 #include "ode/ode.h"
 #include "ode/simd.h"
+#include "tests/distance.h"
 
 static const double eps = DBL_EPSILON;
 
@@ -32,15 +33,17 @@ static double *numbers(size_t count)
     return x;
 }
 
-/* Largest |a - b| / (1 + |b|); NaN sticks. */
-static double distance(size_t N, const double *a, const double *b)
+/* What these tests judge by: a NaN is far, wherever it stands. */
+static void a_nan_is_far(void **state)
 {
-    double m = 0;
-    for (size_t i = 0; i < N; i++) {
-        double e = fabs(a[i] - b[i]) / (1 + fabs(b[i]));
-        if (!(e <= m)) m = e;
+    const double zero[3] = {0};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        double x[3] = {0};
+        assert_true(distance(x, zero, 3) == 0 && relative_distance(x, zero, 3) == 0);
+        x[i] = NAN;
+        assert_true(isinf(distance(x, zero, 3)) && isinf(relative_distance(x, zero, 3)));
     }
-    return m;
 }
 
 /* ---- exponential --------------------------------------------------------------------------------- */
@@ -62,7 +65,7 @@ static void test_exp(void **state)
     exponentials(N, x, y);
     for (size_t i = 0; i < N; i++) {
         double e = (double)fabsl((long double)y[i] / expl((long double)x[i]) - 1);
-        if (!(e <= worst)) worst = e;
+        worst = farther(worst, e);
     }
     assert_true(worst <= 1e-15);
     double odd[] = {0, NAN, -INFINITY, INFINITY, -1000, 1000}, out[6];
@@ -89,7 +92,7 @@ static double row_error(size_t N, size_t parts, const double *c, const double *c
             size += fabsl((long double)c[m] * x[m][i]);
         }
         double e = (double)(fabsl(out[i] - sum) / size) / eps / (double)(parts + 1);
-        if (!(e <= worst)) worst = e;
+        worst = farther(worst, e);
     }
     return worst;
 }
@@ -163,8 +166,8 @@ static void test_both(void **state)
             s->both(s, 1, 0.3, s->initial, 0, 1, h);
             s->both(s, 1, 0.3, s->initial, 1, s->n - 1, h);
             for (size_t k = 0; k < N; k++) f[k] += g[k];
-            assert_true(distance(N, h, f) <= 8 * eps); /* some 8 operations a coordinate */
-            assert_false(distance(N, h, g) <= 1e-3);
+            assert_true(relative_distance(h, f, N) <= 8 * eps); /* some 8 operations a coordinate */
+            assert_false(relative_distance(h, g, N) <= 1e-3);
         }
         memory_free(f);
         memory_free(g);
@@ -210,7 +213,7 @@ static void test_windows(void **state)
             walk(t, &whole, b);
             assert_memory_equal(a, b, N * sizeof *a);
             walk(t, &two, b);
-            if (!(distance(N, a, b) <= 1e3 * eps)) fail_msg("%s on %s", t->name, s->name);
+            if (!(relative_distance(a, b, N) <= 1e3 * eps)) fail_msg("%s on %s", t->name, s->name);
             table_free(t);
         }
         memory_free(a);
@@ -225,7 +228,7 @@ static void test_windows(void **state)
     liar.apart = 1;
     walk(t, s, a);
     walk(t, &liar, b);
-    assert_false(distance(1200, a, b) <= 1e3 * eps);
+    assert_false(relative_distance(a, b, 1200) <= 1e3 * eps);
     memory_free(a);
     memory_free(b);
     table_free(t);
@@ -308,9 +311,9 @@ static void test_attention(void **state)
             s->field[op](s, 1, 0, s->initial, f);
             formula(s, op, s->initial, exact);
             /* scores of a few units are off by some 20 eps, and so are weights and sums */
-            assert_true(distance(N, f, exact) <= 200 * eps);
+            assert_true(relative_distance(f, exact, N) <= 200 * eps);
             formula(s, 1 - op, s->initial, exact);
-            assert_false(distance(N, f, exact) <= 1e-3);
+            assert_false(relative_distance(f, exact, N) <= 1e-3);
         }
         memory_free(f);
         memory_free(exact);
@@ -321,10 +324,10 @@ static void test_attention(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),       cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_finite),    cmocka_unit_test(test_both),
-        cmocka_unit_test(test_windows),   cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_attention),
+        cmocka_unit_test(a_nan_is_far), cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_finite),
+        cmocka_unit_test(test_both),    cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_traffic), cmocka_unit_test(test_attention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

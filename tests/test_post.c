@@ -15,6 +15,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "tests/distance.h"
 #include "tests/tiny.h"
 
 enum { D = 8, INNER = 32, TOKENS = 6, LAYERS = 2, STEPS = 6 };
@@ -133,16 +134,6 @@ static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
         }
 }
 
-static double largest(const double *x, const double *y)
-{
-    double most = 0;
-    for (size_t i = 0; i < TOKENS * D; i++) {
-        double e = fabs(x[i] - y[i]);
-        if (!(e <= most)) most = e;
-    }
-    return most;
-}
-
 /* Both do the same operations but for the order of sums of at most 32 terms: 1e-12 leaves room for eight
  * sub-steps of condition 10, and is far below the control's 1e-6. */
 static void plans_are_normalised_sub_steps(void **state)
@@ -157,7 +148,7 @@ static void plans_are_normalised_sub_steps(void **state)
         assert_int_equal(model_run_plan(m, TOKENS, x, got), 0);
         by_hand(m, known[i].step, 0, want);
         by_hand(m, known[i].step, 1, off);
-        double error = largest(got, want), control = largest(got, off);
+        double error = distance(got, want, TOKENS * D), control = distance(got, off, TOKENS * D);
         if (!(error <= 1e-12)) fail_msg("%s: %g", known[i].scheme, error);
         if (control <= 1e-9) fail_msg("%s: blind to a coefficient", known[i].scheme);
         model_free(m);
@@ -181,7 +172,7 @@ static void sublayers_have_no_norm_inside(void **state)
         for (size_t k = 0; k < TOKENS * D; k++) x[k] *= 4;
         assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, z), 0);
         for (size_t k = 0; k < TOKENS * D; k++) x[k] /= 4;
-        assert_int_equal(largest(y, z) < 1e-3, pre);
+        assert_int_equal(distance(y, z, TOKENS * D) < 1e-3, pre);
         model_free(m[pre]);
     }
 }

@@ -14,6 +14,7 @@
 #include "bridge/truncator.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "tests/distance.h"
 #include "tests/layers.h"
 #include "tests/scratch.h"
 
@@ -30,12 +31,9 @@ static Truncator *open(Model *m, const Table *trained, TruncationOptions o)
 /* Largest difference over the largest value. */
 static double apart(const double *a, const double *b, size_t n)
 {
-    double e = 0, size = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!(fabs(a[i] - b[i]) <= e)) e = fabs(a[i] - b[i]);
-        size = fmax(size, fabs(b[i]));
-    }
-    return e / size;
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(b[i]));
+    return distance(a, b, n) / size;
 }
 
 /* ---- states ----------------------------------------------------------------------------------------- */

@@ -71,17 +71,10 @@ static int write_network(const char *dir, const Options *o, const Table *t)
 
 static int small_options(Options **o)
 {
-    static const OptionGroup *const groups[] = {&network_text_group,
-                                                &network_model_group,
-                                                &network_depth_group,
-                                                &network_training_group,
-                                                &network_seed_group,
-                                                &network_machine_group,
-                                                NULL};
     static const char *const small[][2] = {
         {"corpus", "markov:3"}, {"width", "4"},    {"inner", "4"},         {"heads", "2"},
         {"layers", "2"},        {"sequence", "8"}, {"batch-tokens", "16"}, {"positions", "both"}};
-    TRY(options_new(groups, o));
+    TRY(options_new(network_groups, o));
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         TRY(options_set(*o, OPTION_ARGUMENT, "", small[i][0], small[i][1]));
     return 0;

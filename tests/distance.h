@@ -1,0 +1,31 @@
+/* distance.h: how far numbers are from those they should be. A NaN anywhere is infinitely far. */
+#ifndef TROTTER_TESTS_DISTANCE_H
+#define TROTTER_TESTS_DISTANCE_H
+
+#include <math.h>
+#include <stddef.h>
+
+/* The larger of two distances. */
+static inline double farther(double most, double e)
+{
+    if (e <= most) return most;
+    return isnan(e) ? INFINITY : e;
+}
+
+/* Largest |x - y|. */
+static inline double distance(const double *x, const double *y, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = farther(most, fabs(x[i] - y[i]));
+    return most;
+}
+
+/* Largest |x - y| / (1 + |y|). */
+static inline double relative_distance(const double *x, const double *y, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = farther(most, fabs(x[i] - y[i]) / (1 + fabs(y[i])));
+    return most;
+}
+
+#endif
