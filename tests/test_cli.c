@@ -74,9 +74,23 @@ static void test_help(void **state)
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
         if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
     drop(&o);
-    o = run("--version");
+}
+
+/* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
+static void test_version(void **state)
+{
+    (void)state;
+    size_t bytes;
+    char *changes = slurp("CHANGES.md", &bytes), number[32], when[32], line[96];
+    const char *heading = strstr(changes, "\n## ");
+    assert_non_null(heading);
+    assert_int_equal(sscanf(heading, " ## %31s (%31[^)]", number, when), 2);
+    snprintf(line, sizeof line, "trotter %s%s\n", number,
+             strcmp(when, "unreleased") == 0 ? "-dev" : "");
+    free(changes);
+    Outcome o = run("--version");
     expect(&o, 0, "--version");
-    assert_int_equal(strncmp(o.out, "trotter ", 8), 0);
+    assert_string_equal(o.out, line);
     drop(&o);
 }
 
@@ -386,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
         cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
         cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
+        cmocka_unit_test(test_version),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
