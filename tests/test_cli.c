@@ -391,6 +391,17 @@ static void test_plots_without_gnuplot(void **state)
     assert_true(exists("plots/order.svg") && exists("plots/order.png") && exists("plots/work.png"));
 }
 
+/* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
+static void test_plots_cut_short(void **state)
+{
+    (void)state;
+    Outcome o = shell("trap '' XFSZ; ulimit -f 80;", "order --scheme heun --out cut");
+    expect(&o, 0, "order --out cut");
+    assert_non_null(strstr(o.err, "warning: cut/order.png could not be written whole"));
+    assert_true(exists("cut/order.svg") && !exists("cut/order.png"));
+    drop(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,7 +411,7 @@ int main(void)
         cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
         cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
         cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
-        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_version),       cmocka_unit_test(test_plots_cut_short),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
