@@ -144,6 +144,7 @@ void compare_close(Compare *u)
     report_free(u->table);
     report_free(u->brief);
     report_free(u->curves);
+    report_free(u->epochs);
     report_free(u->correlations);
     report_free(u->choices);
     convergence_free(&u->orders);

@@ -35,6 +35,8 @@ const Kind kinds[] = {
            "perplexity,layers,quantity,designs,rho=low..high,p", ALL},
           {"tune", "scheme,layers,rate,dropout", "Rates and dropouts tried, and those chosen.",
            NULL, SOME},
+          {"epochs", "scheme,layers,epoch,seeds,valid_ppl",
+           "Validation perplexity after every epoch", NULL, 0},
           {"curves", "scheme,step,epoch,tokens,train_loss", "Curves of training, means over seeds",
            NULL, 0}},
      .plot = {{"perplexity",
@@ -42,6 +44,7 @@ const Kind kinds[] = {
               {"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity against evaluations of F and G a layer."},
+              {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."}}},
 
