@@ -32,7 +32,7 @@ static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, c
     plot_item(p, "%s %d:($0%+g):%s with xerrorbars notitle lc rgb '#222222' lw 1.5 pt 0", rows, ppl,
               shift, spread);
     plot_item(p,
-              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f ± %%.1f' : '%%.1f', $%d, %s)) "
+              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd %%.1f' : '%%.1f', $%d, %s)) "
               "with labels left offset 0.6,0 noenhanced font ',11' notitle",
               rows, ppl, spread, shift, ppl + 1, ppl, spread);
 }
