@@ -4,6 +4,8 @@
 
 #include "studies/command.h"
 #include "studies/compare.h"
+#include "studies/network.h"
+#include "studies/published.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -129,6 +131,26 @@ static int save_markdown(const Compare *u)
     return code;
 }
 
+static int save_published(const Compare *u)
+{
+    Design *list = memory_new(u->cells, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        list[i] = (Design){c->scheme->name, c->scheme, c->layers, u->seeds, c->result};
+    }
+    PublishedStudy s = {&u->schemes.zoo,
+                        &u->corpus,
+                        network_bridge(u->options),
+                        options_size(u->options, "heads"),
+                        "scheme",
+                        u->cells,
+                        list};
+    int code = published_save(&s, u->dir);
+    memory_free(list);
+    return code;
+}
+
 int compare_save(const Compare *u)
 {
     TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
@@ -138,5 +160,6 @@ int compare_save(const Compare *u)
     TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
     TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
     TRY(save_markdown(u));
+    TRY(save_published(u));
     return convergence_save(&u->orders, &u->schemes, u->dir);
 }
