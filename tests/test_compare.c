@@ -395,7 +395,6 @@ static void test_refused(void **state)
         {"--layers 1,0", "expected a whole number from 1 to 1000, or several"},
         {"--layers 1,,2", "separated by commas"},
         {"--layers 2,1,2", "2 is there twice"},
-        {"--scheme euler,euler", "euler is there twice"},
         {"--scheme euler --baseline heun", "none of the schemes compared"},
         {"--scheme leapfrog-F", "past states"},
         {"--tune --tune-rate 1e-3,fast", "expected a number"},
