@@ -259,6 +259,9 @@ $(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ
 
 $(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_STUDIES:%=$(B)/studies/%.o)
 
+# What the papers' figures are written with; the commands are not part of the library.
+$(B)/tests/test_published: $(patsubst %,$(B)/studies/%.o,published published_save statistics csv output report plot)
+
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined
 # ENGINE=afl: AFL++ runs the same harnesses.
