@@ -190,7 +190,8 @@ static int of_file(const char *file, int code)
 static int check_vocabulary(const Vocab *v, const char *file, const char *words)
 {
     char digits[17], *told;
-    if (store_meta(file, "vocabulary_checksum", &told) != 0) return 0;
+    int code = store_meta(file, "vocabulary_checksum", &told);
+    if (code != 0) return code == ERR_INPUT ? 0 : code;
     print_vocabulary(v, digits);
     int same = strcmp(told, digits) == 0;
     memory_free(told);
