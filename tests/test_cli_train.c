@@ -215,8 +215,11 @@ static void test_another_length(void **state)
     expect(&o, 0, "a damaged length");
     if (!strstr(o.err, note)) fail_msg("%s", o.err);
     drop(&o);
-    o = run("train --resume --max-steps 9 --out long");
+    o = run("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
     expect(&o, 0, "fewer steps");
+    char *config = slurp(at("long/config.ini"), NULL);
+    assert_non_null(strstr(config, "\nmax-steps = 9\n"));
+    free(config);
     if (!strstr(o.err, "--max-steps 0, and goes on with 9") || strstr(o.err, "of --epochs"))
         fail_msg("%s", o.err);
     drop(&o);

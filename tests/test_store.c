@@ -297,6 +297,11 @@ static void test_hostile_lengths(void **state)
         assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
         assert_true(says("length"));
     }
+    /* Longer than header and tensors can be, all of it a hole: told before anything is read. */
+    const char *hole = scratch_write("hole", "", 0);
+    assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
+    assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
+    assert_true(says("more than such a model can have") && untouched(x));
     assert_int_equal(read_sample(scratch_path("none"), STORE_ANY, 0, x), ERR_INPUT);
     assert_int_equal(store_meta(scratch_path("none"), "step", &value), ERR_INPUT);
     const uint64_t big = 100000001; /* a header longer than any may be, all of it there (a hole) */
