@@ -238,6 +238,7 @@ static void test_train_variants(void **state)
         "--norm post --scheme macaron --layers 2 --recompute",
         "--label-smoothing 0.1 --weight-decay 0.1",
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
+        "--adaptive 3,6 --adaptive-factor 2 --untied --label-smoothing 0.1",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
     };
     write_corpus("text", "");
