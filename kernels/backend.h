@@ -84,8 +84,11 @@ typedef struct {
 } LinTerm;
 
 /* Causal multi-head attention of packed sequences. Row i of sequence attends to rows j <= i:
- *     a_ij = softmax_j( q_i . (k_j + r_{clip(j-i)}) / sqrt(E) ),   out_i = sum_j drop(a_ij) v_j
- * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4.
+ *     s_ij = q_i . (k_j + r_{clip(j-i)}) / sqrt(E)
+ *     a_ij = m_h(i-j) exp(s_ij) / sum_k m_h(i-k) exp(s_ik),   out_i = sum_j drop(a_ij) v_j
+ *     m_h(x) = clamp((R + z_h - x) / R, 0, 1),  z_h = longest_span u_h, R = ramp;  m = 1 without span
+ * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4; the mask
+ * m of a head's span z: Sukhbaatar, Grave, Bojanowski, Joulin 2019.
  * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
 typedef struct {
     size_t S;             /* sequences */
@@ -95,6 +98,9 @@ typedef struct {
     const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
     const void *relative; /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
     size_t clip;          /* 0 with NULL */
+    const void *span;     /* (H) u, or NULL; below 0 it counts as 0, above 1 as 1 */
+    size_t longest_span;  /* z where u = 1 */
+    size_t ramp;          /* R >= 1 with span */
     Dropout drop;         /* of the weights a_ij */
 } Attention;
 
@@ -126,6 +132,8 @@ struct Backend {
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
+    /* x_i = min(max(x_i, low), high); NaN stays NaN. */
+    void (*clamp)(size_t n, void *x, double low, double high);
 
     /* C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n); ta, tb: 1 = transposed.
      * lda, ldb, ldc: row strides as stored. beta = 0 never reads C. */
@@ -143,9 +151,10 @@ struct Backend {
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
     /* out, lse as forward left them; dout (N, D) in; dqkv (N, 3D) is *written*; drelative as
-     * `relative` accumulates (NULL with it). */
+     * `relative` accumulates (NULL with it), and so does dspan (H): that of u, from the keys with
+     * 0 < m < 1 alone, m having kinks at both ends. */
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
-                           void *dqkv, void *drelative);
+                           void *dqkv, void *drelative, void *dspan);
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);

@@ -53,6 +53,7 @@ static int check_shape(const ModelConfig *c, const Plan *p)
 {
     TRY(check_sizes(c, p));
     TRY(check_lists(p));
+    TRY(spans_check(c));
     if (c->width % c->heads)
         return error_set(ERR_INPUT, "width %zu is not divisible by %zu heads: change either",
                          c->width, c->heads);
@@ -150,6 +151,19 @@ static size_t add_head(Model *m, const char *end, int kind, int entries)
     return at;
 }
 
+/* One behind the other, as they are clamped in one call. */
+static void add_spans(Model *m)
+{
+    m->spans = m->size;
+    for (size_t i = 0; i < m->plan->slots; i++) {
+        const PlanSlot *s = &m->plan->slot[i];
+        if (s->kind == SLOT_ATTENTION)
+            m->slot[i].span = add(m, m->config.heads, 0, START_VALUE, 0,
+                                  "layers.%d.attn.%d.span.weight", s->layer, s->set);
+    }
+    m->span_count = m->size - m->spans;
+}
+
 /* Tensors of odd sizes come last, so that the others stay aligned. */
 static void add_params(Model *m)
 {
@@ -170,6 +184,7 @@ static void add_params(Model *m)
             add(m, s->size, 0, START_VALUE, s->init, "layers.%d.scheme.%s", s->layer, s->name);
     }
     add_tails(m);
+    if (m->config.span) add_spans(m);
 }
 
 /* ---- starting values ---------------------------------------------------------------------------- */

@@ -30,7 +30,8 @@ typedef struct {
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t relative;       /* (2*clip+1, D/H), if any */
-    size_t end;            /* of all, which begin with norm_w */
+    size_t span;           /* (H), if any; outside the slot's window, with those of all slots */
+    size_t end;            /* of all but that, which begin with norm_w */
     size_t first; /* instruction of the slot: behind it, backward has all of their gradients */
 } SlotParams;
 
@@ -76,6 +77,7 @@ typedef struct {
     size_t N, S;
     int train;     /* dropout on */
     int more;      /* gradients are added to those there, not to zeros */
+    int elsewhere; /* the loss's term of spans is another rank's */
     size_t tokens; /* the loss is the sum over the rows by so many */
     size_t first;  /* rows of the batch before these, which other ranks have */
     Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
@@ -129,7 +131,8 @@ struct Model {
     GateParams *gate; /* (plan->gates) */
     size_t embed, final_w, final_b, output;
     size_t head; /* rows of the output's matrix: V, or the head's words and an entry a tail */
-    Tail tail[TAILS_MOST]; /* (config.tails) */
+    Tail tail[TAILS_MOST];    /* (config.tails) */
+    size_t spans, span_count; /* all spans: where, how many */
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
     size_t buffers, bytes[MEMORY_KINDS];
@@ -208,6 +211,12 @@ void adaptive_labels(const Model *m, double each, Labels *q);
 void adaptive_loss(const Model *m, const Pass *p, int back);
 /* log p (n, V) of rows at .. at+n-1 of hidden, once the head's logits are in m->logits; room (n, widest). */
 void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *log_p);
+
+/* spans.c. Checks a configuration; d loss / d u of the loss's term, the same for every u; u back into 0 .. 1
+ * after a step. */
+int spans_check(const ModelConfig *c);
+double spans_slope(const Model *m);
+void spans_clamp(const Model *m);
 
 /* pass.c. Sends a batch to the backend, once it is checked; the gradient of the mean loss of what was
  * sent. Step is as it stands. */

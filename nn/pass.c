@@ -55,6 +55,9 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
         .qkv = w->in,
         .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
         .clip = relative ? m->config.clip : 0,
+        .span = m->config.span ? data(m, m->slot[in->slot].span) : NULL,
+        .longest_span = m->config.span,
+        .ramp = m->config.ramp,
         .drop = drop_eval(m, p, in, DROP_WEIGHTS, m->config.heads * m->config.max_length)};
 }
 
@@ -77,7 +80,8 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     m->backend->attention_back(&a, w->core, w->lse, w->dcore, w->din,
-                               a.relative ? grad(m, o->relative) : NULL);
+                               a.relative ? grad(m, o->relative) : NULL,
+                               a.span ? grad(m, o->span) : NULL);
     m->backend->bias_drop_back(p->N, 3 * a.D, w->din, grad(m, o->in_b), no_drop);
 }
 
@@ -457,9 +461,17 @@ static void backward(const Model *m, const Pass *p)
     embed_back(m, p);
 }
 
+/* Of nothing yet; of the loss's term of spans where this rank has it (spans.c). */
+static void clear_gradient(const Model *m, const Pass *p)
+{
+    m->backend->fill(m->grad, 0, m->size);
+    if (m->config.span && !p->elsewhere)
+        m->backend->fill(grad(m, m->spans), spans_slope(m), m->span_count);
+}
+
 void pass_gradient(const Model *m, const Pass *p)
 {
-    if (!p->more) m->backend->fill(m->grad, 0, m->size);
+    if (!p->more) clear_gradient(m, p);
     if (p->N) {
         forward(m, p);
         loss(m, p, 1);

@@ -78,7 +78,10 @@ static void print_choices(const Run *r, char *line, size_t room)
         n += (size_t)snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
     for (size_t i = 0; i < c->tails; i++)
         n += (size_t)snprintf(line + n, room - n, "%s%zu", i ? " " : ", adaptive ", c->cut[i]);
-    if (c->tails) snprintf(line + n, room - n, " by %zu", c->factor);
+    if (c->tails) n += (size_t)snprintf(line + n, room - n, " by %zu", c->factor);
+    if (c->span)
+        snprintf(line + n, room - n, ", span %zu, ramp %zu, its loss %.17g", c->span, c->ramp,
+                 c->span_loss);
 }
 
 /* All that decides a run but its length (and that, where the rates depend on it). */

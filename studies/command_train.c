@@ -14,6 +14,7 @@
 #include "studies/progress.h"
 #include "studies/select.h"
 #include "studies/shares.h"
+#include "studies/spans.h"
 #include "studies/worker.h"
 
 static const Option scheme_options[] = {
@@ -265,8 +266,10 @@ static void tell(const Run *r, double seconds)
 static int drop_result(const Run *r)
 {
     char path[OUTPUT_PATH];
+    TRY(output_path(path, r->dir, "spans.csv"));
+    unlink(path);
     TRY(output_path(path, r->dir, "result.csv"));
-    unlink(path); /* it comes back when the run is done */
+    unlink(path); /* they come back when the run is done */
     return 0;
 }
 
@@ -375,6 +378,7 @@ static int finish(Run *r, double begun)
 {
     TRY(write_result(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
+    if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(draw(r));
     tell(r, progress_now() - begun);
     return 0;
