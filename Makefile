@@ -67,7 +67,7 @@ TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file: the rest of the program is that of the release build.
 READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv studies/svg \
-          studies/prose studies/network nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+          studies/prose studies/network studies/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
 FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/page studies/nearest nn/store \
           nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
@@ -75,7 +75,7 @@ FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output st
 FUZZERS = $(filter-out seeds seal planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
 # What of studies/ reads, for programs that need no command.
-FUZZ_STUDIES = option csv svg prose page network output nearest report
+FUZZ_STUDIES = option csv svg prose page network metadata output nearest report
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -268,6 +268,9 @@ $(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 $(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_STUDIES:%=$(B)/studies/%.o)
+
+# What the papers' figures are written with; the commands are not part of the library.
+$(B)/tests/test_published: $(patsubst %,$(B)/studies/%.o,published published_save statistics csv output report plot)
 
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined

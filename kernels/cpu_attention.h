@@ -150,7 +150,7 @@ static void scores(const Head *p, const Tile *t, real *S)
 /* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. From n to
  * the strip's end a score is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
  * dropout factor is 0. */
-#define UNSEEN (EXP_LOW * REAL(1e30))
+#define UNSEEN (-EXP_MOST * REAL(1e30))
 
 static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *keep)
 {

@@ -227,13 +227,15 @@ static size_t distance(const char *a, const char *b)
 static int unknown(const Zoo *z, const char *name)
 {
     const char *near = NULL;
-    size_t best = 4;
+    size_t best = strlen(name) / 3 + 1 > 3 ? strlen(name) / 3 + 1 : 3; /* more is another word */
     for (size_t i = 0; i < z->count; i++) {
         size_t d = distance(name, z->scheme[i]->name);
         if (d < best) best = d, near = z->scheme[i]->name;
     }
-    return error_set(ERR_INPUT, "unknown scheme '%.60s'%s%s%s; 'trotter schemes' lists them", name,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return error_set(
+        ERR_INPUT,
+        "unknown scheme '%.60s'%s%s%s; 'trotter schemes' lists them, --scheme-file adds some", name,
+        near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
 static int write_made(const Zoo *z, const char *name, FILE *f)
@@ -292,7 +294,7 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
 {
     char base[TABLE_NAME];
     if (strlen(name) >= TABLE_NAME) return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
-    const char *suffix = find_suffix(name);
+    const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
     *out = NULL;
     TRY(find_base(z, base, out));

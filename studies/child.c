@@ -23,24 +23,25 @@ static void wait_asleep(void)
 
 /* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
  * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
-static void become(char *const argv[], const char *program, pid_t parent)
+static void become(char *const argv[], const char *program, pid_t parent, const Claim *claim)
 {
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    claim_pass(claim);
     if (getppid() == parent) execv(program, argv);
     _exit(127);
 }
 
-static int spawn(char *const argv[], pid_t *child)
+static int spawn(char *const argv[], const Claim *claim, pid_t *child)
 {
     const char *program = command_program();
     ranks_forget(); /* the child trains alone, whoever started us */
     pid_t parent = getpid();
     *child = fork();
-    if (*child == 0) become(argv, program, parent);
+    if (*child == 0) become(argv, program, parent, claim);
     return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
 }
 
@@ -80,6 +81,6 @@ int child_train(const char *dir, int resume, const char *limit, Claim *claim)
     if (limit) argv[n++] = (char *)"--memory-limit";
     if (limit) argv[n++] = (char *)limit;
     argv[n] = NULL;
-    TRY(spawn(argv, &child));
+    TRY(spawn(argv, claim, &child));
     return wait_for(child, claim);
 }

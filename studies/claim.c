@@ -42,7 +42,7 @@ static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], in
     for (const char *c = who; *c && n < OUTPUT_PATH - 1; c++)
         own[n++] = *c == ' ' || *c == '/' ? '-' : *c;
     own[n < OUTPUT_PATH ? n : OUTPUT_PATH - 1] = '\0';
-    *fd = open(own, O_RDWR | O_CREAT | O_TRUNC, 0666);
+    *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (*fd < 0) return failed(own);
     lock(*fd); /* refused: none can be had by anybody */
     int code = write_words(*fd, own, who);
@@ -90,7 +90,7 @@ static int is_same(const char *path, int fd)
 /* The claim of somebody who may be gone. *again = 1: it went away meanwhile. */
 static int take_over(const char *path, const char *who, int own, Claim *c, int *mine, int *again)
 {
-    int fd = open(path, O_RDWR);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
     *again = fd < 0 && errno == ENOENT;
     if (fd < 0) return *again ? 0 : failed(path);
     int code = 0, had = lock(fd) == LOCK_HAD;
@@ -140,6 +140,11 @@ void claim_keep(Claim *c)
     if (c->fd < 0 || progress_now() - c->beat < CLAIM_BEAT) return;
     c->beat = progress_now();
     (void)!futimens(c->fd, NULL);
+}
+
+void claim_pass(const Claim *c)
+{
+    if (c->fd >= 0) fcntl(c->fd, F_SETFD, 0);
 }
 
 void claim_drop(Claim *c)

@@ -5,8 +5,9 @@
  * locked, and of two processes one gets it. The file tells who: "HOST PID".
  *
  * Who is alive is told by the lock, an open-file-description lock (fcntl F_OFD_SETLK): the kernel
- * drops it when the last process that has the file open ends, however it ends, and children that
- * inherited it count: a training that outlives its parent keeps its claim. A claim whose lock can
+ * drops it when the last process that has the file open ends, however it ends. A training to which its parent
+ * passed the claim counts (it may outlive the parent), other programs started meanwhile do not: a plot that is
+ * being drawn does not hold the directory of a training that was killed. A claim whose lock can
  * be had is left over and is taken over, at once if its holder was on this host; if it was on
  * another, only after CLAIM_SILENCE seconds without a sign of life, in case the file system keeps
  * locks on one host.
@@ -27,7 +28,7 @@
 enum { CLAIM_BEAT = 20, CLAIM_SILENCE = 180 }; /* seconds */
 
 typedef struct {
-    int fd; /* inherited by children */
+    int fd; /* closed on exec, but for claim_pass */
     char path[OUTPUT_PATH];
     double beat;         /* when the last sign of life was given */
     char left_over[128]; /* who held it before and is gone; "" if nobody */
@@ -40,6 +41,9 @@ int claim_take(const char *path, const char *who, Claim *c, int *mine);
 
 /* A sign of life, when it is due. */
 void claim_keep(Claim *c);
+
+/* In a child between fork and exec: the program that it becomes has the claim too, until it ends. */
+void claim_pass(const Claim *c);
 
 /* Takes the file away and lets go. */
 void claim_drop(Claim *c);

@@ -6,7 +6,8 @@
 #include "kernels/memory.h"
 #include "studies/option.h"
 
-#define TROTTER_VERSION "0.1.0"
+/* The newest heading of CHANGES.md; -dev: it is not released. */
+#define TROTTER_VERSION "0.2.0-dev"
 
 typedef struct {
     const char *name;

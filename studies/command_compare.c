@@ -56,8 +56,8 @@ static const Option depth_options[] = {
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
-     "write compare.csv, .md, .tex, correlations, curves, plots, study.log, and each run under "
-     "DIR/runs",
+     "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
+     "figures beside these (published.csv, .md) where they have some, and each run under DIR/runs",
      0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "the whole table as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",

@@ -18,7 +18,7 @@ static const Option study_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told below", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told above", 0, 0},
     {"particles", OPTION_SIZE, NULL, "N", "particles (default: the system's own number)", 1, 4096},
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
      1, 4096},

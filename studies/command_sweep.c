@@ -37,7 +37,8 @@ static const Option word_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
      "write sweep.csv (runs), words.csv, correlations.csv, halves.csv, permutations and random "
-     "(ranked), sweep.md, plots, study.log, and each run under DIR/runs",
+     "(ranked), sweep.md, plots, study.log, the source papers' figures beside these "
+     "(published.csv, .md) where they have some, and each run under DIR/runs",
      0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "a row a run as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",

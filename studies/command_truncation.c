@@ -7,14 +7,17 @@
 #include "studies/trained.h"
 #include "studies/truncation.h"
 
+/* Without --scheme, behind the model's own. */
 #define USUAL "euler,transformer,macaron,strang-marchuk,heun,heun-layer,rk4,rk4-layer,ab2"
 
 static const Option study_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
      "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from", 0, 0},
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...",
-     "names separated by commas, or all; a splitting without suffix is NAME:euler", 0, 0},
+    {"scheme", OPTION_TEXT, NULL, "A,B,...",
+     "names separated by commas, or all; a splitting without suffix is NAME:euler; the model's own "
+     "scheme is known by its name (default: the model's own, then " USUAL ")",
+     0, 0},
     SELECT_FILE,
     {"field", OPTION_CHOICE, NULL, "split|layer",
      "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and layer too for "
@@ -78,8 +81,8 @@ static int open_input(const Options *o, TruncationInput *in)
                                       .halvings = (int)options_size(o, "halvings"),
                                       .tolerance = options_real(o, "tolerance")};
     if (options_text(o, "field")) in->fields[options_choice(o, "field")] = 1;
-    TRY(select_open(o, "euler", &in->schemes));
     TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));
+    TRY(select_beside(o, "euler", in->network.table, USUAL, &in->schemes));
     return read_sentences(o, in);
 }
 

@@ -1,6 +1,6 @@
 /* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the
  * truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
- * (compare_tune.c), tables (compare_table.c), correlations (compare_relate.c), words and files
+ * (compare_tune.c), tables (compare_table.c, compare_epochs.c), correlations (compare_relate.c), words and files
  * (compare_save.c), plots (compare_plot.c).
  *
  * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
@@ -33,6 +33,8 @@ typedef struct {
     size_t runs;                 /* that came through */
     RunResult *result;           /* (seeds); NaN where a run failed */
     RunErrors *errors;           /* (seeds) */
+    size_t gaining;              /* of them those whose best epoch was their last */
+    double best_epoch;           /* mean */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
     Interval valid_diff, test_diff; /* from the baseline at this depth, by seeds; its own: n = 0 */
@@ -53,8 +55,9 @@ typedef struct {
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Report *table, *brief, *curves, *correlations, *choices;
-    size_t failed; /* runs */
+    Report *table, *brief, *curves, *epochs, *correlations, *choices;
+    size_t last_epoch; /* that any run has reached */
+    size_t failed;     /* runs */
 } Compare;
 
 /* ---- compare_runs.c ---- */
@@ -90,10 +93,12 @@ int compare_truncates(const Compare *u);
  * DIR/tune.csv. */
 int compare_tune(Compare *u);
 
-/* ---- compare_table.c, compare_relate.c ---- */
+/* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 
-/* u->table, brief, curves and correlations. */
+/* u->table, brief, curves, epochs and correlations. */
 int compare_tables(Compare *u);
+/* u->epochs, last_epoch; best_epoch and gaining of every cell. */
+int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
 /* Number, from 1, of a column of compare.csv; the name must be one. */
 int compare_column(const char *name);
@@ -104,7 +109,7 @@ int compare_beats_unigram(const Compare *u, const Cell *c);
 
 /* The tables on stdout: with --csv the whole one alone. */
 int compare_show(const Compare *u);
-/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, those of the orders;
+/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, epochs.csv, those of the orders;
  * plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);

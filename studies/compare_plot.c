@@ -32,7 +32,7 @@ static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, c
     plot_item(p, "%s %d:($0%+g):%s with xerrorbars notitle lc rgb '#222222' lw 1.5 pt 0", rows, ppl,
               shift, spread);
     plot_item(p,
-              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f ± %%.1f' : '%%.1f', $%d, %s)) "
+              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd %%.1f' : '%%.1f', $%d, %s)) "
               "with labels left offset 0.6,0 noenhanced font ',11' notitle",
               rows, ppl, spread, shift, ppl + 1, ppl, spread);
 }
@@ -101,6 +101,43 @@ static int draw_losses(const Compare *u)
     if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     plot_level(p, log(u->unigram_valid), "unigram");
     if (!isnan(u->corpus.entropy_rate)) plot_level(p, u->corpus.entropy_rate, "entropy rate");
+    return plot_finish(p);
+}
+
+/* Around the best perplexities, whatever the first epochs had. */
+static void set_best_range(const Compare *u, Plot *p)
+{
+    double low = INFINITY, high = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        low = fmin(low, u->cell[i].valid.mean);
+        high = fmax(high, u->cell[i].valid.mean);
+    }
+    if (high > 0)
+        plot_setting(p, "set yrange [%.6g:%.6g]", 0.98 * low, fmax(1.2 * low, 1.05 * high));
+}
+
+/* Validation perplexity after every epoch: whether each has seen its best. */
+static int draw_epochs(const Compare *u)
+{
+    char title[256], style[96], rows[2 * TABLE_NAME + 64], word[2 * TABLE_NAME];
+    Plot *p;
+    snprintf(title, sizeof title, "Validation perplexity on %s after every epoch, mean over seeds",
+             u->corpus.name);
+    PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set offsets 0.2, 0.2, 0, 0");
+    plot_count(p, u->last_epoch);
+    set_best_range(u, p);
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        plot_style(i, style);
+        plot_quote(c->scheme->name, word, sizeof word);
+        snprintf(rows, sizeof rows, "strcol(1) eq %s && $2 == %zu", word, c->layers);
+        plot_item(p, "'epochs.csv' using (%s ? $3 : NaN):5 with linespoints notitle %s", rows,
+                  style);
+        cell_key(u, p, c, "linespoints", style);
+    }
+    if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     return plot_finish(p);
 }
 
@@ -229,6 +266,7 @@ int compare_plots(const Compare *u)
 {
     TRY(draw_perplexities(u));
     TRY(draw_losses(u));
+    TRY(draw_epochs(u));
     TRY(draw_gradients(u));
     TRY(draw_against_evaluations(u));
     return draw_against_truncation(u);

@@ -24,15 +24,6 @@ static int read_depths(Compare *u)
     return 0;
 }
 
-static int check_twice(const Selection *s)
-{
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(s->scheme[i]->name, s->scheme[j]->name) == 0)
-                return error_set(ERR_INPUT, "--scheme: %s is there twice", s->scheme[i]->name);
-    return 0;
-}
-
 static int find_baseline(Compare *u)
 {
     const char *name = options_text(u->options, "baseline");
@@ -124,7 +115,6 @@ int compare_open(Compare *u)
 {
     const Backend *b;
     TRY(read_depths(u));
-    TRY(check_twice(&u->schemes));
     TRY(find_baseline(u));
     TRY(network_backend(u->options, &b));
     u->cells = u->schemes.count * u->depths;
@@ -144,6 +134,7 @@ void compare_close(Compare *u)
     report_free(u->table);
     report_free(u->brief);
     report_free(u->curves);
+    report_free(u->epochs);
     report_free(u->correlations);
     report_free(u->choices);
     convergence_free(&u->orders);

@@ -4,6 +4,8 @@
 
 #include "studies/command.h"
 #include "studies/compare.h"
+#include "studies/network.h"
+#include "studies/published.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -58,6 +60,20 @@ static void print_truncation(const Compare *u, FILE *f)
         options_size(u->options, "truncation"));
 }
 
+/* Perplexities of runs that are still gaining are not best ones. */
+static void print_gaining(const Compare *u, FILE *f)
+{
+    size_t gaining = 0, runs = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        gaining += u->cell[i].gaining;
+        runs += u->cell[i].runs;
+    }
+    if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
+    fprintf(
+        f, "Still gaining when they ended: %zu of %zu runs, whose best epoch was their last%s.\n",
+        gaining, runs, gaining ? " (given more --epochs, this\ncommand goes on from there)" : "");
+}
+
 static void print_caption(const Compare *u, FILE *f)
 {
     const Options *o = u->options;
@@ -72,6 +88,7 @@ static void print_caption(const Compare *u, FILE *f)
         options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"),
         options_size(o, "epochs"), u->seeds, u->seeds == 1 ? "" : "s",
         u->schemes.scheme[u->baseline]->name);
+    print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);
     print_truncation(u, f);
@@ -114,6 +131,26 @@ static int save_markdown(const Compare *u)
     return code;
 }
 
+static int save_published(const Compare *u)
+{
+    Design *list = memory_new(u->cells, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        list[i] = (Design){c->scheme->name, c->scheme, c->layers, u->seeds, c->result};
+    }
+    PublishedStudy s = {&u->schemes.zoo,
+                        &u->corpus,
+                        network_bridge(u->options),
+                        options_size(u->options, "heads"),
+                        "scheme",
+                        u->cells,
+                        list};
+    int code = published_save(&s, u->dir);
+    memory_free(list);
+    return code;
+}
+
 int compare_save(const Compare *u)
 {
     TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
@@ -121,6 +158,8 @@ int compare_save(const Compare *u)
     TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
     TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));
     TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
+    TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
     TRY(save_markdown(u));
+    TRY(save_published(u));
     return convergence_save(&u->orders, &u->schemes, u->dir);
 }

@@ -47,7 +47,9 @@ static const char *const columns[] = {"scheme",
                                       "truncation_high",
                                       "truncation_slope",
                                       "layer_truncation",
-                                      "layer_truncation_slope"};
+                                      "layer_truncation_slope",
+                                      "best_epoch",
+                                      "gaining"};
 static const char *const shown[] = {
     "scheme",    "layers", "order",    "measured", "evals",     "error", "slope",    "parameters",
     "valid ppl", "±",      "test ppl", "±",        "test diff", "±",     "tokens/s", "peak MB"};
@@ -122,6 +124,8 @@ static void add_row(Compare *u, const Cell *c)
     report_fixed(r, c->split_slope.mean, 3);
     report_real(r, c->layer.mean, 6);
     report_fixed(r, c->layer_slope.mean, 3);
+    report_fixed(r, c->best_epoch, 1);
+    report_size(r, c->gaining);
 }
 
 /* Mean and half of its interval. */
@@ -236,6 +240,7 @@ static int add_curve(Compare *u, const Cell *c)
 
 int compare_tables(Compare *u)
 {
+    TRY(compare_epochs(u));
     TRY(report_new(COUNT(columns), columns, &u->table));
     TRY(report_new(COUNT(shown), shown, &u->brief));
     TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));

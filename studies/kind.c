@@ -7,6 +7,22 @@
 
 enum { SOME = 24, MANY = 60, ALL = 400 };
 
+/* The papers' figures: the same table in both, but for what a design is called. */
+#define PUBLISHED(design)                                                                       \
+    {                                                                                           \
+        "published", "source,row," design,                                                      \
+            "The source papers' figures beside these, in brackets 95 % intervals over seeds.",  \
+            "source,row," design ",layers,measure,published,seeds,valid=valid_low..valid_high," \
+            "valid_less=valid_less_low..valid_less_high,test=test_low..test_high,"              \
+            "test_less=test_less_low..test_less_high,published_ratio,"                          \
+            "valid_ratio=valid_ratio_low..valid_ratio_high,"                                    \
+            "test_ratio=test_ratio_low..test_ratio_high,published_size,size,note",              \
+            ALL                                                                                 \
+    }
+#define PUBLISHED_PLOT                                                                  \
+    {                                                                                   \
+        "published", "Perplexity over the baseline's: the papers' across, these upward" \
+    }
 #define ORDERS                                                                               \
     "Order p means local error O(h<sup>p+1</sup>), global error O(h<sup>p</sup>); error is " \
     "numerical − exact."
@@ -33,8 +49,11 @@ const Kind kinds[] = {
            "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals over "
            "designs.",
            "perplexity,layers,quantity,designs,rho=low..high,p", ALL},
+          PUBLISHED("scheme"),
           {"tune", "scheme,layers,rate,dropout", "Rates and dropouts tried, and those chosen.",
            NULL, SOME},
+          {"epochs", "scheme,layers,epoch,seeds,valid_ppl",
+           "Validation perplexity after every epoch", NULL, 0},
           {"curves", "scheme,step,epoch,tokens,train_loss", "Curves of training, means over seeds",
            NULL, 0}},
      .plot = {{"perplexity",
@@ -42,8 +61,10 @@ const Kind kinds[] = {
               {"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity against evaluations of F and G a layer."},
+              {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
-              {"gradients", "Norm of the gradient against steps, means over seeds."}}},
+              {"gradients", "Norm of the gradient against steps, means over seeds."},
+              PUBLISHED_PLOT}},
 
     {.command = "order",
      .title = "Measured order of convergence",
@@ -222,7 +243,8 @@ const Kind kinds[] = {
           {"permutations", "word,baseline,seed", "Permutations and the baseline by perplexity",
            NULL, 0},
           {"random", "word,baseline,seed", "Random words and the baseline by perplexity", NULL, 0},
-          {"sandwich", "k,word,area,seeds", "Sandwiches, as drawn", NULL, 0}},
+          {"sandwich", "k,word,area,seeds", "Sandwiches, as drawn", NULL, 0},
+          PUBLISHED("word")},
      .plot =
          {{"permutations", "Validation perplexities of random permutations beside the baseline's."},
           {"random",
@@ -230,7 +252,8 @@ const Kind kinds[] = {
           {"halves", "Sublayers in the bottom and top half of better and other words."},
           {"sandwich", "Perplexity against the sandwich coefficient k."},
           {"seeds", "Validation perplexity by seed."},
-          {"area", "Validation perplexity against signed area."}}},
+          {"area", "Validation perplexity against signed area."},
+          PUBLISHED_PLOT}},
 
     {.command = "attention",
      .title = "Distances between models' attention",
@@ -314,6 +337,21 @@ static const struct {
     {"train", "bytes_per_step", "given to sums with the others"},
     {"train", "wait_ms_per_step", "milliseconds in those sums"},
     {"train", "ms_per_step", "milliseconds in all"},
+    {"compare", "source", "paper and table"},
+    {"sweep", "source", "paper and table"},
+    {NULL, "row", "as the paper has it"},
+    {NULL, "measure", "what the paper's figure is"},
+    {NULL, "published", "the paper's figure"},
+    {NULL, "valid", "of the validation text, in the unit of the measure"},
+    {NULL, "test", "of the test text, in the unit of the measure"},
+    {NULL, "valid_less", "validation less the paper's figure, whose own spread is not in it"},
+    {NULL, "test_less", "test less the paper's figure, whose own spread is not in it"},
+    {NULL, "published_ratio", "the paper's figure over its baseline's; below 1 is better"},
+    {NULL, "valid_ratio", "validation over the baseline's, seed by seed, geometric mean"},
+    {NULL, "test_ratio", "test over the baseline's, seed by seed, geometric mean"},
+    {NULL, "published_size", "of the paper's model"},
+    {NULL, "size", "of these models"},
+    {NULL, "note", "spread, and what the paper does not tell"},
     {NULL, "word", "sublayers from input to output: s attention, f feed-forward"},
     {"bench", "value", "in the unit of its row"},
     {NULL, "scheme", "integrator by its name; 'trotter schemes --print' has its text"},

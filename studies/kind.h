@@ -7,7 +7,7 @@
 
 #include "studies/csv.h"
 
-enum { KIND_TABLES = 9, KIND_PLOTS = 6, VERDICT_WORDS = 1024 };
+enum { KIND_TABLES = 9, KIND_PLOTS = 7, VERDICT_WORDS = 1024 };
 
 /* What a study found, in a line; bad: something is not as it should be. "" where nothing is judged. */
 typedef struct {

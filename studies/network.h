@@ -24,6 +24,8 @@ extern const OptionGroup network_limit_group;    /* memory-limit; goes on with t
 /* Those above but the last: all that a model and its training take. Ends with NULL. */
 extern const OptionGroup *const network_groups[];
 
+/* ---- network.c ------------------------------------------------------------------------------- */
+
 /* The backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 
@@ -40,9 +42,9 @@ BridgeOptions network_bridge(const Options *o);
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out);
 
-/* The same of a plan, which it takes ownership of in any case. */
+/* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.most). */
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
-                     Model **out);
+                     size_t most, Model **out);
 
 /* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
 int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
@@ -50,6 +52,8 @@ int network_trained(const Options *o, const Table *t, size_t V, const Backend *b
 
 /* The training of o, but for directory, report and stop. */
 TrainConfig network_training(const Options *o);
+
+/* ---- metadata.c ------------------------------------------------------------------------------ */
 
 typedef struct {
     size_t count, room;

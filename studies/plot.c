@@ -271,15 +271,39 @@ static int run_gnuplot(const Plot *p)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-int plot_finish(Plot *p)
+/* gnuplot does not look whether what it writes arrives. A drawing cut short, as on a full disk, lacks the last
+ * words of its format, and goes. Sources: SVG 1.1, section 5.1; PNG (ISO 15948), section 11.2.5. */
+static void check_drawing(const Plot *p, const char *kind, const char *last)
 {
-    int code = write_script(p);
-    int status = code == 0 ? run_gnuplot(p) : 0;
+    char path[OUTPUT_PATH], end[16] = "";
+    if (output_path(path, p->dir, "%s.%s", p->name, kind) != 0) return;
+    FILE *f = fopen(path, "rb");
+    size_t n = f && fseek(f, -(long)sizeof end, SEEK_END) == 0 ? fread(end, 1, sizeof end, f) : 0;
+    if (f) fclose(f);
+    if (memmem(end, n, last, strlen(last))) return;
+    command_warn("%s could not be written whole; 'gnuplot %s.gp' there draws it again", path,
+                 p->name);
+    remove(path);
+}
+
+static void draw(const Plot *p)
+{
+    int status = run_gnuplot(p);
     if (status < 0)
         command_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
                      p->dir, p->name);
     else if (status > 0)
         command_warn("gnuplot failed; 'gnuplot %s.gp' in %s tells why", p->name, p->dir);
+    else {
+        check_drawing(p, "svg", "</svg>");
+        check_drawing(p, "png", "IEND");
+    }
+}
+
+int plot_finish(Plot *p)
+{
+    int code = write_script(p);
+    if (code == 0) draw(p);
     plot_drop(p);
     return code;
 }

@@ -48,7 +48,8 @@ int plot_point(size_t i);
 /* text as a gnuplot string in single quotes. */
 void plot_quote(const char *text, char *out, size_t bytes);
 
-/* Writes the script and runs gnuplot; frees the plot in any case. */
+/* Writes the script and runs gnuplot; frees the plot in any case. Without gnuplot, and where a drawing cannot be
+ * written whole (it is removed), a warning. */
 int plot_finish(Plot *p);
 void plot_drop(Plot *p);
 

@@ -302,7 +302,7 @@ int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b)
     Model *m;
     bridge.layers = s->layers;
     TRY(bridge_plan(s->scheme, &bridge, &plan));
-    int code = network_model_of(o, plan, V, b, 0, &m);
+    int code = network_model_of(o, plan, V, b, 0, 0, &m);
     if (code == 0) {
         model_free(m);
         return 0;

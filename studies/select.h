@@ -17,9 +17,13 @@ typedef struct {
     size_t count;
 } Selection;
 
-/* Opens the zoo and the files, finds the schemes of --scheme; a splitting without suffix takes
+/* Opens the zoo and the files, finds the schemes of --scheme, each once; a splitting without suffix takes
  * `solver`. Every unusable file or name: ERR_INPUT with words. */
 int select_open(const Options *o, const char *solver, Selection *s);
+/* The same beside a trained model, whose scheme `own` (borrowed for the call) --scheme may name too, unless a
+ * text of the zoo or of a file has its name. Without --scheme: own, then those of `usual`. */
+int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
+                  Selection *s);
 /* Adds a scheme by name, if none of that name is there. */
 int select_add(const char *name, const char *solver, Selection *s);
 void select_close(Selection *s);

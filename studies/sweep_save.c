@@ -5,6 +5,7 @@
 
 #include "studies/command.h"
 #include "studies/network.h"
+#include "studies/published.h"
 #include "studies/sweep.h"
 
 /* ---- words ------------------------------------------------------------------------------------------- */
@@ -186,6 +187,23 @@ static int save_markdown(const Sweep *u)
     return code;
 }
 
+static int save_published(const Sweep *u)
+{
+    Design *list = memory_new(u->words, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        list[i] = (Design){w->letters, w->scheme, options_size(u->options, "layers"), w->seeds,
+                           w->result};
+    }
+    PublishedStudy s = {
+        &u->zoo,  &u->corpus, network_bridge(u->options), options_size(u->options, "heads"), "word",
+        u->words, list};
+    int code = published_save(&s, u->dir);
+    memory_free(list);
+    return code;
+}
+
 int sweep_save(const Sweep *u)
 {
     TRY(output_report(u->runs_table, REPORT_CSV, u->dir, "sweep.csv"));
@@ -197,5 +215,6 @@ int sweep_save(const Sweep *u)
     TRY(output_report(u->plotted, REPORT_CSV, u->dir, "families.csv"));
     TRY(save_ranking(u, FAMILY_PERMUTATION, "permutations"));
     TRY(save_ranking(u, FAMILY_RANDOM, "random"));
+    TRY(save_published(u));
     return save_markdown(u);
 }

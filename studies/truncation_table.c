@@ -75,7 +75,7 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
     return s;
 }
 
-/* The largest h from which at least half of the sentences are in the asymptotic regime. */
+/* The largest h from which at least half of the sentences are in the asymptotic regime; NaN: none. */
 static double asymptotic_from(const TruncationStudy *u, size_t series, size_t layer)
 {
     double best = 0;
@@ -87,7 +87,7 @@ static double asymptotic_from(const TruncationStudy *u, size_t series, size_t la
             reach += truncation_cell(u, series, layer, i)->asymptotic >= h;
         if (2 * reach >= sentences) best = fmax(best, h);
     }
-    return best;
+    return best > 0 ? best : NAN;
 }
 
 /* A sentence whose flow was solved, for what is the same in all. */

@@ -115,21 +115,40 @@ static void test_sign_of_life(void **state)
     claim_drop(&c);
 }
 
-/* A child that has inherited the claim keeps it. */
-static void test_inherited(void **state)
+/* A program that waits, started by the holder of a claim; once it runs, no process but it has what it has. */
+static pid_t start_program(const Claim *c, int pass)
 {
-    (void)state;
-    Claim c = take_named("child", "here 1", 1);
+    int pipes[2];
+    char byte;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
-        pause();
-        _exit(0);
+        if (pass) claim_pass(c);
+        execlp("sleep", "sleep", "100", (char *)NULL);
+        _exit(127);
     }
-    close(c.fd); /* as if this process had died */
-    take_named("child", "here 2", 0);
-    end(child);
-    c = take_named("child", "here 2", 1);
-    claim_drop(&c);
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &byte, 1), 0); /* closed by exec */
+    close(pipes[0]);
+    return child;
+}
+
+/* A program to which a claim was passed keeps it, one that was merely started does not; be it a claim that was
+ * made or one that was taken over. */
+static void test_passed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        int left_over = k / 2, pass = k % 2;
+        if (left_over) end(holder("child", "here 17"));
+        Claim c = take_named("child", "here 1", 1);
+        pid_t child = start_program(&c, pass);
+        close(c.fd); /* as if this process had died */
+        c = take_named("child", "here 2", !pass);
+        end(child);
+        claim_drop(&c);
+        scratch_files(1);
+    }
 }
 
 /* Many at once, some of them killed with the claim in hand: never two, and the last one gets it. */
@@ -199,7 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_holder), cmocka_unit_test(test_dead_holder),
         cmocka_unit_test(test_other_host), cmocka_unit_test(test_sign_of_life),
-        cmocka_unit_test(test_inherited),  cmocka_unit_test(test_race),
+        cmocka_unit_test(test_passed),     cmocka_unit_test(test_race),
         cmocka_unit_test(test_impossible), cmocka_unit_test(test_log),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);

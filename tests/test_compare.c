@@ -27,6 +27,38 @@ static const char old_columns[] =
     "scheme,order,system,measured,low,high,verdict,evals_F,evals_G,layers,params,seeds,valid_ppl,"
     "valid_sd,test_ppl,test_sd,tokens_per_s,peak_bytes,beats_unigram,";
 
+/* A cell of the last row of a run's log. */
+static double log_end(const char *run, const char *name)
+{
+    char path[96], csv[1 << 14], row[256];
+    snprintf(path, sizeof path, "rows/runs/%s/log.csv", run);
+    file_read(path, csv, sizeof csv);
+    size_t n = strlen(csv);
+    while (n > 1 && csv[n - 2] != '\n') n--;
+    snprintf(row, sizeof row, "%.12s", csv + n - 1);
+    return number(csv, row, name);
+}
+
+/* After the last epoch of two seeds; a run is still gaining where its best epoch was that one. */
+static void check_epochs(void)
+{
+    char csv[1 << 14];
+    int gaining = 0;
+    double a = log_end("macaron-seed1", "valid_ppl"), b = log_end("macaron-seed2", "valid_ppl");
+    assert_true(log_end("macaron-seed1", "epoch") == 2 && a > 1 && b > 1);
+    for (int k = 1; k <= 2; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "rows/runs/macaron-seed%d/result.csv", k);
+        file_read(name, csv, sizeof csv);
+        gaining += number(csv, "macaron,", "best_epoch") == 2;
+    }
+    assert_true(number(out, "macaron,", "gaining") == gaining);
+    file_read("rows/epochs.csv", csv, sizeof csv);
+    assert_true(fabs(number(csv, "macaron,1,2,", "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
+    assert_true(number(csv, "macaron,1,2,", "seeds") == 2);
+    assert_int_equal(count_words(csv, "\nmacaron,"), 4); /* two depths, two epochs */
+}
+
 /* Two depths, two seeds: a row each; intervals and differences are those of the runs' own
  * results. */
 static void test_rows(void **state)
@@ -60,12 +92,14 @@ static void test_rows(void **state)
     assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
     static const char *const files[] = {"compare.csv", "compare.md",       "compare.tex",
                                         "curves.csv",  "correlations.csv", "perplexity.png",
-                                        "curves.png",  "gradients.png",    "evaluations.png"};
+                                        "curves.png",  "gradients.png",    "evaluations.png",
+                                        "epochs.csv",  "epochs.png"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "rows/%s", files[i]);
         if (!file_exists(name)) fail_msg("no %s", name);
     }
+    check_epochs();
     /* a deeper study finds the runs of a shallower one */
     run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
            "rows" TINY);
@@ -361,7 +395,6 @@ static void test_refused(void **state)
         {"--layers 1,0", "expected a whole number from 1 to 1000, or several"},
         {"--layers 1,,2", "separated by commas"},
         {"--layers 2,1,2", "2 is there twice"},
-        {"--scheme euler,euler", "euler is there twice"},
         {"--scheme euler --baseline heun", "none of the schemes compared"},
         {"--scheme leapfrog-F", "past states"},
         {"--tune --tune-rate 1e-3,fast", "expected a number"},

@@ -168,7 +168,7 @@ static int load_altered(const char *name, const char *value)
 {
     Options *none;
     saved_write(name, value);
-    assert_int_equal(options_new(saved_groups, &none), 0);
+    assert_int_equal(options_new(network_groups, &none), 0);
     int code = saved_load(scratch, none);
     options_free(none);
     return code;

@@ -30,6 +30,7 @@ static const Option two[] = {
     {"file", OPTION_LIST, NULL, "FILE", "files", 0, 0},
     {"sizes", OPTION_SIZES, NULL, "N,...", "sizes", 0, 1e18},
     {"reals", OPTION_REALS, "0.5,1", "X,...", "reals", 0, 1},
+    {"room", OPTION_BYTES, NULL, "BYTES", "bytes", 0, 0},
     {"flat", OPTION_FLAG, NULL, NULL, "begins as flag does", 0, 0},
     {0},
 };
@@ -100,6 +101,33 @@ static void lists_have_parts(void **state)
     assert_false(options_part(o, "sizes", 3, part));
     assert_true(options_part(o, "reals", 1, part)); /* the default's */
     assert_string_equal(part, "1");
+    options_free(o);
+}
+
+static void bytes_have_units(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } good[] = {{"1", 1},
+                {"4000000000", 4000000000},
+                {"3k", 3 << 10},
+                {"2M", 2 << 20},
+                {"1g", 1 << 30},
+                {"5T", (size_t)5 << 40},
+                {"17179869183G", SIZE_MAX - (1 << 30) + 1}};
+    static const char *const bad[] = {"",    "0",    "0G",           "G",
+                                      "4X",  "4GB",  "4 G",          "-1",
+                                      "1e9", "1.5G", "17179869184G", "1234567890123456789"};
+    (void)state;
+    Options *o = fresh();
+    assert_int_equal(options_bytes(o, "room"), 0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(set(o, "room", good[i].text), 0);
+        if (options_bytes(o, "room") != good[i].bytes) fail_msg("%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect(bad[i], set(o, "room", bad[i]), ERR_INPUT, "--room: expected bytes, as 4000000000");
     options_free(o);
 }
 
@@ -233,6 +261,56 @@ static void test_texts_are_left_alone(void **state)
     }
 }
 
+static int recorded_by_nobody(void)
+{
+    return ERR_MISUSE;
+}
+
+/* What a training by so many ranks of this scheme says; on a device, where `record` is set. */
+static int count_for(const Options *o, const char *scheme, int ranks, int device, size_t *bytes)
+{
+    Zoo z;
+    Table *t;
+    size_t numbers;
+    const Backend *b;
+    assert_int_equal(network_backend(o, &b), 0);
+    Backend fake = *b;
+    if (device) fake.record = recorded_by_nobody;
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
+    int code = network_trained(o, t, 9, &fake, ranks, bytes, &numbers, NULL);
+    table_free(t);
+    zoo_close(&z);
+    return code;
+}
+
+/* Every rank needs a sequence of each batch, and room for its share only. */
+static void ranks_share_batches(void **state)
+{
+    size_t alone, share, bytes;
+    (void)state;
+    Options *o = saved_options();
+    assert_int_equal(count_for(o, "transformer", 1, 0, &alone), 0);
+    assert_int_equal(count_for(o, "transformer", 64, 0, &share), 0);
+    assert_true(share < alone);
+    expect("65", count_for(o, "transformer", 65, 0, &bytes), ERR_INPUT,
+           "a batch of 4096 tokens has 64 sequences of 64, fewer than the 65 ranks");
+    expect("device", count_for(o, "transformer", 2, 1, &bytes), ERR_INPUT, "on processors alone");
+    assert_int_equal(count_for(o, "transformer", 1, 1, &bytes), 0);
+    set(o, "inner", "5");
+    expect("macaron", count_for(o, "macaron", 2, 0, &bytes), ERR_INPUT, "equal parameters need");
+    set(o, "inner", "4");
+    set(o, "batch-tokens", "64");
+    expect("2", count_for(o, "transformer", 2, 0, &bytes), ERR_INPUT, "has 1 sequence of 64,");
+    set(o, "adaptive-factor", "2");
+    expect("factor", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "without --adaptive");
+    set(o, "adaptive", "4,6");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
+    set(o, "adaptive", "1,2,3,4,5,6,7,8,9");
+    expect("nine", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "at most 8 numbers");
+    options_free(o);
+}
+
 /* ---- saved networks ----------------------------------------------------------------------------------- */
 
 static int load_altered(const char *key, const char *value)
@@ -295,9 +373,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_checked),
         cmocka_unit_test(lists_have_parts),
+        cmocka_unit_test(bytes_have_units),
         cmocka_unit_test(command_lines),
         cmocka_unit_test(ini_files),
         cmocka_unit_test(machines),
+        cmocka_unit_test(ranks_share_batches),
         cmocka_unit_test(test_texts_are_left_alone),
         cmocka_unit_test(other_programs_files),
         cmocka_unit_test(places_of_networks),

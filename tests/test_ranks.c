@@ -155,6 +155,31 @@ static void a_directory_has_one_training(void **state)
     assert_false(file_exists("shared/train.claim"));
 }
 
+/* A gnuplot that takes long, and lives on when its training is killed. */
+static void a_plot_being_drawn_holds_no_directory(void **state)
+{
+    (void)state;
+    static const char slow[] =
+        "#!/bin/sh\necho $$ >../drawing.tmp && mv ../drawing.tmp ../drawing\n"
+        "exec sleep 60\n";
+    char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
+    mkdir(file_path("bin"), 0777);
+    file_write("bin/gnuplot", slow, sizeof slow - 1);
+    assert_int_equal(chmod(file_path("bin/gnuplot"), 0755), 0);
+    snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
+    setenv("PATH", path, 1);
+    pid_t pid = start(1, "train --epochs 1 --out drawn" TINY);
+    await("drawing");
+    setenv("PATH", before, 1);
+    free(before);
+    kill(pid, SIGKILL);
+    finish(pid);
+    int status = run_ranks(1, "train --resume --epochs 2 --out drawn" TINY);
+    file_read("drawing", text, sizeof text);
+    assert_int_equal(kill(atoi(text), SIGKILL), 0); /* it was there all the time */
+    if (status != 0) fail_msg("status %d: %s", status, err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +190,7 @@ int main(void)
         cmocka_unit_test(what_is_not_finite_ends_all),
         cmocka_unit_test(children_train_alone),
         cmocka_unit_test(a_directory_has_one_training),
+        cmocka_unit_test(a_plot_being_drawn_holds_no_directory),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }

@@ -311,6 +311,7 @@ static const char *const plain[] = {
         "<title>Gnuplot</title><text>a &amp; b &#233; > c</text>"),
     SVG("<image width='1' height='1' xlink:href='data:image/png;base64,iVBORw0KGgo='/>"),
     "<svg viewBox='0 0 9 9'/>",
+    SVG("<g fill='\" onload=\"alert(1)'/>"), /* the quote is the value's: it cannot end it */
     "\xef\xbb\xbf" SVG("<desc/><filter id='a' x='1'/><text>&#xe9;&#233;</text>"),
 };
 

@@ -81,10 +81,10 @@ static int options_job(void)
 {
     Options *o, *p;
     char *argv[] = {"trotter", "--corpus", "a", "--width=8", "--untied"};
-    TRY(options_new(saved_groups, &o));
+    TRY(options_new(network_groups, &o));
     int code = options_arguments(o, 5, argv);
     if (code == 0) code = options_read(o, scratch_path("own.ini"));
-    if (code == 0 && (code = options_new(saved_groups, &p)) == 0) {
+    if (code == 0 && (code = options_new(network_groups, &p)) == 0) {
         code = options_given(p, o);
         options_free(p);
     }
@@ -165,7 +165,7 @@ static int metadata_job(void)
     char *text;
     Corpus c = {.vocab = {.size = 2}};
     Options *o;
-    TRY(options_new(saved_groups, &o));
+    TRY(options_new(network_groups, &o));
     int code = network_metadata(o, table, &c, model, &meta);
     if (code == 0) network_metadata_free(&meta);
     if (code == 0 && (code = network_config_text(o, &text)) == 0) memory_free(text);

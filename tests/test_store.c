@@ -200,6 +200,7 @@ static const struct {
     {"{" A("F64", "[1,1]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
     {"{" A("F32", "[1,2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
     {"{" A("F32", "[2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("F32", "[2,2]", "[0,16]") "," B("F32", "[3]", "[16,28]") "}", 28, "another shape"},
     {"{" A("F32", "[2,1,1]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
     {"{" A("F32", "[2,1]", "[0,12]") "," GOOD_B "}", 20, "do not agree"},
     {"{" A("F32", "[2,1]", "[4,12]") "," GOOD_B "}", 20, "gap or an overlap"},
@@ -243,6 +244,10 @@ static void test_hostile_headers(void **state)
     Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
     assert_int_equal(tensors_read(write_raw(raw[0].header, 20), t, 2, STORE_F32, 1), ERR_INPUT);
     assert_true(says("no checksum") && x[0] == 7);
+    Tensor twice[3] = {t[0], t[1], t[0]};
+    assert_int_equal(tensors_read(write_raw(raw[0].header, 20), twice, 3, STORE_F32, 0),
+                     ERR_MISUSE);
+    assert_true(says("asked for twice") && x[0] == 7);
 }
 
 static void test_hostile_lengths(void **state)

@@ -166,6 +166,45 @@ static void failed_loads(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) model_free(all[i]);
 }
 
+/* One number of a buffer (0: weights) of m replaced and saved: neither load takes it; the way back does. */
+static void spoil(Model *m, int buffer, size_t k, double bad, int code)
+{
+    const Backend *b = model_backend(m);
+    void *at = backend_at(b, buffer ? model_moment(m, buffer - 1) : model_data(m), k);
+    double good;
+    b->get(&good, at, 1);
+    b->put(at, &bad, 1);
+    assert_int_equal(store_save_state(m, scratch_path("state"), meta, 2), 0);
+    assert_int_equal(store_save(m, scratch_path("model"), meta, 2), 0);
+    b->put(at, &good, 1);
+    Model *n = small_model(b, 2, 24, 1), *same = small_model(b, 2, 24, 1);
+    const char *file = scratch_path("model");
+    assert_int_equal(store_load_state(n, scratch_path("state")), code);
+    if (code) assert_non_null(strstr(error_text(), "a number in it is not finite"));
+    for (int i = 0; i < 3 && code; i++) assert_int_equal(differ(n, same, i, 0), 0);
+    assert_int_equal(store_load(n, file), buffer ? 0 : code);
+    if (!buffer) assert_int_equal(store_average(n, &file, 1), code);
+    model_free(n);
+    model_free(same);
+}
+
+static void numbers_are_finite(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (const char *const *name = (const char *const[]){"cpu-f32", "cpu-f64", NULL}; *name;
+         name++) {
+        const Backend *b;
+        assert_int_equal(backend_find(*name, NULL, &b), 0);
+        Model *m = small_model(b, 1, 24, 1);
+        for (int i = 0; i < 3; i++) spoil(m, i, i % 2 ? model_size(m) - 1 : 0, bad[i], ERR_INPUT);
+        spoil(m, 0, model_size(m) - 1, bad[1], ERR_INPUT);
+        spoil(m, 0, 0, 1e30, 0); /* large is fine */
+        model_free(m);
+    }
+    scratch_files(1);
+}
+
 static Model *job_model;
 
 static int job_save(void)
@@ -195,9 +234,9 @@ static void failing_allocator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_come_back), cmocka_unit_test(weights_change_backend),
-        cmocka_unit_test(state_comes_back),  cmocka_unit_test(failed_loads),
-        cmocka_unit_test(failing_allocator),
+        cmocka_unit_test(weights_come_back),  cmocka_unit_test(weights_change_backend),
+        cmocka_unit_test(state_comes_back),   cmocka_unit_test(failed_loads),
+        cmocka_unit_test(numbers_are_finite), cmocka_unit_test(failing_allocator),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -94,6 +94,27 @@ static void test_verdicts(void **state)
     assert_non_null(strstr(err, "transformer has stages that are not L"));
 }
 
+/* What a model was trained as is known by its name and comes first, without the file it was in; a file of the
+ * same name goes before it. */
+static void test_own_scheme(void **state)
+{
+    (void)state;
+    static const char other[] = "scheme never-seen\nk1 = H(y)\ny' = y + k1\n";
+    run_fine("train --corpus markov:20 --scheme-file mine.scheme --scheme never-seen --width 8 "
+             "--heads 2 --inner 8 --max-steps 2 --activation gelu --sequence 8 --batch-tokens 64 "
+             "--out own");
+    run_fine(STUDY "--model own --csv --summary --sentences 1");
+    assert_non_null(strstr(out, "\nnever-seen,0,split,"));
+    assert_true(strstr(out, "\nnever-seen,") < strstr(out, "\neuler,"));
+    run_fine(STUDY "--model own --scheme heun,never-seen,heun --csv --summary");
+    assert_string_equal(cell("never-seen,0,split", "order"), "3");
+    const char *heun = strstr(out, "\nheun,");
+    assert_true(heun && !strstr(heun + 1, "\nheun,"));
+    file_write("other.scheme", other, sizeof other - 1);
+    run_fine(STUDY "--model own --scheme-file other.scheme --scheme never-seen --csv --summary");
+    assert_string_equal(cell("never-seen,0,split", "order"), "1");
+}
+
 /* Kinks: the slope of a fourth-order method ends near 2.5; its own sets are told from the mean. */
 static void test_relu(void **state)
 {
@@ -230,9 +251,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unseen),   cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_relu),     cmocka_unit_test(test_others),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_unseen),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_relu),       cmocka_unit_test(test_others),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_own_scheme),
     };
     return cmocka_run_group_tests(tests, open_models, program_close);
 }

@@ -1,4 +1,4 @@
-/* A saved model's directory (studies/network.c): metadata -> options, scheme, plan, model, weights.
+/* A saved model's directory (studies/metadata.c): metadata -> options, scheme, plan, model, weights.
  * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
  * whoever writes a hostile file can do as much. */
 #include "studies/network.h"

@@ -1,0 +1,105 @@
+#!/bin/sh
+# tables.sh: the source papers' language-model tables, trained under one recipe, in order of importance.
+#
+#   sh studies/tables.sh --corpus DIR [--wikitext DIR] [--out DIR] [--full] [--jobs N] [--only NAME,...] [--list]
+#
+#   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; 1 and 2 layers
+#   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
+#   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
+#   sentences, relative, untied, history
+#                one factor at a time on the residual and RK2 rows of table 5
+#   designs      tables 7 and 10 as language models of 4 layers: leapfrog, multistep, DLCL, PolyNet, weight
+#                sharing, scalars, gates; ab2, ab3
+#   words, words-wikitext, words-characters
+#                Sandwich Transformer, tables 1 and 2, figures 2 to 6, on --corpus, on --wikitext, on letters
+#
+# DIR (out/tables) gets a folder a table, which `trotter report DIR` makes a page of. Every command goes on where it
+# was stopped, so the script is given again after a stop, and by as many processes as there are cores (--jobs
+# N starts that many of each command; they share the trainings). The recipe is that of studies/results/ptb (d 128, for
+# two cores: all tables are some 20 hours); --full is the papers' size and recipe on a GPU. Corpora are folders
+# with train, valid and test text; without --wikitext that table is left out. Exit status: of the first that failed.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+out=out/tables corpus= wikitext= jobs=1 only= full=0 list=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --full) full=1 ;;
+    --list) list=1 ;;
+    --out | --corpus | --wikitext | --jobs | --only)
+        [ $# -gt 1 ] || { echo "tables.sh: $1 needs a value" >&2; exit 2; }
+        eval "${1#--}=\$2"
+        shift ;;
+    *)
+        echo "tables.sh: $1: no such option (see the head of the script)" >&2
+        exit 2 ;;
+    esac
+    shift
+done
+[ -n "$corpus" ] || { echo "tables.sh: --corpus DIR is needed, the Penn Treebank's folder" >&2; exit 2; }
+
+if [ $full = 1 ]; then
+    recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
+            --rate 7e-4 --warmup 2000 --epochs 20 --device cuda --precision tf32"
+    seeds=5 context=sentence other=stream
+    words="--pairs 8 --permutations 20 --random 20"
+else
+    recipe="--width 128 --inner 512 --heads 4 --sequence 64 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
+            --activation gelu --epochs 8 --precision bf16 --threads 1"
+    seeds=3 context=stream other=sentence
+    words="--pairs 4 --permutations 10 --random 10"
+fi
+rows=transformer,heun-layer
+status=0
+
+wanted() {
+    case ,$only, in ,, | *",$1,"*) return 0 ;; esac
+    return 1
+}
+
+# Tables that differ in schemes and layers alone have the same trainings, each done once.
+shared() {
+    if wanted "$1" && [ $list = 0 ]; then
+        mkdir -p "$out/runs" "$out/$1" && ln -sfn ../runs "$out/$1/runs" || exit 2
+    fi
+    study "$@"
+}
+
+# The command of a table, once in each of --jobs processes.
+study() {
+    name=$1 command=$2
+    shift 2
+    wanted "$name" || return 0
+    set -- build/trotter "$command" $recipe "$@" --out "$out/$name"
+    echo "$name: $*"
+    [ $list = 0 ] || return 0
+    mkdir -p "$out" || exit 2
+    children=
+    for j in $(seq "$jobs"); do
+        "$@" >"$out/$name.$j.out" 2>"$out/$name.$j.log" </dev/null &
+        children="$children $!"
+    done
+    trap 'kill -INT $children; wait; exit 130' INT TERM
+    for child in $children; do
+        wait "$child" || { code=$?; [ $status != 0 ] || status=$code; }
+    done
+    trap - INT TERM
+    tail -1 "$out/$name.1.log"
+}
+
+shared table5 compare --corpus "$corpus" --context $context --layers 1,2 --seeds $seeds --truncation 4 \
+    --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+shared macaron compare --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+    --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
+shared controls compare --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+    --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
+study sentences compare --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
+study relative compare --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
+study untied compare --corpus "$corpus" --context $context --untied --layers 1 --seeds 1 --scheme $rows
+shared history compare --corpus "$corpus" --context $context --layers 2 --seeds 1 --scheme $rows,dlcl,rk2-dlcl
+shared designs compare --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
+    --scheme transformer,leapfrog,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3
+study words sweep --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
+[ -z "$wikitext" ] || # else not run
+    study words-wikitext sweep --corpus "$wikitext" --context $context $words --interleaved --sandwiches --confirm
+study words-characters sweep --corpus kjv --level char --context $context $words --interleaved --sandwiches --confirm
+exit $status
