@@ -141,8 +141,8 @@ gpus() {
             --inner 2048 --heads 8 --sequence 64 --batch-tokens 16384 --max-steps 200 --epochs 1000 --seed 1 \
             --untested --device cuda --precision "${PRECISION:-tf32}" --out "$out/gpus-$n" || bad=1
         rm -f "$out/gpus-$n/"*.safetensors
-        echo "$n,$(sed -n 2p "$out/gpus-$n/result.csv" | cut -d, -f8),$(sed -n 2p "$out/gpus-$n/ranks.csv" 2>/dev/null |
-            cut -d, -f3-)" >>"$out/gpus.csv"
+        sums=$(sed -n 2p "$out/gpus-$n/ranks.csv" 2>/dev/null | cut -d, -f3-)
+        echo "$n,$(sed -n 2p "$out/gpus-$n/result.csv" | cut -d, -f8),${sums:-,,}" >>"$out/gpus.csv"
         n=$((2 * n))
     done
     cat "$out/gpus.csv"
