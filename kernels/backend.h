@@ -58,6 +58,15 @@ enum {
     ACT_TANH
 }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
+/* What cross_entropy compares a row's softmax with: q has `hit` on the row's target (a target below 0: on none),
+ * `all` on each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
+enum { LABEL_EXTRAS = 8 };
+typedef struct {
+    double hit, all;
+    size_t extras; /* at most LABEL_EXTRAS and V */
+    double extra[LABEL_EXTRAS];
+} Labels;
+
 enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
 
 /* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one
@@ -176,11 +185,11 @@ struct Backend {
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
-    /* nll (N) out: -sum_v q_v log softmax(z)_v, where q = (1 - smooth) onehot(target) + smooth / V; with
-     * smooth = 0, -log softmax(z)_target. If grad != 0, z becomes grad * (softmax(z) - q) in place.
-     * z (N, V), target (N), smooth in [0, 1). Source: Szegedy et al. 2016, section 7. */
-    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double smooth,
-                          double grad, void *nll);
+    /* nll (N) out: -sum_v q_v log softmax(z)_v, q as labels say: {1} has -log softmax(z)_target,
+     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). If grad != 0, z becomes
+     * grad * (Q softmax(z) - q) in place, Q the row's sum of q. z (N, V), target (N). */
+    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, Labels q, double grad,
+                          void *nll);
     /* s->loss += the sum of nll (N), in double. */
     void (*loss)(size_t N, const void *nll, Step *s);
     /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */
@@ -198,6 +207,14 @@ struct Backend {
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
 {
     return (char *)p + i * b->size;
+}
+
+/* The sum of q of a row of V columns but for its target's. */
+static inline double labels_rest(const Labels *q, size_t V)
+{
+    double sum = q->all * (double)V;
+    for (size_t i = 0; i < q->extras; i++) sum += q->extra[i];
+    return sum;
 }
 
 /* Elements that hold so many bytes. */

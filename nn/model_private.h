@@ -59,8 +59,9 @@ typedef struct {
 typedef struct {
     size_t first, words; /* ids first .. first + words - 1 */
     size_t width;        /* w */
-    size_t embed;        /* (words, w) */
-    size_t project;      /* (D, w) */
+    /* At the input, and at the output: the same, but in a model whose output is its own. */
+    size_t embed, output;           /* (words, w) */
+    size_t project, output_project; /* (D, w) */
 } Tail;
 
 /* What adaptive.c needs at the embedding, at the loss and at the embedding's adjoint. */
@@ -163,9 +164,11 @@ struct Model {
     /* With tails input is sorted by cluster, target is the head's, and (max N) each: */
     int32_t *place; /* where a row's input went */
     int32_t *row,
-        *within;     /* rows whose target is in a tail, sorted by it; the target's number there */
-    void *tail_nll;  /* of those rows */
-    int32_t *sorted; /* (5, max N) on the host: input, place, target, row, within */
+        *within;    /* rows whose target is in a tail, sorted by it; the target's number there */
+    void *tail_nll; /* of those rows */
+    int32_t *
+        label; /* (tails, max N), with smoothed labels: number of a row's target in a tail, -1: it is in another */
+    int32_t *sorted; /* (5 + those, max N) on the host: input, place, target, row, within, label */
 
     Recording *recording[PART_ROLES]; /* of a part of a training step, or NULL */
     StepShape recorded[PART_ROLES], last[PART_ROLES];
@@ -189,6 +192,8 @@ static inline void *grad(const Model *m, size_t offset)
 /* adaptive.c; of a model with tails only, but for adaptive_widest. Checks a configuration and drops the cuts
  * that are not below V; shapes of the tails; the most columns of logits. */
 int adaptive_check(ModelConfig *c);
+/* Lists of labels: the tails, where they are smoothed, else 0. */
+size_t adaptive_lists(const Model *m);
 void adaptive_shapes(Model *m);
 size_t adaptive_widest(const Model *m);
 /* Sends a batch's inputs and targets by cluster; p->in, p->out out. */
@@ -197,6 +202,8 @@ void adaptive_send(const Model *m, const Batch *x, Pass *p);
 const void *adaptive_embed(const Model *m, const Pass *p);
 /* From the adjoint of X in mix[MIX_BACK].wide. */
 void adaptive_embed_back(const Model *m, const Pass *p);
+/* What is more in the labels q of the head, which have the words', where they are smoothed by `each` a word. */
+void adaptive_labels(const Model *m, double each, Labels *q);
 /* Adds the tails' share to nll, which has the head's, and with `back` its adjoints to dhidden. */
 void adaptive_loss(const Model *m, const Pass *p, int back);
 /* log p (n, V) of rows at .. at+n-1 of hidden, once the head's logits are in m->logits; room (n, widest). */

@@ -70,6 +70,7 @@ const char *corpus_builtin(size_t i); /* names, NULL past the end */
  * text_encode: text in memory, `file` being for messages. vocab_write: as store_write. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
+uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
@@ -273,6 +274,9 @@ int store_save_state(const Model *m, const char *file, const StoreText *meta, si
 int store_load_state(Model *m, const char *file);
 /* Writes bytes to a file the same atomic way. */
 int store_write(const char *file, const void *bytes, size_t count);
+/* Removes what writers that died on this machine left in a directory: files NAME.tmp-PID (write.c), PID as it is
+ * printed, where there is no such process. For who alone writes there: a writer on another machine looks dead. */
+void store_sweep(const char *dir);
 
 /* ---- schedule.c: learning rates ------------------------------------------------------------------- */
 

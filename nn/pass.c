@@ -386,6 +386,15 @@ static void logit_rows_back(const Model *m, size_t at, size_t n)
             grad(m, m->output), D);
 }
 
+/* Of the output's rows: the target's alone, or smoothed over the vocabulary. */
+static Labels labels(const Model *m, const Pass *p)
+{
+    double smooth = p->train ? m->config.smoothing : 0, each = smooth / (double)m->config.vocab;
+    Labels q = {.hit = 1 - smooth, .all = each};
+    if (m->config.tails && smooth > 0) adaptive_labels(m, each, &q);
+    return q;
+}
+
 /* m->nll of all rows, in blocks of rows so that no (N, V) exists, and their sum in m->step. back: the
  * adjoints of that sum / p->tokens too. */
 static void loss(const Model *m, const Pass *p, int back)
@@ -393,7 +402,7 @@ static void loss(const Model *m, const Pass *p, int back)
     const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        b->cross_entropy(n, m->head, m->logits, m->target + at, p->train ? m->config.smoothing : 0,
+        b->cross_entropy(n, m->head, m->logits, m->target + at, labels(m, p),
                          back ? 1 / (double)p->tokens : 0, backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }

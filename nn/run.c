@@ -102,11 +102,14 @@ static int print_recipe(Run *r)
 
 int run_save(Run *r)
 {
-    char line[RUN_LINE];
+    char line[RUN_LINE], epochs[32], most[32];
     if (!r->files) return 0;
     print_progress(&r->p, line);
-    StoreText meta[] = {{"progress", line}, {"recipe", r->recipe}};
-    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 2);
+    snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
+    snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
+    StoreText meta[] = {
+        {"progress", line}, {"recipe", r->recipe}, {"epochs", epochs}, {"max_steps", most}};
+    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 4);
 }
 
 static int same_recipe(Run *r, const char *file)

@@ -154,8 +154,6 @@ static void test_bad_arguments(void **state)
         {"train --adaptive 1,2,3,4,5,6,7,8,9 --corpus text --out x", "at most 8"},
         {"train --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
         {"train --adaptive 5,6,7,8 --width 32 --corpus text --out x", "width 32 is too small"},
-        {"train --adaptive 5 --untied --corpus text --out x", "untied"},
-        {"train --adaptive 5 --label-smoothing 0.1 --corpus text --out x", "label smoothing"},
         {"train --adaptive-factor 2 --corpus text --out x", "without --adaptive"},
         {"train --norm post --scheme heun --corpus markov:20 --out x", "heun: --norm post needs"},
         {"train --resume --out never", "never"},

@@ -200,6 +200,28 @@ static void test_interrupt_compare(void **state)
     assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
 }
 
+/* Another length than the state's is told, be it asked for or a damaged config.ini's. */
+static void test_another_length(void **state)
+{
+    (void)state;
+    static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --out long" TINY);
+    Outcome o = run("train --resume --out long");
+    expect(&o, 0, "the same length");
+    assert_null(strstr(o.err, "it was a run of"));
+    drop(&o);
+    o = shell("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini;", "train --resume --out long");
+    expect(&o, 0, "a damaged length");
+    if (!strstr(o.err, note)) fail_msg("%s", o.err);
+    drop(&o);
+    o = run("train --resume --max-steps 9 --out long");
+    expect(&o, 0, "fewer steps");
+    if (!strstr(o.err, "--max-steps 0, and goes on with 9") || strstr(o.err, "of --epochs"))
+        fail_msg("%s", o.err);
+    drop(&o);
+}
+
 /* Every context, precision and kind of positions, and a model rebuilt from each. */
 static void test_train_variants(void **state)
 {
@@ -213,6 +235,7 @@ static void test_train_variants(void **state)
         "--norm post --scheme macaron --layers 2 --recompute",
         "--label-smoothing 0.1 --weight-decay 0.1",
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
+        "--adaptive 3,6 --adaptive-factor 2 --untied --label-smoothing 0.1",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
     };
     write_corpus("text", "");
@@ -334,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_interrupt_and_resume),
         cmocka_unit_test(test_interrupt_compare),
+        cmocka_unit_test(test_another_length),
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_replay_ways),

@@ -140,6 +140,11 @@ static void adaptive_softmax(void **state)
     c.cut[1] = 6;
     c.factor = 2;
     check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 1;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.smoothing = 0.2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 0;
     c.recompute = 1;
     c.positions = 0;
     check(tiny_plans + 1, c, 1e-4, 1e-6);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "nn/corpus.h"
 #include "nn/store.h"
@@ -152,6 +153,37 @@ static void test_misuse(void **state)
     assert_int_equal(tensors_write(file, t, 3, 2, meta, 2), ERR_MISUSE);
     assert_true(access(file, F_OK) != 0);
     assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), 0); /* control */
+}
+
+/* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
+static void test_sweep(void **state)
+{
+    (void)state;
+    static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",
+                                        "a.tmp-+%ld", "a.tmp-%ld~", "a.tmp-%ld.tmp-",
+                                        "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
+    static const char *const goes[] = {"a.tmp-%ld", "model.safetensors.tmp-%ld", "b.tmp-1.tmp-%ld"};
+    char name[64];
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    snprintf(name, sizeof name, "z.tmp-%ld",
+             (long)dead); /* not waited for: it still has its number */
+    scratch_write(name, "", 0);
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(0), 1);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
+        snprintf(name, sizeof name, stays[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    scratch_write("a.tmp-1", "", 0);
+    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) {
+        snprintf(name, sizeof name, goes[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
+    store_sweep("/nowhere/at/all");
 }
 
 /* ---- files that are wrong ----------------------------------------------------------------------- */
@@ -573,12 +605,19 @@ static void test_failing_allocator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_misuse),          cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_truncations),
-        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_python),
-        cmocka_unit_test(test_write),           cmocka_unit_test(test_unwritable),
-        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_lengths),
+        cmocka_unit_test(test_truncations),
+        cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_python),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_unwritable),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_failing_allocator),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }
