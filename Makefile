@@ -21,7 +21,8 @@
 #   make clean              remove build/ and out/
 #
 # The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
-# Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`.
+# Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`. On several
+# GPUs: where nccl.h is too; `make NO_NCCL=1`.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
 # FLAVOUR, JOBS, CMOCKA_FILTER (a test-name pattern). Precision and instruction set are run-time choices, not flavours.
 
@@ -97,7 +98,7 @@ NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
 $(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
 CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
-NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra \
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra $(if $(NO_NCCL),-DNO_NCCL) \
             -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
 
 .PHONY: help build check check-sanitize demo lint format install deps clean
@@ -184,12 +185,21 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive spans)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive spans share gpus)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 $(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+
+# The program itself on it, and a library in NCCL's place for its ranks; what a rank may get wrong is spoil.c.
+$(B)/tests/cuda_trotter: $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
+	$(CC) $(LDFLAGS) -Wl,--wrap=share_batch -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS)
+$(B)/tests/cuda_trotter $(B)/tests/cuda_test_gpus: private LDFLAGS += -rdynamic '-Wl,-rpath,$$ORIGIN/nccl'
+$(B)/tests/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -o $@ $<
+$(B)/tests/cuda_test_gpus: | $(B)/tests/cuda_trotter $(B)/tests/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
 $(B)/tests/race: $(B)/tests/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o

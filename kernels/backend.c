@@ -18,6 +18,8 @@ extern const Backend cuda_f32 __attribute__((weak)), cuda_tf32 __attribute__((we
     cuda_bf16 __attribute__((weak));
 extern int cuda_ready(void) __attribute__((weak));
 extern void cuda_room(size_t *free, size_t *total) __attribute__((weak));
+extern void cuda_choose(int n) __attribute__((weak));
+extern int cuda_count(void) __attribute__((weak));
 
 static int needs(const char *what)
 {
@@ -141,6 +143,16 @@ const char *backend_name(size_t i)
         last = list[k].name;
     }
     return NULL;
+}
+
+void backend_device(int n)
+{
+    if (cuda_choose) cuda_choose(n);
+}
+
+int backend_devices(void)
+{
+    return cuda_count ? cuda_count() : 0;
 }
 
 void backend_room(size_t *free, size_t *total)

@@ -105,6 +105,7 @@ typedef struct {
 } Attention;
 
 typedef struct Recording Recording; /* calls that can be run again */
+typedef struct Ranks Ranks;         /* ranks.h */
 typedef struct Backend Backend;
 struct Backend {
     const char *name;   /* cpu-f32 */
@@ -120,6 +121,11 @@ struct Backend {
     int (*recorded)(Recording **out); /* caller: recording_free */
     int (*replay)(Recording *r);
     void (*recording_free)(Recording *r); /* NULL allowed */
+
+    /* Sums of r are of this backend's memory from now on (ranks_join); each rank has a device of its own.
+     * Collective, with one outcome: ERR_INPUT where this build or machine cannot. A failure of a device ends
+     * all ranks then. NULL: its memory is the processor's, which all engines sum. */
+    int (*join)(Ranks *r);
 
     /* Memory: zeroed; NULL with error_set when short. */
     void *(*alloc)(size_t n);
@@ -235,6 +241,13 @@ int backend_find(const char *name, const char *kernel, const Backend **out);
 
 /* All names, in order, whether or not they are to be had here: entry i, or NULL past the end. */
 const char *backend_name(size_t i);
+
+/* The device that the cuda backends compute on: number n of those there are, round and round (0 before this).
+ * Called before one of them is found first. */
+void backend_device(int n);
+
+/* Number of devices for the cuda backends; 0 without. */
+int backend_devices(void);
 
 /* Bytes of memory, free and all, of the device that the cuda backends compute on; 0, 0 without one. */
 void backend_room(size_t *free, size_t *total);

@@ -1,13 +1,14 @@
 /* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix
  * product alone. One translation unit, as cpu.c: what each kernel computes is told there.
  *
- * One device, one stream: calls are done in order. Every sum has a fixed order and no kernel adds to
- * memory by atomics, so that the same input gives the same bits on the same device. No kernel
- * allocates, but for scratch memory that a first step finds.
+ * One device (backend_device says which), one stream: calls are done in order. Every sum has a fixed order and
+ * no kernel adds to memory by atomics, so that the same input gives the same bits on the same device. No
+ * kernel allocates, but for scratch memory that a first step finds.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_product.cuh (cuBLAS), then as for cpu.c. With
- * TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime runs it (tests/cuda).
+ * cuda_memory.cuh (memory, recordings, failures), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
+ * runs it (tests/cuda).
  */
 #include <stdio.h>
 
@@ -21,6 +22,7 @@
 #include "kernels/cuda_attention.cuh"
 #include "kernels/cuda_loss.cuh"
 #include "kernels/cuda_adam.cuh"
+#include "kernels/cuda_ranks.cuh"
 
 /* ---- whether it runs here ----------------------------------------------------------------------- */
 
@@ -51,12 +53,15 @@ static int device_serves(void)
         (void)cudaGetLastError();
         return error_set(ERR_INPUT, "no NVIDIA device found");
     }
+    if (code == cudaSuccess) cuda.device = cuda.chosen % (cuda.devices = count);
+    int d = cuda.device;
+    if (code == cudaSuccess) code = cudaSetDevice(d);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, d);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+        code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, d);
     (void)cudaGetLastError();
     if (code != cudaSuccess)
         return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s)",
@@ -87,6 +92,19 @@ extern "C" int cuda_ready(void)
     return blas_ready();
 }
 
+extern "C" void cuda_choose(int n)
+{
+    cuda.chosen = n;
+}
+
+extern "C" int cuda_count(void)
+{
+    int count = 0;
+    if (driver_serves() != 0 || cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+    (void)cudaGetLastError();
+    return count;
+}
+
 /* Bytes of device memory that are free, and all; 0 where that is not known. */
 extern "C" void cuda_room(size_t *free, size_t *total)
 {
@@ -110,6 +128,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .recorded = cuda_recorded,             \
         .replay = cuda_replay,                 \
         .recording_free = cuda_recording_free, \
+        .join = cuda_join,                     \
         .alloc = cuda_alloc,                   \
         .release = cuda_release,               \
         .put = cuda_put,                       \

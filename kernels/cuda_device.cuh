@@ -20,6 +20,8 @@ enum { WARP = 32, BLOCK_THREADS = 256 };
  * is launched meanwhile. `processors`: multiprocessors of the device. */
 static struct {
     cudaStream_t stream;
+    int chosen, device, devices; /* device: the chosen one, round and round, of those there are */
+    Ranks *ranks;                /* that have joined (cuda_ranks.cuh), or NULL */
     cudaError_t failed;
     const char *where; /* cuda_norm */
     int ready, recording;

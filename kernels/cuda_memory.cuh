@@ -11,6 +11,7 @@
 #include "kernels/cuda_device.cuh"
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/ranks.h"
 
 #define MEGABYTE 1e6
 
@@ -29,14 +30,8 @@ static int out_of_memory(size_t bytes)
         (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
 }
 
-/* The first failure since the last time, in words; it is forgotten. */
-static int cuda_tell(void)
+static int failure_words(cudaError_t code, const char *where)
 {
-    cudaError_t code = cuda.failed;
-    const char *where = cuda.where;
-    if (code == cudaSuccess) return 0;
-    cuda.failed = cudaSuccess;
-    (void)cudaGetLastError();
     if (where && strncmp(where, "cuda_", 5) == 0) where += 5;
     if (code == cudaErrorMemoryAllocation) return out_of_memory(cuda.wanted);
     return error_set(
@@ -45,9 +40,40 @@ static int cuda_tell(void)
         cudaGetErrorName(code), where ? where : "?");
 }
 
+/* The first failure since the last time, in words; it is forgotten. Where ranks have joined it ends them all,
+ * as they would wait for this one's part of their sums. */
+static int cuda_tell(void)
+{
+    cudaError_t code = cuda.failed;
+    if (code == cudaSuccess) return 0;
+    cuda.failed = cudaSuccess;
+    (void)cudaGetLastError();
+    int told = failure_words(code, cuda.where);
+    if (cuda.ranks) ranks_end(cuda.ranks, told);
+    return told;
+}
+
+/* Ends all ranks, where there are any, if one of their sums has failed. cuda_ranks.cuh. */
+static void cuda_ranks_check(void);
+
+/* Waits for an event, or for all of the stream (NULL). A sum that other ranks have left never ends: with
+ * ranks it is asked about meanwhile. */
+static cudaError_t cuda_reach(cudaEvent_t event)
+{
+    cudaError_t code = cudaErrorNotReady;
+    if (!cuda.ranks)
+        return event ? cudaEventSynchronize(event) : cudaStreamSynchronize(cuda.stream);
+    while (code == cudaErrorNotReady) {
+        cuda_ranks_check();
+        code = event ? cudaEventQuery(event) : cudaStreamQuery(cuda.stream);
+        if (code == cudaErrorNotReady) (void)cudaGetLastError(); /* no failure */
+    }
+    return code;
+}
+
 static int cuda_wait(void)
 {
-    cuda_check(cudaStreamSynchronize(cuda.stream), __func__);
+    cuda_check(cuda_reach(NULL), __func__);
     return cuda_tell();
 }
 
@@ -146,7 +172,7 @@ static char *ring_room(size_t bytes)
         cuda_check(cudaEventRecord(ring.taken[ring.part], cuda.stream), __func__);
         ring.part = (ring.part + 1) % PARTS;
         ring.used = 0;
-        cuda_check(cudaEventSynchronize(ring.taken[ring.part]), __func__);
+        cuda_check(cuda_reach(ring.taken[ring.part]), __func__);
     }
     char *room = ring.memory + ring.part * PART_BYTES + ring.used;
     ring.used += (bytes + 15) / 16 * 16;
@@ -189,7 +215,7 @@ static const char *ring_receive(const void *x, size_t bytes, const char *where)
     char *room = ring_room(bytes);
     if (cuda.failed == cudaSuccess)
         cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda.stream), where);
-    cuda_check(cudaStreamSynchronize(cuda.stream), where);
+    cuda_check(cuda_reach(NULL), where);
     if (cuda.failed != cudaSuccess) memset(room, 0, bytes);
     return room;
 }

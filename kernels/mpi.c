@@ -166,15 +166,12 @@ static int load(Mpi *m)
 }
 
 /* Processors for this rank: those it may run on, by the ranks of this machine that may too. */
-static int share(Mpi *m)
+static int share(Mpi *m, MPI_Comm machine)
 {
     cpu_set_t mine, common;
-    MPI_Comm machine;
     int size, sharing = 0;
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof mine, &mine);
-    m->Comm_split_type(m->ompi_mpi_comm_world, MPI_COMM_TYPE_SHARED, 0, m->ompi_mpi_info_null,
-                       &machine);
     m->Comm_size(machine, &size);
     cpu_set_t *all = memory_new((size_t)size, sizeof *all);
     if (!all) abandon(&m->ranks, 1);
@@ -184,8 +181,20 @@ static int share(Mpi *m)
         sharing += CPU_COUNT(&common) > 0;
     }
     memory_free(all);
-    m->Comm_free(&machine);
     return CPU_COUNT(&mine) > sharing ? CPU_COUNT(&mine) / sharing : 1;
+}
+
+/* The ranks that share memory with this one are those of its machine, in the order of all. */
+static void find_machine(Mpi *m)
+{
+    MPI_Comm machine;
+    m->Comm_split_type(m->ompi_mpi_comm_world, MPI_COMM_TYPE_SHARED, 0, m->ompi_mpi_info_null,
+                       &machine);
+    m->ranks.machine = m->ranks.rank;
+    m->Comm_rank(machine, &m->ranks.local);
+    m->Bcast(&m->ranks.machine, 1, m->ompi_mpi_int, 0, machine);
+    m->ranks.threads = share(m, machine);
+    m->Comm_free(&machine);
 }
 
 static void start(Mpi *m)
@@ -201,7 +210,7 @@ static void start(Mpi *m)
     m->ranks.close = close_all;
     m->Comm_rank(m->ompi_mpi_comm_world, &m->ranks.rank);
     m->Comm_size(m->ompi_mpi_comm_world, &m->ranks.size);
-    m->ranks.threads = share(m);
+    find_machine(m);
     m->Allreduce(MPI_IN_PLACE, &m->ranks.threads, 1, m->ompi_mpi_int, m->ompi_mpi_op_min,
                  m->ompi_mpi_comm_world);
 }

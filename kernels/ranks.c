@@ -41,6 +41,29 @@ int ranks_agree(Ranks *r, int code)
     return error_set(told.code, "%s", told.words);
 }
 
+static int same_backend(Ranks *r, const Backend *b)
+{
+    char first[32];
+    snprintf(first, sizeof first, "%s", b->name);
+    r->send(r, 0, first, sizeof first);
+    if (strcmp(first, b->name) == 0) return 0;
+    return error_set(ERR_INPUT, "rank %d has %s, rank 0 %s: all ranks train on the same", r->rank,
+                     b->name, first);
+}
+
+int ranks_join(Ranks *r, const Backend *b)
+{
+    if (!r) return 0;
+    TRY(ranks_agree(r, same_backend(r, b)));
+    return b->join ? b->join(r) : 0;
+}
+
+void ranks_end(Ranks *r, int code)
+{
+    if (r->tell) r->tell(code);
+    r->abandon(r, error_status(code));
+}
+
 int ranks_follows(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");

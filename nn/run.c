@@ -272,11 +272,24 @@ int run_average(Run *r, long *count)
 
 /* ---- ranks -------------------------------------------------------------------------------------- */
 
-void run_send(Run *r)
+/* x (n) of the first to all, by way of the host: the engine sends what processors see. */
+static void send_numbers(Run *r, void *x, size_t n)
 {
+    enum { PIECE = 1 << 18 };
+    static char room[PIECE];
     Ranks *k = r->t->ranks;
     const Backend *b = model_backend(r->m);
-    if (k) k->send(k, 0, model_data(r->m), model_size(r->m) * b->size);
+    for (size_t at = 0, bytes = n * b->size; at < bytes; at += PIECE) {
+        size_t m = bytes - at < PIECE ? bytes - at : PIECE;
+        if (k->rank == 0) b->receive(room, (char *)x + at, m);
+        k->send(k, 0, room, m);
+        if (k->rank != 0) b->send((char *)x + at, room, m);
+    }
+}
+
+void run_send(Run *r)
+{
+    if (r->t->ranks) send_numbers(r, model_data(r->m), model_size(r->m));
 }
 
 /* Ranks stay one model only where each rounds as the others do. */
@@ -304,10 +317,9 @@ int run_meet(Run *r)
     if (!k) return 0;
     TRY(same_ranks(r));
     if (!r->t->resume) return 0;
-    size_t bytes = model_size(r->m) * model_backend(r->m)->size;
     k->send(k, 0, &r->p, sizeof r->p);
     run_send(r);
-    for (int i = 0; i < 2; i++) k->send(k, 0, model_moment(r->m, i), bytes);
+    for (int i = 0; i < 2; i++) send_numbers(r, model_moment(r->m, i), model_size(r->m));
     return 0;
 }
 

@@ -41,6 +41,10 @@ extern volatile int command_stop;
 /* Path of this program, for running another of its commands; borrowed. */
 const char *command_program(void);
 
+/* The line on stderr of a failure that the command ends with; the first alone. The program calls it at its end,
+ * a command where that would be too late. */
+void command_failed(int code);
+
 /* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
 void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

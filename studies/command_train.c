@@ -54,6 +54,7 @@ typedef struct {
     Selection schemes;
     const Table *scheme;
     const char *dir;
+    const Backend *backend;
     Ranks *ranks; /* NULL: alone */
     Claim claim;  /* of the directory */
     size_t need;  /* bytes, counted before the model was there */
@@ -313,14 +314,22 @@ static int end_files(const Run *r, int code, int resume)
     return error_set(code, "%s", words);
 }
 
-static int build(Run *r)
+/* Of ranks each takes the device of its number on this machine. */
+static int find_backend(Run *r)
 {
-    const Backend *b;
     const Options *o = r->options;
-    int ranks = r->ranks ? r->ranks->size : 1;
-    TRY(network_backend(o, &b));
+    if (r->ranks) backend_device(r->ranks->local);
+    TRY(network_backend(o, &r->backend));
     if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
         backend_threads(r->ranks->threads);
+    return 0;
+}
+
+static int build(Run *r)
+{
+    const Backend *b = r->backend;
+    const Options *o = r->options;
+    int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_adaptive(o, &r->corpus));
     TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
@@ -371,7 +380,7 @@ static int open_run(Run *r, Options *o)
                          "--scheme: one scheme is trained at a time; compare takes several");
     r->scheme = r->schemes.scheme[0];
     r->dir = options_text(o, "out");
-    return build(r);
+    return find_backend(r);
 }
 
 static int finish(Run *r, double begun)
@@ -390,6 +399,8 @@ static int run_all(Run *r, Options *o)
     double begun = progress_now();
     int resume = options_flag(o, "resume");
     TRY(ranks_agree(r->ranks, open_run(r, o)));
+    TRY(ranks_join(r->ranks, r->backend));
+    TRY(ranks_agree(r->ranks, build(r)));
     TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r, resume) : 0));
     int code = train(r);
     if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
@@ -403,6 +414,7 @@ static int run(Options *o)
     Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
     need_begin();
     TRY(ranks_open(&r.ranks));
+    if (r.ranks) r.ranks->tell = command_failed;
     int code = run_all(&r, o);
     if (r.log) fclose(r.log);
     claim_drop(&r.claim);
@@ -411,6 +423,8 @@ static int run(Options *o)
     corpus_free(&r.corpus);
     select_close(&r.schemes);
     memory_free(r.shares);
+    /* mpirun ends them all when one is gone that failed: by then it is told. */
+    if (code != 0 && r.ranks && is_first(&r)) command_failed(code);
     ranks_close(r.ranks);
     return code;
 }
@@ -427,7 +441,8 @@ const Command command_train = {
         "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
         "model "
         "together,\n"
-        "each on its rows of every batch: the same loss curve to rounding.\n",
+        "each on its rows of every batch: the same loss curve to rounding; with --device cuda each "
+        "on a GPU of its own.\n",
     .groups = groups,
     .saves = 1,
     .ranks = 1,

@@ -10,6 +10,7 @@
 #   agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
 #   bench      bench train for f32, tf32, bf16, beside the peer
 #   large      bench train at d 1024, 12 layers
+#   gpus       the same steps by 1, 2, 4, ... GPUs under mpirun, as many as there are; nothing where there is one
 #   ten        the ten models of the ODE Transformer's table 5 (needs --corpus: the Penn Treebank), timed
 #
 # Every part has a time limit (600 s each, --limit changes it) and may fail without stopping the others;
@@ -65,7 +66,7 @@ part() {
 }
 
 # ---- parts that are more than one command --------------------------------------------------------
-device_tests="test_kernels test_backend test_device test_model test_store_model test_train"
+device_tests="test_kernels test_backend test_device test_model test_store_model test_train test_gpus"
 
 tests() {
     bad=0
@@ -127,6 +128,27 @@ large() {
     return $bad
 }
 
+# Tokens a second of the same batches, and a step's time and what of it the first rank waits for sums.
+gpus() {
+    count=$(nvidia-smi -L | wc -l)
+    [ "$count" -gt 1 ] || { echo "$count GPU: skipped"; return 0; }
+    command -v mpirun || { echo "no mpirun: skipped"; return 0; }
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
+    bad=0 n=1
+    echo "gpus,tokens_per_s,bytes_per_step,wait_ms_per_step,ms_per_step" >"$out/gpus.csv"
+    while [ "$n" -le "$count" ]; do
+        mpirun -n $n $trotter train --scheme transformer --corpus kjv --vocabulary 10000 --layers 6 --width 512 \
+            --inner 2048 --heads 8 --sequence 64 --batch-tokens 16384 --max-steps 200 --epochs 1000 --seed 1 \
+            --untested --device cuda --precision "${PRECISION:-tf32}" --out "$out/gpus-$n" || bad=1
+        rm -f "$out/gpus-$n/"*.safetensors
+        sums=$(sed -n 2p "$out/gpus-$n/ranks.csv" 2>/dev/null | cut -d, -f3-)
+        echo "$n,$(sed -n 2p "$out/gpus-$n/result.csv" | cut -d, -f8),${sums:-,,}" >>"$out/gpus.csv"
+        n=$((2 * n))
+    done
+    cat "$out/gpus.csv"
+    return $bad
+}
+
 # One and two layers of five blocks, 20 epochs, the best validation epoch kept; PRECISION is set outside.
 ten() {
     [ -n "$corpus" ] || { echo "no --corpus: skipped"; return 0; }
@@ -166,6 +188,6 @@ if command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; then
 fi
 [ -x $trotter ] || { echo "gpu.sh: $trotter is not there" >&2; exit 2; }
 again() { part "$1" env GPU_SH_PART="$1" sh studies/gpu.sh --out "$out" --peer "$peer" --corpus "$corpus"; }
-for p in tests sanitizer agree bench large ten; do again $p; done
+for p in tests sanitizer agree bench large gpus ten; do again $p; done
 echo "$failed parts failed; results in $out"
 exit $failed

@@ -56,6 +56,14 @@ void command_warn(const char *format, ...)
     progress_note("trotter %s: warning: %s", running, words);
 }
 
+void command_failed(int code)
+{
+    static int told;
+    progress_clear();
+    if (told++) return;
+    fprintf(stderr, "trotter %s: %s\n", running, *error_text() ? error_text() : error_name(code));
+}
+
 /* ---- help ---------------------------------------------------------------------------------------- */
 
 static void print_overview(void)
@@ -181,9 +189,7 @@ static int run_named(int argc, char **argv)
         running = commands[i]->name;
         int code = run_command(commands[i], argc - 1, argv + 1);
         progress_clear();
-        if (code != 0 && !(commands[i]->ranks && ranks_follows()))
-            fprintf(stderr, "trotter %s: %s\n", running,
-                    *error_text() ? error_text() : error_name(code));
+        if (code != 0 && !(commands[i]->ranks && ranks_follows())) command_failed(code);
         return error_status(code);
     }
     return unknown_command(argv[1]);

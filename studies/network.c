@@ -305,12 +305,10 @@ int network_model(const Options *o, const Table *t, size_t V, const Backend *b, 
     return network_model_of(o, plan, V, b, training, 0, out);
 }
 
-/* Rows for every rank; gradients are summed where processors have them. */
-static int check_ranks(const ModelConfig *c, const Options *o, const Backend *b, int ranks)
+/* Rows for every rank. */
+static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
 {
     size_t tokens = options_size(o, "batch-tokens"), rows = tokens / c->max_length;
-    if (ranks > 1 && b->record)
-        return error_set(ERR_INPUT, "%s: several ranks train on processors alone", b->name);
     if (ranks == 1 || rows >= (size_t)ranks) return 0;
     return error_set(ERR_INPUT,
                      "a batch of %zu tokens has %zu sequence%s of %zu, fewer than the %d ranks",
@@ -324,7 +322,7 @@ int network_trained(const Options *o, const Table *t, size_t V, const Backend *b
     ModelConfig config;
     Plan *plan;
     TRY(config_of(o, V, ranks, &config));
-    TRY(check_ranks(&config, o, b, ranks));
+    TRY(check_ranks(&config, o, ranks));
     TRY(bridge_plan(t, &bridge, &plan));
     return out ? model_new(&config, plan, b, 1, out)
                : model_count(&config, plan, b, 1, bytes, numbers);

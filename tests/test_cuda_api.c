@@ -171,6 +171,53 @@ static void lazy_work_waits_for_the_host(void **state)
     OK(cudaFreeHost(host));
 }
 
+/* x[1] of a copy that stream b makes between two additions of stream a, as events ask, or no longer (deaf). */
+static float copy_between(CudaHostStreams first, int deaf)
+{
+    float x[N];
+    cudaStream_t a, b;
+    cudaEvent_t added, copied;
+    ramp(x, N);
+    float *p = device_copy(x, sizeof x), *q = device_copy(x, sizeof x),
+          *r = device_copy(x, sizeof x);
+    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&added));
+    OK(cudaEventCreate(&copied));
+    cuda_host_streams(first);
+    cuda_host_deaf(deaf);
+    cuda_host_lazy(1);
+    OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
+    OK(cudaEventRecord(added, a));
+    OK(cudaStreamWaitEvent(b, added, 0));
+    OK(cudaMemcpyAsync(r, q, sizeof x, cudaMemcpyDeviceToDevice, b));
+    OK(cudaEventRecord(copied, b));
+    OK(cudaStreamWaitEvent(a, copied, 0));
+    OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
+    OK(cudaStreamSynchronize(a));
+    cuda_host_lazy(0);
+    cuda_host_deaf(0);
+    cuda_host_streams(CUDA_HOST_AS_SUBMITTED);
+    device_get(x, r, sizeof x);
+    float *all[] = {p, q, r};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) OK(cudaFree(all[i]));
+    OK(cudaEventDestroy(added));
+    OK(cudaEventDestroy(copied));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+    return x[1];
+}
+
+static void streams_go_ahead_until_an_event(void **state)
+{
+    (void)state;
+    for (int deaf = 0; deaf < 2; deaf++) {
+        assert_true(copy_between(CUDA_HOST_AS_SUBMITTED, deaf) == 2);
+        assert_true(copy_between(CUDA_HOST_NEWEST, deaf) == (deaf ? 1 : 2));
+        assert_true(copy_between(CUDA_HOST_OLDEST, deaf) == (deaf ? 3 : 2));
+    }
+}
+
 static void events_tell_time(void **state)
 {
     (void)state;
@@ -554,6 +601,7 @@ int main(void)
                                        CHECKED(the_device_runs_full),
                                        CHECKED(the_host_may_not_touch_device_memory),
                                        CHECKED(lazy_work_waits_for_the_host),
+                                       CHECKED(streams_go_ahead_until_an_event),
                                        CHECKED(events_tell_time),
                                        CHECKED(a_graph_repeats_what_was_captured),
                                        CHECKED(calls_that_spoil_a_capture),

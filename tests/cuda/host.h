@@ -26,6 +26,15 @@ void cuda_host_guard(int on);
  * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
 void cuda_host_lazy(int on);
 
+/* Which of all orders that streams and events allow lazy work runs in: that of submission (default), or one in
+ * which the newest stream, or the oldest, goes ahead until it must wait: so work that lacks an event comes too
+ * early, or what should wait for it does. */
+typedef enum { CUDA_HOST_AS_SUBMITTED, CUDA_HOST_NEWEST, CUDA_HOST_OLDEST } CudaHostStreams;
+void cuda_host_streams(CudaHostStreams first);
+
+/* 1: cudaStreamWaitEvent is as if it had not been called, but in a capture. Default 0. */
+void cuda_host_deaf(int on);
+
 /* The k-th cudaMalloc from now fails with cudaErrorMemoryAllocation (1: the next, 0: none does). */
 void cuda_host_fail_malloc(size_t k);
 

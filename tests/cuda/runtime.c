@@ -46,7 +46,7 @@
 
 static cudaError_t last, sticky, injected;
 static char fault[600];
-static int devices = 1, driver = CUDART_VERSION, major = 8, minor = 0;
+static int devices = 1, current, driver = CUDART_VERSION, major = 8, minor = 0;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -135,13 +135,15 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaSetDevice(int device)
 {
     READY();
-    return host_last(device >= 0 && device < devices ? cudaSuccess : cudaErrorInvalidDevice);
+    if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     READY();
-    *device = 0;
+    *device = current;
     return cudaSuccess;
 }
 
@@ -166,6 +168,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device)
                              .maxBlocksPerMultiProcessor = 32,
                              .l2CacheSize = 1 << 20,
                              .memoryBusWidth = 64,
+                             .pciBusID = device + 1,
                              .unifiedAddressing = 1};
     return cudaSuccess;
 }
@@ -183,6 +186,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)
     case cudaDevAttrComputeCapabilityMajor: *value = p.major; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor: *value = p.minor; return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = SHARED_OPTIN; return cudaSuccess;
+    case cudaDevAttrPciBusId: *value = p.pciBusID; return cudaSuccess;
+    case cudaDevAttrPciDeviceId: *value = p.pciDeviceID; return cudaSuccess;
+    case cudaDevAttrPciDomainId: *value = p.pciDomainID; return cudaSuccess;
     }
     return host_last(cudaErrorInvalidValue);
 }
@@ -244,6 +250,7 @@ void cuda_host_reset(void)
     fault[0] = 0;
     cuda_host_fail_malloc(0);
     devices = 1;
+    current = 0;
     driver = CUDART_VERSION;
     major = 8;
     minor = 0;

@@ -11,6 +11,9 @@ struct Work {
     cudaError_t (*run)(const void *data);
     void (*drop)(void *data); /* NULL: nothing to do */
     void *data;               /* allocated; freed after drop */
+    cudaStream_t stream;
+    cudaEvent_t after; /* waits for so many of its records; NULL: for nothing */
+    size_t ticket;
 };
 
 /* Remembers a failure for cudaGetLastError; returns it. */

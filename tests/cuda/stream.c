@@ -2,7 +2,8 @@
  *
  * Submitted work is a closure: a function and its arguments by value. It runs at once, or waits in
  * one queue for all streams (lazy), or is recorded (capture) and then run by every launch of the
- * graph. One queue keeps the order of submission, which every order of streams and events allows. */
+ * graph. The queue keeps the order of submission, which every order of streams and events allows, or one of
+ * the two that are farthest from it: the newest or the oldest stream goes ahead until it waits for an event. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -10,11 +11,13 @@
 
 struct CudaHostStream {
     int captures;
+    size_t number; /* from 1, by age */
 };
 
 struct CudaHostEvent {
     int recorded, captured;
-    double time; /* seconds */
+    size_t asked, done; /* records submitted and run */
+    double time;        /* seconds */
 };
 
 struct CudaHostGraph {
@@ -23,7 +26,9 @@ struct CudaHostGraph {
 };
 
 static Work *waiting, **waiting_end = &waiting;
-static int lazy;
+static int lazy, deaf;
+static CudaHostStreams first_stream;
+static size_t streams; /* made so far */
 
 static struct {
     int active, broken;
@@ -51,14 +56,38 @@ static void work_free_all(Work *w)
     }
 }
 
+static size_t number_of(cudaStream_t stream)
+{
+    return stream ? stream->number : 0;
+}
+
+/* Nothing before it in the queue is of its stream, or of the default one, and its event has come. */
+static int may_run(const Work *w)
+{
+    for (const Work *v = waiting; v != w; v = v->next)
+        if (v->stream == w->stream || !v->stream || !w->stream) return 0;
+    return !w->after || w->after->done >= w->ticket;
+}
+
+/* Where in the queue the next is. */
+static Work **next_work(void)
+{
+    Work **best = &waiting;
+    for (Work **at = &waiting; *at && first_stream != CUDA_HOST_AS_SUBMITTED; at = &(*at)->next) {
+        size_t n = number_of((*at)->stream), b = number_of((*best)->stream);
+        int ahead = first_stream == CUDA_HOST_NEWEST ? n > b : n < b;
+        if ((ahead || !may_run(*best)) && may_run(*at)) best = at;
+    }
+    return best;
+}
+
 cudaError_t stream_flush(void)
 {
     cudaError_t e = host_ready();
-    Work *w = waiting;
-    waiting = NULL;
-    waiting_end = &waiting;
-    for (Work *next; w; w = next) {
-        next = w->next;
+    while (waiting) {
+        Work **at = next_work(), *w = *at;
+        *at = w->next;
+        if (waiting_end == &w->next) waiting_end = at;
         if (e == cudaSuccess) e = w->run(w->data);
         work_free(w);
     }
@@ -80,11 +109,13 @@ static cudaError_t refuse(cudaStream_t stream)
     return cudaErrorStreamCaptureImplicit;
 }
 
-cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
+/* after: an event whose records so far it waits for, or NULL. */
+static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data)
 {
     Work *w = host_new(sizeof *w);
-    *w = (Work){.run = run, .drop = drop, .data = data};
+    *w = (Work){.run = run, .drop = drop, .data = data, .stream = stream, .after = after};
+    if (after) w->ticket = after->asked;
     cudaError_t e = refuse(stream);
     if (e == cudaSuccess && stream_captures(stream)) {
         *capture.graph->end = w;
@@ -99,6 +130,23 @@ cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
     if (e == cudaSuccess) e = run(data);
     work_free(w);
     return host_last(e);
+}
+
+cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
+                          void (*drop)(void *), void *data)
+{
+    return submit(stream, NULL, run, drop, data);
+}
+
+void cuda_host_streams(CudaHostStreams first)
+{
+    stream_flush();
+    first_stream = first;
+}
+
+void cuda_host_deaf(int on)
+{
+    deaf = on;
 }
 
 void cuda_host_lazy(int on)
@@ -131,6 +179,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
     READY();
     if (flags > cudaStreamNonBlocking) return host_last(cudaErrorInvalidValue);
     *stream = host_new(sizeof **stream);
+    (*stream)->number = ++streams;
     return cudaSuccess;
 }
 
@@ -174,11 +223,19 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     return cudaStreamSynchronize(stream);
 }
 
+static cudaError_t run_nothing(const void *data)
+{
+    (void)data;
+    return cudaSuccess;
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
     READY();
     (void)flags;
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
+    if (!event->captured && !stream_captures(stream) && !deaf)
+        return submit(stream, event, run_nothing, NULL, NULL);
     if (!event->captured || !capture.active || stream_captures(stream))
         return host_last(refuse(stream));
     if (!stream || capture.count == (int)(sizeof capture.joined / sizeof *capture.joined)) {
@@ -220,6 +277,7 @@ static cudaError_t run_event(const void *data)
     cudaEvent_t event = *(cudaEvent_t const *)data;
     clock_gettime(CLOCK_MONOTONIC, &t);
     event->time = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    event->done++;
     return cudaSuccess;
 }
 
@@ -230,6 +288,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     event->captured = stream_captures(stream);
     if (event->captured) return host_last(refuse(stream));
     event->recorded = 1;
+    event->asked++;
     cudaEvent_t *kept = host_new(sizeof *kept);
     *kept = event;
     return stream_submit(stream, run_event, NULL, kept);

@@ -1,6 +1,9 @@
-/* variant.c: makes a test program one of the stand-in's: it tests the device's backends alone, with the
- * threads of a block in the order that TROTTER_CUDA_ORDER names (0 forward, 1 reverse, else a seed). */
+/* variant.c: makes a program one of the stand-in's. Tests are of the device's backends alone, with the
+ * threads of a block in the order that TROTTER_CUDA_ORDER names (0 forward, 1 reverse, else a seed).
+ * TROTTER_CUDA_DEVICES: how many there are. TROTTER_CUDA_STREAMS: newest or oldest, the stream that goes ahead
+ * of the others, work being done when somebody waits for it; with TROTTER_CUDA_DEAF set no stream waits. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/cuda/host.h"
 
@@ -9,6 +12,13 @@ const char tested_prefix[] = "cuda-";
 
 static __attribute__((constructor)) void choose_order(void)
 {
-    const char *order = getenv("TROTTER_CUDA_ORDER");
+    const char *order = getenv("TROTTER_CUDA_ORDER"), *devices = getenv("TROTTER_CUDA_DEVICES");
+    const char *streams = getenv("TROTTER_CUDA_STREAMS");
     if (order) cuda_host_order(strtoull(order, NULL, 10));
+    if (devices) cuda_host_device(atoi(devices), CUDART_VERSION);
+    if (streams) {
+        cuda_host_streams(strcmp(streams, "newest") == 0 ? CUDA_HOST_NEWEST : CUDA_HOST_OLDEST);
+        cuda_host_lazy(1);
+    }
+    cuda_host_deaf(getenv("TROTTER_CUDA_DEAF") != NULL);
 }
