@@ -8,7 +8,7 @@
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
-#                           ENGINE=afl (AFL++ in place of libFuzzer)
+#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the same inputs each time)
 #   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
@@ -184,7 +184,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive)
+VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive spans)
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 $(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
@@ -272,13 +272,15 @@ FUZZ_PACKAGES = $(if $(filter afl,$(ENGINE)),afl++,clang libclang-rt-14-dev)
 FUZZ_RUN     = $(if $(filter afl,$(ENGINE)),tests/afl.sh,tests/fuzz.sh)
 F = $(if $(filter afl,$(ENGINE)),build/afl,build/fuzz)
 TIME   ?= 600
+# Of libFuzzer's mutations; 0: another every time.
+FUZZ_SEED ?= 0
 READER ?= $(FUZZERS)
 
 fuzz: deps
 	@sh studies/deps.sh $(FUZZ_PACKAGES) || true
 	@if ! command -v $(FUZZ_CC) >/dev/null; then echo "make fuzz: SKIPPED, no $(FUZZ_CC): apt-get install $(FUZZ_PACKAGES)"; else \
 	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/test_fuzz && \
-	sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
+	FUZZ_SEED=$(FUZZ_SEED) sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
 
 $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -58,6 +58,15 @@ enum {
     ACT_TANH
 }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
+/* What cross_entropy compares a row's softmax with: q has `hit` on the row's target (a target below 0: on none),
+ * `all` on each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
+enum { LABEL_EXTRAS = 8 };
+typedef struct {
+    double hit, all;
+    size_t extras; /* at most LABEL_EXTRAS and V */
+    double extra[LABEL_EXTRAS];
+} Labels;
+
 enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
 
 /* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one
@@ -75,8 +84,11 @@ typedef struct {
 } LinTerm;
 
 /* Causal multi-head attention of packed sequences. Row i of sequence attends to rows j <= i:
- *     a_ij = softmax_j( q_i . (k_j + r_{clip(j-i)}) / sqrt(E) ),   out_i = sum_j drop(a_ij) v_j
- * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4.
+ *     s_ij = q_i . (k_j + r_{clip(j-i)}) / sqrt(E)
+ *     a_ij = m_h(i-j) exp(s_ij) / sum_k m_h(i-k) exp(s_ik),   out_i = sum_j drop(a_ij) v_j
+ *     m_h(x) = clamp((R + z_h - x) / R, 0, 1),  z_h = longest_span u_h, R = ramp;  m = 1 without span
+ * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4; the mask
+ * m of a head's span z: Sukhbaatar, Grave, Bojanowski, Joulin 2019.
  * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
 typedef struct {
     size_t S;             /* sequences */
@@ -86,6 +98,9 @@ typedef struct {
     const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
     const void *relative; /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
     size_t clip;          /* 0 with NULL */
+    const void *span;     /* (H) u, or NULL; below 0 it counts as 0, above 1 as 1 */
+    size_t longest_span;  /* z where u = 1 */
+    size_t ramp;          /* R >= 1 with span */
     Dropout drop;         /* of the weights a_ij */
 } Attention;
 
@@ -117,6 +132,8 @@ struct Backend {
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
+    /* x_i = min(max(x_i, low), high); NaN stays NaN. */
+    void (*clamp)(size_t n, void *x, double low, double high);
 
     /* C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n); ta, tb: 1 = transposed.
      * lda, ldb, ldc: row strides as stored. beta = 0 never reads C. */
@@ -134,9 +151,10 @@ struct Backend {
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
     /* out, lse as forward left them; dout (N, D) in; dqkv (N, 3D) is *written*; drelative as
-     * `relative` accumulates (NULL with it). */
+     * `relative` accumulates (NULL with it), and so does dspan (H): that of u, from the keys with
+     * 0 < m < 1 alone, m having kinks at both ends. */
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
-                           void *dqkv, void *drelative);
+                           void *dqkv, void *drelative, void *dspan);
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
@@ -170,11 +188,11 @@ struct Backend {
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
-    /* nll (N) out: -sum_v q_v log softmax(z)_v, where q = (1 - smooth) onehot(target) + smooth / V; with
-     * smooth = 0, -log softmax(z)_target. If grad != 0, z becomes grad * (softmax(z) - q) in place.
-     * z (N, V), target (N), smooth in [0, 1). Source: Szegedy et al. 2016, section 7. */
-    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, double smooth,
-                          double grad, void *nll);
+    /* nll (N) out: -sum_v q_v log softmax(z)_v, q as labels say: {1} has -log softmax(z)_target,
+     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). If grad != 0, z becomes
+     * grad * (Q softmax(z) - q) in place, Q the row's sum of q. z (N, V), target (N). */
+    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, Labels q, double grad,
+                          void *nll);
     /* s->loss += the sum of nll (N), in double. */
     void (*loss)(size_t N, const void *nll, Step *s);
     /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */
@@ -192,6 +210,14 @@ struct Backend {
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
 {
     return (char *)p + i * b->size;
+}
+
+/* The sum of q of a row of V columns but for its target's. */
+static inline double labels_rest(const Labels *q, size_t V)
+{
+    double sum = q->all * (double)V;
+    for (size_t i = 0; i < q->extras; i++) sum += q->extra[i];
+    return sum;
 }
 
 /* Elements that hold so many bytes. */

@@ -69,6 +69,12 @@ static void cpu_copy(void *y, const void *x, size_t n)
     for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
 }
 
+static void cpu_clamp(size_t n, void *x_, double low, double high)
+{
+    real *x = x_, lo = (real)low, hi = (real)high;
+    for (size_t i = 0; i < n; i++) x[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
+}
+
 /* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)
@@ -130,6 +136,7 @@ const Backend TABLE = {
     .receive = cpu_send,
     .fill = cpu_fill,
     .copy = cpu_copy,
+    .clamp = cpu_clamp,
     .gemm = GEMM_OF_TABLE,
     .norm = cpu_norm,
     .norm_back = cpu_norm_back,

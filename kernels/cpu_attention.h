@@ -20,6 +20,11 @@
  * The relative term of a tile meets at most 2 BLOCK - 1 distances: B = scale q r^T is one product
  * with the rows lo .. hi of `relative`, and is spread over the tile by distance; backward gathers dS
  * by distance into W (same shape as B), and dq += scale W r, dr += scale W^T q.
+ *
+ * A span's mask is a term of the scores: m exp(s) = exp(s + log m). So maximum, denominator and lse are
+ * those of what is seen, however large the scores of what is not; a row sees its own key (m(0) = 1).
+ * Keys with m = 0 are UNSEEN, and tiles of nothing else are not made. With log m = log((R + z - x) / R),
+ * dz = sum over i, j with 0 < m < 1 of dS_ij / (R + z - x).
  */
 #ifndef TROTTER_CPU_ATTENTION_H
 #define TROTTER_CPU_ATTENTION_H
@@ -36,22 +41,46 @@ typedef struct {
     size_t first, T, E, ld, head;
     const real *q, *k, *v;
     real scale;
+    double z, end; /* a span, infinite without; z + R */
+    size_t reach;  /* distances 0 .. reach-1 have m > 0 */
 } Head;
+
+static void set_span(Head *p)
+{
+    const Attention *a = p->a;
+    double u = a->span ? (double)((const real *)a->span)[p->head] : 1;
+    p->z = a->span ? (double)a->longest_span * fmin(fmax(u, 0), 1) : INFINITY;
+    p->end = p->z + (double)a->ramp;
+    p->reach = p->end < (double)p->T ? (size_t)ceil(p->end) : p->T;
+}
 
 static Head head_of(const Attention *a, size_t item)
 {
     size_t s = item / a->H, h = item % a->H, E = a->D / a->H, first = a->start[s];
     const real *q = (const real *)a->qkv + first * 3 * a->D + h * E;
-    return (Head){.a = a,
-                  .first = first,
-                  .T = a->start[s + 1] - first,
-                  .E = E,
-                  .ld = 3 * a->D,
-                  .head = h,
-                  .q = q,
-                  .k = q + a->D,
-                  .v = q + 2 * a->D,
-                  .scale = (real)(1 / sqrt((double)E))};
+    Head p = {.a = a,
+              .first = first,
+              .T = a->start[s + 1] - first,
+              .E = E,
+              .ld = 3 * a->D,
+              .head = h,
+              .q = q,
+              .k = q + a->D,
+              .v = q + 2 * a->D,
+              .scale = (real)(1 / sqrt((double)E))};
+    set_span(&p);
+    return p;
+}
+
+/* The first key that row i sees, and the tile that it is in. */
+static inline size_t first_key(const Head *p, size_t i)
+{
+    return i < p->reach ? 0 : i + 1 - p->reach;
+}
+
+static inline size_t first_tile(const Head *p, size_t i0)
+{
+    return first_key(p, i0) / BLOCK * BLOCK;
 }
 
 /* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1, j0 <= i0. */
@@ -73,10 +102,16 @@ static Tile tile_of(const Head *p, size_t i0, size_t j0)
     return t;
 }
 
-/* Columns of the tile that row i may see. */
+/* Columns unseen .. seen-1 of the tile are those that row i may see. */
 static inline size_t seen(const Tile *t, size_t i)
 {
     return least(t->n, t->i0 + i + 1 - t->j0);
+}
+
+static inline size_t unseen(const Head *p, const Tile *t, size_t i)
+{
+    size_t first = first_key(p, t->i0 + i);
+    return first > t->j0 ? least(t->n, first - t->j0) : 0;
 }
 
 /* Of the strip that begins at row i: its rows, and the columns that its last row may see. */
@@ -133,12 +168,48 @@ static void combine_columns(const Tile *t, size_t E, real c, const real *S, cons
     }
 }
 
-/* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
-static void scores(const Head *p, const Tile *t, real *S)
+/* Distances between rows and columns of a tile: near .. far. */
+static inline size_t near_of(const Tile *t)
 {
-    const real *q = p->q + t->i0 * p->ld;
-    products_of_rows(t, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, S);
-    if (!p->a->relative) return;
+    return t->i0 - least(t->i0, t->j0 + t->n - 1);
+}
+
+static inline size_t far_of(const Tile *t)
+{
+    return t->i0 + t->m - 1 - t->j0;
+}
+
+/* S += log m. */
+static void mask_scores(const Head *p, const Tile *t, real *S)
+{
+    real log_m[BAND];
+    double ramp = (double)p->a->ramp;
+    size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
+    if ((double)far_of(t) <= p->z) return;
+    for (size_t x = near; x < far; x++)
+        log_m[x - near] = (real)log(fmin(1, (p->end - (double)x) / ramp));
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = unseen(p, t, i), n = seen(t, i); j < n; j++)
+            S[i * BLOCK + j] += log_m[t->i0 + i - t->j0 - j - near];
+}
+
+/* dz of one tile, from dS. */
+static real span_back(const Head *p, const Tile *t, const real *dS)
+{
+    double sum[BAND] = {0}, dz = 0;
+    size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
+    if ((double)far_of(t) <= p->z) return 0;
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = unseen(p, t, i), n = seen(t, i); j < n; j++)
+            sum[t->i0 + i - t->j0 - j - near] += (double)dS[i * BLOCK + j];
+    for (size_t x = near; x < far; x++)
+        if ((double)x > p->z) dz += sum[x - near] / (p->end - (double)x);
+    return (real)dz;
+}
+
+/* S += scale q r^T by distance; q: the tile's first row. */
+static void add_relative(const Head *p, const Tile *t, const real *q, real *S)
+{
     real B[BLOCK * BAND];
     const real *relative = (const real *)p->a->relative + t->lo * p->E;
     gemm_one(0, 1, t->m, t->bands, p->E, p->scale, q, p->ld, relative, p->E, 0, B, BAND);
@@ -147,8 +218,17 @@ static void scores(const Head *p, const Tile *t, real *S)
             S[i * BLOCK + j] += B[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo];
 }
 
-/* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. From n to
- * the strip's end a score is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
+/* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
+static void scores(const Head *p, const Tile *t, real *S)
+{
+    const real *q = p->q + t->i0 * p->ld;
+    products_of_rows(t, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, S);
+    if (p->a->relative) add_relative(p, t, q, S);
+    mask_scores(p, t, S);
+}
+
+/* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. What is
+ * not seen, before and behind n up to the strip's end, is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
  * dropout factor is 0. */
 #define UNSEEN (-EXP_MOST * REAL(1e30))
 
@@ -157,6 +237,7 @@ static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *ke
     size_t n = seen(t, i), end = (n + STRIP - 1) / STRIP * STRIP;
     uint64_t row = p->first + t->i0 + i;
     keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, end, keep);
+    for (size_t j = 0, first = unseen(p, t, i); j < first; j++) S[j] = UNSEEN, keep[j] = 0;
     for (size_t j = n; j < end; j++) S[j] = UNSEEN, keep[j] = 0;
     return end;
 }
@@ -205,15 +286,16 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
     for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
-    for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
+    size_t first = first_tile(p, i0);
+    for (size_t j0 = first; j0 <= i0; j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         scores(p, &t, S);
         for (size_t i = 0; i < m; i++) {
             size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
-            if (j0) scale_row(p->E, shrink, out + i * D);
+            if (j0 > first) scale_row(p->E, shrink, out + i * D);
         }
-        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ld, p->ld, j0 > 0, out, D);
+        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ld, p->ld, j0 > first, out, D);
     }
     for (size_t i = 0; i < m; i++) {
         scale_row(p->E, 1 / sum[i], out + i * D);
@@ -233,10 +315,10 @@ static void cpu_attention(const Attention *a, void *out, void *lse)
     }
 }
 
-/* What backward knows of a head: windows of dout, of dq, dk, dv, and where dr accumulates. */
+/* What backward knows of a head: windows of dout, of dq, dk, dv, and where dr and du accumulate. */
 typedef struct {
     const real *out, *lse, *dout;
-    real *dq, *dk, *dv, *drelative;
+    real *dq, *dk, *dv, *drelative, *dspan;
 } HeadBack;
 
 /* P (scores in) becomes A = m P, G (g in) becomes dS; both zero where a row may not see. */
@@ -255,6 +337,7 @@ static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const rea
                 g[l] = e * (keep[l] * g[l] - d);
             }
         for (size_t j = end; j < BLOCK; j++) s[j] = 0;
+        for (size_t j = 0, first = unseen(p, t, i); j < first; j++) g[j] = 0;
         for (size_t j = seen(t, i); j < BLOCK; j++) g[j] = 0;
     }
 }
@@ -274,15 +357,16 @@ static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const
                  b->drelative + t->lo * p->E, p->E);
 }
 
-/* Rows i0 .. of a head. dq of these rows is first written by tile j0 = 0, dk and dv of a tile of
+/* Rows i0 .. of a head. dq of these rows is first written by their first tile, dk and dv of a tile of
  * columns by its first tile of rows, i0 = j0: nothing needs to be zeroed. */
 static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
 {
     size_t D = p->a->D, m = least(BLOCK, p->T - i0), ld = p->ld, E = p->E;
     const real *dout = b->dout + i0 * D, *q = p->q + i0 * ld;
     real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK];
+    size_t first = first_tile(p, i0);
     for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
-    for (size_t j0 = 0; j0 <= i0; j0 += BLOCK) {
+    for (size_t j0 = first; j0 <= i0; j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         int add = i0 > j0;
         scores(p, &t, P);
@@ -290,13 +374,14 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
         tile_back(p, &t, b, delta, P, G);
         combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ld, ld);
         combine_columns(&t, E, p->scale, G, q, ld, add, b->dk + j0 * ld, ld);
-        combine_rows(&t, E, p->scale, G, p->k + j0 * ld, ld, j0 > 0, b->dq + i0 * ld, ld);
+        combine_rows(&t, E, p->scale, G, p->k + j0 * ld, ld, j0 > first, b->dq + i0 * ld, ld);
         if (p->a->relative) relative_back(p, &t, b, G);
+        if (b->dspan) *b->dspan += (real)p->a->longest_span * span_back(p, &t, G);
     }
 }
 
 static void head_back(const Attention *a, size_t item, const real *out, const real *lse,
-                      const real *dout, real *dqkv, real *drelative)
+                      const real *dout, real *dqkv, real *drelative, real *dspan)
 {
     Head p = head_of(a, item);
     size_t at = p.first * a->D + p.head * p.E;
@@ -307,25 +392,34 @@ static void head_back(const Attention *a, size_t item, const real *out, const re
                   .dq = dq,
                   .dk = dq + a->D,
                   .dv = dq + 2 * a->D,
-                  .drelative = drelative};
+                  .drelative = drelative,
+                  .dspan = dspan ? dspan + p.head : NULL};
     for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
 }
 
-/* Threads take every `panels`-th item; each sums dr of its items on its stack, and the sums are added
- * in order. A table of relative positions too large for that is summed by one thread. */
+/* Threads take every `panels`-th item; each sums dr and du of its items on its stack, and the sums are
+ * added in order. A table of relative positions too large for that is summed by one thread. */
 static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dqkv, void *drelative)
+                               const void *dout, void *dqkv, void *drelative, void *dspan)
 {
-    size_t items = a->S * a->H, E = a->D / a->H, size = drelative ? (a->clip + 1) * E : 0;
+    size_t items = a->S * a->H, E = a->D / a->H, spans = dspan ? a->H : 0;
+    size_t relative = drelative ? (a->clip + 1) * E : 0, size = relative + spans;
     size_t panels = size > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
 #pragma omp parallel for ordered schedule(static, 1)
     for (size_t t = 0; t < panels; t++) {
-        real sum[RELATIVE_MAX], *dr = panels == 1 ? drelative : size ? sum : NULL;
-        if (dr == sum) memset(sum, 0, size * sizeof *sum);
+        real sum[RELATIVE_MAX], *dr = drelative, *du = dspan;
+        if (panels > 1) {
+            memset(sum, 0, size * sizeof *sum);
+            dr = relative ? sum : NULL;
+            du = spans ? sum + relative : NULL;
+        }
         for (size_t item = t; item < items; item += panels)
-            head_back(a, item, out, lse, dout, dqkv, dr);
+            head_back(a, item, out, lse, dout, dqkv, dr, du);
 #pragma omp ordered
-        if (dr == sum) add_scaled(size, 1, sum, drelative);
+        if (panels > 1) {
+            add_scaled(relative, 1, sum, drelative);
+            add_scaled(spans, 1, sum + relative, dspan);
+        }
     }
 }
 

@@ -78,8 +78,8 @@ static double exp_sum(size_t n, const real *z, real top, real *e)
     return sum;
 }
 
-/* Mean of z - top, in chunks as exp_sum. */
-static double mean_below(size_t n, const real *z, real top)
+/* Sum of z - top, in chunks as exp_sum. */
+static double sum_below(size_t n, const real *z, real top)
 {
     double sum = 0;
     for (size_t c = 0; c < n; c += TILE) {
@@ -89,33 +89,42 @@ static double mean_below(size_t n, const real *z, real top)
         for (size_t i = c; i < end; i++) s += z[i] - top;
         sum += (double)s;
     }
-    return sum / (double)n;
+    return sum;
 }
 
-/* nll = log sum exp(z) - (1 - smooth) z_target - smooth mean(z); z becomes grad (softmax - q). Three
- * passes over a row that stays in the cache, four where it is smoothed. */
-static double cross_entropy_row(size_t V, real *z, size_t target, double smooth, double grad)
+/* sum q (z - top). */
+static double label_sum(size_t V, const real *z, int32_t target, const Labels *q, real top)
+{
+    double sum = target < 0 ? 0 : q->hit * ((double)z[target] - (double)top);
+    if (q->all != 0) sum += q->all * sum_below(V, z, top);
+    for (size_t i = 0; i < q->extras; i++)
+        sum += q->extra[i] * ((double)z[V - q->extras + i] - (double)top);
+    return sum;
+}
+
+/* nll = Q log sum exp(z) - sum q z; z becomes grad (Q softmax - q). Three passes over a row that stays in the
+ * cache, four where all columns have labels. */
+static double cross_entropy_row(size_t V, real *z, int32_t target, const Labels *q, double grad)
 {
     real top = row_max(V, z);
-    double at = (double)z[target] - (double)top;
-    if (smooth != 0) at = (1 - smooth) * at + smooth * mean_below(V, z, top);
-    double sum = exp_sum(V, z, top, grad != 0 ? z : NULL);
+    double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, grad != 0 ? z : NULL);
+    double weight = labels_rest(q, V) + (target < 0 ? 0 : q->hit);
     if (grad != 0) {
-        real c = (real)(grad / sum), all = (real)(grad * smooth / (double)V);
+        real c = (real)(grad * weight / sum), all = (real)(grad * q->all);
 #pragma omp simd
         for (size_t i = 0; i < V; i++) z[i] = z[i] * c - all;
-        z[target] -= (real)(grad * (1 - smooth));
+        if (target >= 0) z[target] -= (real)(grad * q->hit);
+        for (size_t i = 0; i < q->extras; i++) z[V - q->extras + i] -= (real)(grad * q->extra[i]);
     }
-    return log(sum) - at;
+    return weight * log(sum) - at;
 }
 
-static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double smooth,
+static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, Labels q,
                               double grad, void *nll)
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        ((real *)nll)[r] =
-            (real)cross_entropy_row(V, (real *)z + r * V, (size_t)target[r], smooth, grad);
+        ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, target[r], &q, grad);
 }
 
 static void not_finite(Step *s, uint64_t what)

@@ -118,6 +118,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .receive = cuda_receive,               \
         .fill = cuda_fill,                     \
         .copy = cuda_copy,                     \
+        .clamp = cuda_clamp,                   \
         .gemm = gemm_,                         \
         .norm = cuda_norm,                     \
         .norm_back = cuda_norm_back,           \

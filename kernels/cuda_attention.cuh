@@ -9,9 +9,9 @@
  * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
  * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
  * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds every
- * sequence, the first of the two does all. dr is summed in a slice of scratch for each block, and the
- * slices are added in order (cuda_scores.cuh). Nothing is added to by two blocks, so the bits are the
- * same each time.
+ * sequence, the first of the two does all. dr is summed in a slice of scratch for each block, du (of a
+ * head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh). Nothing is added
+ * to by two blocks, so the bits are the same each time.
  *
  * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8).
  * Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
@@ -26,6 +26,8 @@
 #ifndef TROTTER_CUDA_ATTENTION_CUH
 #define TROTTER_CUDA_ATTENTION_CUH
 
+#include <float.h>
+
 #include "kernels/cuda_scores.cuh"
 
 enum {
@@ -38,6 +40,7 @@ enum {
 typedef struct {
     const float *lse, *dout;
     float *dqkv, *slices; /* slices (blocks, clip + 1, E) or NULL */
+    float *spans;         /* (blocks, TILE_WARPS, H) or NULL: shares of du */
 } HeadsBack;
 
 /* ---- forward ------------------------------------------------------------------------------------- */
@@ -65,7 +68,8 @@ static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, con
         float top = max[r], add = 0;
         for (int c = 0; c < COLS; c++) {
             int sees = row_sees(i0 + my_row() + r, j0 + my_column() + c);
-            s[r][c] = sees ? s[r][c] * p->scale : -INFINITY;
+            int x = i0 + my_row() + r - j0 - my_column() - c;
+            s[r][c] = sees ? s[r][c] * p->scale + log_mask(p, h, x) : -INFINITY;
             top = fmaxf(top, s[r][c]);
         }
         top = row_max(top);
@@ -86,15 +90,16 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
                                           float *out, float *lse)
 {
     float acc[ROWS][COLS], s[ROWS][COLS], max[ROWS], sum[ROWS], shrink[ROWS];
-    int held = -1, left = h->T - i0;
+    int held = -1, left = h->T - i0, begin = first_tile(h, i0);
     Rows y = {out + (h->first + (size_t)i0) * p->D + h->head * (size_t)p->E, p->D, left};
-    for (int r = 0; r < ROWS; r++) max[r] = -INFINITY, sum[r] = 0;
-    for (int j0 = 0; j0 <= i0; j0 += SIDE) {
+    for (int r = 0; r < ROWS; r++)
+        max[r] = -FLT_MAX, sum[r] = 0; /* a row may see nothing of a tile */
+    for (int j0 = begin; j0 <= i0; j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &held);
         softmax_tile(s, p, h, i0, j0, max, sum, shrink);
         tile_write_turned(m, s);
         combine<KEPT>(acc, m, h->v + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
-                      j0 > 0, shrink, y);
+                      j0 > begin, shrink, y);
     }
     for (int r = 0; r < ROWS; r++) {
         sum[r] = row_sum(sum[r]);
@@ -170,8 +175,8 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
 {
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
-            int i = i0 + my_row() + r, sees = row_sees(i, j0 + my_column() + c) && i < h->T;
-            s[r][c] = sees ? expf(s[r][c] * p->scale - lse[r]) : 0;
+            int i = i0 + my_row() + r, j = j0 + my_column() + c, sees = row_sees(i, j) && i < h->T;
+            s[r][c] = sees ? expf(s[r][c] * p->scale + log_mask(p, h, i - j) - lse[r]) : 0;
         }
 }
 
@@ -198,9 +203,23 @@ static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
     return slice;
 }
 
-/* drelative (size) += the sum of n slices, in order by eights: 32 numbers a block of 256. */
-static __global__ void attend_relative_sum(size_t n, size_t size, const float *slices,
-                                           float *drelative)
+/* A warp's share of a block's du, cleared; its first thread alone adds to it. */
+static __device__ inline float *span_slice(const Heads *p, const HeadsBack *b)
+{
+    if (!b->spans) return NULL;
+    float *slice = b->spans + (blockIdx.x * (size_t)TILE_WARPS + threadIdx.x / WARP) * p->H;
+    for (size_t x = 0; threadIdx.x % WARP == 0 && x < p->H; x++) slice[x] = 0;
+    return slice;
+}
+
+static __device__ inline void span_add(const Heads *p, const OneHead *h, float *slice, float dz)
+{
+    dz = warp_sum(dz);
+    if (threadIdx.x % WARP == 0) slice[h->head] += p->longest_span * dz;
+}
+
+/* d (size) += the sum of n slices, in order by eights: 32 numbers a block of 256. */
+static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
 {
     CUDA_DYNAMIC(float4, attention_shared);
     float *room = (float *)attention_shared;
@@ -211,7 +230,7 @@ static __global__ void attend_relative_sum(size_t n, size_t size, const float *s
     __syncthreads();
     if (threadIdx.x >= WARP || x >= size) return;
     for (size_t w = 1; w < parts; w++) sum += room[w * WARP + threadIdx.x];
-    drelative[x] += sum;
+    d[x] += sum;
 }
 
 /* ---- backward: columns and rows ------------------------------------------------------------------ */
@@ -235,11 +254,11 @@ static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const
  * is KEPT because nothing is added to. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
-                                           const Room *m, int j0, float *slice)
+                                           const Room *m, int j0, float *slice, float *spans)
 {
     float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
     Rows yk = {dq_of(p, b, h, j0) + p->D, h->ld, h->T - j0}, yv = {yk.at + p->D, h->ld, h->T - j0};
-    for (int i0 = j0; i0 < h->T; i0 += SIDE) {
+    for (int i0 = j0; i0 < h->T && tile_seen(h, i0, j0); i0 += SIDE) {
         int held = -1, n = min(SIDE, h->T - i0), begun = !ALONE && i0 > j0;
         row_numbers(p, b, h, i0, lse, delta);
         scores(s, p, h, m, i0, j0, &held);
@@ -253,6 +272,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
         tile_write(m, s);
         combine<KEPT>(dk, m, h->q + (size_t)i0 * h->ld, h->ld, n, p->E, p->wide, begun, NULL, yk);
+        if (ALONE && spans) span_add(p, h, spans, span_back(s, p, h, i0, j0));
         if (ALONE) rows_alone(s, p, b, h, m, slice);
     }
     if (!KEPT) return;
@@ -266,34 +286,36 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(He
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
-    float *slice = ALONE ? slice_of(&p, &b) : NULL;
+    float *slice = ALONE ? slice_of(&p, &b) : NULL, *spans = ALONE ? span_slice(&p, &b) : NULL;
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.T; j0 += p.tiles * SIDE)
-            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice);
+            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice, spans);
     }
 }
 
 /* dq of rows i0 .. of a head. */
 template <int KEPT>
 static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
-                                        const Room *m, int i0, float *slice)
+                                        const Room *m, int i0, float *slice, float *spans)
 {
-    float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
-    int near = -1, far = -1;
+    float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS], dz = 0;
+    int near = -1, far = -1, begin = first_tile(h, i0);
     Rows y = {dq_of(p, b, h, i0), h->ld, h->T - i0};
     row_numbers(p, b, h, i0, lse, delta); /* before dq is written, a barrier later */
-    for (int j0 = 0; j0 <= i0; j0 += SIDE) {
+    for (int j0 = begin; j0 <= i0; j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &near);
         weights(s, p, h, i0, j0, lse);
         score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
+        if (spans) dz += span_back(s, p, h, i0, j0);
         tile_write_turned(m, s);
         combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
-                      j0 > 0, NULL, y);
+                      j0 > begin, NULL, y);
         if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
     }
     if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
     if (KEPT) write_rows(dq, y.at, y.ld, y.rows, 0, p->E, p->wide);
+    if (spans) span_add(p, h, spans, dz);
 }
 
 template <int KEPT>
@@ -301,12 +323,12 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
-    float *slice = slice_of(&p, &b);
+    float *slice = slice_of(&p, &b), *spans = span_slice(&p, &b);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = tile * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
-            rows_back<KEPT>(&p, &b, &h, &m, i0, slice);
+            rows_back<KEPT>(&p, &b, &h, &m, i0, slice, spans);
     }
 }
 
@@ -328,6 +350,7 @@ static Heads heads_of(const Attention *a, size_t most)
     Heads p = {a->start,
                (const float *)a->qkv,
                (const float *)a->relative,
+               (const float *)a->span,
                a->H,
                a->D,
                a->longest,
@@ -338,6 +361,8 @@ static Heads heads_of(const Attention *a, size_t most)
                (int)a->clip,
                0,
                0,
+               (float)a->longest_span,
+               (float)a->ramp,
                keep_of(&a->drop)};
     p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
@@ -369,18 +394,27 @@ static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b
     RUN(attend_rows_back<KEPT>, blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
 }
 
+static void sum_slices(size_t n, size_t size, const float *slices, void *d)
+{
+    RUN(attend_slices_sum, blocks_for(size, WARP), BLOCK_THREADS, BLOCK_THREADS * sizeof(float), n,
+        size, slices, (float *)d);
+}
+
 static void cuda_attention_back(const Attention *a, const void *out, const void *lse,
-                                const void *dout, void *dqkv, void *drelative)
+                                const void *dout, void *dqkv, void *drelative, void *dspan)
 {
     size_t size = a->relative && drelative ? (a->clip + 1) * (a->D / a->H) : 0;
-    size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
+    size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
+    size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
     Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
-    HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL};
+    HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL, NULL};
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dqkv);
     size_t slices = blocks_of(&sliced);
-    if (size && slices) {
-        b.slices = (float *)cuda_scratch(slices * size * sizeof *b.slices);
-        if (!b.slices) return;
+    if (each && slices) {
+        float *scratch = (float *)cuda_scratch(slices * each * sizeof *scratch);
+        if (!scratch) return;
+        if (size) b.slices = scratch;
+        if (warps) b.spans = scratch + slices * size;
     }
     RUN(attend_delta, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
     if (a->longest <= SIDE)
@@ -389,9 +423,8 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         attend_tiles_back<1>(&all, &sliced, b);
     else
         attend_tiles_back<0>(&all, &sliced, b);
-    if (b.slices)
-        RUN(attend_relative_sum, blocks_for(size, WARP), BLOCK_THREADS,
-            BLOCK_THREADS * sizeof(float), slices, size, b.slices, (float *)drelative);
+    if (b.slices) sum_slices(slices, size, b.slices, drelative);
+    if (b.spans) sum_slices(slices * warps, a->H, b.spans, dspan);
 }
 
 #endif

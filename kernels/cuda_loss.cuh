@@ -128,56 +128,62 @@ static __device__ inline float block_max(float x, float *room)
     return x;
 }
 
-/* The mean of z - top over a row; all threads call it and have it. */
+/* The sum of z - top over a row; all threads call it and have it. */
 template <int W>
-static __device__ inline double mean_below(size_t V, const float *z, float top, double *room)
+static __device__ inline double sum_below(size_t V, const float *z, float top, double *room)
 {
     double sum = 0;
     for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
         Pack<W> v = load<W>(z + c);
         for (int i = 0; i < W; i++) sum += (double)(v.x[i] - top);
     }
-    return block_sum(sum, room) / (double)V;
+    return block_sum(sum, room);
 }
 
-/* A block has a row: nll = log sum e^(z - top) - sum q (z - top); z becomes grad (softmax - q). */
+/* A block has a row: nll = Q log sum e^(z - top) - sum q (z - top); z becomes grad (Q softmax - q). rest: Q
+ * without a target. */
 template <int W>
-static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target,
-                                            double smooth, double grad, float *nll)
+static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target, Labels q,
+                                            double rest, double grad, float *nll)
 {
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
     float *z = z_ + blockIdx.x * V, top = -INFINITY, part = 0;
-    size_t t = (size_t)target[blockIdx.x];
+    int32_t t = target[blockIdx.x];
+    size_t first = V - q.extras; /* column with labels of its own */
     online_sum<W>(V, z, &top, &part);
     float all = block_max(top, tops);
-    double at = (double)z[t] - (double)all;
-    if (smooth != 0) at = (1 - smooth) * at + smooth * mean_below<W>(V, z, all, sums);
+    double at = t < 0 ? 0 : q.hit * ((double)z[t] - (double)all);
+    if (q.all != 0) at += q.all * sum_below<W>(V, z, all, sums);
+    for (size_t i = 0; i < q.extras; i++) at += q.extra[i] * ((double)z[first + i] - (double)all);
     double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
-    double sum = block_sum(mine, sums);
-    if (threadIdx.x == 0) nll[blockIdx.x] = (float)(log(sum) - at);
+    double sum = block_sum(mine, sums), weight = rest + (t < 0 ? 0 : q.hit);
+    if (threadIdx.x == 0) nll[blockIdx.x] = (float)(weight * log(sum) - at);
     if (grad == 0) return;
-    /* block_sum was a barrier: every thread has read z[t] */
-    float c = (float)(grad / sum), rest = (float)(grad * smooth / (double)V);
-    float hit = (float)(grad * (1 - smooth));
+    /* block_sum was a barrier: every thread has read what it needs of z */
+    float c = (float)(grad * weight / sum), each = (float)(grad * q.all);
+    float hit = (float)(grad * q.hit);
     for (size_t k = (size_t)threadIdx.x * W; k < V; k += (size_t)blockDim.x * W) {
         Pack<W> v = load<W>(z + k);
         for (int i = 0; i < W; i++) {
-            v.x[i] = c * expf(v.x[i] - all) - rest;
-            if (k + (size_t)i == t) v.x[i] -= hit;
+            size_t column = k + (size_t)i;
+            v.x[i] = c * expf(v.x[i] - all) - each;
+            if (t >= 0 && column == (size_t)t) v.x[i] -= hit;
+            if (column >= first) v.x[i] -= (float)(grad * q.extra[column - first]);
         }
         store(z + k, v);
     }
 }
 
-static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, double smooth,
+static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, Labels q,
                                double grad, void *nll)
 {
+    double rest = labels_rest(&q, V);
     if (wide(V, z))
-        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, smooth, grad,
+        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, q, rest, grad,
             (float *)nll);
     else
-        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, smooth, grad,
+        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, q, rest, grad,
             (float *)nll);
 }
 

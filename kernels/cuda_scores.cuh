@@ -1,5 +1,5 @@
-/* cuda_scores.cuh: what the kernels of attention share: heads, scores with relative positions and their
- * adjoint, dropout of a tile. Part of cuda.cu.
+/* cuda_scores.cuh: what the kernels of attention share: heads, scores with relative positions and spans and
+ * their adjoint, dropout of a tile. Part of cuda.cu.
  *
  * Relative positions: of the rows of `relative` that a tile meets, GROUP at a time: near = q r^T (SIDE,
  * GROUP) is made once while the group stays the same, which for clip < GROUP is once a row of tiles,
@@ -14,12 +14,13 @@
 /* What a kernel is told. Distances of q, k, v in memory are counted in floats. */
 typedef struct {
     const size_t *start;
-    const float *qkv, *relative;
+    const float *qkv, *relative, *span;
     size_t H, D, longest, heads; /* heads: S H */
     size_t lanes;                /* heads that have blocks of their own */
     int tiles;                   /* blocks of a head */
     int E, clip, wide;           /* wide: rows can be read four numbers at a time */
     float scale;
+    float longest_span, ramp;
     Keep keep;
 } Heads;
 
@@ -29,15 +30,58 @@ typedef struct {
     int T;
     const float *q, *k, *v;
     uint64_t stream;
+    float end; /* z + R: m > 0 at distances below it */
+    int reach; /* which are 0 .. reach-1 */
 } OneHead;
 
 static __device__ inline OneHead head_of(const Heads *p, size_t item)
 {
     size_t s = item / p->H, head = item % p->H, first = p->start[s];
     const float *q = p->qkv + first * 3 * p->D + head * (size_t)p->E;
-    OneHead h = {first, head,     3 * p->D,     (int)(p->start[s + 1] - first),
-                 q,     q + p->D, q + 2 * p->D, keep_stream(&p->keep)};
+    int T = (int)(p->start[s + 1] - first);
+    OneHead h = {first, head, 3 * p->D, T, q, q + p->D, q + 2 * p->D, keep_stream(&p->keep), 0, T};
+    if (!p->span) return h;
+    h.end = p->ramp + p->longest_span * fminf(fmaxf(p->span[head], 0), 1);
+    if (h.end < (float)T) h.reach = (int)ceilf(h.end);
     return h;
+}
+
+/* ---- spans ----------------------------------------------------------------------------------------- */
+
+/* The first tile of columns that rows i0 .. see. */
+static __device__ inline int first_tile(const OneHead *h, int i0)
+{
+    int first = i0 + 1 - h->reach;
+    return first > 0 ? first / SIDE * SIDE : 0;
+}
+
+/* Rows i0 .. see columns of the tile at j0. */
+static __device__ inline int tile_seen(const OneHead *h, int i0, int j0)
+{
+    return i0 - (j0 + SIDE - 1) < h->reach;
+}
+
+/* log m at a distance x >= 0, see kernels/cpu_attention.h. */
+static __device__ inline float log_mask(const Heads *p, const OneHead *h, int x)
+{
+    if (!p->span) return 0;
+    if (x >= h->reach) return -INFINITY;
+    float m = (h->end - (float)x) / p->ramp;
+    return m < 1 ? logf(m) : 0;
+}
+
+/* This thread's share of dz of tile (i0, j0), s being scale dS, 0 where a row may not see. */
+static __device__ inline float span_back(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
+                                         int j0)
+{
+    float sum = 0;
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLS; c++) {
+            int x = i0 + my_row() + r - j0 - my_column() - c;
+            float left = h->end - (float)x;
+            if (x >= 0 && x < h->reach && left < p->ramp) sum += s[r][c] / left;
+        }
+    return sum / p->scale;
 }
 
 /* ---- relative positions -------------------------------------------------------------------------- */

@@ -10,18 +10,32 @@
  *
  * Words and projections are shared by input and output; the entries C (k, D) are the output's own. In files:
  * embed.weight (cut[0], D), embed.entry.weight (k, D), embed.tail.i.weight (words, w),
- * embed.tail.i.project.weight (D, w), i = 1 .. k. Without tails this is the plain model, and no code of
- * this file runs.
+ * embed.tail.i.project.weight (D, w), i = 1 .. k. Untied, the output has all of its own: output.weight,
+ * output.entry.weight (in place of embed.entry.weight), output.tail.i.weight, output.tail.i.project.weight, of
+ * the same shapes, and starting as those do. Without tails this is the plain model, and no code of this file runs.
+ *
+ * Labels smoothed by E, in training passes: the target is q = (1 - E) onehot(y) + E / V over all V words, exactly.
+ * With log p(w) = log p(entry i) + log p(w | i) the loss -sum_w q_w log p(w) falls apart:
+ *
+ *   head    labels q of its words, and of entry i the sum of q over tail i
+ *   tail i  labels q of its words: in every row, as no word is without labels
+ *
+ * so that a pass costs what a full softmax of such narrow tails costs: every row's product with every tail.
+ * (fairseq has no smoothing with an adaptive softmax.)
  *
  * Source: Grave et al. 2017, sections 4.2, 4.3; Baevski, Auli 2019, sections 3 and 4, factor 4, tied
- * embeddings and projections. The head has no projection, here.
+ * embeddings and projections; Szegedy et al. 2016, section 7, for the labels.
+ * The head has no projection, here.
  *
- * Rows are sorted by cluster on the host, so that each cluster's products are dense. Gathering rows is the
- * kernel `embed` without scale and positions, scattering them is `embed_back`: there are no other kernels. */
+ * Rows are sorted by cluster on the host, so that each cluster's products are dense (with smoothed labels those
+ * of the input alone). Gathering rows is the kernel `embed` without scale and positions, scattering them is
+ * `embed_back`: there are no other kernels. */
 #include <math.h>
 
 #include "kernels/error.h"
 #include "nn/model_private.h"
+
+_Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 
 static const Dropout no_drop = {0};
 
@@ -70,6 +84,11 @@ size_t adaptive_widest(const Model *m)
     for (size_t i = 0; i < m->config.tails; i++)
         if (m->tail[i].words > widest) widest = m->tail[i].words;
     return widest;
+}
+
+size_t adaptive_lists(const Model *m)
+{
+    return m->config.smoothing > 0 ? m->config.tails : 0;
 }
 
 /* ---- rows by cluster ---------------------------------------------------------------------------- */
@@ -126,6 +145,24 @@ static void sort_targets(const Model *m, const Batch *x, const size_t *out, int3
     }
 }
 
+/* 1 where every row has labels in every tail. */
+static int is_smoothed(const Model *m, const Pass *p)
+{
+    return p->train && adaptive_lists(m) > 0;
+}
+
+/* label[i] (max N): the target's number in tail i + 1, or -1. */
+static void send_labels(const Model *m, const Batch *x)
+{
+    size_t most = m->config.max_tokens;
+    for (size_t i = 0; i < m->config.tails; i++) {
+        int32_t *to = m->sorted + (5 + i) * most;
+        for (size_t r = 0; r < x->N; r++)
+            to[r] = cluster_of(m, x->target[r]) == i + 1 ? within(m, i + 1, x->target[r]) : -1;
+        m->backend->send(m->label + i * most, to, x->N * sizeof *to);
+    }
+}
+
 void adaptive_send(const Model *m, const Batch *x, Pass *p)
 {
     size_t most = m->config.max_tokens;
@@ -136,6 +173,7 @@ void adaptive_send(const Model *m, const Batch *x, Pass *p)
     sort_inputs(m, x, p->in, list[0], list[1]);
     sort_targets(m, x, p->out, list[2], list[3], list[4]);
     for (size_t i = 0; i < 5; i++) m->backend->send(to[i], list[i], x->N * sizeof *list[i]);
+    if (is_smoothed(m, p)) send_labels(m, x);
 }
 
 /* Row i of y (n, cols) = row index[i] of x. */
@@ -200,56 +238,90 @@ static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_
 {
     size_t w = t->width;
     m->backend->gemm(0, 1, n, t->words, w, 1, backend_at(m->backend, narrow, at * w), w,
-                     data(m, t->embed), w, 0, m->logits, t->words);
+                     data(m, t->output), w, 0, m->logits, t->words);
 }
 
-/* nll of rows at .. of a tail's, whose q are in narrow; with back dq in other, dE added. from: where the
- * tail's rows begin. */
-static void tail_rows(const Model *m, const Pass *p, const Tail *t, size_t from, size_t at,
-                      size_t n, int back)
+/* nll (N) of a tail for n rows, whose h P are in narrow, with their targets and labels q, in blocks; with
+ * back the adjoints of h P in other, dE added. */
+static void tail_rows(const Model *m, const Pass *p, const Tail *t, const int32_t *target,
+                      const Labels *q, size_t n, void *nll, int back)
 {
     const Backend *b = m->backend;
     const Mix *x = &m->mix[MIX_LOSS];
     size_t w = t->width;
-    tail_logits(m, t, x->narrow, at, n);
-    b->cross_entropy(n, t->words, m->logits, m->within + from + at, 0,
-                     back ? 1 / (double)p->tokens : 0, row_of(m, m->tail_nll, 1, from + at));
-    if (!back) return;
-    b->gemm(0, 0, n, w, t->words, 1, m->logits, t->words, data(m, t->embed), w, 0,
-            row_of(m, x->other, w, at), w);
-    b->gemm(1, 0, t->words, w, n, 1, m->logits, t->words, row_of(m, x->narrow, w, at), w, 1,
-            grad(m, t->embed), w);
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < m->logit_rows ? n - at : m->logit_rows;
+        tail_logits(m, t, x->narrow, at, k);
+        b->cross_entropy(k, t->words, m->logits, target + at, *q, back ? 1 / (double)p->tokens : 0,
+                         row_of(m, nll, 1, at));
+        if (!back) continue;
+        b->gemm(0, 0, k, w, t->words, 1, m->logits, t->words, data(m, t->output), w, 0,
+                row_of(m, x->other, w, at), w);
+        b->gemm(1, 0, t->words, w, k, 1, m->logits, t->words, row_of(m, x->narrow, w, at), w, 1,
+                grad(m, t->output), w);
+    }
 }
 
-/* With dq of a tail's n rows: dP += h^T dq; rows of dhidden += dq P^T, which take the place of h. */
-static void tail_back(const Model *m, const Pass *p, const Tail *t, size_t from, size_t n)
+/* narrow (n, w) = h P of n rows h (n, D). */
+static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
+{
+    size_t D = m->config.width, w = t->width;
+    m->backend->gemm(0, 0, n, w, D, 1, h, D, data(m, t->output_project), w, 0,
+                     m->mix[MIX_LOSS].narrow, w);
+}
+
+/* With the adjoints of n rows' h P in other: dP += h^T other, then dh = other P^T + keep dh; dh may be h. */
+static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, double keep, void *dh)
 {
     const Backend *b = m->backend;
-    const Mix *x = &m->mix[MIX_LOSS];
+    const void *dq = m->mix[MIX_LOSS].other;
     size_t D = m->config.width, w = t->width;
-    b->gemm(1, 0, D, w, n, 1, x->wide, D, x->other, w, 1, grad(m, t->project), w);
-    b->gemm(0, 1, n, D, w, 1, x->other, w, data(m, t->project), w, 0, x->wide, D);
-    scatter(m, n, D, p->N, m->row + from, x->wide, m->dhidden);
+    b->gemm(1, 0, D, w, n, 1, h, D, dq, w, 1, grad(m, t->output_project), w);
+    b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, keep, dh, D);
+}
+
+/* Rows whose target is in the tail. */
+static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
+{
+    const Tail *t = &m->tail[i];
+    const Labels one = {.hit = 1};
+    void *h = m->mix[MIX_LOSS].wide;
+    size_t D = m->config.width, from = p->out[i + 1], n = p->out[i + 2] - from;
+    if (n == 0) return;
+    gather(m, n, D, m->row + from, m->hidden, h);
+    tail_narrow(m, t, n, h);
+    tail_rows(m, p, t, m->within + from, &one, n, row_of(m, m->tail_nll, 1, from), back);
+    if (!back) return;
+    tail_back(m, t, n, h, 0, h);
+    scatter(m, n, D, p->N, m->row + from, h, m->dhidden);
+}
+
+void adaptive_labels(const Model *m, double each, Labels *q)
+{
+    q->extras = m->config.tails;
+    for (size_t i = 0; i < q->extras; i++)
+        q->extra[i] = each * ((double)m->tail[i].words - 1); /* beside the one of every column */
+}
+
+/* All rows. */
+static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
+{
+    const Tail *t = &m->tail[i];
+    double E = m->config.smoothing;
+    const Labels q = {.hit = 1 - E, .all = E / (double)m->config.vocab};
+    LinTerm sum = {.c = 1, .x = m->tail_nll, .dx = m->nll};
+    tail_narrow(m, t, p->N, m->hidden);
+    tail_rows(m, p, t, m->label + i * m->config.max_tokens, &q, p->N, m->tail_nll, back);
+    m->backend->lin_back(p->N, 1, 1, &sum, m->tail_nll); /* nll += */
+    if (back) tail_back(m, t, p->N, m->hidden, 1, m->dhidden);
 }
 
 void adaptive_loss(const Model *m, const Pass *p, int back)
 {
-    const Mix *x = &m->mix[MIX_LOSS];
-    size_t D = m->config.width;
-    for (size_t i = 0; i < m->config.tails; i++) {
-        const Tail *t = &m->tail[i];
-        size_t from = p->out[i + 1], n = p->out[i + 2] - from, w = t->width;
-        if (n == 0) continue;
-        gather(m, n, D, m->row + from, m->hidden, x->wide);
-        m->backend->gemm(0, 0, n, w, D, 1, x->wide, D, data(m, t->project), w, 0, x->narrow, w);
-        for (size_t at = 0, k; at < n; at += k) {
-            k = n - at < m->logit_rows ? n - at : m->logit_rows;
-            tail_rows(m, p, t, from, at, k, back);
-        }
-        if (back) tail_back(m, p, t, from, n);
-    }
-    size_t all = p->out[m->config.tails + 1];
-    if (all) scatter(m, all, 1, p->N, m->row, m->tail_nll, m->nll);
+    size_t tails = m->config.tails, all = p->out[tails + 1];
+    int smoothed = is_smoothed(m, p);
+    for (size_t i = 0; i < tails; i++) (smoothed ? smoothed_tail : sorted_tail)(m, p, i, back);
+    if (!smoothed && all) scatter(m, all, 1, p->N, m->row, m->tail_nll, m->nll);
 }
 
 /* ---- probabilities ------------------------------------------------------------------------------ */
@@ -268,7 +340,6 @@ void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *l
 {
     const Backend *b = m->backend;
     size_t D = m->config.width, V = m->config.vocab, words = m->head - m->config.tails;
-    void *narrow = m->mix[MIX_LOSS].narrow;
     b->get(room, m->logits, n * m->head);
     for (size_t r = 0; r < n; r++) {
         double *z = room + r * m->head;
@@ -278,9 +349,8 @@ void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *l
     }
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tail[i];
-        b->gemm(0, 0, n, t->width, D, 1, backend_at(b, m->hidden, at * D), D, data(m, t->project),
-                t->width, 0, narrow, t->width);
-        tail_logits(m, t, narrow, 0, n);
+        tail_narrow(m, t, n, backend_at(b, m->hidden, at * D));
+        tail_logits(m, t, m->mix[MIX_LOSS].narrow, 0, n);
         b->get(room, m->logits, n * t->words);
         for (size_t r = 0; r < n; r++) {
             double *z = room + r * t->words, *to = log_p + r * V + t->first, entry = *to;

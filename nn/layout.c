@@ -354,7 +354,8 @@ static int lay_batch(Model *m)
                 {(void **)&m->place, tail * sizeof *m->place},
                 {(void **)&m->row, tail * sizeof *m->row},
                 {(void **)&m->within, tail * sizeof *m->within},
-                {&m->tail_nll, tail * m->backend->size}};
+                {&m->tail_nll, tail * m->backend->size},
+                {(void **)&m->label, adaptive_lists(m) * N * sizeof *m->label}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;
@@ -407,7 +408,7 @@ static size_t count_terms(const Plan *p)
 int layout_lists(Model *m)
 {
     const Plan *p = m->plan;
-    size_t params = 5 + 7 * p->slots + 2 * p->gates + p->scalars + 2 * TAILS_MOST;
+    size_t params = 5 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
     size_t terms = count_terms(p), tail = m->config.tails ? m->config.max_tokens : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
@@ -425,7 +426,7 @@ int layout_lists(Model *m)
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    m->sorted = memory_new(5 * tail, sizeof *m->sorted);
+    m->sorted = memory_new((5 + adaptive_lists(m)) * tail, sizeof *m->sorted);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
           m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
           m->gate_x && m->gate_dx && m->sorted))

@@ -53,6 +53,7 @@ static int check_shape(const ModelConfig *c, const Plan *p)
 {
     TRY(check_sizes(c, p));
     TRY(check_lists(p));
+    TRY(spans_check(c));
     if (c->width % c->heads)
         return error_set(ERR_INPUT, "width %zu is not divisible by %zu heads: change either",
                          c->width, c->heads);
@@ -63,9 +64,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "dropout %g is not in [0, 1)", c->dropout);
     if (!(c->smoothing >= 0 && c->smoothing < 1))
         return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
-    if (c->tails && (c->untied || c->smoothing > 0))
-        return error_set(ERR_INPUT, "an adaptive softmax cannot be combined with %s",
-                         c->untied ? "an untied output matrix" : "label smoothing");
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;
@@ -122,35 +120,62 @@ static void add_gate(Model *m, const PlanGate *g, GateParams *o)
 }
 
 /* Both such that an entry of sqrt(D) E W^T has variance 1, as the head's has. */
-static void add_tail(Model *m, int i, Tail *t)
+static void add_tail(Model *m, const char *end, int i, const Tail *t, size_t *embed,
+                     size_t *project)
 {
     size_t D = m->config.width;
-    t->embed = add(m, t->words, t->width, START_NORMAL, 1 / sqrt((double)t->width),
-                   "embed.tail.%d.weight", i);
-    t->project =
-        add(m, D, t->width, START_NORMAL, 1 / sqrt((double)D), "embed.tail.%d.project.weight", i);
+    *embed = add(m, t->words, t->width, START_NORMAL, 1 / sqrt((double)t->width),
+                 "%s.tail.%d.weight", end, i);
+    *project =
+        add(m, D, t->width, START_NORMAL, 1 / sqrt((double)D), "%s.tail.%d.project.weight", end, i);
 }
 
-/* The head is one matrix: words, then an entry a tail. */
-static void add_head(Model *m)
+static void add_tails(Model *m)
+{
+    for (size_t i = 0; i < m->config.tails; i++) {
+        Tail *t = &m->tail[i];
+        add_tail(m, "embed", (int)i + 1, t, &t->embed, &t->project);
+        t->output = t->embed;
+        t->output_project = t->project;
+        if (m->config.untied) add_tail(m, "output", (int)i + 1, t, &t->output, &t->output_project);
+    }
+}
+
+/* The output's head is one matrix: words, then an entry a tail. */
+static size_t add_head(Model *m, const char *end, int kind, int entries)
 {
     size_t D = m->config.width, tails = m->config.tails;
     double deviation = 1 / sqrt((double)D);
-    m->embed = add(m, m->head - tails, D, START_NORMAL, deviation, "embed.weight");
-    if (tails) add(m, tails, D, START_NORMAL, deviation, "embed.entry.weight");
+    size_t at = add(m, m->head - tails, D, kind, deviation, "%s.weight", end);
+    if (tails && entries) add(m, tails, D, START_NORMAL, deviation, "%s.entry.weight", end);
+    return at;
+}
+
+/* One behind the other, as they are clamped in one call. */
+static void add_spans(Model *m)
+{
+    m->spans = m->size;
+    for (size_t i = 0; i < m->plan->slots; i++) {
+        const PlanSlot *s = &m->plan->slot[i];
+        if (s->kind == SLOT_ATTENTION)
+            m->slot[i].span = add(m, m->config.heads, 0, START_VALUE, 0,
+                                  "layers.%d.attn.%d.span.weight", s->layer, s->set);
+    }
+    m->span_count = m->size - m->spans;
 }
 
 /* Tensors of odd sizes come last, so that the others stay aligned. */
 static void add_params(Model *m)
 {
     const Plan *p = m->plan;
-    size_t V = m->config.vocab, D = m->config.width;
-    add_head(m);
+    size_t D = m->config.width;
+    int untied = m->config.untied;
+    m->embed = m->output = add_head(m, "embed", START_NORMAL, !untied);
     if (!p->post) {
         m->final_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
         m->final_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
     }
-    m->output = m->config.untied ? add(m, V, D, START_XAVIER, 0, "output.weight") : m->embed;
+    if (untied) m->output = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
     for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
     for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);
     for (size_t i = 0; i < p->scalars; i++) {
@@ -158,7 +183,8 @@ static void add_params(Model *m)
         m->scalar[i] =
             add(m, s->size, 0, START_VALUE, s->init, "layers.%d.scheme.%s", s->layer, s->name);
     }
-    for (size_t i = 0; i < m->config.tails; i++) add_tail(m, (int)i + 1, &m->tail[i]);
+    add_tails(m);
+    if (m->config.span) add_spans(m);
 }
 
 /* ---- starting values ---------------------------------------------------------------------------- */

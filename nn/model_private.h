@@ -30,7 +30,8 @@ typedef struct {
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t relative;       /* (2*clip+1, D/H), if any */
-    size_t end;            /* of all, which begin with norm_w */
+    size_t span;           /* (H), if any; outside the slot's window, with those of all slots */
+    size_t end;            /* of all but that, which begin with norm_w */
     size_t first; /* instruction of the slot: behind it, backward has all of their gradients */
 } SlotParams;
 
@@ -59,8 +60,9 @@ typedef struct {
 typedef struct {
     size_t first, words; /* ids first .. first + words - 1 */
     size_t width;        /* w */
-    size_t embed;        /* (words, w) */
-    size_t project;      /* (D, w) */
+    /* At the input, and at the output: the same, but in a model whose output is its own. */
+    size_t embed, output;           /* (words, w) */
+    size_t project, output_project; /* (D, w) */
 } Tail;
 
 /* What adaptive.c needs at the embedding, at the loss and at the embedding's adjoint. */
@@ -75,6 +77,7 @@ typedef struct {
     size_t N, S;
     int train;     /* dropout on */
     int more;      /* gradients are added to those there, not to zeros */
+    int elsewhere; /* the loss's term of spans is another rank's */
     size_t tokens; /* the loss is the sum over the rows by so many */
     size_t first;  /* rows of the batch before these, which other ranks have */
     Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
@@ -128,7 +131,8 @@ struct Model {
     GateParams *gate; /* (plan->gates) */
     size_t embed, final_w, final_b, output;
     size_t head; /* rows of the output's matrix: V, or the head's words and an entry a tail */
-    Tail tail[TAILS_MOST]; /* (config.tails) */
+    Tail tail[TAILS_MOST];    /* (config.tails) */
+    size_t spans, span_count; /* all spans: where, how many */
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
     size_t buffers, bytes[MEMORY_KINDS];
@@ -163,9 +167,11 @@ struct Model {
     /* With tails input is sorted by cluster, target is the head's, and (max N) each: */
     int32_t *place; /* where a row's input went */
     int32_t *row,
-        *within;     /* rows whose target is in a tail, sorted by it; the target's number there */
-    void *tail_nll;  /* of those rows */
-    int32_t *sorted; /* (5, max N) on the host: input, place, target, row, within */
+        *within;    /* rows whose target is in a tail, sorted by it; the target's number there */
+    void *tail_nll; /* of those rows */
+    int32_t *
+        label; /* (tails, max N), with smoothed labels: number of a row's target in a tail, -1: it is in another */
+    int32_t *sorted; /* (5 + those, max N) on the host: input, place, target, row, within, label */
 
     Recording *recording[PART_ROLES]; /* of a part of a training step, or NULL */
     StepShape recorded[PART_ROLES], last[PART_ROLES];
@@ -189,6 +195,8 @@ static inline void *grad(const Model *m, size_t offset)
 /* adaptive.c; of a model with tails only, but for adaptive_widest. Checks a configuration and drops the cuts
  * that are not below V; shapes of the tails; the most columns of logits. */
 int adaptive_check(ModelConfig *c);
+/* Lists of labels: the tails, where they are smoothed, else 0. */
+size_t adaptive_lists(const Model *m);
 void adaptive_shapes(Model *m);
 size_t adaptive_widest(const Model *m);
 /* Sends a batch's inputs and targets by cluster; p->in, p->out out. */
@@ -197,10 +205,18 @@ void adaptive_send(const Model *m, const Batch *x, Pass *p);
 const void *adaptive_embed(const Model *m, const Pass *p);
 /* From the adjoint of X in mix[MIX_BACK].wide. */
 void adaptive_embed_back(const Model *m, const Pass *p);
+/* What is more in the labels q of the head, which have the words', where they are smoothed by `each` a word. */
+void adaptive_labels(const Model *m, double each, Labels *q);
 /* Adds the tails' share to nll, which has the head's, and with `back` its adjoints to dhidden. */
 void adaptive_loss(const Model *m, const Pass *p, int back);
 /* log p (n, V) of rows at .. at+n-1 of hidden, once the head's logits are in m->logits; room (n, widest). */
 void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *log_p);
+
+/* spans.c. Checks a configuration; d loss / d u of the loss's term, the same for every u; u back into 0 .. 1
+ * after a step. */
+int spans_check(const ModelConfig *c);
+double spans_slope(const Model *m);
+void spans_clamp(const Model *m);
 
 /* pass.c. Sends a batch to the backend, once it is checked; the gradient of the mean loss of what was
  * sent. Step is as it stands. */

@@ -70,6 +70,7 @@ const char *corpus_builtin(size_t i); /* names, NULL past the end */
  * text_encode: text in memory, `file` being for messages. vocab_write: as store_write. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
+uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
@@ -134,6 +135,10 @@ typedef struct {
      * goes on to V. Rising, the first > 0; those that are not below V fall away when the model is built. */
     size_t tails, cut[TAILS_MOST];
     size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
+    /* Adaptive attention spans (spans.c): S, the longest in tokens, 0 without; R >= 1, over which the mask
+     * falls to 0; lambda >= 0 of the loss's term of them. */
+    size_t span, ramp;
+    double span_loss;
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
     size_t
         most; /* numbers; a model with more of them is ERR_INPUT before it is built. 0: no limit */
@@ -149,7 +154,7 @@ typedef struct {
 typedef struct Model Model;
 
 /* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c, add_params; of
- * tails: adaptive.c): embedding N(0, 1/d), linear layers (packed
+ * tails: adaptive.c, of spans: spans.c): embedding N(0, 1/d), linear layers (packed
  * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
  * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
  * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
@@ -200,7 +205,8 @@ void *model_moment(Model *m, int which); /* 0: m, 1: v */
  * fairseq's label_smoothed_cross_entropy does now, their E is ours times (V - 1) / V.) train 0 switches
  * both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
-/* Forward with gradients: model_grad is zeroed and filled with d mean / d parameter. */
+/* Forward with gradients: model_grad is zeroed and filled with d (mean + term of spans) / d parameter; no
+ * loss that is told has the term (model_spans gives it). */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
 /* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip; decay > 0
  * is that of the tensors of model_decays (kernels/backend.h: adam). A norm that is not finite:
@@ -242,9 +248,12 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y);
 int model_embed(Model *m, size_t N, const int32_t *token, double *y);
 /* weights.c. What every attention sublayer of the plan puts where on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION) in the order in which they are
- * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind: a_ij = softmax_j (q_i.(k_j + r_ij) /
- * sqrt(D/H)) (Vaswani et al. 2017, equation 1). Tokens as model_embed. Allocates (N, 3 D) numbers. */
+ * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind, as
+ * kernels/backend.h has them, with relative positions and spans. Tokens as model_embed. Allocates (N, 3 D) numbers. */
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
+/* spans.c. Of a model with spans: z (A, H) host doubles out, in tokens, of the A attention slots of the plan in
+ * their order; *loss (NULL: not asked), the loss's term of them. */
+void model_spans(const Model *m, double *z, double *loss);
 
 /* ---- store.c: safetensors ---------------------------------------------------------------------- */
 
@@ -273,6 +282,9 @@ int store_save_state(const Model *m, const char *file, const StoreText *meta, si
 int store_load_state(Model *m, const char *file);
 /* Writes bytes to a file the same atomic way. */
 int store_write(const char *file, const void *bytes, size_t count);
+/* Removes what writers that died on this machine left in a directory: files NAME.tmp-PID (write.c), PID as it is
+ * printed, where there is no such process. For who alone writes there: a writer on another machine looks dead. */
+void store_sweep(const char *dir);
 
 /* ---- schedule.c: learning rates ------------------------------------------------------------------- */
 

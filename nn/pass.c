@@ -55,6 +55,9 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
         .qkv = w->in,
         .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
         .clip = relative ? m->config.clip : 0,
+        .span = m->config.span ? data(m, m->slot[in->slot].span) : NULL,
+        .longest_span = m->config.span,
+        .ramp = m->config.ramp,
         .drop = drop_eval(m, p, in, DROP_WEIGHTS, m->config.heads * m->config.max_length)};
 }
 
@@ -77,7 +80,8 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     m->backend->attention_back(&a, w->core, w->lse, w->dcore, w->din,
-                               a.relative ? grad(m, o->relative) : NULL);
+                               a.relative ? grad(m, o->relative) : NULL,
+                               a.span ? grad(m, o->span) : NULL);
     m->backend->bias_drop_back(p->N, 3 * a.D, w->din, grad(m, o->in_b), no_drop);
 }
 
@@ -386,6 +390,15 @@ static void logit_rows_back(const Model *m, size_t at, size_t n)
             grad(m, m->output), D);
 }
 
+/* Of the output's rows: the target's alone, or smoothed over the vocabulary. */
+static Labels labels(const Model *m, const Pass *p)
+{
+    double smooth = p->train ? m->config.smoothing : 0, each = smooth / (double)m->config.vocab;
+    Labels q = {.hit = 1 - smooth, .all = each};
+    if (m->config.tails && smooth > 0) adaptive_labels(m, each, &q);
+    return q;
+}
+
 /* m->nll of all rows, in blocks of rows so that no (N, V) exists, and their sum in m->step. back: the
  * adjoints of that sum / p->tokens too. */
 static void loss(const Model *m, const Pass *p, int back)
@@ -393,7 +406,7 @@ static void loss(const Model *m, const Pass *p, int back)
     const Backend *b = m->backend;
     for (size_t at = 0, n; at < p->N; at += n) {
         n = logit_rows(m, p, at);
-        b->cross_entropy(n, m->head, m->logits, m->target + at, p->train ? m->config.smoothing : 0,
+        b->cross_entropy(n, m->head, m->logits, m->target + at, labels(m, p),
                          back ? 1 / (double)p->tokens : 0, backend_at(b, m->nll, at));
         if (back) logit_rows_back(m, at, n);
     }
@@ -448,9 +461,17 @@ static void backward(const Model *m, const Pass *p)
     embed_back(m, p);
 }
 
+/* Of nothing yet; of the loss's term of spans where this rank has it (spans.c). */
+static void clear_gradient(const Model *m, const Pass *p)
+{
+    m->backend->fill(m->grad, 0, m->size);
+    if (m->config.span && !p->elsewhere)
+        m->backend->fill(grad(m, m->spans), spans_slope(m), m->span_count);
+}
+
 void pass_gradient(const Model *m, const Pass *p)
 {
-    if (!p->more) m->backend->fill(m->grad, 0, m->size);
+    if (!p->more) clear_gradient(m, p);
     if (p->N) {
         forward(m, p);
         loss(m, p, 1);

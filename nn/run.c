@@ -78,7 +78,10 @@ static void print_choices(const Run *r, char *line, size_t room)
         n += (size_t)snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
     for (size_t i = 0; i < c->tails; i++)
         n += (size_t)snprintf(line + n, room - n, "%s%zu", i ? " " : ", adaptive ", c->cut[i]);
-    if (c->tails) snprintf(line + n, room - n, " by %zu", c->factor);
+    if (c->tails) n += (size_t)snprintf(line + n, room - n, " by %zu", c->factor);
+    if (c->span)
+        snprintf(line + n, room - n, ", span %zu, ramp %zu, its loss %.17g", c->span, c->ramp,
+                 c->span_loss);
 }
 
 /* All that decides a run but its length (and that, where the rates depend on it). */
@@ -102,11 +105,14 @@ static int print_recipe(Run *r)
 
 int run_save(Run *r)
 {
-    char line[RUN_LINE];
+    char line[RUN_LINE], epochs[32], most[32];
     if (!r->files) return 0;
     print_progress(&r->p, line);
-    StoreText meta[] = {{"progress", line}, {"recipe", r->recipe}};
-    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 2);
+    snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
+    snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
+    StoreText meta[] = {
+        {"progress", line}, {"recipe", r->recipe}, {"epochs", epochs}, {"max_steps", most}};
+    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 4);
 }
 
 static int same_recipe(Run *r, const char *file)

@@ -39,6 +39,7 @@ static void update(const Model *m, const StepShape *s)
     if (s->decay == 0) adam(m, s, 0, m->size, 0);
     for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
         adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
+    if (m->config.span) spans_clamp(m);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
@@ -85,6 +86,7 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
     int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
     if (code != 0 || x->N == 0) *p = (Pass){.train = 1};
     p->more = part->part > 0;
+    p->elsewhere = part->ranks && part->ranks->rank > 0;
     p->tokens = part->tokens;
     p->first = part->first;
     return code;

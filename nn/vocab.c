@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/hash.h"
 
 /* Vocab.index: the table, and the bytes of every word, NUL behind each. */
 typedef struct {
@@ -159,6 +160,13 @@ int vocab_read(const char *file, Vocab *v)
     words_free(&w);
     memory_free(bytes);
     return code;
+}
+
+uint64_t vocab_hash(const Vocab *v)
+{
+    uint64_t h = HASH_START;
+    for (size_t i = 0; i < v->size; i++) h = hash_bytes(h, v->word[i], strlen(v->word[i]) + 1);
+    return h;
 }
 
 int vocab_write(const Vocab *v, const char *file)

@@ -12,6 +12,7 @@
 typedef struct {
     double *qkv;      /* (N, 3 D) of one evaluation */
     double *relative; /* (2 clip + 1, E) of its slot */
+    double *span;     /* (H) of its slot */
     double *next;     /* weights of the next evaluation, (H, N, N) */
 } Watch;
 
@@ -23,13 +24,20 @@ static double score(const double *q, const double *k, const double *r, size_t E)
     return sum / sqrt((double)E);
 }
 
-/* Scores a (n) become weights of sum 1. */
+/* Scores a (n) become weights of sum 1; those of -inf 0. */
 static void softmax(double *a, size_t n)
 {
     double most = a[0], sum = 0;
     for (size_t j = 1; j < n; j++) most = fmax(most, a[j]);
     for (size_t j = 0; j < n; j++) sum += a[j] = exp(a[j] - most);
     for (size_t j = 0; j < n; j++) a[j] /= sum;
+}
+
+/* log m at a distance under a head's span (spans.c). */
+static double log_mask(const ModelConfig *c, double u, size_t distance)
+{
+    double R = (double)c->ramp, z = (double)c->span * fmin(fmax(u, 0), 1);
+    return log(fmin(fmax((R + z - (double)distance) / R, 0), 1));
 }
 
 /* w (N, N): head h of w->qkv. */
@@ -44,6 +52,7 @@ static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, dou
             size_t back = i - j < clip ? i - j : clip;
             const double *r = relative ? x->relative + (clip - back) * E : NULL;
             w[i * N + j] = score(q, x->qkv + j * 3 * D + D + h * E, r, E);
+            if (m->config.span) w[i * N + j] += log_mask(&m->config, x->span[h], i - j);
         }
         softmax(w + i * N, i + 1);
     }
@@ -59,6 +68,8 @@ static void see(const Model *m, const Pass *p, size_t i, void *context)
     if (m->config.positions & POSITIONS_RELATIVE)
         b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
                (2 * m->config.clip + 1) * m->E);
+    if (m->config.span)
+        b->get(x->span, backend_at(b, m->data, m->slot[in->slot].span), m->config.heads);
     for (size_t h = 0; h < m->config.heads; h++, x->next += p->N * p->N)
         head_weights(m, x, p->N, h, x->next);
 }
@@ -68,13 +79,15 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
     Pass p;
     TRY(pass_tokens(m, N, token, &p));
     Watch x = {memory_new(N * 3, m->config.width * sizeof(double)),
-               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)), weights};
-    int code = x.qkv && x.relative ? 0 : ERR_MEMORY;
+               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)),
+               memory_new(m->config.heads, sizeof(double)), weights};
+    int code = x.qkv && x.relative && x.span ? 0 : ERR_MEMORY;
     if (code == 0) {
         pass_watch(m, &p, see, &x);
         code = m->backend->wait();
     }
     memory_free(x.qkv);
     memory_free(x.relative);
+    memory_free(x.span);
     return code;
 }

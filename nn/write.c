@@ -1,15 +1,19 @@
 /* write.c: a file appears whole or not at all. The bytes go to a temporary file in the same folder,
  * are synced to the disk, and take the name by rename, which POSIX makes atomic; then the folder is
  * synced, so that the name, too, survives a power cut. A process that dies in between leaves the old
- * file and, at worst, FILE.tmp-PID.
+ * file and, at worst, FILE.tmp-PID, which the next training in that directory takes away.
  *
  * Where the size limit of the process or its user is met, the system sends SIGXFSZ, which ends a
  * program that does not ignore it; ignored, it is an ordinary error here. */
 #include "nn/write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,6 +103,30 @@ static int next_once(void *arg, WritePart *part)
     *part = *all;
     all->count = 0;
     return part->count > 0;
+}
+
+/* PID of NAME.tmp-PID; 0: not of this form, exactly. */
+static pid_t writer_of(const char *name)
+{
+    static const char mark[] = ".tmp-";
+    const char *at = NULL;
+    for (const char *s = name; (s = strstr(s, mark)); s++) at = s;
+    if (!at || at == name) return 0;
+    char digits[32];
+    at += strlen(mark);
+    long pid = strtol(at, NULL, 10);
+    snprintf(digits, sizeof digits, "%ld", pid);
+    return pid > 0 && pid <= INT_MAX && strcmp(digits, at) == 0 ? (pid_t)pid : 0;
+}
+
+void store_sweep(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        pid_t pid = writer_of(e->d_name);
+        if (pid && kill(pid, 0) != 0 && errno == ESRCH) unlinkat(dirfd(d), e->d_name, 0);
+    }
+    if (d) closedir(d);
 }
 
 int store_write(const char *file, const void *bytes, size_t count)

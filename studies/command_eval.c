@@ -6,6 +6,7 @@
 #include "studies/command.h"
 #include "studies/network.h"
 #include "studies/output.h"
+#include "studies/spans.h"
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
@@ -117,6 +118,7 @@ static int eval_text(const Options *o, Network *n, const Text *t)
     size_t tokens;
     TRY(train_eval(n->model, t, &n->vocab, c.context, c.batch_tokens, c.sequence, &nll, &tokens));
     if (logits) TRY(save_logits(n, t, logits, options_size(o, "max-tokens")));
+    TRY(spans_tell(n->model));
     return report_result(tokens, nll, n->vocab.level, options_flag(o, "csv"));
 }
 
@@ -137,11 +139,12 @@ static int run(Options *o)
 const Command command_eval = {
     .name = "eval",
     .purpose = "perplexity and logits of a saved model on a text",
-    .about = "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every "
-             "token of the\n"
-             "text exactly once, <eos> at the end of every line included. Of a model of "
-             "characters it tells\n"
-             "bits a character too, log2 of the perplexity.\n",
+    .about =
+        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every "
+        "token of the\n"
+        "text exactly once, <eos> at the end of every line included. Of a model of "
+        "characters it tells\n"
+        "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans.\n",
     .groups = groups,
     .run = run,
 };

@@ -15,6 +15,7 @@
 #include "studies/rerun.h"
 #include "studies/select.h"
 #include "studies/shares.h"
+#include "studies/spans.h"
 #include "studies/worker.h"
 
 static const Option scheme_options[] = {
@@ -106,9 +107,8 @@ static void on_report(void *arg, const TrainReport *t)
 }
 
 /* What the run will take, before it begins. */
-static void tell_memory(void *arg)
+static void tell_memory(const Run *r)
 {
-    const Run *r = arg;
     const Model *m = r->model;
     char words[512];
     size_t n = 0;
@@ -117,6 +117,29 @@ static void tell_memory(void *arg)
                               model_memory_name(k), 1e-6 * (double)model_memory(m, k));
     progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
                   1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
+}
+
+/* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
+static void tell_length(const Run *r, const char *key, const char *option)
+{
+    char path[OUTPUT_PATH], *was;
+    size_t now = options_size(r->options, option);
+    if (output_path(path, r->dir, "state.safetensors") != 0 || store_meta(path, key, &was) != 0)
+        return;
+    if (strtoull(was, NULL, 10) != now)
+        progress_note("%s: it was a run of --%s %s, and goes on with %zu", r->dir, option, was,
+                      now);
+    memory_free(was);
+}
+
+static void tell_begin(void *arg)
+{
+    const Run *r = arg;
+    if (options_flag(r->options, "resume")) {
+        tell_length(r, "epochs", "epochs");
+        tell_length(r, "max_steps", "max-steps");
+    }
+    tell_memory(r);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -244,8 +267,10 @@ static void tell(const Run *r, double seconds)
 static int drop_result(const Run *r)
 {
     char path[OUTPUT_PATH];
+    TRY(output_path(path, r->dir, "spans.csv"));
+    unlink(path);
     TRY(output_path(path, r->dir, "result.csv"));
-    unlink(path); /* it comes back when the run is done */
+    unlink(path); /* they come back when the run is done */
     return 0;
 }
 
@@ -272,6 +297,7 @@ static int begin_files(Run *r, int resume)
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
     if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir));
+    store_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (resume) return 0;
     TRY(write_config(r));
@@ -313,7 +339,7 @@ static int train(Run *r)
     t.meta_count = r->meta.count;
     t.resume = options_flag(r->options, "resume");
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
-    if (is_first(r)) t.begin = tell_memory;
+    if (is_first(r)) t.begin = tell_begin;
     if (is_first(r)) t.report = on_report;
     t.arg = r;
     t.stop = &command_stop;
@@ -351,6 +377,7 @@ static int finish(Run *r, double begun)
 {
     TRY(write_result(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
+    if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(draw(r));
     tell(r, progress_now() - begun);
     return 0;

@@ -1,5 +1,6 @@
 /* metadata.c: model -> metadata, metadata -> options -> model (network.h). */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -62,6 +63,19 @@ static int put_options(Metadata *d, const Options *o)
     return 0;
 }
 
+/* Their file lies beside the model's: two that do not belong together would give numbers all the same. */
+static void print_vocabulary(const Vocab *v, char digits[17])
+{
+    snprintf(digits, 17, "%016" PRIx64, vocab_hash(v));
+}
+
+static int put_vocabulary(Metadata *d, const Vocab *v)
+{
+    char digits[17];
+    print_vocabulary(v, digits);
+    return put(d, "vocabulary_checksum", digits);
+}
+
 static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
 {
     size_t inner;
@@ -74,6 +88,7 @@ static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *
     TRY(put_size(d, "ffn_inner", inner));
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));
+    TRY(put_vocabulary(d, &c->vocab));
     TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
     return put_size(d, "parameters", model_size(m));
 }
@@ -171,6 +186,21 @@ static int of_file(const char *file, int code)
     return error_set(code, "%s: %s", file, words);
 }
 
+/* A file of another program, or of before 0.2, does not tell. */
+static int check_vocabulary(const Vocab *v, const char *file, const char *words)
+{
+    char digits[17], *told;
+    int code = store_meta(file, "vocabulary_checksum", &told);
+    if (code != 0) return code == ERR_INPUT ? 0 : code;
+    print_vocabulary(v, digits);
+    int same = strcmp(told, digits) == 0;
+    memory_free(told);
+    if (same) return 0;
+    return error_set(ERR_INPUT,
+                     "%s does not hold the words of %s: it was altered, or is of another model",
+                     words, file);
+}
+
 /* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
 static int build(Network *n, const char *file)
 {
@@ -213,6 +243,7 @@ static int load(Network *n, const char *dir, const Options *given)
     TRY(take_scheme(file, &n->table));
     TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
+    TRY(check_vocabulary(&n->vocab, file, words));
     n->vocab.level = options_choice(n->options, "level");
     return build(n, file);
 }

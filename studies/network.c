@@ -50,6 +50,16 @@ static const Option model_options[] = {
      1, 1e9},
     {"adaptive-factor", OPTION_SIZE, NULL, "K",
      "each of them K times as narrow as the one before (default: 4)", 1, 65536},
+    {"span", OPTION_SIZE, NULL, "S",
+     "adaptive attention spans: every head learns how many tokens back it looks, S at most "
+     "(default: all "
+     "look at all)",
+     1, 65536},
+    {"span-ramp", OPTION_SIZE, NULL, "R",
+     "tokens over which attention fades out behind a span (default: 32)", 2, 65536},
+    {"span-loss", OPTION_REAL, NULL, "X",
+     "adds to the loss X times the mean span of each attention sublayer's heads (default: 2e-6)", 0,
+     1e6},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
     {0},
@@ -226,6 +236,21 @@ static int add_cuts(const Options *o, ModelConfig *c)
     return 0;
 }
 
+/* Source of the defaults: Sukhbaatar et al. 2019, section 3. */
+static int add_spans(const Options *o, ModelConfig *c)
+{
+    static const char *const of_span[] = {"span-ramp", "span-loss"};
+    const char *loss = options_text(o, "span-loss"), *ramp = options_text(o, "span-ramp");
+    for (int i = 0; i < 2 && !options_text(o, "span"); i++)
+        if (options_text(o, of_span[i]))
+            return error_set(ERR_INPUT, "--%s has no meaning without --span", of_span[i]);
+    if (!options_text(o, "span")) return 0;
+    c->span = options_size(o, "span");
+    c->ramp = ramp ? options_size(o, "span-ramp") : 32;
+    c->span_loss = loss ? options_real(o, "span-loss") : 2e-6;
+    return 0;
+}
+
 /* Ids must fall in frequency, or the head would not be the frequent words. */
 static int check_frequency(const Corpus *c, size_t *count)
 {
@@ -254,6 +279,7 @@ static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
 {
     *c = model_config_of(o, V, ranks);
     TRY(add_cuts(o, c));
+    TRY(add_spans(o, c));
     if (c->max_length <= c->max_tokens) return 0;
     return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu", c->max_length,
                      c->max_tokens);

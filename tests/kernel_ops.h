@@ -115,16 +115,34 @@ static void norm_dback(const Backend *b, const Trial *t, int act, void *const *i
     b->norm_back(t->N, t->D, in[0], in[1], kept, dout, din[0], din[1], din[2]);
 }
 
-/* ---- attention: qkv, relative (act = clip; 0: none) -------------------------------------------- */
+/* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0) ----------------------------------- */
 
 static size_t attention_inputs(const Trial *t, int i)
 {
     return i == 0 ? 3 * t->N * t->D : 0;
 }
-enum { CLIP = 3 };
+enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
 static size_t relative_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
+}
+static size_t span_inputs(const Trial *t, int i)
+{
+    return i == 2 ? t->H : attention_inputs(t, i);
+}
+static size_t both_inputs(const Trial *t, int i)
+{
+    return i == 2 ? t->H : relative_inputs(t, i);
+}
+/* u of a head: 0 < z < 1 at every step of a difference, so that the kinks of m, at whole z, are far. */
+static double span_start(double x)
+{
+    return 0.25 + 0.1 * x;
+}
+/* Such that some keys are not seen, and of long sequences a whole tile. */
+static size_t span_ramp(const Trial *t)
+{
+    return t->N > 64 ? 20 : 2;
 }
 static size_t attention_count(const Trial *t)
 {
@@ -132,40 +150,45 @@ static size_t attention_count(const Trial *t)
     for (size_t s = 0; s < t->S; s++) longest = longest < t->length[s] ? t->length[s] : longest;
     return 2 * (t->D / t->H + longest + 16);
 }
-static double attention_score(const Trial *t, size_t clip, const double *const *in, size_t h,
-                              size_t i, size_t j)
+static double attention_mask(const Trial *t, int act, const double *const *in, size_t h, size_t x)
 {
-    size_t E = t->D / t->H, far = i - j < clip ? i - j : clip;
+    double R = (double)span_ramp(t);
+    return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - (double)x) / R, 0), 1) : 1;
+}
+/* m exp(s) */
+static double attention_weight(const Trial *t, int act, const double *const *in, size_t h, size_t i,
+                               size_t j)
+{
+    size_t E = t->D / t->H, clip = (size_t)(act & CLIP), far = i - j < clip ? i - j : clip;
     double s = 0;
     for (size_t e = 0; e < E; e++) {
         double k = in[0][j * 3 * t->D + t->D + h * E + e];
         if (clip) k += in[1][(clip - far) * E + e];
         s += in[0][i * 3 * t->D + h * E + e] * k;
     }
-    return s / sqrt((double)E);
+    return attention_mask(t, act, in, h, i - j) * exp(s / sqrt((double)E));
 }
-static void attention_row(const Trial *t, size_t clip, const double *const *in, size_t h, size_t i0,
+static void attention_row(const Trial *t, int act, const double *const *in, size_t h, size_t i0,
                           size_t i, double *out)
 {
     size_t E = t->D / t->H;
     double sum = 0;
-    for (size_t j = i0; j <= i; j++) sum += exp(attention_score(t, clip, in, h, i, j));
+    for (size_t j = i0; j <= i; j++) sum += attention_weight(t, act, in, h, i, j);
     for (size_t e = 0; e < E; e++) out[i * t->D + h * E + e] = 0;
     for (size_t j = i0; j <= i; j++) {
-        double a = exp(attention_score(t, clip, in, h, i, j)) / sum;
+        double a = attention_weight(t, act, in, h, i, j) / sum;
         a *= ref_keep(&t->drop, (i * t->H + h) * t->longest + (j - i0));
         for (size_t e = 0; e < E; e++)
             out[i * t->D + h * E + e] += a * in[0][j * 3 * t->D + 2 * t->D + h * E + e];
     }
 }
-static void attention_ref(const Trial *t, int clip, const double *const *in, double *out)
+static void attention_ref(const Trial *t, int act, const double *const *in, double *out)
 {
     for (size_t s = 0; s < t->S; s++)
         for (size_t i = t->start[s]; i < t->start[s + 1]; i++)
-            for (size_t h = 0; h < t->H; h++)
-                attention_row(t, (size_t)clip, in, h, t->start[s], i, out);
+            for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, t->start[s], i, out);
 }
-static Attention attention_of(const Trial *t, int clip, void *const *in)
+static Attention attention_of(const Trial *t, int act, void *const *in)
 {
     return (Attention){.S = t->S,
                        .start = t->begins,
@@ -173,21 +196,25 @@ static Attention attention_of(const Trial *t, int clip, void *const *in)
                        .D = t->D,
                        .H = t->H,
                        .qkv = in[0],
-                       .relative = clip ? in[1] : NULL,
-                       .clip = (size_t)clip,
+                       .relative = act & CLIP ? in[1] : NULL,
+                       .clip = (size_t)(act & CLIP),
+                       .span = act & SPAN ? in[2] : NULL,
+                       .longest_span = SPAN_LONGEST,
+                       .ramp = span_ramp(t),
                        .drop = t->drop};
 }
-static void attention_run(const Backend *b, const Trial *t, int clip, void *const *in, void *out,
+static void attention_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                           void *kept)
 {
-    Attention a = attention_of(t, clip, in);
+    Attention a = attention_of(t, act, in);
     b->attention(&a, out, kept);
 }
-static void attention_dback(const Backend *b, const Trial *t, int clip, void *const *in, void *out,
+static void attention_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                             void *kept, const void *dout, void *const *din)
 {
-    Attention a = attention_of(t, clip, in);
-    b->attention_back(&a, out, kept, dout, din[0], clip ? din[1] : NULL);
+    Attention a = attention_of(t, act, in);
+    b->attention_back(&a, out, kept, dout, din[0], act & CLIP ? din[1] : NULL,
+                      act & SPAN ? din[2] : NULL);
 }
 
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
@@ -342,7 +369,9 @@ static void embed_dback(const Backend *b, const Trial *t, int act, void *const *
     if (din[0]) b->embed_back(t->N, t->D, t->V, t->token, EMBED_SCALE, t->drop, dout, din[0]);
 }
 
-/* ---- cross-entropy: z (N, V); the output is nll; act: thousandths of smoothing ------------------ */
+/* ---- cross-entropy: z (N, V); the output is nll; act: thousandths of smoothing, or LABELS ------- */
+
+enum { LABELS = -1 /* on some columns more, in all 1.35 */ };
 
 static size_t loss_inputs(const Trial *t, int i)
 {
@@ -352,21 +381,31 @@ static size_t loss_count(const Trial *t)
 {
     return t->V + 16;
 }
+static Labels labels_of(const Trial *t, int act)
+{
+    double smooth = act / 1000.0, V = (double)t->V;
+    size_t extras = t->V < 2 ? t->V : 2;
+    if (act == LABELS) return (Labels){0.5, 0.25 / V, extras, {0.2, 0.4}};
+    return (Labels){.hit = 1 - smooth, .all = smooth / V};
+}
 static void loss_ref(const Trial *t, int act, const double *const *in, double *out)
 {
+    Labels q = labels_of(t, act);
     for (size_t r = 0; r < t->N; r++) {
         const double *z = in[0] + r * t->V;
-        double sum = 0, mean = 0, smooth = act / 1000.0;
+        double sum = 0;
         for (size_t i = 0; i < t->V; i++) sum += exp(z[i]);
-        for (size_t i = 0; i < t->V; i++) mean += (log(sum) - z[i]) / (double)t->V;
-        out[r] = (1 - smooth) * (log(sum) - z[t->target[r]]) + smooth * mean;
+        out[r] = q.hit * (log(sum) - z[t->target[r]]);
+        for (size_t i = 0; i < t->V; i++) out[r] += q.all * (log(sum) - z[i]);
+        for (size_t i = 0; i < q.extras; i++)
+            out[r] += q.extra[i] * (log(sum) - z[t->V - q.extras + i]);
     }
 }
 static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, int act,
                       double grad, void *out)
 {
     b->copy(work, z, t->N * t->V);
-    b->cross_entropy(t->N, t->V, work, t->target, act / 1000.0, grad, out);
+    b->cross_entropy(t->N, t->V, work, t->target, labels_of(t, act), grad, out);
 }
 static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                      void *kept)
@@ -388,6 +427,10 @@ static const Op op_table[] = {
      attention_run, attention_dback},
     {"attention, relative", CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH, attention_count,
      attention_ref, attention_run, attention_dback},
+    {"attention, span", SPAN, 1, 0, 0, span_inputs, size_ND, size_NH, attention_count,
+     attention_ref, attention_run, attention_dback},
+    {"attention, span, relative", SPAN | CLIP, 1, 0, 0, both_inputs, size_ND, size_NH,
+     attention_count, attention_ref, attention_run, attention_dback},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, bias_count, bias_ref,
      bias_run, bias_dback},
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
@@ -404,6 +447,8 @@ static const Op op_table[] = {
     {"cross_entropy", 0, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run,
      loss_dback},
     {"cross_entropy, smoothed", 250, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
+     loss_run, loss_dback},
+    {"cross_entropy, labels", LABELS, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
      loss_run, loss_dback},
 };
 enum { OPS = sizeof op_table / sizeof *op_table };

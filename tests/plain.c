@@ -26,26 +26,52 @@ static void plain_affine(int rows, int cols, const double *W, const double *b, c
     }
 }
 
+/* What the scores of attention know besides queries and keys; span NULL: the model has none. */
+typedef struct {
+    double *rel, *span;
+    const ModelConfig *c;
+} Scores;
+
+static Scores plain_scores(Model *m)
+{
+    return (Scores){tiny_tensor(m, "layers.0.attn.1.relative.weight"),
+                    tiny_tensor(m, "layers.0.attn.1.span.weight"), model_config(m)};
+}
+
+static void plain_scores_free(Scores *s)
+{
+    memory_free(s->rel);
+    memory_free(s->span);
+}
+
+static double plain_mask(const Scores *p, int h, int distance)
+{
+    if (!p->span) return 1;
+    double R = (double)p->c->ramp, z = (double)p->c->span * p->span[h];
+    return fmin(fmax((R + z - distance) / R, 0), 1);
+}
+
 /* a (i + 1), sum 1: what head h of row i of a sequence of qkv (T, 3D) looks at. */
-static void plain_row(double (*qkv)[3 * D], int i, int h, const double *rel, int clip, double *a)
+static void plain_row(double (*qkv)[3 * D], int i, int h, const Scores *p, double *a)
 {
     double sum = 0;
+    int clip = (int)p->c->clip;
     for (int j = 0; j <= i; j++) {
         double s = 0;
         int row = clip + (i - j > clip ? -clip : j - i);
         for (int e = 0; e < E; e++)
-            s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + rel[row * E + e]);
-        sum += a[j] = exp(s / sqrt(E));
+            s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + p->rel[row * E + e]);
+        sum += a[j] = plain_mask(p, h, i - j) * exp(s / sqrt(E));
     }
     for (int j = 0; j <= i; j++) a[j] /= sum;
 }
 
 /* out (D) of row i of a sequence of qkv (T, 3D). */
-static void plain_attention(double (*qkv)[3 * D], int i, const double *rel, int clip, double *out)
+static void plain_attention(double (*qkv)[3 * D], int i, const Scores *p, double *out)
 {
     for (int h = 0; h < H; h++) {
         double a[N];
-        plain_row(qkv, i, h, rel, clip, a);
+        plain_row(qkv, i, h, p, a);
         for (int e = 0; e < E; e++) {
             out[h * E + e] = 0;
             for (int j = 0; j <= i; j++) out[h * E + e] += a[j] * qkv[j][2 * D + h * E + e];
@@ -74,16 +100,17 @@ static void plain_add_attention(Model *m, int T, double (*y)[D])
 {
     double *Wo = tiny_tensor(m, "layers.0.attn.1.out.weight"),
            *bo = tiny_tensor(m, "layers.0.attn.1.out.bias");
-    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight");
+    Scores p = plain_scores(m);
     double a[D], k[D], qkv[N][3 * D];
     plain_qkv(m, T, y, qkv);
     for (int i = 0; i < T; i++) {
-        plain_attention(qkv, i, rel, (int)model_config(m)->clip, a);
+        plain_attention(qkv, i, &p, a);
         plain_affine(D, D, Wo, bo, a, k);
         for (int c = 0; c < D; c++) y[i][c] += k[c];
     }
-    double *list[] = {Wo, bo, rel};
-    for (int i = 0; i < 3; i++) memory_free(list[i]);
+    memory_free(Wo);
+    memory_free(bo);
+    plain_scores_free(&p);
 }
 
 static double plain_gelu(double u)
@@ -129,16 +156,15 @@ static void plain_embed(const double *emb, int T, const int32_t *token, double (
 void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
 {
     double *emb = tiny_tensor(m, "embed.weight");
-    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight");
+    Scores p = plain_scores(m);
     double y[N][D], qkv[N][3 * D];
     int T = (int)n;
     plain_embed(emb, T, token, y);
     plain_qkv(m, T, y, qkv);
     for (int h = 0; h < H; h++)
-        for (int i = 0; i < T; i++)
-            plain_row(qkv, i, h, rel, (int)model_config(m)->clip, a + (h * T + i) * T);
+        for (int i = 0; i < T; i++) plain_row(qkv, i, h, &p, a + (h * T + i) * T);
     memory_free(emb);
-    memory_free(rel);
+    plain_scores_free(&p);
 }
 
 void plain_logits(Model *m, const Batch *b, double *z)

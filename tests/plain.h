@@ -6,7 +6,7 @@
 #include "nn/nn.h"
 
 /* z (N, V), out: the logits of a batch under a model of tiny_residual with the tiny sizes, sinusoids
- * and relative positions; dropout off. */
+ * relative positions and, if any, spans; dropout off. */
 void plain_logits(Model *m, const Batch *b, double *z);
 
 /* a (heads, n, n), zeroed by the caller, out: what its attention puts where on n tokens from position 0. */

@@ -3,6 +3,7 @@
 #ifndef TROTTER_TESTS_SAVED_H
 #define TROTTER_TESTS_SAVED_H
 
+#include "nn/corpus.h"
 #include "ode/ode.h"
 #include "studies/network.h"
 #include "tests/scratch.h"
@@ -41,8 +42,9 @@ static inline void saved_write(const char *key, const char *value)
     Metadata meta;
     const Backend *b;
     Options *o = saved_options();
-    Corpus c = {.vocab = {.size = 2}};
-    static const char words[] = "<eos>\na\n";
+    char *word[] = {(char[]){WORD_EOS}, (char[]){"a"}};
+    Corpus c = {.vocab = {.size = 2, .word = word}};
+    static const char words[] = WORD_EOS "\na\n";
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, "transformer", "euler", &t), 0);
     assert_int_equal(network_backend(o, &b), 0);

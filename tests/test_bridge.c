@@ -71,6 +71,8 @@ static int teardown(void **state)
 
 /* ---- a model of a scheme -------------------------------------------------------------------------- */
 
+static size_t spans; /* the longest, of models that are built; 0: they have none */
+
 static Model *build(const Table *t, size_t layers, int match, double dropout, int training)
 {
     BridgeOptions o = {.layers = layers, .width = D, .inner = INNER, .match = match};
@@ -83,7 +85,9 @@ static Model *build(const Table *t, size_t layers, int match, double dropout, in
                      .dropout = dropout,
                      .max_tokens = 2 * TOKENS,
                      .max_length = TOKENS,
-                     .seed = 5};
+                     .seed = 5,
+                     .span = spans,
+                     .ramp = 2};
     Plan *plan;
     Model *m;
     if (bridge_plan(t, &o, &plan) != 0) fail_msg("%s: %s", t->name, error_text());
@@ -158,22 +162,43 @@ static void step_layers(const Table *t, Model *m, const double *x, double *y)
  * Lipschitz constants of about 3 carry through 6 layers of up to 12 evaluations; measured below 1e-12. */
 static const double rounding = 1e-10;
 
+/* y: what the plan makes of x. */
+static void check_plan(const Table *t, const double *x, double *y)
+{
+    double b[TOKENS * D], scale = 1;
+    Model *m = build(t, LAYERS, MATCH_NONE, 0, 0);
+    perturb(m, 0);
+    assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
+    step_layers(t, m, x, b);
+    for (size_t k = 0; k < TOKENS * D; k++) scale = fmax(scale, fabs(b[k]));
+    double e = distance(y, b, TOKENS * D) / scale;
+    if (!(e <= rounding)) fail_msg("%s: plan and stepper differ by %g", t->name, e);
+    model_free(m);
+}
+
 static void test_plan_is_scheme(void **state)
 {
     (void)state;
-    double x[TOKENS * D], a[TOKENS * D], b[TOKENS * D];
+    double x[TOKENS * D], y[TOKENS * D];
+    fill_state(x);
+    for (size_t i = 0; i < schemes; i++) check_plan(scheme[i], x, y);
+}
+
+/* The fields of a layer see what its spans let it see; other parameters are the same with spans and without. */
+static void test_plan_is_scheme_with_spans(void **state)
+{
+    (void)state;
+    double x[TOKENS * D], y[TOKENS * D], all[TOKENS * D];
+    size_t differ = 0;
     fill_state(x);
     for (size_t i = 0; i < schemes; i++) {
-        Model *m = build(scheme[i], LAYERS, MATCH_NONE, 0, 0);
-        perturb(m, 0);
-        assert_int_equal(model_run_plan(m, TOKENS, x, a), 0);
-        step_layers(scheme[i], m, x, b);
-        double scale = 1;
-        for (size_t k = 0; k < TOKENS * D; k++) scale = fmax(scale, fabs(b[k]));
-        double e = distance(a, b, TOKENS * D) / scale;
-        if (!(e <= rounding)) fail_msg("%s: plan and stepper differ by %g", scheme[i]->name, e);
-        model_free(m);
+        check_plan(scheme[i], x, all);
+        spans = 4;
+        check_plan(scheme[i], x, y);
+        spans = 0;
+        differ += distance(y, all, TOKENS * D) > 1e-3;
     }
+    assert_true(2 * differ > schemes); /* not those without attention, or whose gates begin at 0 */
 }
 
 /* Control: the same comparison sees any one coefficient of the table changed by 1e-6. */
@@ -480,10 +505,11 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_is_scheme),   cmocka_unit_test(test_plan_control),
-        cmocka_unit_test(test_zero_is_identity), cmocka_unit_test(test_constant_shifts),
-        cmocka_unit_test(test_equal_parameters), cmocka_unit_test(test_chains_are_short),
-        cmocka_unit_test(test_gradients),        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_plan_is_scheme),   cmocka_unit_test(test_plan_is_scheme_with_spans),
+        cmocka_unit_test(test_plan_control),     cmocka_unit_test(test_zero_is_identity),
+        cmocka_unit_test(test_constant_shifts),  cmocka_unit_test(test_equal_parameters),
+        cmocka_unit_test(test_chains_are_short), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_short_memory),
     };
     return cmocka_run_group_tests_name("bridge", tests, setup, teardown);
 }

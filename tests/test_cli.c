@@ -70,7 +70,10 @@ static void test_help(void **state)
                                            "(default inverse-sqrt)",
                                            "--label-smoothing",
                                            "--weight-decay",
-                                           "--adaptive"};
+                                           "--adaptive",
+                                           "--span",
+                                           "--span-ramp",
+                                           "--span-loss"};
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
         if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
     drop(&o);
@@ -154,9 +157,12 @@ static void test_bad_arguments(void **state)
         {"train --adaptive 1,2,3,4,5,6,7,8,9 --corpus text --out x", "at most 8"},
         {"train --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
         {"train --adaptive 5,6,7,8 --width 32 --corpus text --out x", "width 32 is too small"},
-        {"train --adaptive 5 --untied --corpus text --out x", "untied"},
-        {"train --adaptive 5 --label-smoothing 0.1 --corpus text --out x", "label smoothing"},
         {"train --adaptive-factor 2 --corpus text --out x", "without --adaptive"},
+        {"train --span-ramp 2 --corpus text --out x", "without --span"},
+        {"train --span-loss 0 --corpus text --out x", "without --span"},
+        {"train --span 0 --corpus text --out x", "--span: expected"},
+        {"train --span 9 --span-ramp 1 --corpus text --out x", "--span-ramp: expected"},
+        {"train --span 9 --span-loss -1 --corpus text --out x", "--span-loss: expected"},
         {"train --norm post --scheme heun --corpus markov:20 --out x", "heun: --norm post needs"},
         {"train --resume --out never", "never"},
         {"compare --corpus nowhere --out x", "nowhere"},

@@ -203,6 +203,31 @@ static void test_interrupt_compare(void **state)
     assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
 }
 
+/* Another length than the state's is told, be it asked for or a damaged config.ini's. */
+static void test_another_length(void **state)
+{
+    (void)state;
+    static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --out long" TINY);
+    Outcome o = run("train --resume --out long");
+    expect(&o, 0, "the same length");
+    assert_null(strstr(o.err, "it was a run of"));
+    drop(&o);
+    o = shell("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini;", "train --resume --out long");
+    expect(&o, 0, "a damaged length");
+    if (!strstr(o.err, note)) fail_msg("%s", o.err);
+    drop(&o);
+    o = run("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
+    expect(&o, 0, "fewer steps");
+    char *config = slurp(at("long/config.ini"), NULL);
+    assert_non_null(strstr(config, "\nmax-steps = 9\n"));
+    free(config);
+    if (!strstr(o.err, "--max-steps 0, and goes on with 9") || strstr(o.err, "of --epochs"))
+        fail_msg("%s", o.err);
+    drop(&o);
+}
+
 /* Every context, precision and kind of positions, and a model rebuilt from each. */
 static void test_train_variants(void **state)
 {
@@ -216,7 +241,10 @@ static void test_train_variants(void **state)
         "--norm post --scheme macaron --layers 2 --recompute",
         "--label-smoothing 0.1 --weight-decay 0.1",
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
+        "--adaptive 3,6 --adaptive-factor 2 --untied --label-smoothing 0.1",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
+        "--span 5 --span-ramp 2 --span-loss 0.01 --positions both --recompute",
+        "--span 40 --context sentence --scheme heun --accumulate 2",
     };
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
@@ -345,6 +373,51 @@ static void test_resume_words(void **state)
     must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
 }
 
+/* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
+ * stops and goes on has those of one that does not; the term of the loss makes them shorter. */
+static void test_spans(void **state)
+{
+    (void)state;
+    static const char head[] = "layer,set,head,span\n";
+    write_corpus("text", "");
+#define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" TINY
+    run_ok("train --corpus text --epochs 4 --span-loss 0 --out once" SPANS);
+    run_ok("train --corpus text --epochs 2 --span-loss 0 --out twice" SPANS);
+    run_ok("train --resume --epochs 4 --out twice");
+    assert_true(same_files("once/spans.csv", "twice/spans.csv"));
+    char *log = slurp(at("once/log.csv"), NULL), *again = slurp(at("twice/log.csv"), NULL);
+    const char *row = last_line(log);
+    size_t all_but_speed = (size_t)(strrchr(row, ',') - row);
+    assert_true(all_but_speed > 40 && strncmp(row, last_line(again), all_but_speed) == 0);
+    free(log);
+    free(again);
+    char *free_spans = slurp(at("once/spans.csv"), NULL);
+    assert_memory_equal(free_spans, head, sizeof head - 1);
+    double sum = 0;
+    int rows = 0;
+    for (const char *line = strchr(free_spans, '\n'); line[1]; line = strchr(line + 1, '\n')) {
+        sum += strtod(strchr(strchr(strchr(line, ',') + 1, ',') + 1, ',') + 1, NULL);
+        rows++;
+    }
+    assert_true(rows == 4 && sum > 0); /* 2 layers of 2 heads */
+    Outcome o = run("eval --model once --text text/test.txt --csv");
+    expect(&o, 0, "eval");
+    assert_non_null(strstr(o.err, "spans of layer 1, set 1: "));
+    assert_non_null(strstr(o.err, "of 12 at most"));
+    drop(&o);
+    o = run("train --resume --epochs 5 --span-loss 1 --out twice");
+    expect(&o, 2, "another loss");
+    drop(&o);
+    run_ok("train --corpus text --epochs 4 --span-loss 100 --out once" SPANS);
+    char *short_spans = slurp(at("once/spans.csv"), NULL);
+    assert_string_equal(short_spans, "layer,set,head,span\n0,1,0,0\n0,1,1,0\n1,1,0,0\n1,1,1,0\n");
+    run_ok("train --corpus text --epochs 1 --out once" TINY);
+    assert_false(exists("once/spans.csv"));
+    free(free_spans);
+    free(short_spans);
+#undef SPANS
+}
+
 static void test_train_csv(void **state)
 {
     (void)state;
@@ -399,11 +472,14 @@ int main(void)
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_interrupt_and_resume),
         cmocka_unit_test(test_interrupt_compare),
+        cmocka_unit_test(test_another_length),
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_replay_ways),
         cmocka_unit_test(test_finished_run),
         cmocka_unit_test(test_resume_words),
+
+        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_train_csv),
         cmocka_unit_test(test_compare),
     };

@@ -29,14 +29,15 @@ static const Case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-enum { OUT, LSE, DQKV, DRELATIVE, RESULTS };
+enum { OUT, LSE, DQKV, DRELATIVE, DSPAN, RESULTS };
+enum { LONGEST_SPAN = 10, RAMP = 17 };
 
 /* A case with its numbers, and what cpu-f64 makes of them. */
 typedef struct {
     const Case *c;
     size_t S, N, rows, start[SEQUENCES + 1], size[RESULTS];
     Attention a; /* but for what lies in backend memory */
-    double *qkv, *relative, *dout, *expected[RESULTS];
+    double *qkv, *relative, *span, *dout, *expected[RESULTS];
 } Problem;
 
 static void expect(Problem *p)
@@ -46,12 +47,16 @@ static void expect(Problem *p)
     Attention a = p->a;
     void *qkv = buffer_new(b, p->size[DQKV], p->qkv), *dout = buffer_new(b, p->size[OUT], p->dout);
     void *relative = buffer_new(b, p->size[DRELATIVE], p->relative), *y[RESULTS];
+    void *span = buffer_new(b, p->size[DSPAN], p->span);
     for (int k = 0; k < RESULTS; k++) y[k] = buffer_new(b, p->size[k], NULL);
     b->fill(y[DRELATIVE], 0.5, p->size[DRELATIVE]);
+    b->fill(y[DSPAN], 0.5, p->size[DSPAN]);
     size_t *start = sent(b, p->start, (p->S + 1) * sizeof *start);
     a.start = start, a.qkv = qkv, a.relative = a.clip ? relative : NULL;
+    a.span = a.ramp ? span : NULL;
     b->attention(&a, y[OUT], y[LSE]);
-    b->attention_back(&a, y[OUT], y[LSE], dout, y[DQKV], a.clip ? y[DRELATIVE] : NULL);
+    b->attention_back(&a, y[OUT], y[LSE], dout, y[DQKV], a.clip ? y[DRELATIVE] : NULL,
+                      a.span ? y[DSPAN] : NULL);
     for (int k = 0; k < RESULTS; k++) {
         p->expected[k] = fetch(b, y[k], p->size[k]);
         buffer_free(b, y[k], p->size[k]);
@@ -59,10 +64,12 @@ static void expect(Problem *p)
     buffer_free(b, qkv, p->size[DQKV]);
     buffer_free(b, dout, p->size[OUT]);
     buffer_free(b, relative, p->size[DRELATIVE]);
+    buffer_free(b, span, p->size[DSPAN]);
     b->release(start);
 }
 
-static Problem problem_new(const Case *c, double rate)
+/* spans: z is 2.5 and 1.25 more in the next head, so keys beyond 20 are not seen, of 130 a whole tile. */
+static Problem problem_new(const Case *c, double rate, int spans)
 {
     Problem p = {.c = c};
     size_t longest = 0;
@@ -74,8 +81,12 @@ static Problem problem_new(const Case *c, double rate)
     p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
     p.a.clip = c->clip;
     p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
-    memcpy(p.size, (size_t[RESULTS]){p.N * c->D, p.N * c->H, 3 * p.N * c->D, p.rows * c->D / c->H},
+    memcpy(p.size,
+           (size_t[RESULTS]){p.N * c->D, p.N * c->H, 3 * p.N * c->D, p.rows * c->D / c->H, c->H},
            sizeof p.size);
+    if (spans) p.a.longest_span = LONGEST_SPAN, p.a.ramp = RAMP;
+    p.span = host_new(c->H);
+    for (size_t h = 0; h < c->H; h++) p.span[h] = 0.25 + 0.125 * (double)h;
     p.qkv = host_random(p.size[DQKV], 1);
     p.relative = host_random(p.size[DRELATIVE], 2);
     p.dout = host_random(p.size[OUT], 3);
@@ -88,6 +99,7 @@ static void problem_free(Problem *p)
     for (int k = 0; k < RESULTS; k++) memory_free(p->expected[k]);
     memory_free(p->qkv);
     memory_free(p->relative);
+    memory_free(p->span);
     memory_free(p->dout);
 }
 
@@ -134,20 +146,23 @@ static int run(const Problem *p, double *y[RESULTS])
     float *qkv = floats_new(p->size[DQKV], shift, p->qkv, 0), *at[RESULTS];
     float *relative = floats_new(p->size[DRELATIVE], shift, p->relative, 0);
     float *dout = floats_new(p->size[OUT], shift, p->dout, 0);
+    float *span = floats_new(p->size[DSPAN], shift, p->span, 0);
     size_t *start = device_copy(p->start, (p->S + 1) * sizeof *start);
     for (int k = 0; k < RESULTS; k++)
-        at[k] = floats_new(p->size[k], shift, NULL, k == DRELATIVE ? 0.5 : NAN);
+        at[k] = floats_new(p->size[k], shift, NULL, k >= DRELATIVE ? 0.5 : NAN);
     Attention a = p->a;
     a.start = start, a.qkv = qkv, a.relative = a.clip ? relative : NULL;
+    a.span = a.ramp ? span : NULL;
     ran = attention_forward(&a, at[OUT], at[LSE]) == cudaSuccess &&
-          attention_backward(&a, at[OUT], at[LSE], dout, at[DQKV], a.clip ? at[DRELATIVE] : NULL) ==
-              cudaSuccess &&
+          attention_backward(&a, at[OUT], at[LSE], dout, at[DQKV], a.clip ? at[DRELATIVE] : NULL,
+                             a.span ? at[DSPAN] : NULL) == cudaSuccess &&
           !*cuda_host_fault();
     if (!ran) printf("# %s\n", cuda_host_fault());
     cuda_host_reset();
     for (int k = 0; k < RESULTS; k++) y[k] = floats_take(at[k], p->size[k], shift, 1);
     floats_take(qkv, p->size[DQKV], shift, 0);
     floats_take(relative, p->size[DRELATIVE], shift, 0);
+    floats_take(span, p->size[DSPAN], shift, 0);
     floats_take(dout, p->size[OUT], shift, 0);
     OK(cudaFree(start));
     return ran;
@@ -174,20 +189,23 @@ static int first_wrong(const Problem *p, double *const y[RESULTS])
 
 /* ---- tests ---------------------------------------------------------------------------------------- */
 
-static const char *const result_names[] = {"out", "lse", "dqkv", "drelative"};
+static const char *const result_names[] = {"out", "lse", "dqkv", "drelative", "dspan"};
 
 static void agrees_with_cpu_f64(void **state)
 {
     (void)state;
     for (size_t c = 0; c < CASES; c++)
-        for (int drops = 0; drops < 2; drops++) {
-            Problem p = problem_new(cases + c, drops ? 0.1 : 0);
+        for (int way = 0; way < 4; way++) {
+            int drops = way & 1, spans = way / 2;
+            Problem p = problem_new(cases + c, drops ? 0.1 : 0, spans);
             double *y[RESULTS];
             assert_true(run(&p, y));
             int wrong = first_wrong(&p, y);
             if (wrong < RESULTS)
-                fail_msg("case %zu, dropout %d: %s differs", c, drops, result_names[wrong]);
-            for (int k = 0; k < (p.a.clip ? RESULTS : DRELATIVE); k++) { /* the checker sees */
+                fail_msg("case %zu, dropout %d, spans %d: %s differs", c, drops, spans,
+                         result_names[wrong]);
+            for (int k = 0; k < RESULTS; k++) { /* the checker sees */
+                if ((k == DRELATIVE && !p.a.clip) || (k == DSPAN && !spans)) continue;
                 double kept = y[k][p.size[k] / 2];
                 y[k][p.size[k] / 2] = NAN;
                 assert_int_equal(first_wrong(&p, y), k);
@@ -228,7 +246,7 @@ static void every_missing_barrier_shows(void **state)
     (void)state;
     Problem p[PLANTED];
     for (int c = 0; c < PLANTED; c++) {
-        p[c] = problem_new(planted_cases + c, 0.1);
+        p[c] = problem_new(planted_cases + c, 0.1, 0);
         assert_true(right_in_all_orders(p + c));
     }
     assert_true(attention_barriers() > 8);
@@ -248,7 +266,7 @@ static void shifted_mask_shows(void **state)
     (void)state;
     for (int c = 0; c < PLANTED; c++)
         for (int by = -1; by <= 1; by++) {
-            Problem p = problem_new(planted_cases + c, 0);
+            Problem p = problem_new(planted_cases + c, 0, 0);
             double *y[RESULTS];
             attention_plant((AttentionError){.mask = by});
             assert_true(run(&p, y));

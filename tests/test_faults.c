@@ -25,7 +25,7 @@ enum { FEW = 50 };
 #define EVAL "eval --model whole --text text/valid.txt"
 
 /* The run that nothing happens to. */
-static Bytes whole_model, whole_state, text;
+static Bytes whole_model, whole_state, whole_words, text;
 static double whole_seconds;
 static char whole_eval[sizeof out];
 
@@ -40,10 +40,21 @@ static const char *again_on_disk(void)
     return file_exists("run/state.safetensors") ? RUN "full/run --resume" : RUN "full/run";
 }
 
+/* Temporary files of the run. */
+static int left_over(void)
+{
+    int n = 0;
+    DIR *d = opendir(file_path("run"));
+    for (struct dirent *e; d && (e = readdir(d));) n += strstr(e->d_name, ".tmp-") != NULL;
+    if (d) closedir(d);
+    return n;
+}
+
 /* A run is lost when it cannot be carried to the very end that the whole run has. */
 static void check_end(const char *what)
 {
     if (program_run(again()) != 0) fail_msg("%s: it does not go on: %s", what, err);
+    if (left_over()) fail_msg("%s: a temporary file is left (fault %zu)", what, soak.faults);
     if (same_bytes("run/model.safetensors", &whole_model)) return;
     soak.lost++;
     fail_msg("%s: the continued run ends elsewhere (fault %zu, seed %llu)", what, soak.faults,
@@ -179,6 +190,12 @@ static void damaged_model(void)
     file_write("whole/model.safetensors", whole_model.byte, whole_model.size);
 }
 
+static void damaged_vocabulary(void)
+{
+    try_file("whole/vocab.txt", damaged(&whole_words), EVAL, "whole/vocab.txt", whole_eval);
+    file_write("whole/vocab.txt", whole_words.byte, whole_words.size);
+}
+
 /* A copy in which one number is none, sealed by the checksum that fits. */
 static Bytes poisoned(const Bytes *good)
 {
@@ -278,6 +295,7 @@ static struct {
     {"copied elsewhere", copied, 0, NULL, NULL},
     {"damaged state", damaged_state, 1, NULL, NULL},
     {"damaged model", damaged_model, 1, NULL, NULL},
+    {"damaged vocabulary", damaged_vocabulary, 1, NULL, NULL},
     {"damaged text", damaged_data, 1, NULL, NULL},
     {"state not finite", not_finite_state, 1, NULL, NULL},
     {"model not finite", not_finite_model, 1, NULL, NULL},
@@ -346,6 +364,7 @@ static int open_all(void **state)
     whole_seconds = now() - begun;
     whole_model = slurp("whole/model.safetensors");
     whole_state = slurp("whole/state.safetensors");
+    whole_words = slurp("whole/vocab.txt");
     text = slurp("text/train.txt");
     if (program_run(EVAL) != 0) return -1;
     strcpy(whole_eval, out);
@@ -358,6 +377,7 @@ static int close_all(void **state)
            (unsigned long long)soak.seed);
     free(whole_model.byte);
     free(whole_state.byte);
+    free(whole_words.byte);
     free(text.byte);
     return program_close(state);
 }

@@ -28,6 +28,14 @@ typedef struct {
     double *data, *grad; /* host copies */
 } Probe;
 
+/* The loss's term of spans. */
+static double span_loss(const Model *m)
+{
+    double z[8], loss = 0;
+    if (model_config(m)->span) model_spans(m, z, &loss);
+    return loss;
+}
+
 static double loss_at(Probe *p, const Param *t, const double *v, double h)
 {
     const Backend *b = model_backend(p->m);
@@ -36,6 +44,7 @@ static double loss_at(Probe *p, const Param *t, const double *v, double h)
     for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
     b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
     assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, NULL, &mean), 0);
+    mean += span_loss(p->m);
     b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
     memory_free(x);
     return mean;
@@ -102,6 +111,7 @@ static void check(const TinyPlan *plan, ModelConfig config, double h, double tol
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
     assert_int_equal(model_new(&config, plan->build(), b, 1, &p.m), 0);
     tiny_shake(p.m, 3);
+    if (config.span) tiny_spans(p.m);
     probe_model(&p, plan->name, tol);
     model_free(p.m);
 }
@@ -140,9 +150,28 @@ static void adaptive_softmax(void **state)
     c.cut[1] = 6;
     c.factor = 2;
     check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 1;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.smoothing = 0.2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 0;
     c.recompute = 1;
     c.positions = 0;
     check(tiny_plans + 1, c, 1e-4, 1e-6);
+}
+
+/* With and without the loss's term, of which a gradient with a wrong sign or scale is told by the latter. */
+static void spans(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.span = 4;
+    c.ramp = 3;
+    c.span_loss = 0.02;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
+    c.span_loss = 0;
+    c.recompute = 1;
+    check(tiny_plans, c, 1e-4, 1e-6);
 }
 
 static void relu_networks(void **state)
@@ -158,7 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smooth_networks), cmocka_unit_test(untied_without_positions_or_dropout),
         cmocka_unit_test(smoothed_labels), cmocka_unit_test(adaptive_softmax),
-        cmocka_unit_test(relu_networks),
+        cmocka_unit_test(spans),           cmocka_unit_test(relu_networks),
     };
     backend_threads(1);
     return cmocka_run_group_tests(tests, NULL, NULL);

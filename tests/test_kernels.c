@@ -140,6 +140,8 @@ static Reference reference_new(const Op *op, const Trial *t)
         for (size_t i = 0; i < r.size[0]; i++)
             if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
                 r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
+    if (op->act & SPAN && op->ref == attention_ref)
+        for (size_t h = 0; h < r.size[2]; h++) r.in[2][h] = (double)(float)span_start(r.in[2][h]);
     r.y = host_new(r.out);
     r.dy = host_random(r.out, 100);
     if (op->uniform)
@@ -439,7 +441,7 @@ static void losses(const Backend *b, const double logits[6], double nll[2])
 {
     int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
     void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
-    b->cross_entropy(2, 3, z, target, 0, 1, out);
+    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, 1, out);
     b->get(nll, out, 2);
     b->release(target);
     buffer_free(b, z, 6);
@@ -458,6 +460,35 @@ static void loss_extremes(void **state)
         assert_true(fabs(nll[1] - 6e4) <= 6e4 * eps_of(b));
         losses(b, (const double[]){1, NAN, 2, 1, 2, 3}, nll);
         assert_true(isnan(nll[0]) && !isnan(nll[1]));
+    }
+}
+
+/* A row whose target is below 0 has the labels of every row alone: nll and adjoints by hand. */
+static void rows_without_a_target(void **state)
+{
+    (void)state;
+    const double z[6] = {1, 2, 4, 1, 2, 4}, a = 0.1, hit = 0.7, last = 0.2;
+    double sum = exp(1) + exp(2) + exp(4), none = 0;
+    for (int v = 0; v < 3; v++) none += (a + (v == 2 ? last : 0)) * (log(sum) - z[v]);
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        int32_t *target = sent(b, (const int32_t[]){-1, 1}, 2 * sizeof *target);
+        void *x = buffer_new(b, 6, z), *out = buffer_new(b, 2, NULL);
+        double nll[2], tol = 64 * eps_of(b);
+        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, 2, out);
+        b->get(nll, out, 2);
+        double *g = fetch(b, x, 6);
+        assert_true(fabs(nll[0] - none) <= tol);
+        assert_true(fabs(nll[1] - none - hit * (log(sum) - z[1])) <= tol);
+        for (int v = 0; v < 6; v++) {
+            double q = a + (v % 3 == 2 ? last : 0) + (v == 4 ? hit : 0);
+            double all = 3 * a + last + (v < 3 ? 0 : hit);
+            assert_true(fabs(g[v] - 2 * (all * exp(z[v]) / sum - q)) <= tol);
+        }
+        b->release(target);
+        memory_free(g);
+        buffer_free(b, x, 6);
+        buffer_free(b, out, 2);
     }
 }
 
@@ -518,7 +549,7 @@ static void large_relative_table(void **state)
             Attention a = attention_of(&on, 0, (void *[]){in});
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
-            b->attention_back(&a, out, lse, dout, din, drel);
+            b->attention_back(&a, out, lse, dout, din, drel, NULL);
             sum[k] = host_new((N + 1) * D);
             b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
             b->release(drel);
@@ -564,8 +595,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_backends_are_here), cmocka_unit_test(small_sizes),
         cmocka_unit_test(large_sizes),           cmocka_unit_test(masks),
-        cmocka_unit_test(loss_extremes),         cmocka_unit_test(attention_extremes),
-        cmocka_unit_test(large_relative_table),  cmocka_unit_test(nothing_leaks),
+        cmocka_unit_test(loss_extremes),         cmocka_unit_test(rows_without_a_target),
+        cmocka_unit_test(attention_extremes),    cmocka_unit_test(large_relative_table),
+        cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, find_kernels, NULL);
 }

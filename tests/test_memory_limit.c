@@ -53,7 +53,8 @@ static const char *const runs[] = {
     "--threads 1 --width 32 --inner 64 --batch-tokens 512",
     "--threads 1 --width 128 --inner 512 --batch-tokens 1024",
     "--threads 2 --width 128 --inner 512 --batch-tokens 1024 --scheme macaron",
-    "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer --recompute",
+    "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer --recompute --span "
+    "32",
     "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer",
     "--threads 1 --width 128 --inner 512 --batch-tokens 512 --scheme heun --precision f64 --untied",
     "--threads 1 --width 256 --inner 1024 --batch-tokens 512 --scheme transformer --layers 2",

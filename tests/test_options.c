@@ -326,7 +326,8 @@ static int load_altered(const char *key, const char *value)
 /* A file of another program need not say how it was trained, but what it is. */
 static void other_programs_files(void **state)
 {
-    static const char *const spare[] = {"rate", "corpus", "seed", "dropout", "format", "masks"};
+    static const char *const spare[] = {
+        "rate", "corpus", "seed", "dropout", "format", "masks", "vocabulary_checksum"};
     static const char *const needed[] = {"layers",    "width",      "inner",       "heads",
                                          "positions", "activation", "scheme_text", "scheme"};
     (void)state;
@@ -340,6 +341,29 @@ static void other_programs_files(void **state)
     expect("width", load_altered("width", "wide"), ERR_INPUT, "metadata width: expected");
     expect("width", load_altered("width", "6"), ERR_INPUT, "model.safetensors: ");
     expect("sequence", load_altered("sequence", "9999"), ERR_INPUT, "is longer than --batch-to");
+}
+
+/* The words beside a model are those it was trained with: by as many others it would only be wrong. */
+static void words_belong_to_a_model(void **state)
+{
+    static const char *const other[] = {"<eos>\nb\n", "a\n<eos>\n", "<eos>\na\nb\n", "<eos>\n"};
+    (void)state;
+    Options *none;
+    assert_int_equal(options_new(groups, &none), 0);
+    for (int told = 0; told < 2; told++) {
+        saved_write(told ? "" : "vocabulary_checksum", NULL);
+        scratch_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
+        assert_int_equal(saved_load(scratch, none), 0);
+        for (size_t i = 0; i < sizeof other / sizeof *other && told; i++) {
+            scratch_write("vocab.txt", other[i], strlen(other[i]));
+            expect(other[i], saved_load(scratch, none), ERR_INPUT,
+                   "vocab.txt does not hold the words of");
+        }
+    }
+    scratch_write("vocab.txt", other[0], strlen(other[0]));
+    saved_write("vocabulary_checksum", "0123456789abcdef");
+    expect("altered", saved_load(scratch, none), ERR_INPUT, "does not hold the words of");
+    options_free(none);
 }
 
 static void places_of_networks(void **state)
@@ -380,6 +404,7 @@ int main(void)
         cmocka_unit_test(ranks_share_batches),
         cmocka_unit_test(test_texts_are_left_alone),
         cmocka_unit_test(other_programs_files),
+        cmocka_unit_test(words_belong_to_a_model),
         cmocka_unit_test(places_of_networks),
     };
     return cmocka_run_group_tests_name("options", tests, scratch_open, scratch_close);

@@ -163,7 +163,8 @@ static int metadata_job(void)
 {
     Metadata meta;
     char *text;
-    Corpus c = {.vocab = {.size = 2}};
+    char *word[] = {(char[]){"<eos>"}, (char[]){"a"}};
+    Corpus c = {.vocab = {.size = 2, .word = word}};
     Options *o;
     TRY(options_new(network_groups, &o));
     int code = network_metadata(o, table, &c, model, &meta);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "nn/corpus.h"
 #include "nn/store.h"
@@ -154,6 +155,37 @@ static void test_misuse(void **state)
     assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), 0); /* control */
 }
 
+/* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
+static void test_sweep(void **state)
+{
+    (void)state;
+    static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",
+                                        "a.tmp-+%ld", "a.tmp-%ld~", "a.tmp-%ld.tmp-",
+                                        "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
+    static const char *const goes[] = {"a.tmp-%ld", "model.safetensors.tmp-%ld", "b.tmp-1.tmp-%ld"};
+    char name[64];
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    snprintf(name, sizeof name, "z.tmp-%ld",
+             (long)dead); /* not waited for: it still has its number */
+    scratch_write(name, "", 0);
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(0), 1);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
+        snprintf(name, sizeof name, stays[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    scratch_write("a.tmp-1", "", 0);
+    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) {
+        snprintf(name, sizeof name, goes[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
+    store_sweep("/nowhere/at/all");
+}
+
 /* ---- files that are wrong ----------------------------------------------------------------------- */
 
 /* A file of a header as given (not padded) and `size` bytes of data, all 1.0f. */
@@ -265,6 +297,11 @@ static void test_hostile_lengths(void **state)
         assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
         assert_true(says("length"));
     }
+    /* Longer than header and tensors can be, all of it a hole: told before anything is read. */
+    const char *hole = scratch_write("hole", "", 0);
+    assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
+    assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
+    assert_true(says("more than such a model can have") && untouched(x));
     assert_int_equal(read_sample(scratch_path("none"), STORE_ANY, 0, x), ERR_INPUT);
     assert_int_equal(store_meta(scratch_path("none"), "step", &value), ERR_INPUT);
     const uint64_t big = 100000001; /* a header longer than any may be, all of it there (a hole) */
@@ -573,12 +610,19 @@ static void test_failing_allocator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_misuse),          cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_truncations),
-        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_python),
-        cmocka_unit_test(test_write),           cmocka_unit_test(test_unwritable),
-        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_lengths),
+        cmocka_unit_test(test_truncations),
+        cmocka_unit_test(test_flipped_bits),
+        cmocka_unit_test(test_python),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_unwritable),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_failing_allocator),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

@@ -38,10 +38,10 @@ cudaError_t attention_forward(const Attention *a, void *out, void *lse)
 }
 
 cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dqkv, void *drelative)
+                               const void *dout, void *dqkv, void *drelative, void *dspan)
 {
     cuda.failed = cudaSuccess;
-    cuda_attention_back(a, out, lse, dout, dqkv, drelative);
+    cuda_attention_back(a, out, lse, dout, dqkv, drelative, dspan);
     return cuda.failed;
 }
 

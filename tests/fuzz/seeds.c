@@ -56,7 +56,8 @@ static int write_network(const char *dir, const Options *o, const Table *t)
     const Backend *b;
     Model *m;
     Metadata meta;
-    Corpus c = {.vocab = {.size = 3}};
+    char *word[] = {(char[]){"<eos>"}, (char[]){"a"}, (char[]){"b"}}; /* as network.c has them */
+    Corpus c = {.vocab = {.size = 3, .word = word}};
     TRY(seed_path(path, dir, "network", t->name));
     TRY(network_backend(o, &b));
     TRY(network_model(o, t, c.vocab.size, b, 0, &m));

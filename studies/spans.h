@@ -1,0 +1,13 @@
+/* spans.h: what spans the heads of a trained model learnt (nn/spans.c). */
+#ifndef TROTTER_SPANS_H
+#define TROTTER_SPANS_H
+
+#include "nn/nn.h"
+
+/* A line of words for each attention sublayer and one on all; nothing of a model without spans. */
+int spans_tell(const Model *m);
+
+/* Of a model with spans: DIR/spans.csv, a row a head: layer,set,head,span; and the words. */
+int spans_write(const Model *m, const char *dir);
+
+#endif
