@@ -12,6 +12,7 @@
 #include "studies/output.h"
 #include "studies/plot.h"
 #include "studies/progress.h"
+#include "studies/rerun.h"
 #include "studies/select.h"
 #include "studies/shares.h"
 #include "studies/spans.h"
@@ -166,8 +167,8 @@ static int write_scheme(const Run *r, int resume)
     if (resume && output_exists(path)) {
         code = output_read(path, &before, &bytes);
         if (code == 0 && strcmp(text, before) != 0)
-            code = error_set(ERR_INPUT, "%s is a run of another scheme than this %s", r->dir,
-                             r->scheme->name);
+            code = error_set(ERR_INPUT, "--scheme %s: %s/scheme.txt has another, %.*s",
+                             r->scheme->name, r->dir, (int)strcspn(before, "\n"), before);
     } else {
         code = store_write(path, text, strlen(text));
     }
@@ -296,6 +297,7 @@ static int begin_files(Run *r, int resume)
 {
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
+    if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir));
     store_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (resume) return 0;
@@ -359,15 +361,12 @@ static int train(Run *r)
 /* Options from a file, of rank below the command line's. */
 static int read_files(Options *o)
 {
-    char path[OUTPUT_PATH];
     const char *config = options_text(o, "config");
     int resume = options_flag(o, "resume");
     if (config && resume)
         return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
     if (config) return options_read(o, config);
-    if (!resume) return 0;
-    TRY(output_path(path, options_text(o, "out"), "config.ini"));
-    return options_read(o, path);
+    return resume ? rerun_resume(o, groups, options_text(o, "out")) : 0;
 }
 
 /* Whatever is given, read and checked. */

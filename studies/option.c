@@ -522,6 +522,31 @@ int options_part(const Options *o, const char *name, size_t i, char out[32])
     return text && part(text, i, out);
 }
 
+/* An option of a number that has none counts as 0, as its reader sees it. */
+static int differs(const Options *a, const Options *b, const Option *p)
+{
+    const char *name = p->name, *x = options_text(a, name), *y = options_text(b, name);
+    if (p->type == OPTION_FLAG) return options_flag(a, name) != options_flag(b, name);
+    if (p->type == OPTION_SIZE) return options_size(a, name) != options_size(b, name);
+    if (p->type == OPTION_REAL) return options_real(a, name) != options_real(b, name);
+    for (size_t i = 1; x && y && strcmp(x, y) == 0; i++) { /* a list's items, one behind another */
+        x = options_item(a, name, i);
+        y = options_item(b, name, i);
+    }
+    return x || y;
+}
+
+int options_differ(const Options *a, const Options *b, const char *const *but, const char **name)
+{
+    for (const Value *v = a->value; v < a->value + a->count; v++) {
+        int leave = !v->recorded;
+        *name = v->option->name;
+        for (const char *const *n = but; *n && !leave; n++) leave = strcmp(*n, *name) == 0;
+        if (!leave && differs(a, b, v->option)) return 1;
+    }
+    return 0;
+}
+
 int options_known(const Options *o, const char *name)
 {
     return value_find(o, name) != NULL;

@@ -66,6 +66,10 @@ int options_write(const Options *o, FILE *f);
 /* The same as a list: i-th recorded option with a value; 0 past the end. A list counts each item. */
 int options_recorded(const Options *o, size_t i, const char **name, const char **text);
 
+/* 1: *name is the first recorded option, in the order of the table, whose values differ (as numbers where they are
+ * numbers) and that is not in the NULL-ended list `but`; both have the same groups. */
+int options_differ(const Options *a, const Options *b, const char *const *but, const char **name);
+
 void options_help(const OptionGroup *const *groups, FILE *f);
 
 /* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one.

@@ -81,6 +81,7 @@ static void test_full_disk(void **state)
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 1 --out full" TINY);
     copy_file("full/model.safetensors", "before");
+    assert_int_equal(unlink(at("full/result.csv")), 0); /* or another run is refused there */
     Outcome o = shell("ulimit -f 8;", "train --corpus text --epochs 1 --seed 2 --out full" TINY);
     expect(&o, 1, "train on a full disk");
     assert_int_equal(strncmp(last_line(o.err), "trotter train: ", 15), 0);
@@ -166,8 +167,10 @@ static void test_interrupt_and_resume(void **state)
     argv[n] = NULL;
     assert_int_equal(interrupt("stopped/log.csv", argv), 130);
     assert_true(exists("stopped/state.safetensors") && !exists("stopped/result.csv"));
-    must_refuse("train --resume --scheme euler --out stopped", "another scheme");
-    must_refuse("train --resume --rate 0.5 --out stopped", "other options");
+    must_refuse("train --resume --scheme euler --out stopped",
+                "--scheme euler: stopped/scheme.txt has another, scheme transformer");
+    must_refuse("train --resume --rate 0.5 --out stopped",
+                "--rate 0.5: the run in stopped has 1e-2");
     must_refuse("train --resume --corpus whole/nowhere --out stopped", "nowhere");
     run_ok("train --resume --out stopped");
     assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
@@ -251,6 +254,7 @@ static void test_train_variants(void **state)
         run_ok(args);
         char *result = slurp(at("kind/result.csv"), NULL);
         Outcome o = run("eval --model kind --text text/test.txt --csv");
+        assert_int_equal(unlink(at("kind/result.csv")), 0); /* room for the next */
         expect(&o, 0, "eval");
         double ppl = column(o.out, 2), test = column(result, 6);
         assert_true(fabs(ppl - test) <= 1e-5 * test);
@@ -292,20 +296,81 @@ static void test_replay_ways(void **state)
     run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
     run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
     run_ok("train --corpus text --epochs 2 --schedule cosine --end-rate 1e-3 --accumulate 2 "
-           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out first" TINY);
+           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out ways" TINY);
     assert_true(last_rate("flat/log.csv") == 1e-2 && last_rate("line/log.csv") == 0);
-    assert_true(last_rate("first/log.csv") == 1e-3);
-    run_ok("train --config first/config.ini --out second");
-    assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
-    assert_true(same_files("first/config.ini", "second/config.ini"));
+    assert_true(last_rate("ways/log.csv") == 1e-3);
+    run_ok("train --config ways/config.ini --out ways-again");
+    assert_true(same_files("ways/model.safetensors", "ways-again/model.safetensors"));
+    assert_true(same_files("ways/config.ini", "ways-again/config.ini"));
     static const char *const other[] = {"--accumulate 1", "--average 0", "--norm pre",
                                         "--label-smoothing 0", "--weight-decay 0"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char args[128];
-        snprintf(args, sizeof args, "train --config first/config.ini %s --out third", other[i]);
+        snprintf(args, sizeof args, "train --config ways/config.ini %s --out ways-other", other[i]);
         run_ok(args);
-        assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
+        assert_false(same_files("ways/model.safetensors", "ways-other/model.safetensors"));
+        assert_int_equal(unlink(at("ways-other/result.csv")), 0);
     }
+}
+
+/* A finished run is spared: another configuration is refused there, and the first option that differs told with
+ * both values. The same one, however its numbers are written, trains again. */
+static void test_finished_run(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
+    static const char again[] = "train --corpus text --epochs 1 --scheme own --scheme-file "
+                                "own.scheme --out done" TINY;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"--width 8", "done holds a finished run of another configuration (--width 16, now 8): "
+                      "give another --out, or remove done first"},
+        {"--scheme heun", "(--scheme own, now heun): give another"},
+        {"--weight-decay 0.1", "(--weight-decay none, now 0.1)"},
+        {"--max-steps 3", "(--max-steps 0, now 3): give --resume to go on with it, another --out"},
+        {"--untested", "(--untested none, now yes)"},
+    };
+    char args[512];
+    run_ok(again);
+    copy_file("done/model.safetensors", "before");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(args, sizeof args,
+                 "train --corpus text --epochs 1 --scheme-file own.scheme "
+                 "%s --out done" TINY "%s",
+                 strstr(other[i].more, "--scheme") ? "" : "--scheme own", other[i].more);
+        if (strstr(other[i].more, "--width"))
+            snprintf(args, sizeof args, "train --config done/config.ini --out done %s",
+                     other[i].more);
+        must_refuse(args, other[i].words);
+    }
+    assert_true(same_files("before", "done/model.safetensors") && exists("done/result.csv"));
+    run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
+    copy_file("done/model.safetensors", "before"); /* it has the new words in its metadata */
+    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    must_refuse(again, "scheme.txt has another text of own");
+    assert_true(same_files("before", "done/model.safetensors"));
+    assert_int_equal(unlink(at("done/result.csv")), 0); /* the control */
+    run_ok(again);
+    assert_false(same_files("before", "done/model.safetensors"));
+}
+
+/* What --resume cannot go on with, and what it could. */
+static void test_resume_words(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out going" TINY);
+    must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
+    must_refuse("train --resume --width 32 --out going", "--width 32: the run in going has 16");
+    must_refuse("train --resume --schedule cosine --out going",
+                "the run in going has inverse-sqrt");
+    run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
+    assert_int_equal(unlink(at("going/state.safetensors")), 0);
+    must_refuse("train --resume --out going", "state.safetensors is not there: the run saved");
+    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" TINY);
+    must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
 }
 
 /* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
@@ -411,6 +476,9 @@ int main(void)
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_replay_ways),
+        cmocka_unit_test(test_finished_run),
+        cmocka_unit_test(test_resume_words),
+
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_train_csv),
         cmocka_unit_test(test_compare),
