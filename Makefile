@@ -265,7 +265,7 @@ $(FUZZERS:%=$(B)/tests/fuzz/%.o): $(B)/tests/fuzz/%.o: tests/fuzz/%.c Makefile
 $(B)/tests/test_fuzz.o: ALL_CFLAGS += '-DFUZZ_LIST=$(foreach f,$(FUZZERS),X($(f)))'
 $(B)/tests/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
 $(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ_STUDIES:%=$(B)/studies/%.o) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 
 $(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_STUDIES:%=$(B)/studies/%.o)
 
@@ -297,7 +297,7 @@ $(F)/lib/%.o: %.c Makefile
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
 $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) -lgomp
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS) -lgomp
 
 $(B)/tests/test_faults: $(B)/tests/fuzz/seal.o
 

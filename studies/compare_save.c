@@ -70,8 +70,8 @@ static void print_gaining(const Compare *u, FILE *f)
     }
     if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
     fprintf(
-        f, "Still gaining when they ended: %zu of %zu runs, whose best epoch was their last%s.\n",
-        gaining, runs, gaining ? " (given more --epochs, this\ncommand goes on from there)" : "");
+        f, "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
+        gaining, runs, gaining ? " (given\nmore --epochs, this command goes on from there)" : "");
 }
 
 static void print_caption(const Compare *u, FILE *f)
