@@ -64,6 +64,17 @@ static inline int file_exists(const char *name)
     return access(file_path(name), F_OK) == 0;
 }
 
+/* Takes the result from the directory that `arguments` name last: train would spare it from other options. */
+static inline void forget_result(const char *arguments)
+{
+    char name[256];
+    const char *out_dir = NULL;
+    for (const char *at = arguments; (at = strstr(at, "--out ")); at++) out_dir = at + 6;
+    if (!out_dir) return;
+    snprintf(name, sizeof name, "%.*s/result.csv", (int)strcspn(out_dir, " "), out_dir);
+    unlink(file_path(name));
+}
+
 /* Exit status of `trotter ARGUMENTS` there; -1: it died. */
 static inline int program_run(const char *arguments)
 {
