@@ -30,16 +30,16 @@
 #include "kernels/clock.h"
 
 /* X(function) */
-#define NCCL_LIST(X)                                                                   \
-    X(GetUniqueId)                                                                     \
-    X(CommInitRank) X(CommDestroy) X(CommGetAsyncError) X(AllReduce) X(GetErrorString) \
-        X(GetLastError)
+#define NCCL_LIST(X) \
+    X(GetUniqueId)   \
+    X(CommInitRank)  \
+    X(CommDestroy) X(CommGetAsyncError) X(AllReduce) X(GetErrorString) X(GetLastError)
 
 static struct {
 #define X(name) decltype(&nccl##name) name;
     NCCL_LIST(X)
 #undef X
-    void *library;
+    void *handle;
     ncclComm_t comm;
     cudaStream_t stream;
     cudaEvent_t ready, done, from, until; /* gradients, sums; between them kernels wait */
@@ -142,12 +142,12 @@ static void nccl_close(Ranks *r)
 static int nccl_find(void)
 {
     setenv("NCCL_NVLS_ENABLE", "0", 0);
-    if (!nccl.library) nccl.library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!nccl.library)
+    if (!nccl.handle) nccl.handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!nccl.handle)
         return error_set(ERR_INPUT, "several ranks on devices need NCCL, and there is none: %s",
                          dlerror());
-#define X(name)                                                         \
-    nccl.name = (decltype(nccl.name))dlsym(nccl.library, "nccl" #name); \
+#define X(name)                                                        \
+    nccl.name = (decltype(nccl.name))dlsym(nccl.handle, "nccl" #name); \
     if (!nccl.name) return error_set(ERR_INPUT, "libnccl.so.2 has no nccl" #name);
     NCCL_LIST(X)
 #undef X

@@ -3,20 +3,23 @@
 #
 #   sh studies/tables.sh --corpus DIR [--wikitext DIR] [--out DIR] [--full] [--jobs N] [--only NAME,...] [--list]
 #
-#   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; 1 and 2 layers
+#   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; one layer
 #   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
-#   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
-#   sentences, relative, untied, history
-#                one factor at a time on the residual and RK2 rows of table 5
 #   designs      tables 7 and 10 as language models of 4 layers: leapfrog, multistep, DLCL, PolyNet, weight
 #                sharing, scalars, gates; ab2, ab3
-#   words, words-wikitext, words-characters
-#                Sandwich Transformer, tables 1 and 2, figures 2 to 6, on --corpus, on --wikitext, on letters
+#   words        Sandwich Transformer, tables 1 and 2, figures 2 to 6, on --corpus
+#   words-characters, words-wikitext
+#                the same on letters, and on --wikitext
+#   layers       table 5 with two layers
+#   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
+#   baseline, sentences, relative, untied, history
+#                one factor at a time on the residual and RK2 rows of table 5
 #
 # DIR (out/tables) gets a folder a table, which `trotter report DIR` makes a page of. Every command goes on where it
 # was stopped, so the script is given again after a stop, and by as many processes as there are cores (--jobs
-# N starts that many of each command; they share the trainings). The recipe is that of studies/results/ptb (d 128, for
-# two cores: all tables are some 20 hours); --full is the papers' size and recipe on a GPU. Corpora are folders
+# N starts that many of each command; they share the trainings). table5, macaron and controls have the recipe of
+# studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
+# quarter of the time). --full is the papers' size and recipe on a GPU, for all. Corpora are folders
 # with train, valid and test text; without --wikitext that table is left out. Exit status: of the first that failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -39,14 +42,18 @@ done
 
 if [ $full = 1 ]; then
     recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
-            --rate 7e-4 --warmup 2000 --epochs 20 --device cuda --precision tf32"
+            --rate 7e-4 --warmup 2000 --device cuda --precision tf32"
     seeds=5 context=sentence other=stream
+    long="--epochs 20"
+    brief=$long letters= wiki=
     words="--pairs 8 --permutations 20 --random 20"
 else
     recipe="--width 128 --inner 512 --heads 4 --sequence 64 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
-            --activation gelu --epochs 8 --precision bf16 --threads 1"
+            --activation gelu --precision bf16 --threads 1"
     seeds=3 context=stream other=sentence
-    words="--pairs 4 --permutations 10 --random 10"
+    long="--epochs 8" brief="--epochs 2 --schedule linear"
+    letters="--sequence 128 --max-steps 2000" wiki="--adaptive 4000,12000 --max-steps 2000"
+    words="--pairs 4 --permutations 6 --random 6"
 fi
 rows=transformer,heun-layer
 status=0
@@ -56,10 +63,12 @@ wanted() {
     return 1
 }
 
-# Tables that differ in schemes and layers alone have the same trainings, each done once.
+# shared RUNS TABLE COMMAND...: tables that differ in schemes and layers alone have the same trainings, each done once.
 shared() {
+    runs=$1
+    shift
     if wanted "$1" && [ $list = 0 ]; then
-        mkdir -p "$out/runs" "$out/$1" && ln -sfn ../runs "$out/$1/runs" || exit 2
+        mkdir -p "$out/$runs" "$out/$1" && ln -sfn "../$runs" "$out/$1/runs" || exit 2
     fi
     study "$@"
 }
@@ -86,20 +95,23 @@ study() {
     tail -1 "$out/$name.1.log"
 }
 
-shared table5 compare --corpus "$corpus" --context $context --layers 1,2 --seeds $seeds --truncation 4 \
+shared runs table5 compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
     --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
-shared macaron compare --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
     --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
-shared controls compare --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
-    --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
-study sentences compare --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
-study relative compare --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
-study untied compare --corpus "$corpus" --context $context --untied --layers 1 --seeds 1 --scheme $rows
-shared history compare --corpus "$corpus" --context $context --layers 2 --seeds 1 --scheme $rows,dlcl,rk2-dlcl
-shared designs compare --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
+shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
     --scheme transformer,leapfrog,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3
-study words sweep --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
+study words sweep $brief --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
+study words-characters sweep $brief $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
 [ -z "$wikitext" ] || # else not run
-    study words-wikitext sweep --corpus "$wikitext" --context $context $words --interleaved --sandwiches --confirm
-study words-characters sweep --corpus kjv --level char --context $context $words --interleaved --sandwiches --confirm
+    study words-wikitext sweep $brief $wiki --corpus "$wikitext" $words --interleaved --sandwiches --confirm
+shared runs-brief layers compare $brief --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation 4 \
+    --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+    --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
+shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
+study sentences compare $brief --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
+study relative compare $brief --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
+study untied compare $brief --corpus "$corpus" --context $context --untied --layers 1 --seeds 1 --scheme $rows
+shared runs-brief history compare $brief --corpus "$corpus" --context $context --layers 2 --seeds 1 --scheme $rows,dlcl,rk2-dlcl
 exit $status

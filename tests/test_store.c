@@ -1,5 +1,5 @@
 /* test_store.c: safetensors against a file written by hand, against Python, against every truncation
- * and every flipped bit; and files that are whole or not there. */
+ * and every flipped bit, and on a full disk. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "nn/corpus.h"
 #include "nn/store.h"
@@ -153,37 +152,6 @@ static void test_misuse(void **state)
     assert_int_equal(tensors_write(file, t, 3, 2, meta, 2), ERR_MISUSE);
     assert_true(access(file, F_OK) != 0);
     assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), 0); /* control */
-}
-
-/* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
-static void test_sweep(void **state)
-{
-    (void)state;
-    static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",
-                                        "a.tmp-+%ld", "a.tmp-%ld~", "a.tmp-%ld.tmp-",
-                                        "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
-    static const char *const goes[] = {"a.tmp-%ld", "model.safetensors.tmp-%ld", "b.tmp-1.tmp-%ld"};
-    char name[64];
-    pid_t dead = fork();
-    if (dead == 0) _exit(0);
-    snprintf(name, sizeof name, "z.tmp-%ld",
-             (long)dead); /* not waited for: it still has its number */
-    scratch_write(name, "", 0);
-    store_sweep(scratch);
-    assert_int_equal(scratch_files(0), 1);
-    assert_int_equal(waitpid(dead, NULL, 0), dead);
-    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
-        snprintf(name, sizeof name, stays[i], (long)dead);
-        scratch_write(name, "", 0);
-    }
-    scratch_write("a.tmp-1", "", 0);
-    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) {
-        snprintf(name, sizeof name, goes[i], (long)dead);
-        scratch_write(name, "", 0);
-    }
-    store_sweep(scratch);
-    assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
-    store_sweep("/nowhere/at/all");
 }
 
 /* ---- files that are wrong ----------------------------------------------------------------------- */
@@ -457,56 +425,7 @@ static void test_python(void **state)
     }
 }
 
-/* ---- files that are whole or not there ---------------------------------------------------------- */
-
-static int holds(const char *file, const char *text)
-{
-    char *bytes;
-    size_t count;
-    if (read_file(file, SIZE_MAX, &bytes, &count) != 0) return 0;
-    int good = count == strlen(text) && memcmp(bytes, text, count) == 0;
-    memory_free(bytes);
-    return good;
-}
-
-static void test_write(void **state)
-{
-    (void)state;
-    scratch_files(1);
-    const char *file = scratch_path("file");
-    assert_int_equal(store_write(file, "old", 3), 0);
-    assert_true(holds(file, "old"));
-    assert_int_equal(store_write(file, "newer", 5), 0);
-    assert_true(holds(file, "newer"));
-    assert_int_equal(store_write(file, "", 0), 0);
-    assert_true(holds(file, ""));
-    assert_int_equal(scratch_files(0), 1);
-    char stale[64]; /* left by a process of our number that died */
-    snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
-    scratch_write(stale, "dead", 4);
-    assert_int_equal(store_write(file, "new", 3), 0);
-    assert_true(holds(file, "new"));
-    assert_int_equal(scratch_files(0), 1);
-    assert_int_equal(chdir(scratch), 0); /* a name without a folder */
-    assert_int_equal(store_write("plain", "here", 4), 0);
-    assert_true(holds(scratch_path("plain"), "here"));
-    assert_int_equal(chdir("/"), 0);
-}
-
-static void test_unwritable(void **state)
-{
-    (void)state;
-    scratch_files(1);
-    struct stat s;
-    const char *fifo = scratch_path("fifo");
-    assert_int_equal(store_write(scratch_path("no/folder"), "x", 1), ERR_SYSTEM);
-    assert_true(says("no/folder"));
-    assert_int_equal(store_write(scratch, "x", 1), ERR_SYSTEM);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(store_write(fifo, "x", 1), ERR_SYSTEM);
-    assert_true(stat(fifo, &s) == 0 && S_ISFIFO(s.st_mode));
-    assert_int_equal(scratch_files(1), 1);
-}
+/* ---- a full disk ---------------------------------------------------------------------------------- */
 
 /* A disk that is full after `bytes`: the process may not write longer files. */
 static void limit_files(rlim_t bytes)
@@ -610,19 +529,11 @@ static void test_failing_allocator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_hostile_lengths),
-        cmocka_unit_test(test_truncations),
-        cmocka_unit_test(test_flipped_bits),
-        cmocka_unit_test(test_python),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_unwritable),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_misuse),          cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_truncations),
+        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_python),
+        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_failing_allocator),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }

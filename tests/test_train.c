@@ -59,6 +59,33 @@ static void evaluation_predicts_every_token(void **state)
     model_free(m);
 }
 
+/* Weights that become one number after the second epoch predict all words alike: the second stays the best, and is the model that
+ * is left, in memory and in the directory. */
+static void the_best_epoch_is_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int in_files = 0; in_files < 2; in_files++) {
+            Trial a;
+            char name[32];
+            double mean;
+            size_t tokens;
+            snprintf(name, sizeof name, "best%zu", i);
+            trial_init(&a, in_files ? name : NULL, CONTEXT_STREAM);
+            a.level_epoch = 2;
+            assert_int_equal(run_keep_model(&a, tested_backend(i)), 0);
+            assert_int_equal(a.epochs, EPOCHS);
+            assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
+            assert_int_equal(a.result.best_epoch, 2);
+            assert_true(a.result.valid_ppl == a.epoch_ppl);
+            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], &corpus.vocab,
+                                        CONTEXT_STREAM, 40, 10, &mean, &tokens),
+                             0);
+            assert_true(fabs(exp(mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
+            model_free(a.m);
+        }
+}
+
 /* ---- what a run leaves --------------------------------------------------------------------------- */
 
 static void the_log_has_its_columns(void **state)
@@ -311,6 +338,7 @@ int main(void)
         cmocka_unit_test(all_backends_are_here),
         cmocka_unit_test(the_toy_is_learned),
         cmocka_unit_test(evaluation_predicts_every_token),
+        cmocka_unit_test(the_best_epoch_is_kept),
         cmocka_unit_test(the_log_has_its_columns),
         cmocka_unit_test(a_directory_changes_nothing),
         cmocka_unit_test(stopped_and_resumed_is_uninterrupted),

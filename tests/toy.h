@@ -65,6 +65,8 @@ typedef struct {
     int stop;
     uint64_t stop_at; /* step after which to stop; 0: never */
     int poison_epoch; /* epoch after which a weight becomes NaN; 0: none */
+    int level_epoch;  /* epoch after which all weights become 0.1; 0: none */
+    double epoch_ppl; /* of validation, after that epoch */
     int reports, epochs;
     double last_loss, last_rate;
     TrainResult result;
@@ -86,6 +88,10 @@ static inline void watch(void *arg, const TrainReport *r)
     if (r->step == a->stop_at) a->stop = 1;
     if (r->valid_ppl > 0 && r->epoch == a->poison_epoch)
         model_backend(a->m)->fill(model_data(a->m), NAN, model_size(a->m));
+    if (r->valid_ppl > 0 && r->epoch == a->level_epoch) {
+        a->epoch_ppl = r->valid_ppl;
+        model_backend(a->m)->fill(model_data(a->m), 0.1, model_size(a->m));
+    }
 }
 
 static inline Model *new_model(const char *backend)
@@ -120,13 +126,19 @@ static inline void trial_init(Trial *a, const char *out, int context)
     if (out) path(a->out, out, "");
 }
 
-static inline int run_on(Trial *a, const char *backend)
+/* Leaves a->m, which the caller frees. */
+static inline int run_keep_model(Trial *a, const char *backend)
 {
     a->m = new_model(backend);
     a->t.out = *a->out ? a->out : NULL;
     a->t.arg = a;
     a->t.stop = &a->stop;
-    int code = train_run(a->m, &corpus, &a->t, &a->result);
+    return train_run(a->m, &corpus, &a->t, &a->result);
+}
+
+static inline int run_on(Trial *a, const char *backend)
+{
+    int code = run_keep_model(a, backend);
     model_free(a->m);
     return code;
 }
