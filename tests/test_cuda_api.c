@@ -1,5 +1,5 @@
 /* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture,
- * cuBLAS, and the failures a test can ask for. */
+ * and the failures a test can ask for. */
 #include "tests/cuda/check.h"
 
 #include <math.h>
@@ -8,9 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/random.h"
 #include "tests/cuda/cublas_v2.h"
-#include "tests/cuda/cuda_bf16.h"
 #include "tests/cuda/example.h"
 
 enum { N = 300 };
@@ -475,125 +473,6 @@ static void every_error_has_a_name_and_words(void **state)
     assert_string_not_equal(cublasGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED), "unknown status");
 }
 
-/* ---- cuBLAS ------------------------------------------------------------------------------------ */
-
-enum { M_ = 5, N_ = 7, K_ = 9, LD = 11, BATCH = 3, ROOM = LD * LD * BATCH };
-
-/* Column-major element of op(a). */
-static double element(const float *a, int transposed, int r, int c)
-{
-    return (double)a[transposed ? c + LD * r : r + LD * c];
-}
-
-/* |C - alpha op(A) op(B) - beta C0| <= (K + 3) 2^-24 times the sum of moduli; a bf16 result adds half
- * a unit of its 8 bits, 2^-8 relative. */
-static void check_product(const float *a, const float *b, const float *before, const float *c,
-                          int ta, int tb, float alpha, float beta, double half_unit)
-{
-    for (int i = 0; i < M_; i++)
-        for (int j = 0; j < N_; j++) {
-            double sum = 0, moduli = 0;
-            for (int k = 0; k < K_; k++) {
-                double t = (double)alpha * element(a, ta, i, k) * element(b, tb, k, j);
-                sum += t;
-                moduli += fabs(t);
-            }
-            if (beta != 0) sum += (double)beta * element(before, 0, i, j);
-            if (beta != 0) moduli += fabs((double)beta * element(before, 0, i, j));
-            double bound = (K_ + 3) * 0x1p-24 * moduli + half_unit * fabs(sum);
-            assert_true(fabs(element(c, 0, i, j) - sum) <= bound);
-        }
-}
-
-static void as_bf16(unsigned short *to, float *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        to[i] = cuda_host_bf16(from[i]);
-        from[i] = cuda_host_f32(to[i]); /* what the product is given */
-    }
-}
-
-typedef struct {
-    cudaDataType in, out;
-    int ta, tb;
-    float alpha, beta;
-} Case;
-
-static void run_product(cublasHandle_t h, Case t)
-{
-    float a[ROOM], b[ROOM], before[ROOM], c[ROOM];
-    unsigned short half[ROOM];
-    for (size_t i = 0; i < ROOM; i++) {
-        a[i] = (float)random_normal(1, 1, i);
-        b[i] = (float)random_normal(1, 2, i);
-        before[i] = t.beta != 0 ? (float)random_normal(1, 3, i) : NAN;
-    }
-    int narrow = t.in == CUDA_R_16BF, out = t.out == CUDA_R_16BF;
-    if (narrow) as_bf16(half, a, ROOM);
-    void *da = device_copy(narrow ? (void *)half : a, ROOM * (narrow ? 2 : 4));
-    if (narrow) as_bf16(half, b, ROOM);
-    void *db = device_copy(narrow ? (void *)half : b, ROOM * (narrow ? 2 : 4));
-    if (out) as_bf16(half, before, ROOM);
-    void *dc = device_copy(out ? (void *)half : before, ROOM * (out ? 2 : 4));
-    assert_int_equal(cublasGemmStridedBatchedEx(
-                         h, t.ta ? CUBLAS_OP_T : CUBLAS_OP_N, t.tb ? CUBLAS_OP_T : CUBLAS_OP_N, M_,
-                         N_, K_, &t.alpha, da, t.in, LD, LD * LD, db, t.in, LD, LD * LD, &t.beta,
-                         dc, t.out, LD, LD * LD, BATCH, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-                     CUBLAS_STATUS_SUCCESS);
-    device_get(out ? (void *)half : c, dc, ROOM * (out ? 2 : 4));
-    for (size_t i = 0; out && i < ROOM; i++) c[i] = cuda_host_f32(half[i]);
-    for (int i = 0; i < BATCH; i++) {
-        size_t at = (size_t)i * LD * LD;
-        check_product(a + at, b + at, before + at, c + at, t.ta, t.tb, t.alpha, t.beta,
-                      out ? 0x1p-8 : 0);
-        if (t.beta == 0) assert_true(isnan(c[at + M_])); /* between rows nothing is written */
-    }
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
-}
-
-static void products_agree_with_loops(void **state)
-{
-    (void)state;
-    cublasHandle_t h;
-    assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
-    for (int type = 0; type < 3; type++)
-        for (int t = 0; t < 4; t++)
-            for (int beta = 0; beta < 2; beta++)
-                run_product(h, (Case){type ? CUDA_R_16BF : CUDA_R_32F,
-                                      type == 2 ? CUDA_R_16BF : CUDA_R_32F, t % 2, t / 2,
-                                      beta ? 0.5f : 1.0f, (float)beta});
-    cublasDestroy(h);
-}
-
-static void bad_products_are_refused(void **state)
-{
-    (void)state;
-    cublasHandle_t h;
-    float one = 1, x[9] = {0};
-    float *p = device_copy(x, sizeof x);
-    assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
-    assert_int_equal(
-        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 2, p, 3, &one, p, 3),
-        CUBLAS_STATUS_INVALID_VALUE);
-    assert_int_equal(
-        cublasSgemm(NULL, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 3, p, 3, &one, p, 3),
-        CUBLAS_STATUS_NOT_INITIALIZED);
-    assert_int_equal(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, CUDA_R_32F, 3, p,
-                                  CUDA_R_16BF, 3, &one, p, CUDA_R_32F, 3, CUBLAS_COMPUTE_32F,
-                                  CUBLAS_GEMM_DEFAULT),
-                     CUBLAS_STATUS_NOT_SUPPORTED);
-    assert_int_equal(
-        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 3, 3, 3, &one, p, 4, p, 3, &one, p, 3),
-        CUBLAS_STATUS_EXECUTION_FAILED); /* the last column lies outside */
-    assert_non_null(strstr(cuda_host_fault(), "outside its device allocation"));
-    FAILS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
-    cuda_host_reset();
-    cublasDestroy(h);
-    OK(cudaFree(p));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {CHECKED(copies_arrive),
@@ -608,8 +487,6 @@ int main(void)
                                        CHECKED(streams_join_a_capture),
                                        CHECKED(machines_without_a_device),
                                        CHECKED(devices_get_lost),
-                                       CHECKED(every_error_has_a_name_and_words),
-                                       CHECKED(products_agree_with_loops),
-                                       CHECKED(bad_products_are_refused)};
+                                       CHECKED(every_error_has_a_name_and_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
