@@ -127,6 +127,20 @@ static int same_recipe(Run *r, const char *file)
     return code;
 }
 
+/* A file can hold any numbers: these are some that a run can have, and that an end is ahead of. A batch is behind
+ * the last one only until the epoch has its validation. */
+static int is_progress(const Run *r)
+{
+    const Progress *p = &r->p;
+    const double real[] = {p->sum_nll, p->grad_norm, p->seconds, p->best_ppl};
+    size_t n = batches_count(r->train);
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
+        if (!(real[i] >= 0)) return 0;
+    return p->step <= INT64_MAX && p->checked <= p->step && p->epoch >= 1 && p->epoch <= INT_MAX &&
+           p->best_epoch >= 0 && p->best_epoch <= p->epoch &&
+           (p->batch < n || (p->batch == n && p->checked < p->step));
+}
+
 static int load_state(Run *r)
 {
     const char *file = run_file(r, "state.safetensors");
@@ -135,7 +149,7 @@ static int load_state(Run *r)
     TRY(store_meta(file, "progress", &line));
     int read = scan_progress(line, &r->p);
     memory_free(line);
-    if (!read) return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
+    if (!read || !is_progress(r)) return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
     return store_load_state(r->m, file);
 }
 

@@ -99,6 +99,7 @@ static void run_shared(const Model *m, Pass *p, Ranks *ranks, const AdamConfig *
     StepShape s = shape(p, a);
     if (role & PART_LAST) p->sums = &sums;
     run(m, p, &s, role);
+    p->sums = NULL;
 }
 
 int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamConfig *a,

@@ -266,9 +266,9 @@ static void put_rows(FILE *f, const Csv *c, size_t rows, const Column *column, s
 {
     int grouped = n && is_grouped(c, rows, column[0].at);
     for (size_t i = 0; i < rows; i++) {
-        int begins =
-            !grouped ? i % 5 == 0
-                     : i && strcmp(csv_cell(c, i, column[0].at), csv_cell(c, i - 1, column[0].at));
+        int begins = !grouped ? i % 5 == 0
+                              : i && strcmp(csv_cell(c, i, column[0].at),
+                                            csv_cell(c, i - 1, column[0].at)) != 0;
         fputs(i && begins ? "<tr class=\"new\">" : "<tr>", f);
         for (size_t j = 0; j < n; j++) put_cell(f, c, i, &column[j], j == 0);
         fputs("</tr>\n", f);

@@ -259,6 +259,63 @@ static void resuming_needs_the_same_run(void **state)
     assert_int_equal(run(&a), ERR_INPUT);
 }
 
+/* The state of directory `name` again, with another text in the place of its progress, sealed anew. */
+static void rewrite_progress(const char *name, const char *progress)
+{
+    char file[PATH];
+    char *recipe;
+    Model *m = new_model("cpu-f32");
+    path(file, name, "state.safetensors");
+    assert_int_equal(store_meta(file, "recipe", &recipe), 0);
+    assert_int_equal(store_load_state(m, file), 0);
+    StoreText meta[] = {{"progress", (char *)progress}, {"recipe", recipe}};
+    assert_int_equal(store_save_state(m, file, meta, 2), 0);
+    memory_free(recipe);
+    model_free(m);
+}
+
+/* Numbers that no run has, of which some would never end. In the order of print_progress (nn/run.c). */
+static void hostile_progress_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "5 5 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3",
+        "5 5 0 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 -9223372036854775808 0 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 9223372036854775807 0 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 1 18446744073709551615 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "8 8 1 8 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "8 0 1 9 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 6 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "18446744073709551615 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 nan 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 -0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 nan 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 2",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 -1",
+    };
+    static const char *const good[] = {"5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x0p+0 0",
+                                       "8 0 1 8 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x0p+0 0"};
+    Trial a;
+    trial_init(&a, "progress", CONTEXT_STREAM);
+    a.stop_at = 5;
+    assert_int_equal(run(&a), ERR_INTERRUPTED);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        trial_init(&a, "progress", CONTEXT_STREAM);
+        a.t.resume = 1;
+        rewrite_progress("progress", bad[i]);
+        assert_int_equal(run(&a), ERR_INPUT);
+        assert_non_null(strstr(error_text(), "'progress' is damaged"));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) { /* controls */
+        trial_init(&a, "progress", CONTEXT_STREAM);
+        a.t.resume = 1;
+        rewrite_progress("progress", good[i]);
+        assert_int_equal(run(&a), 0);
+    }
+}
+
 /* ---- failures ------------------------------------------------------------------------------------ */
 
 static void not_finite_keeps_the_last_good_model(void **state)
@@ -346,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_finished_run_only_evaluates),
         cmocka_unit_test(a_step_limit_ends_the_run),
         cmocka_unit_test(resuming_needs_the_same_run),
+        cmocka_unit_test(hostile_progress_is_refused),
         cmocka_unit_test(not_finite_keeps_the_last_good_model),
         cmocka_unit_test(failing_to_save_is_told),
         cmocka_unit_test(bad_configurations_are_refused),
