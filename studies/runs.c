@@ -12,6 +12,7 @@
 #include "studies/command.h"
 #include "studies/csv.h"
 #include "studies/network.h"
+#include "studies/worker.h"
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
 
@@ -234,6 +235,8 @@ static int train(const Job *j, Claim *claim)
     }
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(store_write(path, j->config, strlen(j->config)));
+    if (strcmp(options_text(j->runs->options, "device"), "cpu") != 0)
+        worker_device(backend_devices());
     return child_train(j->dir, resume, options_text(j->runs->options, "memory-limit"), claim);
 }
 

@@ -38,3 +38,35 @@ Worker worker_find(void)
     }
     return w;
 }
+
+static long local_rank(void)
+{
+    static const char *const name[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                       "SLURM_LOCALID"};
+    long local = -1;
+    for (size_t i = 0; i < sizeof name / sizeof *name && local < 0; i++) local = number(name[i]);
+    return local;
+}
+
+/* Element i of a list a,b,...; its bytes in *n. */
+static const char *element(const char *list, long i, int *n)
+{
+    for (; i > 0 && strchr(list, ','); i--) list = strchr(list, ',') + 1;
+    *n = (int)strcspn(list, ",");
+    return list;
+}
+
+void worker_device(int count)
+{
+    long local = local_rank();
+    const char *seen = getenv("CUDA_VISIBLE_DEVICES");
+    char mine[64];
+    int n;
+    if (local < 0 || count < 2) return;
+    const char *name = seen ? element(seen, local % count, &n) : "";
+    if (seen)
+        snprintf(mine, sizeof mine, "%.*s", n, name);
+    else
+        snprintf(mine, sizeof mine, "%ld", local % count);
+    setenv("CUDA_VISIBLE_DEVICES", mine, 1);
+}

@@ -19,4 +19,9 @@ typedef struct {
  * srun(1), sbatch(1). */
 Worker worker_find(void);
 
+/* Gives this process's children a device of their own, of `count`: CUDA_VISIBLE_DEVICES becomes the one of those it
+ * names (none: of all) whose turn it is by OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID (MPICH) or
+ * SLURM_LOCALID. Where none of these is set, or there is one device, nothing changes. */
+void worker_device(int count);
+
 #endif

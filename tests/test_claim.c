@@ -10,6 +10,7 @@
 
 #include "studies/claim.c" /* the commands are not part of the library */
 #include "studies/progress.c"
+#include "studies/worker.c"
 #include "tests/scratch.h"
 
 static Claim take_named(const char *name, const char *who, int expected)
@@ -213,6 +214,37 @@ static void test_log(void **state)
     scratch_files(1);
 }
 
+/* What a child sees of `count` devices, of which `seen` are named (NULL: none), under a rank. */
+static const char *seen_by(const char *variable, const char *rank, const char *seen, int count)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID", "CUDA_VISIBLE_DEVICES"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    if (seen) setenv("CUDA_VISIBLE_DEVICES", seen, 1);
+    if (variable) setenv(variable, rank, 1);
+    worker_device(count);
+    worker_device(count); /* before the next run: the same */
+    const char *now = getenv("CUDA_VISIBLE_DEVICES");
+    return now ? now : "all";
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    static const char ompi[] = "OMPI_COMM_WORLD_LOCAL_RANK";
+    assert_string_equal(seen_by(ompi, "0", "4,6", 2), "4");
+    assert_string_equal(seen_by(ompi, "1", "4,6", 2), "6");
+    assert_string_equal(seen_by(ompi, "2", "4,6", 2),
+                        "4"); /* more processes than devices: in turns */
+    assert_string_equal(seen_by("SLURM_LOCALID", "1", "GPU-8f,GPU-a0,GPU-1", 3), "GPU-a0");
+    assert_string_equal(seen_by("MPI_LOCALRANKID", "2", NULL, 3), "2");
+    assert_string_equal(seen_by(NULL, NULL, "4,6", 2), "4,6");
+    assert_string_equal(seen_by(ompi, "1", "4", 1), "4");
+    assert_string_equal(seen_by(ompi, "1", NULL, 1), "all");
+    assert_string_equal(seen_by(ompi, "1", NULL, 0), "all");
+    assert_string_equal(seen_by(ompi, "x", "4,6", 2), "4,6");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_other_host), cmocka_unit_test(test_sign_of_life),
         cmocka_unit_test(test_passed),     cmocka_unit_test(test_race),
         cmocka_unit_test(test_impossible), cmocka_unit_test(test_log),
+        cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, scratch_open, scratch_close);
 }
