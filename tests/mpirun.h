@@ -34,7 +34,7 @@ static inline int run_ranks(int ranks, const char *arguments)
     char command[4 * PATH_MAX], line[5 * PATH_MAX];
     ranks_line(command, sizeof command, ranks, arguments);
     if (!strstr(arguments, "--resume")) forget_result(arguments);
-    snprintf(line, sizeof line, "cd %s && timeout 120 %s >out.txt 2>err.txt </dev/null", folder,
+    snprintf(line, sizeof line, "cd %s && timeout 300 %s >out.txt 2>err.txt </dev/null", folder,
              command);
     int status = system(line);
     file_read("out.txt", out, sizeof out);

@@ -79,7 +79,7 @@ static inline void forget_result(const char *arguments)
 static inline int program_run(const char *arguments)
 {
     char line[3 * PATH_MAX];
-    snprintf(line, sizeof line, "cd %s && timeout 60 %s %s >out.txt 2>err.txt </dev/null", folder,
+    snprintf(line, sizeof line, "cd %s && timeout 300 %s %s >out.txt 2>err.txt </dev/null", folder,
              program, arguments);
     int status = system(line);
     file_read("out.txt", out, sizeof out);
