@@ -418,13 +418,14 @@ static void test_record(void **state)
     must_have(text, "\"trotter schemes --scheme heun,rk4 --out 'it'\\''s'\",");
     assert_null(strstr(text, scratch));
     free(text);
+    write_text("kink.txt",
+               "system kink\nn 1\nd 1\nG = 1 + abs(t - 0.3)\ninitial = 0\nt-end 1\nh0 1/8\n");
     Outcome o = run(
-        "order --scheme rk4 --system linear --h0 4 --halvings 4 --out off"); /* too coarse to agree */
-    if (o.status == 1) {
-        text = slurp(at("off/commands.csv"), NULL);
-        must_have(text, ",1,");
-        free(text);
-    }
+        "order --scheme rk4 --system-file kink.txt --out off"); /* disagrees: no order 4 at a kink */
+    assert_int_equal(o.status, 1);
+    text = slurp(at("off/commands.csv"), NULL);
+    must_have(text, ",1,1 of 1 schemes disagree");
+    free(text);
     drop(&o);
     must_refuse("schemes --scheme nosuch --out never", "nosuch");
     assert_false(exists("never"));
