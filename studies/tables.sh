@@ -52,7 +52,7 @@ else
             --activation gelu --precision bf16 --threads 1"
     seeds=3 context=stream other=sentence
     long="--epochs 8" brief="--epochs 2 --schedule linear"
-    letters="--sequence 128 --max-steps 2000" wiki="--adaptive 4000,12000 --max-steps 2000"
+    letters="--sequence 128 --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
 fi
 rows=transformer,heun-layer
