@@ -310,6 +310,94 @@ static void ranks_share_batches(void **state)
     options_free(o);
 }
 
+/* Every head's span is one more number of the layer to learn, and needs an upper limit of its own. */
+static void spans_have_defaults(void **state)
+{
+    static const char *const of_span[] = {"span-ramp", "span-loss"};
+    size_t plain, same, bytes;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Options *o = saved_options();
+        set(o, of_span[i], "2");
+        expect(of_span[i], count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT,
+               "has no meaning without --span");
+        options_free(o);
+    }
+    Options *o = saved_options();
+    assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
+    set(o, "span", "64");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &plain), 0);
+    assert_true(plain > bytes);
+    set(o, "span-ramp", "32");
+    set(o, "span-loss", "2e-6");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &same), 0);
+    assert_int_equal(same, plain);
+    options_free(o);
+}
+
+/* ---- options against options -------------------------------------------------------------------------- */
+
+static const OptionGroup group_all[] = {{"One", 1, one}, {"Two", 1, two}};
+static const OptionGroup *const recorded[] = {&group_all[0], &group_all[1], NULL};
+
+/* Options with the values given as name, text, ..., NULL. */
+static Options *with(const OptionGroup *const *list, const char *const *values)
+{
+    Options *o;
+    assert_int_equal(options_new(list, &o), 0);
+    for (; *values; values += 2) assert_int_equal(set(o, values[0], values[1]), 0);
+    return o;
+}
+
+static void options_that_differ(void **state)
+{
+    static const struct {
+        const char *a[5], *b[5], *name; /* NULL: they do not differ */
+    } pairs[] = {
+        {{NULL}, {NULL}, NULL},
+        {{"real", "1e-3"}, {"real", "0.001"}, NULL},
+        {{"real", "1e-3"}, {"real", "2e-3"}, "real"},
+        {{"real", "1"}, {NULL}, "real"},
+        {{"size", "7"}, {"size", "7"}, NULL},
+        {{"size", "7"}, {"size", "8"}, "size"},
+        {{"flag", "yes"}, {NULL}, "flag"},
+        {{"flag", "no"}, {NULL}, NULL},
+        {{"text", "x"}, {"text", "x"}, NULL},
+        {{"text", "x"}, {"text", "y"}, "text"},
+        {{"text", "x"}, {NULL}, "text"},
+        {{NULL}, {"text", "x"}, "text"},
+        {{"choice", "left"}, {"choice", "right"}, "choice"},
+        {{"file", "a", "file", "b"}, {"file", "a", "file", "b"}, NULL},
+        {{"file", "a", "file", "b"}, {"file", "a", "file", "c"}, "file"},
+        {{"file", "a", "file", "b"}, {"file", "a"}, "file"},
+        {{"file", "a"}, {"file", "a", "file", "b"}, "file"},
+        {{"room", "4G", "size", "3"},
+         {"room", "5G", "size", "4"},
+         "size"}, /* the first of the table */
+    };
+    (void)state;
+    const char *name, *const none[] = {NULL};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *const but[] = {"nosuch", pairs[i].name, NULL};
+        Options *a = with(recorded, pairs[i].a), *b = with(recorded, pairs[i].b);
+        int differ = options_differ(a, b, none, &name);
+        if (differ != (pairs[i].name != NULL) || (differ && strcmp(name, pairs[i].name) != 0))
+            fail_msg("pair %zu: %d %s", i, differ, differ ? name : "");
+        if (pairs[i].name) {
+            differ = options_differ(a, b, but, &name);
+            assert_int_equal(differ,
+                             i == sizeof pairs / sizeof *pairs - 1); /* that one differs in two */
+        }
+        options_free(a);
+        options_free(b);
+    }
+    static const char *const less[] = {"room", "4G", NULL}, *const more[] = {"room", "5G", NULL};
+    Options *a = with(groups, less), *b = with(groups, more); /* the second group is not recorded */
+    assert_int_equal(options_differ(a, b, none, &name), 0);
+    options_free(a);
+    options_free(b);
+}
+
 /* ---- saved networks ----------------------------------------------------------------------------------- */
 
 static int load_altered(const char *key, const char *value)
@@ -401,6 +489,8 @@ int main(void)
         cmocka_unit_test(ini_files),
         cmocka_unit_test(machines),
         cmocka_unit_test(ranks_share_batches),
+        cmocka_unit_test(spans_have_defaults),
+        cmocka_unit_test(options_that_differ),
         cmocka_unit_test(test_texts_are_left_alone),
         cmocka_unit_test(other_programs_files),
         cmocka_unit_test(words_belong_to_a_model),
