@@ -195,10 +195,10 @@ $(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
 # The program itself on it, and a library in NCCL's place for its ranks; what a rank may get wrong is spoil.c.
 $(B)/tests/cuda_trotter: $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
 	$(CC) $(LDFLAGS) -Wl,--wrap=share_batch -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS)
-$(B)/tests/cuda_trotter $(B)/tests/cuda_test_gpus: private LDFLAGS += -rdynamic '-Wl,-rpath,$$ORIGIN/nccl'
+$(B)/tests/cuda_trotter $(B)/tests/cuda_test_gpus: private LDFLAGS += -rdynamic
 $(B)/tests/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -o $@ $<
+	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $<
 $(B)/tests/cuda_test_gpus: | $(B)/tests/cuda_trotter $(B)/tests/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
