@@ -216,13 +216,21 @@ static size_t width(const char *text)
     return n;
 }
 
-static void put_padded(FILE *f, const char *text, size_t columns, int right)
+/* The same of a cell: in Markdown a bar in it, which would end it, has a backslash before it. */
+static size_t cell_width(const char *text, int form)
 {
-    int gap = (int)(columns - width(text));
-    if (right)
-        fprintf(f, "%*s%s", gap, "", text);
-    else
-        fprintf(f, "%s%*s", text, gap, "");
+    size_t n = width(text);
+    for (; form == REPORT_MARKDOWN && (text = strchr(text, '|')); text++) n++;
+    return n;
+}
+
+static void put_cell(FILE *f, const char *text, int form, size_t columns, int right)
+{
+    int gap = (int)(columns - cell_width(text, form));
+    if (right) fprintf(f, "%*s", gap, "");
+    for (const char *c = text; *c; c++)
+        fprintf(f, "%s%c", *c == '|' && form == REPORT_MARKDOWN ? "\\" : "", *c);
+    if (!right) fprintf(f, "%*s", gap, "");
 }
 
 typedef struct {
@@ -230,12 +238,12 @@ typedef struct {
     int right;
 } Shape;
 
-static void shapes(const Report *r, Shape *s)
+static void shapes(const Report *r, int form, Shape *s)
 {
     for (size_t j = 0; j < r->columns; j++) {
-        s[j] = (Shape){width(r->name[j]), is_right(r, j)};
+        s[j] = (Shape){cell_width(r->name[j], form), is_right(r, j)};
         for (size_t i = j; i < r->cells; i += r->columns) {
-            size_t w = width(r->cell[i].shown);
+            size_t w = cell_width(r->cell[i].shown, form);
             if (w > s[j].width) s[j].width = w;
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
@@ -262,7 +270,7 @@ static void put_row(const Report *r, const Shape *s, int form, size_t first, FIL
         const char *text = first == SIZE_MAX ? r->name[j] : r->cell[first + j].shown;
         if (j) fputs(look[form].between, f);
         int last = j + 1 == r->columns && form == REPORT_PLAIN && !s[j].right;
-        put_padded(f, text, last ? width(text) : s[j].width, s[j].right);
+        put_cell(f, text, form, last ? width(text) : s[j].width, s[j].right);
     }
     fprintf(f, "%s\n", look[form].behind);
 }
@@ -293,7 +301,7 @@ int report_write(const Report *r, int form, FILE *f)
     }
     Shape *s = memory_new(r->columns, sizeof *s);
     if (!s) return ERR_MEMORY;
-    shapes(r, s);
+    shapes(r, form, s);
     put_row(r, s, form, SIZE_MAX, f);
     put_rule(r, s, form, f);
     for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, form, i, f);

@@ -159,6 +159,28 @@ static size_t check_theory(const char *csv)
     return n;
 }
 
+/* Bars of a row of a Markdown table that end a cell: those that no backslash stands before. */
+static int bars(const char *row)
+{
+    int n = 0;
+    for (const char *c = row; *c && *c != '\n'; c++) n += *c == '|' && (c == row || c[-1] != '\\');
+    return n;
+}
+
+/* Every row of a Markdown table has the cells of its header. */
+static void check_markdown(const char *text)
+{
+    int rows = 0, header = 0;
+    for (const char *row = text; *row; row = strchr(row, '\n') + 1) {
+        if (*row != '|') header = 0;
+        if (*row != '|') continue;
+        if (!header) header = bars(row);
+        if (bars(row) != header) fail_msg("%.200s", row);
+        rows++;
+    }
+    assert_true(rows > 20);
+}
+
 static char drawn[PATH_MAX]; /* the program, with gnuplot */
 
 static void test_families(void **state)
@@ -198,6 +220,9 @@ static void test_families(void **state)
     assert_int_equal(count_words(err, "there already"), count_lines(first) - 1);
     file_read("all/study.log", big, sizeof big);
     assert_int_equal(count_words(big, ": trains "), count_lines(first) - 1);
+    file_read("all/sweep.md", big, sizeof big);
+    assert_non_null(strstr(big, "| \\|area\\| "));
+    check_markdown(big);
     static const char *const files[] = {
         "sweep.csv",  "words.csv",    "words.tex",        "sweep.md",         "correlations.csv",
         "halves.csv", "random.md",    "permutations.tex", "permutations.png", "random.png",
