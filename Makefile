@@ -8,7 +8,7 @@
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
-#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the same inputs each time)
+#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the random numbers)
 #   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers

@@ -1,7 +1,7 @@
 #!/bin/sh
 # fuzz.sh BUILD SECONDS TEST_FUZZ NAME...: libFuzzer on each harness for so many seconds, from the seeds, what
-# was found before, and the inputs kept in BUILD/kept by earlier runs. FUZZ_SEED=N and an empty BUILD/kept: the
-# same inputs in the same order, as far as the time goes. Every input is limited in time
+# was found before, and the inputs kept in BUILD/kept by earlier runs. FUZZ_SEED=N fixes the random
+# numbers; libFuzzer's choices go by time too, so inputs differ from run to run. Every input is limited in time
 # (5 s) and memory (512 MiB at a time, 2 GiB in all). New findings are kept in BUILD/findings: mend the
 # reader, then move the input to tests/fuzz/found/NAME/. First, a planted bug has to be found.
 build=$1 seconds=$2 program=$3
