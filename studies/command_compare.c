@@ -77,12 +77,13 @@ static const OptionGroup *const groups[] = {
 
 static int verdict(const Compare *u)
 {
-    char names[512] = "";
+    char names[512] = "", name[CELL_NAME];
     size_t n = 0;
     for (size_t i = 0; i < u->cells && n < sizeof names; i++) {
         const Cell *c = &u->cell[i];
         if (c->runs == 0 || compare_beats_unigram(u, c)) continue;
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", c->scheme->name);
+        compare_cell_name(u, c, name);
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
     }
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
     if (n)

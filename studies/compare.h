@@ -102,6 +102,9 @@ int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
 /* Number, from 1, of a column of compare.csv; the name must be one. */
 int compare_column(const char *name);
+/* "NAME", with its depth where there are several. */
+enum { CELL_NAME = TABLE_NAME + 32 };
+void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 /* No better than word frequencies (NaN is not better either): 0. */
 int compare_beats_unigram(const Compare *u, const Cell *c);
 

@@ -7,15 +7,6 @@
 #include "studies/compare.h"
 #include "studies/plot.h"
 
-/* "NAME", with its depth where there are several. */
-static void cell_name(const Compare *u, const Cell *c, char out[TABLE_NAME + 32])
-{
-    int n = snprintf(out, TABLE_NAME, "%s", c->scheme->name);
-    if (u->depths > 1)
-        snprintf(out + n, TABLE_NAME + 32 - (size_t)n, ", %zu layer%s", c->layers,
-                 c->layers == 1 ? "" : "s");
-}
-
 /* ---- perplexities ---------------------------------------------------------------------------- */
 
 /* Horizontal bars from zero, so that lengths compare, with their spread and numbers; `ppl` is a
@@ -39,7 +30,7 @@ static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, c
 
 static int draw_perplexities(const Compare *u)
 {
-    char title[256], name[TABLE_NAME + 32], quoted[2 * TABLE_NAME];
+    char title[256], name[CELL_NAME], quoted[2 * TABLE_NAME];
     size_t n = u->cells;
     Plot *p;
     snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
@@ -50,7 +41,7 @@ static int draw_perplexities(const Compare *u)
                  n - 1);
     plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
     for (size_t i = 0; i < n; i++) {
-        cell_name(u, &u->cell[i], name);
+        compare_cell_name(u, &u->cell[i], name);
         plot_quote(name, quoted, sizeof quoted);
         plot_setting(p, "set ytics add (%s %zu)", quoted, i);
     }
@@ -72,8 +63,8 @@ static void cell_rows(const Cell *c, char out[2 * TABLE_NAME + 64])
 
 static void cell_key(const Compare *u, Plot *p, const Cell *c, const char *kind, const char *style)
 {
-    char name[TABLE_NAME + 32], quoted[2 * TABLE_NAME];
-    cell_name(u, c, name);
+    char name[CELL_NAME], quoted[2 * TABLE_NAME];
+    compare_cell_name(u, c, name);
     plot_quote(name, quoted, sizeof quoted);
     plot_item(p, "keyentry with %s title %s noenhanced %s", kind, quoted, style);
 }
@@ -164,10 +155,10 @@ static int draw_gradients(const Compare *u)
 
 /* What a scatter plot has across. */
 typedef struct {
-    const char *name, *title, *x; /* of the file, the plot, the axis */
-    char value[64];               /* of gnuplot, of a row of compare.csv */
-    double spread;    /* cells are drawn so far beside each other where values are few */
-    double low, high; /* of a logarithmic axis; high 0: gnuplot's own */
+    const char *name, *what, *x; /* of the file, the title, the axis */
+    char value[64];              /* of gnuplot, of a row of compare.csv */
+    double spread;               /* cells are drawn so far beside each other where values are few */
+    double low, high;            /* of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
 
@@ -190,15 +181,22 @@ static const char *evaluations_colour(const Compare *u, const Cell *c)
     return ramp[below < 6 ? below : 6];
 }
 
+/* Its place among the cells of as many evaluations, which share a colour. */
+static size_t mark_number(const Compare *u, size_t i)
+{
+    size_t before = 0;
+    for (size_t j = 0; j < i; j++) before += evaluations(&u->cell[j]) == evaluations(&u->cell[i]);
+    return before;
+}
+
 /* A point with its interval, its name and evaluations in the key. */
 static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     const Cell *c = &u->cell[i];
-    char row[64], x[160], style[64], name[TABLE_NAME + 32], words[TABLE_NAME + 64],
-        title[2 * TABLE_NAME];
+    char row[64], x[160], style[64], name[CELL_NAME], words[TABLE_NAME + 64], title[2 * TABLE_NAME];
     int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
     double aside = u->cells > 1 ? s->spread * ((double)i / (double)(u->cells - 1) - 0.5) : 0;
-    cell_name(u, c, name);
+    compare_cell_name(u, c, name);
     snprintf(words, sizeof words, "%s (%zu)", name, evaluations(c));
     plot_quote(words, title, sizeof title);
     snprintf(row, sizeof row, "'compare.csv' every ::%zu::%zu using", i + 1, i + 1);
@@ -207,7 +205,7 @@ static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
     plot_item(p, "%s %s:%d:%d:%d with yerrorbars notitle pt 0 %s", row, x, ppl, low, low + 1,
               style);
     plot_item(p, "%s %s:%d with points title %s noenhanced pt %d ps 1.6 %s", row, x, ppl, title,
-              plot_point(i), style);
+              plot_point(mark_number(u, i)), style);
 }
 
 /* A logarithmic axis for numbers that may span less than a decade. */
@@ -222,7 +220,10 @@ static void set_range(Plot *p, double low, double high)
 static int draw_scatter(const Compare *u, const Scatter *s)
 {
     Plot *p;
-    PlotFrame frame = {s->name, s->title, s->x, "validation perplexity", s->flags};
+    char title[128];
+    snprintf(title, sizeof title, "Validation perplexity against %s%s", s->what,
+             u->seeds > 1 ? ", 95 % intervals over seeds" : "");
+    PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set key title 'scheme (evaluations)' left font ',12'");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
@@ -235,8 +236,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
 static int draw_against_truncation(const Compare *u)
 {
     Scatter s = {.name = "truncation",
-                 .title =
-                     "Validation perplexity against truncation error, 95 % intervals over seeds",
+                 .what = "truncation error",
                  .x = "truncation error at h = 1, relative to the flow's displacement",
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};
@@ -254,7 +254,7 @@ static int draw_against_truncation(const Compare *u)
 static int draw_against_evaluations(const Compare *u)
 {
     Scatter s = {.name = "evaluations",
-                 .title = "Validation perplexity against evaluations, 95 % intervals over seeds",
+                 .what = "evaluations",
                  .x = "evaluations of F and G a layer (set apart)",
                  .spread = 0.5};
     snprintf(s.value, sizeof s.value, "$%d+$%d", compare_column("evals_F"),

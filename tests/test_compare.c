@@ -141,6 +141,26 @@ static void test_maps_by_depth(void **state)
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "3");
 }
 
+/* Colours tell evaluations, marks the designs of as many: no two designs look the same. */
+static void test_marks(void **state)
+{
+    (void)state;
+    char mark[16][64], point[16], colour[16];
+    int marks = 0;
+    run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 "
+           "--out marks" TINY);
+    file_read("marks/evaluations.gp", big, sizeof big);
+    for (const char *at = big; (at = strstr(at, "with points title")); at++, marks++) {
+        assert_true(marks < 16);
+        assert_int_equal(sscanf(strstr(at, " pt "), " pt %15s", point), 1);
+        assert_int_equal(sscanf(strstr(at, "rgb '#"), "rgb '#%15[0-9a-f]", colour), 1);
+        snprintf(mark[marks], sizeof mark[marks], "%s %s", point, colour);
+        for (int j = 0; j < marks; j++) assert_string_not_equal(mark[j], mark[marks]);
+    }
+    assert_int_equal(marks, 12);
+    assert_null(strstr(big, "95 % intervals")); /* of one seed there are none */
+}
+
 /* ---- truncation errors ----------------------------------------------------------------------- */
 
 /* The columns are what `trotter truncation` says of the same model and sentences, measured once;
@@ -412,11 +432,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
-        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_untested),      cmocka_unit_test(test_tuning),
-        cmocka_unit_test(test_two_workers),   cmocka_unit_test(test_killed_worker),
-        cmocka_unit_test(test_lengthened),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_truncation),    cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
+        cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
