@@ -193,7 +193,7 @@ static size_t mark_number(const Compare *u, size_t i)
 static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     const Cell *c = &u->cell[i];
-    char row[64], x[160], style[64], name[CELL_NAME], words[TABLE_NAME + 64], title[2 * TABLE_NAME];
+    char row[96], x[160], style[64], name[CELL_NAME], words[TABLE_NAME + 64], title[2 * TABLE_NAME];
     int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
     double aside = u->cells > 1 ? s->spread * ((double)i / (double)(u->cells - 1) - 0.5) : 0;
     compare_cell_name(u, c, name);
