@@ -200,6 +200,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
     signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;
+    char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
+    if (argc > 1 && strcmp(argv[1], "help") == 0) /* 'help train' is 'train --help' */
+        argc = argc > 2 ? 3 : 2, argv = asked;
     if (argc < 2 || strcmp(argv[1], "--help") == 0)
         print_overview();
     else if (strcmp(argv[1], "--version") == 0)

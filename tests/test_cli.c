@@ -108,6 +108,7 @@ static void test_bad_arguments(void **state)
         {"shemes", "nearest is 'schemes'"},
         {"'train\nx'", "unknown command"},
         {"--verbose", "unknown command"},
+        {"help shemes", "nearest is 'schemes'"},
         {"schemes --sheme euler", "nearest is '--scheme'"},
         {"schemes -x", "unknown option '-x'"},
         {"schemes --scheme", "needs a value"},
