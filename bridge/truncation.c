@@ -132,30 +132,54 @@ System *truncator_flows(Truncator *u, const double weight[2])
 
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
-/* The error (N) of a step of size h_j. */
-static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
+/* The flow over step j; the error of a step is above its floor. */
+static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
-    double *e = u->error + j * u->N, t = u->options.depth == DEPTH_PIECEWISE ? u->layer : 0;
+    double *e = u->error + j * u->N;
     for (size_t i = 0; i < u->N; i++) e[i] = end[i] - begin[i];
     p->displacement = truncation_rms(u->N, e);
     p->floor = f->agreement + 4 * DBL_EPSILON * truncation_rms(u->N, end);
+}
+
+/* The error (N) of a step that ends in y. */
+static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y, TruncationPoint *p)
+{
+    const double *end = flow_state(u, f, j, 0);
+    double *e = u->error + j * u->N;
+    for (size_t i = 0; i < u->N; i++) e[i] = y[i] - end[i];
+    p->error = truncation_rms(u->N, e);
+    p->relative = p->error == 0 ? 0 : p->error / p->displacement;
+}
+
+/* A step of size h_j. */
+static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
+{
+    const double *begin = flow_state(u, f, j, 1);
+    double t = u->options.depth == DEPTH_PIECEWISE ? u->layer : 0;
+    displace(u, f, j, p);
     TRY(stepper_begin(st, t, p->h, begin, START_GIVEN, flow_state(u, f, j, 2)));
     int code = stepper_step(st);
     if (code == ERR_NUMERIC) p->error = p->relative = INFINITY;
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
-    const double *y = stepper_state(st);
-    for (size_t i = 0; i < u->N; i++) e[i] = y[i] - end[i];
-    p->error = truncation_rms(u->N, e);
-    p->relative = p->error == 0 ? 0 : p->error / p->displacement;
+    compare(u, f, j, stepper_state(st), p);
     return 0;
 }
 
-static int all_steps(Truncator *u, const Scheme *s, const ExactFlow *f, Stepper *st, Truncation *t)
+/* The network's own step, with its learned coefficients and its own history. */
+static int own_step(Truncator *u, const double weight[2], TruncationPoint *p)
+{
+    const ExactFlow *f;
+    TRY(flow_find(u, weight, 0, &f));
+    displace(u, f, 0, p);
+    compare(u, f, 0, u->state + ((size_t)u->layer + 1) * u->N, p);
+    return 0;
+}
+
+static int all_steps(Truncator *u, const ExactFlow *f, Stepper *st, Truncation *t)
 {
     u->field->pin = u->options.depth == DEPTH_PIECEWISE ? -1 : u->layer;
     u->field->top = u->layer;
-    (void)s;
     for (size_t j = 0; j < u->points; j++) {
         TruncationPoint *p = &t->point[j];
         *p = (TruncationPoint){.h = ldexp(1, -(int)j),
@@ -183,13 +207,19 @@ static int leads(const Truncation *t, const TruncationPoint *p)
     return isnan(p->remainder) || p->remainder * p->displacement <= leading / 2;
 }
 
+/* From which point on all are of one scheme. */
+static size_t first_point(const Truncation *t)
+{
+    return t->learned ? 1 : 0;
+}
+
 /* Largest h from which all points down to the finest usable follow h^(order + 1). */
 static void find_asymptotic(Truncation *t)
 {
     FitPoint p[TRUNCATION_POINTS];
     const TruncationPoint *of[TRUNCATION_POINTS];
     size_t first, end, n = 0;
-    for (size_t j = 0; j < t->points; j++) {
+    for (size_t j = first_point(t); j < t->points; j++) {
         const TruncationPoint *q = of[n] = &t->point[j];
         if (!isnan(q->error)) p[n++] = (FitPoint){q->h, q->error, q->floor};
     }
@@ -205,7 +235,7 @@ static void find_asymptotic(Truncation *t)
 static size_t fit_points(const Truncation *t, FitPoint *p)
 {
     size_t n = 0;
-    for (size_t j = 0; j < t->points; j++)
+    for (size_t j = first_point(t); j < t->points; j++)
         if (!isnan(t->point[j].error))
             p[n++] = (FitPoint){t->point[j].h, t->point[j].error, t->point[j].floor};
     return n;
@@ -226,7 +256,7 @@ static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
     FitPoint p[TRUNCATION_POINTS];
     size_t n = 0;
     double size = truncation_rms(u->N, u->leading), *r = u->error;
-    for (size_t j = 0; j < t->points; j++) {
+    for (size_t j = first_point(t); j < t->points; j++) {
         TruncationPoint *q = &t->point[j];
         double c = pow(q->h, t->order + 1);
         if (!isfinite(q->error)) continue;
@@ -266,7 +296,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
     TRY(stepper_new(s->table, truncator_steps(u, s), &st));
     int code = flow_find(u, weight, stepper_history(st), &f);
-    if (code == 0) code = all_steps(u, s, f, st, t);
+    if (code == 0) code = all_steps(u, f, st, t);
     stepper_free(st);
     TRY(code);
     t->history = f->history;
@@ -274,6 +304,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));
     find_asymptotic(t);
+    if (s->learned) TRY(own_step(u, weight, &t->point[0]));
     return bridge_system_failed(u->field->raw);
 }
 
@@ -289,6 +320,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .field = u->options.field,
                         .depth = u->options.depth,
                         .sets = s->own,
+                        .learned = s->learned,
                         .tokens = u->n,
                         .points = u->points,
                         .order = s->order,

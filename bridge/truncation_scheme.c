@@ -117,7 +117,10 @@ int truncator_table(const Truncator *u, const Table *scheme, Table **out)
 static int prepare(const Truncator *u, const Table *scheme, Scheme *s)
 {
     int layer = u->options.field == FIELD_LAYER;
-    *s = (Scheme){.scheme = scheme, .own = !layer && owns_several(u, scheme)};
+    *s = (Scheme){.scheme = scheme,
+                  .learned = u->options.depth == DEPTH_FROZEN && scheme->symbols > 0 &&
+                             table_equal(scheme, u->trained),
+                  .own = !layer && owns_several(u, scheme)};
     TRY(truncator_table(u, scheme, &s->table));
     s->one = layer ? 'L' : table_over(scheme, OP_H) && !s->own ? 'H' : 0;
     return expand(s, u->options.terms);

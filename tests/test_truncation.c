@@ -19,6 +19,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "tests/layers.h"
+#include "tests/schemes.h"
 
 enum { D = 4, FAR = 40 };
 
@@ -387,13 +388,51 @@ static void test_known_sets(void **state)
     table_free(t);
 }
 
+/* Learned coefficients: h = 1 is the trained network's own step, from its own history; the rest stands at
+ * the starting values. `as_trained` writes the step out with what was learned. */
+static void check_learned(const char *name, const char *tensor, double value,
+                          const char *as_trained)
+{
+    double w[2] = {1, 1}, bias = value;
+    Table *t = layers_find(name), *trained = scheme_of_text(as_trained),
+          *other = layers_find("transformer");
+    Model *m = turning(t, ACT_GELU);
+    if (tensor) layers_put(m, tensor, 0, &bias, 1);
+    Truncator *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
+    Truncation r = measure(u, t);
+    const double *x = truncator_states(u);
+    assert_true(r.learned && r.asymptotic < 1 && isnan(r.point[0].remainder));
+    assert_true(fabs(r.point[0].error - closed_error(trained, w, 1, x)) <= 2e-12);
+    assert_true(fabs(r.point[0].error - closed_error(t, w, 1, x)) >= 1e-3);
+    assert_true(fabs(r.point[1].error - closed_error(t, w, 0.5, x)) <= 2e-12);
+    Truncation o = measure(u, other);
+    assert_true(!o.learned && fabs(o.point[0].error - closed_error(other, w, 1, x)) <= 2e-12);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+    table_free(trained);
+    table_free(other);
+}
+
+static void test_learned(void **state)
+{
+    (void)state;
+    static const char stages[] = "k1 = L(y)\nk2 = L(y + k1)\n";
+    char text[256];
+    snprintf(text, sizeof text, "%sy' = y + 1/4*k1 + k2", stages);
+    check_learned("rk2-scalar", "layers.0.scheme.a", 0.25, text);
+    snprintf(text, sizeof text, "%sy' = y + 3/4*k1 + 1/4*k2", stages);
+    check_learned("rk2-gate", "layers.0.scheme.g.bias", log(3), text);
+    check_learned("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_flow),  cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_zero),        cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_layer), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_known_sets),
+        cmocka_unit_test(test_known_sets),  cmocka_unit_test(test_learned),
     };
     return cmocka_run_group_tests(tests, layers_open, layers_close);
 }
