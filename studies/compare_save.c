@@ -58,6 +58,12 @@ static void print_truncation(const Compare *u, FILE *f)
         "over seeds;\nslope: of that error as h falls, order + 1 for small h; smooth models (GELU) "
         "alone have one above 2.5.\n",
         options_size(u->options, "truncation"));
+    for (size_t i = 0; i < u->cells; i++) {
+        if (!u->cell[i].scheme->symbols) continue;
+        fprintf(f, "Learned coefficients are as trained in the error, and stand at their starting "
+                   "values in order and slope.\n");
+        return;
+    }
 }
 
 /* Perplexities of runs that are still gaining are not best ones. */
@@ -69,9 +75,12 @@ static void print_gaining(const Compare *u, FILE *f)
         runs += u->cell[i].runs;
     }
     if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
-    fprintf(
-        f, "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
-        gaining, runs, gaining ? " (given\nmore --epochs, this command goes on from there)" : "");
+    const char *more = schedule_ends(options_choice(u->options, "schedule"))
+                           ? " (as\na rate that falls to its end makes likely)"
+                           : " (given\nmore --epochs, this command goes on from there)";
+    fprintf(f,
+            "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
+            gaining, runs, gaining ? more : "");
 }
 
 static void print_caption(const Compare *u, FILE *f)
@@ -99,9 +108,12 @@ static void print_caption(const Compare *u, FILE *f)
         u->orders.system->name, u->orders.system->title);
 }
 
-static const char correlation_words[] =
-    "\nRank correlations (Spearman) of perplexity; designs: maps that differ; low, high: 95 %\n"
-    "bootstrap over designs; p: of as large a correlation by chance, over permutations.\n\n";
+static const char correlation_words[] = "\nRank correlations (Spearman) of perplexity; designs: "
+                                        "maps that differ, as if drawn at random; low,\n"
+                                        "high: 95 % bootstrap over these, where they are 7 or "
+                                        "more; p: of as large a correlation by chance,\n"
+                                        "over permutations. Order > 0: designs that solve F + G. "
+                                        "(evaluations): what goes together already.\n\n";
 
 static int print_all(const Compare *u, int form, FILE *f)
 {

@@ -47,7 +47,7 @@ const Kind kinds[] = {
            ALL},
           {"correlations", "perplexity,layers,quantity",
            "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals over "
-           "designs.",
+           "designs, of 7 or more.",
            "perplexity,layers,quantity,designs,rho=low..high,p", ALL},
           PUBLISHED("scheme"),
           {"tune", "scheme,layers,rate,dropout", "Rates and dropouts tried, and those chosen.",
@@ -237,7 +237,8 @@ const Kind kinds[] = {
            "test_ppl=test_low..test_high,better",
            MANY},
           {"correlations", "perplexity,words,quantity",
-           "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals.",
+           "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals, of 7 "
+           "words or more.",
            "perplexity,words,quantity,n,rho=low..high,p", ALL},
           {"halves", "half,sublayer,models",
            "Sublayers in the bottom and top half of words better and not better than the baseline.",

@@ -158,7 +158,7 @@ static void correlate(Pairs *p, uint64_t seed, Correlation *out)
     out->rho = gsl_stats_spearman(p->x, 1, p->y, 1, n, p->work);
     memcpy(p->v, p->ry, n * sizeof *p->v);
     out->p = n <= EXACT_MOST ? count_all(p, seen) : count_some(p, seen, seed);
-    if (n >= 4) bootstrap(p, seed, out);
+    if (n >= BOOTSTRAP_LEAST) bootstrap(p, seed, out);
 }
 
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out)

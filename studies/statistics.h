@@ -19,11 +19,14 @@ Interval statistics_mean(const double *x, size_t stride, size_t n);
  * cancels. A pair with a NaN is not counted. */
 Interval statistics_paired(const double *a, const double *b, size_t n);
 
+/* Of fewer pairs the bootstrap's intervals leave out 0 of unrelated numbers too often. */
+enum { BOOTSTRAP_LEAST = 7 };
+
 typedef struct {
     size_t n;   /* pairs without NaN */
     double rho; /* Spearman's, equal values having their mean rank; NaN with n < 3 or where all x
                          or all y are equal */
-    double low, high; /* percentile bootstrap of the pairs; NaN with n < 4 */
+    double low, high; /* percentile bootstrap of the pairs; NaN with n < BOOTSTRAP_LEAST */
     double p; /* two-sided: share of the permutations of y with |rho| at least as large; all of
                          them with n <= 8 (exact), else a sample with this one among it */
 } Correlation;

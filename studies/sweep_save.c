@@ -76,12 +76,13 @@ static int print_answer(const Sweep *u, int family, FILE *f)
         fprintf(f, "; %zu better than that mean", better);
     }
     fprintf(f, ".\n");
-    if (isnan(c.low)) return 0;
-    fprintf(f, "    rank correlation with |area| %.2f [%.2f, %.2f]: %s\n", c.rho, c.low, c.high,
-            c.low > 0 ? "words that split more accurately are better"
-            : c.high < 0
-                ? "words that split less accurately are better"
-                : "not told from none: splitting accuracy does not explain the ranking here");
+    if (isnan(c.p)) return 0;
+    fprintf(f, "    rank correlation with |area| %.2f", c.rho);
+    if (!isnan(c.low)) fprintf(f, " [%.2f, %.2f]", c.low, c.high);
+    fprintf(f, ", p %.2g: %s\n", c.p,
+            c.p > 0.05  ? "not told from none: splitting accuracy does not explain the ranking here"
+            : c.rho > 0 ? "words that split more accurately are better"
+                        : "words that split less accurately are better");
     return 0;
 }
 

@@ -107,8 +107,10 @@ static void test_planted_relation(void **state)
         Correlation up = rank(x, y, n), down = rank(x, z, n);
         assert_true(up.n == n && fabs(up.rho - 1) <= 1e-12 && fabs(down.rho + 1) <= 1e-12);
         assert_true(fabs(up.p - 2 / factorial) <= 1e-12 && fabs(down.p - up.p) <= 1e-12);
-        if (n > 3) assert_true(fabs(up.low - 1) <= 1e-12 && fabs(up.high - 1) <= 1e-12);
-        if (n == 3) assert_true(isnan(up.low));
+        if (n >= BOOTSTRAP_LEAST)
+            assert_true(fabs(up.low - 1) <= 1e-12 && fabs(up.high - 1) <= 1e-12);
+        else
+            assert_true(isnan(up.low) && isnan(up.high));
     }
 }
 
@@ -146,6 +148,37 @@ static void test_noise(void **state)
     assert_true(not .p > 0.05 && not .low < 0 && not .high > 0);
     Correlation again = rank(x, y, 12);
     assert_true(again.low == related.low && again.p == related.p);
+}
+
+/* How often an interval of n unrelated pairs leaves out 0. */
+static double share_without_zero(size_t n)
+{
+    enum { TIMES = 400 };
+    double x[8], y[8], u[8], v[8], work[16];
+    double *sample = memory_new(RESAMPLES, sizeof *sample);
+    int without = 0;
+    assert_non_null(sample);
+    for (uint64_t k = 0; k < TIMES; k++) {
+        Pairs p = {.n = n, .x = x, .y = y, .u = u, .v = v, .work = work, .sample = sample};
+        Correlation c = {.n = n, .low = NAN, .high = NAN};
+        for (uint64_t i = 0; i < n; i++) {
+            x[i] = random_normal(k, 11, i);
+            y[i] = random_normal(k, 12, i);
+        }
+        bootstrap(&p, 1, &c);
+        without += c.low > 0 || c.high < 0;
+    }
+    memory_free(sample);
+    return (double)without / TIMES;
+}
+
+/* 95 %: one in twenty, here 2 standard deviations more. Of 5 pairs, the control, it is more than one in ten. */
+static void test_least_pairs(void **state)
+{
+    (void)state;
+    double least = share_without_zero(BOOTSTRAP_LEAST), few = share_without_zero(5);
+    assert_true(least <= 0.072);
+    assert_true(few > 0.1);
 }
 
 /* The sampled share and the counted one agree: 20000 draws, 4 standard deviations. */
@@ -191,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_planted_relation),
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_least_pairs),
         cmocka_unit_test(test_sampled_permutations),
         cmocka_unit_test(test_memory),
     };
