@@ -38,6 +38,7 @@ typedef struct {
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
     Interval valid_diff, test_diff; /* from the baseline at this depth, by seeds; its own: n = 0 */
+    double valid_p, test_p;         /* of these being 0, after Holm's correction over the schemes */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
 } Cell;
 

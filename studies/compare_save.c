@@ -91,8 +91,8 @@ static void print_caption(const Compare *u, FILE *f)
         "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
         "frequencies alone, which a model has to beat.\n"
         "Models: width %zu, inner %zu, %zu heads; %zu epoch(s); mean over %zu seed%s and half of "
-        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed; Euler sub-flows "
-        "unless a\nsuffix says otherwise.\n",
+        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed; p: of none, "
+        "Holm's\ncorrection for as many schemes; Euler sub-flows unless a suffix says otherwise.\n",
         u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
         options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"),
         options_size(o, "epochs"), u->seeds, u->seeds == 1 ? "" : "s",

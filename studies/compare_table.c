@@ -49,10 +49,13 @@ static const char *const columns[] = {"scheme",
                                       "layer_truncation",
                                       "layer_truncation_slope",
                                       "best_epoch",
-                                      "gaining"};
-static const char *const shown[] = {
-    "scheme",    "layers", "order",    "measured", "evals",     "error", "slope",    "parameters",
-    "valid ppl", "±",      "test ppl", "±",        "test diff", "±",     "tokens/s", "peak MB"};
+                                      "gaining",
+                                      "valid_diff_p",
+                                      "test_diff_p"};
+static const char *const shown[] = {"scheme",   "layers", "order",      "measured",  "evals",
+                                    "error",    "slope",  "parameters", "valid ppl", "±",
+                                    "test ppl", "±",      "test diff",  "±",         "p",
+                                    "tokens/s", "peak MB"};
 static const char *const curve_columns[] = {"scheme",     "step",      "epoch",     "tokens",
                                             "train_loss", "valid_ppl", "grad_norm", "layers"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -134,6 +137,8 @@ static void add_row(Compare *u, const Cell *c)
     report_fixed(r, c->layer_slope.mean, 3);
     report_fixed(r, c->best_epoch, 1);
     report_size(r, c->gaining);
+    report_real(r, c->valid_p, 2);
+    report_real(r, c->test_p, 2);
 }
 
 /* Mean and half of its interval. */
@@ -160,6 +165,7 @@ static void add_brief(Compare *u, const Cell *c)
     add_mean(r, &c->valid);
     add_mean(r, &c->test);
     add_mean(r, &c->test_diff);
+    report_real(r, c->test_p, 2);
     report_fixed(r, c->speed, 0);
     report_fixed(r, c->bytes * 1e-6, 0);
 }
@@ -244,11 +250,37 @@ static int add_curve(Compare *u, const Cell *c)
     return code;
 }
 
+/* ---- many differences ------------------------------------------------------------------------- */
+
+/* A table of many schemes finds differences where there are none: corrected at every depth. */
+static int correct(Compare *u, size_t layers)
+{
+    double *p = memory_new(2 * u->cells, sizeof *p);
+    if (!p) return ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        int compared = c->layers == layers && c->valid_diff.n > 1;
+        p[i] = compared ? c->valid_diff.p : NAN;
+        p[u->cells + i] = compared ? c->test_diff.p : NAN;
+    }
+    int code = statistics_holm(p, u->cells);
+    if (code == 0) code = statistics_holm(p + u->cells, u->cells);
+    for (size_t i = 0; i < u->cells; i++) {
+        Cell *c = &u->cell[i];
+        if (c->layers != layers) continue;
+        c->valid_p = p[i];
+        c->test_p = p[u->cells + i];
+    }
+    memory_free(p);
+    return code;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int compare_tables(Compare *u)
 {
     TRY(compare_epochs(u));
+    for (size_t d = 0; d < u->depths; d++) TRY(correct(u, u->depth[d]));
     TRY(report_new(COUNT(columns), columns, &u->table));
     TRY(report_new(COUNT(shown), shown, &u->brief));
     TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));

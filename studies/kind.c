@@ -43,7 +43,8 @@ const Kind kinds[] = {
            "scheme,layers,order,measured,evals_F,evals_G,truncation=truncation_low..truncation_"
            "high,"
            "truncation_slope,params,valid_ppl=valid_low..valid_high,test_ppl=test_low..test_high,"
-           "test_diff=test_diff_low..test_diff_high,rate,dropout,tokens_per_s,peak_bytes",
+           "test_diff=test_diff_low..test_diff_high,test_diff_p,rate,dropout,tokens_per_s,peak_"
+           "bytes",
            ALL},
           {"correlations", "perplexity,layers,quantity",
            "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals over "
@@ -303,6 +304,8 @@ static const struct {
      "error of the trained network's step (h = 1) over the exact flow's displacement"},
     {"compare", "truncation_slope", "power of h in that error, order + 1 for small h"},
     {"compare", "test_diff", "test perplexity less the baseline's, seed by seed"},
+    {"compare", "test_diff_p",
+     "of no difference (Student's t), after Holm's correction for as many schemes"},
     {"compare", "designs", "maps that differ; equal maps count once"},
     {"compare", "p", "probability of as large a correlation by chance, over permutations"},
     {"compare", "perplexity", "of which text"},

@@ -175,7 +175,7 @@ static Interval moved(Interval i, double by)
 /* x (2 seeds): room. */
 static void compare_split(Beside *b, int split, double *x)
 {
-    static const Interval none = {0, NAN, NAN, NAN, NAN};
+    static const Interval none = {0, NAN, NAN, NAN, NAN, NAN};
     const Design *o = b->ours, *base = b->base;
     for (size_t k = 0; k < o->seeds; k++) x[k] = run_value(b->row, &o->result[k], split);
     b->value[split] = statistics_mean(x, 1, o->seeds);
@@ -189,7 +189,7 @@ static void compare_split(Beside *b, int split, double *x)
         x[n + k] = log(run_value(b->row, &base->result[k], split));
     }
     Interval i = statistics_paired(x, x + n, n);
-    b->gain[split] = (Interval){i.n, exp(i.mean), NAN, exp(i.low), exp(i.high)};
+    b->gain[split] = (Interval){i.n, exp(i.mean), NAN, exp(i.low), exp(i.high), i.p};
 }
 
 int published_beside(const Published *p, const Design *ours, const Design *base, Beside *out)

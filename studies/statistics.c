@@ -2,6 +2,7 @@
 #include "studies/statistics.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum { STREAM_BOOTSTRAP = 0x626f6f74, STREAM_SHUFFLE = 0x73687566 }; /* "boot", 
 
 Interval statistics_mean(const double *x, size_t stride, size_t n)
 {
-    Interval r = {0, NAN, NAN, NAN, NAN};
+    Interval r = {0, NAN, NAN, NAN, NAN, NAN};
     double sum = 0, square = 0;
     for (size_t i = 0; i < n; i++)
         if (!isnan(x[i * stride])) sum += x[i * stride], r.n++;
@@ -30,17 +31,39 @@ Interval statistics_mean(const double *x, size_t stride, size_t n)
     double half = gsl_cdf_tdist_Pinv(0.975, free) * r.sd / sqrt((double)r.n);
     r.low = r.mean - half;
     r.high = r.mean + half;
+    double t = fabs(r.mean) / (r.sd / sqrt((double)r.n));
+    r.p = r.mean == 0 ? 1 : 2 * gsl_cdf_tdist_Q(t, free);
     return r;
 }
 
 Interval statistics_paired(const double *a, const double *b, size_t n)
 {
     double *d = memory_new(n, sizeof *d);
-    if (!d) return (Interval){0, NAN, NAN, NAN, NAN};
+    if (!d) return (Interval){0, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < n; i++) d[i] = a[i] - b[i];
     Interval r = statistics_mean(d, 1, n);
     memory_free(d);
     return r;
+}
+
+int statistics_holm(double *p, size_t n)
+{
+    double *x = memory_new(n, sizeof *x), least = 0;
+    size_t *from = memory_new(2 * n, sizeof *from), tests = 0;
+    int code = x && from ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < n; i++) {
+        if (isnan(p[i])) continue;
+        x[tests] = p[i];
+        from[tests++] = i;
+    }
+    if (code == 0) gsl_sort_index(from + n, x, 1, tests);
+    for (size_t k = 0; code == 0 && k < tests; k++) {
+        size_t i = from[n + k];
+        p[from[i]] = least = fmin(1, fmax(least, x[i] * (double)(tests - k)));
+    }
+    memory_free(x);
+    memory_free(from);
+    return code;
 }
 
 /* ---- rank correlation ------------------------------------------------------------------------ */

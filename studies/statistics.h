@@ -10,6 +10,8 @@ typedef struct {
     size_t n;
     double mean, sd;  /* NaN with n = 0; with n < 2 */
     double low, high; /* mean -+ t_(0.975, n - 1) sd / sqrt(n); NaN with n < 2 */
+    double
+        p; /* two-sided, of the mean being 0: of a t as large; 1 where all are 0; NaN with n < 2 */
 } Interval;
 
 /* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */
@@ -18,6 +20,10 @@ Interval statistics_mean(const double *x, size_t stride, size_t n);
 /* Of the differences a[i] - b[i] (n): what two schemes with the same seeds have in common
  * cancels. A pair with a NaN is not counted. */
 Interval statistics_paired(const double *a, const double *b, size_t n);
+
+/* p (n), in place: corrected for being n tests, each at most 1 and none below one that was less. NaN among
+ * them: not counted. Source: Holm 1979. ERR_MEMORY. */
+int statistics_holm(double *p, size_t n);
 
 /* Of fewer pairs the bootstrap's intervals leave out 0 of unrelated numbers too often. */
 enum { BOOTSTRAP_LEAST = 7 };

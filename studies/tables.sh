@@ -100,7 +100,7 @@ shared runs table5 compare $long --corpus "$corpus" --context $context --layers 
 shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
     --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
 shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
-    --scheme transformer,leapfrog,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3
+    --scheme transformer,leapfrog,leapfrog-layer,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3,looped:2,heun,ssprk3,rk4,yoshida4:heun
 study words sweep $brief --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
 study words-characters sweep $brief $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
 [ -z "$wikitext" ] || # else not run

@@ -88,7 +88,10 @@ static void test_rows(void **state)
     assert_true(fabs(number(out, "macaron,", "valid_diff") - (a + b) / 2) <= 1e-9 * mean);
     assert_true(fabs(number(out, "macaron,", "valid_diff_low") -
                      ((a + b) / 2 - tan(0.475 * M_PI) / 2 * fabs(a - b))) <= 1e-9 * mean);
+    double p = 1 - 2 / M_PI * atan(fabs(a + b) / fabs(a - b)); /* Cauchy's; one comparison */
+    assert_true(fabs(number(out, "macaron,", "valid_diff_p") - p) <= 0.06 * p);
     assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
+    assert_string_equal(cell(out, "transformer,", "valid_diff_p"), "");
     assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
     static const char *const files[] = {"compare.csv", "compare.md",       "compare.tex",
                                         "curves.csv",  "correlations.csv", "perplexity.png",

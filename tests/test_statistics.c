@@ -83,6 +83,30 @@ static void test_pairs_cancel(void **state)
     assert_true(swapped.low == -d.high && swapped.high == -d.low);
 }
 
+/* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom: 2 (1 - T) = 0.013236, by the closed form of Student's
+ * distribution of 4. Differences that are none have p 1. */
+static void test_difference(void **state)
+{
+    (void)state;
+    const double five[] = {5, 1, 4, 2, 3}, none[5] = {0};
+    Interval i = statistics_mean(five, 1, 5);
+    double t = 3 / sqrt(0.5), u = t / sqrt(t * t + 4), want = 1 - u * (1 + (1 - u * u) / 2);
+    assert_true(fabs(i.p - want) <= 1e-12 && fabs(want - 0.0132) <= 1e-4);
+    assert_true(statistics_mean(none, 1, 5).p == 1 && isnan(statistics_mean(five, 1, 1).p));
+}
+
+/* By hand: 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04 no less than the one before. */
+static void test_holm(void **state)
+{
+    (void)state;
+    double p[] = {0.01, 0.04, NAN, 0.03, 0.005}, many[] = {0.4, 0.5};
+    const double want[] = {0.03, 0.06, NAN, 0.06, 0.02};
+    assert_int_equal(statistics_holm(p, 5), 0);
+    for (int i = 0; i < 5; i++) assert_true(i == 2 ? isnan(p[i]) : fabs(p[i] - want[i]) <= 1e-15);
+    assert_int_equal(statistics_holm(many, 2), 0);
+    assert_true(many[0] == 0.8 && many[1] == 0.8);
+}
+
 /* ---- rank correlation ------------------------------------------------------------------------ */
 
 static Correlation rank(const double *x, const double *y, size_t n)
@@ -204,19 +228,23 @@ static void test_sampled_permutations(void **state)
 static int job(void)
 {
     const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 1, 3, 5, 4};
+    double p[] = {0.3, 0.2};
     Correlation c;
-    return statistics_rank(x, y, 5, 1, &c);
+    int code = statistics_rank(x, y, 5, 1, &c);
+    return code == 0 ? statistics_holm(p, 2) : code;
 }
 
 static void test_memory(void **state)
 {
     (void)state;
-    assert_true(fail_each(job, 0) >= 2);
+    assert_true(fail_each(job, 0) >= 4);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_difference),
+        cmocka_unit_test(test_holm),
         cmocka_unit_test(test_known_intervals),
         cmocka_unit_test(test_missing_numbers),
         cmocka_unit_test(test_coverage),
