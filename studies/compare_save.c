@@ -86,17 +86,19 @@ static void print_gaining(const Compare *u, FILE *f)
 static void print_caption(const Compare *u, FILE *f)
 {
     const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
     fprintf(
         f,
         "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
         "frequencies alone, which a model has to beat.\n"
-        "Models: width %zu, inner %zu, %zu heads; %zu epoch(s); mean over %zu seed%s and half of "
-        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed; p: of none, "
-        "Holm's\ncorrection for as many schemes; Euler sub-flows unless a suffix says otherwise.\n",
+        "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of "
+        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed;\np: of no "
+        "difference (Student's t, Holm's correction for the number of schemes); Euler sub-flows\n"
+        "unless a suffix says otherwise.\n",
         u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
-        options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"),
-        options_size(o, "epochs"), u->seeds, u->seeds == 1 ? "" : "s",
-        u->schemes.scheme[u->baseline]->name);
+        options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
+        u->seeds, u->seeds == 1 ? "" : "s", u->schemes.scheme[u->baseline]->name);
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);

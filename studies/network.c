@@ -350,3 +350,10 @@ TrainConfig network_training(const Options *o)
         .seed = options_size(o, "seed"),
     };
 }
+
+void network_length(const Options *o, char out[64])
+{
+    size_t epochs = options_size(o, "epochs"), most = options_size(o, "max-steps");
+    int n = snprintf(out, 64, "%zu epoch%s", epochs, epochs == 1 ? "" : "s");
+    if (most) snprintf(out + n, 64 - (size_t)n, ", at most %zu steps", most);
+}

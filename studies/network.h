@@ -52,6 +52,8 @@ int network_trained(const Options *o, const Table *t, size_t V, const Backend *b
 
 /* The training of o, but for directory, report and stop. */
 TrainConfig network_training(const Options *o);
+/* How long that is: "8 epochs", "2 epochs, at most 1500 steps". */
+void network_length(const Options *o, char out[64]);
 
 /* ---- metadata.c ------------------------------------------------------------------------------ */
 

@@ -36,13 +36,15 @@ static void print_families(const Sweep *u, FILE *f)
 static void print_caption(const Sweep *u, FILE *f)
 {
     const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
     fprintf(f,
             "Corpus %s: %zu training tokens, vocabulary %zu. Models: width %zu, inner %zu, %zu "
-            "heads;\n%zu epoch(s), rate %s, dropout %s. ±: half of the 95 %% interval over seeds "
+            "heads;\n%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds "
             "(Student's t).\n",
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
-            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"),
-            options_size(o, "epochs"), options_text(o, "rate"), options_text(o, "dropout"));
+            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
+            options_text(o, "rate"), options_text(o, "dropout"));
     print_families(u, f);
     fprintf(f, "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
                "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
