@@ -6,7 +6,7 @@
 #   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; one layer
 #   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
 #   designs      tables 7 and 10 as language models of 4 layers: leapfrog, multistep, DLCL, PolyNet, weight
-#                sharing, scalars, gates; ab2, ab3
+#                sharing, scalars, gates; ab2, ab3; looped:2, Runge-Kutta methods over F + G
 #   words        Sandwich Transformer, tables 1 and 2, figures 2 to 6, on --corpus
 #   words-characters, words-wikitext
 #                the same on letters, and on --wikitext
