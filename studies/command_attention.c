@@ -42,8 +42,8 @@ static const char *const pair_columns[] = {"model_a", "model_b",  "scheme_a",   
                                            "tokens",  "distance", "matched_once"};
 static const char *const layer_columns[] = {"model_a", "model_b", "sublayer", "distance",
                                             "matched_once"};
-static const char *const scheme_columns[] = {"scheme_a", "scheme_b", "pairs",       "distance",
-                                             "low",      "high",     "matched_once"};
+static const char *const scheme_columns[] = {"scheme_a", "scheme_b", "pairs",        "distance",
+                                             "low",      "high",     "matched_once", "p_apart"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 typedef struct {
@@ -212,8 +212,32 @@ static int is_of(const Study *u, size_t a, size_t b, const char *x, const char *
     return (strcmp(p, x) == 0 && strcmp(q, y) == 0) || (strcmp(p, y) == 0 && strcmp(q, x) == 0);
 }
 
+/* Are the models of two schemes farther apart than those of one? */
+static int report_apart(Study *u, const char *x, const char *y)
+{
+    double *distance = memory_new(u->models * u->models, sizeof *distance), p;
+    size_t of[MODELS_MAX], n = 0, i = 0;
+    int second[MODELS_MAX];
+    if (!distance) return ERR_MEMORY;
+    for (size_t k = 0; k < u->models; k++)
+        if (strcmp(scheme(u, k), x) == 0 || strcmp(scheme(u, k), y) == 0)
+            of[k] = n++;
+        else
+            of[k] = u->models;
+    for (size_t a = 0; a < u->models; a++) {
+        if (of[a] < n) second[of[a]] = strcmp(scheme(u, a), y) == 0;
+        for (size_t b = a + 1; b < u->models; b++, i++)
+            if (of[a] < n && of[b] < n)
+                distance[of[a] * n + of[b]] = head_sums_mean(&u->sum[i], u->A).token;
+    }
+    statistics_apart(distance, second, n, 1, &p);
+    report_real(u->scheme, p, 2);
+    memory_free(distance);
+    return 0;
+}
+
 /* The mean over all pairs of models of these two schemes. distance (2, pairs): room. */
-static void report_schemes(Study *u, const char *x, const char *y, double *distance)
+static int report_schemes(Study *u, const char *x, const char *y, double *distance)
 {
     size_t n = 0, i = 0;
     for (size_t a = 0; a < u->models; a++)
@@ -223,7 +247,7 @@ static void report_schemes(Study *u, const char *x, const char *y, double *dista
             distance[n] = d.token;
             distance[u->pairs + n++] = d.once;
         }
-    if (n == 0) return;
+    if (n == 0) return 0;
     Interval d = statistics_mean(distance, 1, n);
     report_text(u->scheme, x);
     report_text(u->scheme, y);
@@ -232,6 +256,9 @@ static void report_schemes(Study *u, const char *x, const char *y, double *dista
     report_real(u->scheme, d.low, 5);
     report_real(u->scheme, d.high, 5);
     report_real(u->scheme, statistics_mean(distance + u->pairs, 1, n).mean, 5);
+    if (strcmp(x, y) != 0) return report_apart(u, x, y);
+    report_none(u->scheme);
+    return 0;
 }
 
 static int is_first(const Study *u, size_t k)
@@ -248,15 +275,15 @@ static int make_tables(Study *u)
     if (!room) return ERR_MEMORY;
     for (size_t a = 0; a < u->models; a++)
         for (size_t b = a + 1; b < u->models; b++) report_pair(u, a, b, &u->sum[i++]);
-    /* each scheme with itself, then with the others */
+    int code = 0; /* each scheme with itself, then with the others */
+    for (size_t a = 0; code == 0 && a < u->models; a++)
+        if (is_first(u, a)) code = report_schemes(u, scheme(u, a), scheme(u, a), room);
     for (size_t a = 0; a < u->models; a++)
-        if (is_first(u, a)) report_schemes(u, scheme(u, a), scheme(u, a), room);
-    for (size_t a = 0; a < u->models; a++)
-        for (size_t b = a + 1; b < u->models; b++)
+        for (size_t b = a + 1; code == 0 && b < u->models; b++)
             if (is_first(u, a) && is_first(u, b))
-                report_schemes(u, scheme(u, a), scheme(u, b), room);
+                code = report_schemes(u, scheme(u, a), scheme(u, b), room);
     memory_free(room);
-    return 0;
+    return code;
 }
 
 static void print_words(const Study *u, FILE *f)
@@ -267,7 +294,9 @@ static void print_words(const Study *u, FILE *f)
         "distance: of the heads' distributions, %s, summed over heads\n"
         "matched anew at every token, mean over tokens and sublayers; matched_once: heads of a\n"
         "sublayer matched once for all tokens; low, high: 95 %% over pairs (Student's t; pairs\n"
-        "share models, so that it is too narrow)\n\n",
+        "share models, so that it is too narrow); p_apart: that models of two schemes are no "
+        "farther\n"
+        "apart than models of one, over divisions of the models\n\n",
         u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"),
         options_choice(u->options, "over") == OVER_POSITIONS
             ? "earth mover's along the tokens, in tokens"

@@ -269,7 +269,7 @@ const Kind kinds[] = {
      .table = {{"schemes", "scheme_a,scheme_b,pairs",
                 "Means over pairs of models. In brackets 95 % intervals, too narrow where pairs "
                 "share models.",
-                "scheme_a,scheme_b,pairs,distance=low..high,matched_once", ALL},
+                "scheme_a,scheme_b,pairs,distance=low..high,matched_once,p_apart", ALL},
                {"attention", "model_a,model_b,scheme_a", "Pairs of models.", NULL, MANY},
                {"sublayers", "model_a,model_b,sublayer", "Pairs by sublayer", NULL, 0}}},
 
@@ -340,6 +340,7 @@ static const struct {
     {"attention", "pairs", "pairs of models"},
     {"attention", "distance", "heads matched anew at every token, mean over tokens and sublayers"},
     {"attention", "matched_once", "heads of a sublayer matched once for all tokens"},
+    {"attention", "p_apart", "that models of two schemes are no farther apart than models of one"},
     {"train", "rank", "process, from 0"},
     {"train", "steps", "trained by this command"},
     {"train", "bytes_per_step", "given to sums with the others"},

@@ -213,3 +213,54 @@ int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, C
     memory_free(order);
     return code;
 }
+
+/* ---- distances --------------------------------------------------------------------------------- */
+
+/* D of the division whose second group is the set of bits; NaN where there is none. */
+static double apart(const double *distance, size_t n, uint64_t second)
+{
+    double sum[2] = {0, 0}, count[2] = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) {
+            int between = (second >> i & 1) != (second >> j & 1);
+            sum[between] += distance[i * n + j];
+            count[between]++;
+        }
+    return sum[1] / count[1] - sum[0] / count[0];
+}
+
+/* The next larger number with as many bits (Gosper). */
+static uint64_t next_set(uint64_t s)
+{
+    uint64_t low = s & (~s + 1), ripple = s + low;
+    return ripple | ((s ^ ripple) / low >> 2);
+}
+
+static uint64_t drawn_set(size_t n, size_t k, uint64_t seed, uint64_t draw)
+{
+    uint32_t order[64];
+    uint64_t s = 0;
+    random_permutation(seed, STREAM_SHUFFLE + (draw << 32), n, order);
+    for (size_t i = 0; i < k; i++) s |= UINT64_C(1) << order[i];
+    return s;
+}
+
+void statistics_apart(const double *distance, const int *second, size_t n, uint64_t seed, double *p)
+{
+    uint64_t mine = 0;
+    size_t k = 0, extreme = 0;
+    for (size_t i = 0; i < n; i++)
+        if (second[i]) mine |= UINT64_C(1) << i, k++;
+    double seen = apart(distance, n, mine), ways = 1;
+    *p = NAN;
+    if (isnan(seen)) return;
+    for (size_t i = 0; i < k; i++) ways *= (double)(n - i) / (double)(i + 1);
+    int exact = ways < SHUFFLES + 0.5;
+    size_t all = exact ? (size_t)(ways + 0.5) : SHUFFLES + 1;
+    uint64_t s = exact ? (UINT64_C(1) << k) - 1 : mine;
+    for (size_t i = 0; i < all; i++) {
+        extreme += apart(distance, n, s) >= seen - 1e-9 * fabs(seen);
+        s = exact ? next_set(s) : drawn_set(n, k, seed, i);
+    }
+    *p = (double)extreme / (double)all;
+}

@@ -41,4 +41,12 @@ typedef struct {
  * Efron 1979; Pitman 1937. ERR_MEMORY. */
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out);
 
+/* Are two groups farther from each other than within? distance (n, n), read above its
+ * diagonal; second (n): 1 for the second
+ * group. With D the mean distance between groups less the mean of all pairs within one, *p is the share of the
+ * divisions of the n in groups of these sizes with D at least as large; all of them where they are no more than 20,000 (exact), else
+ * a sample with this one among it. NaN where no group has a pair. n <= 64. Source: Mielke, Berry, Johnson 1976. */
+void statistics_apart(const double *distance, const int *second, size_t n, uint64_t seed,
+                      double *p);
+
 #endif

@@ -205,6 +205,36 @@ static void test_least_pairs(void **state)
     assert_true(few > 0.1);
 }
 
+/* Two clusters on a line: of the 10 divisions of 2 and 3 only theirs is as far apart. Points of one heap are not
+ * apart; where no group has a pair there is nothing to say. */
+static void test_apart(void **state)
+{
+    (void)state;
+    enum { N = 5, M = 18 };
+    static const double at[N] = {0, 10, 0.1, 10.2, 0.3};
+    static const int second[N] = {0, 1, 0, 1, 0};
+    static int half[M];
+    static double d[N * N], far[M * M], heap[M * M];
+    double p;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) d[i * N + j] = fabs(at[i] - at[j]);
+    statistics_apart(d, second, N, 1, &p);
+    assert_true(p == 0.1);
+    statistics_apart(d, second, 2, 1, &p);
+    assert_true(isnan(p));
+    for (int i = 0; i < M; i++) half[i] = i % 2;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            far[i * M + j] = half[i] != half[j] ? 2 : 1;
+            heap[i * M + j] =
+                fabs(random_normal(3, 1, (uint64_t)i) - random_normal(3, 1, (uint64_t)j));
+        }
+    statistics_apart(far, half, M, 1, &p); /* 48,620 divisions: sampled */
+    assert_true(p > 0 && p < 1e-3);
+    statistics_apart(heap, half, M, 1, &p);
+    assert_true(p > 0.05 && p < 1);
+}
+
 /* The sampled share and the counted one agree: 20000 draws, 4 standard deviations. */
 static void test_sampled_permutations(void **state)
 {
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_least_pairs),
+        cmocka_unit_test(test_apart),
         cmocka_unit_test(test_sampled_permutations),
         cmocka_unit_test(test_memory),
     };
