@@ -166,13 +166,13 @@ static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, Truncat
     return 0;
 }
 
-/* The network's own step, with its learned coefficients and its own history. */
-static int own_step(Truncator *u, const double weight[2], TruncationPoint *p)
+/* From the state that enters the layer: what the flow does, and with `network` its own step beside it. */
+static int first_step(Truncator *u, const double weight[2], int network, TruncationPoint *p)
 {
     const ExactFlow *f;
     TRY(flow_find(u, weight, 0, &f));
     displace(u, f, 0, p);
-    compare(u, f, 0, u->state + ((size_t)u->layer + 1) * u->N, p);
+    if (network) compare(u, f, 0, u->state + ((size_t)u->layer + 1) * u->N, p);
     return 0;
 }
 
@@ -210,7 +210,7 @@ static int leads(const Truncation *t, const TruncationPoint *p)
 /* From which point on all are of one scheme. */
 static size_t first_point(const Truncation *t)
 {
-    return t->learned ? 1 : 0;
+    return t->network ? 1 : 0;
 }
 
 /* Largest h from which all points down to the finest usable follow h^(order + 1). */
@@ -295,16 +295,19 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     Stepper *st;
     double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
     TRY(stepper_new(s->table, truncator_steps(u, s), &st));
-    int code = flow_find(u, weight, stepper_history(st), &f);
+    int frozen = u->options.depth == DEPTH_FROZEN;
+    int code = frozen ? flow_find(u, weight, 0, &f) : 0; /* first: one more would move the next */
+    if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);
     if (code == 0) code = all_steps(u, f, st, t);
     stepper_free(st);
+    if (code == 0 && frozen && f->missing[0]) code = first_step(u, weight, 0, &t->point[0]);
     TRY(code);
     t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
     judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));
     find_asymptotic(t);
-    if (s->learned) TRY(own_step(u, weight, &t->point[0]));
+    if (s->network) TRY(first_step(u, weight, 1, &t->point[0]));
     return bridge_system_failed(u->field->raw);
 }
 
@@ -320,7 +323,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .field = u->options.field,
                         .depth = u->options.depth,
                         .sets = s->own,
-                        .learned = s->learned,
+                        .network = s->network,
                         .tokens = u->n,
                         .points = u->points,
                         .order = s->order,

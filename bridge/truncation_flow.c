@@ -11,6 +11,8 @@
 
 /* Times a and b apart by rounding alone. */
 static const double rounding = 1e-12;
+/* So far from the layer's own state a step may begin: a scheme of five steps at h = 1. */
+static const double farthest = 4;
 
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)
 {
@@ -91,7 +93,7 @@ static void set_times(const Truncator *u, ExactFlow *f, double *time)
         int piecewise = u->options.depth == DEPTH_PIECEWISE;
         double begin = piecewise ? u->layer : f->history * h;
         for (int r = 0; r < rows; r++) time[j * (size_t)rows + (size_t)r] = begin + (1 - r) * h;
-        f->missing[j] = begin - f->history * h < -rounding;
+        f->missing[j] = piecewise ? begin - f->history * h < -rounding : begin > farthest;
     }
 }
 

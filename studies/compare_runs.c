@@ -207,14 +207,15 @@ static int take_results(Compare *u, const Task *list)
     return 0;
 }
 
-/* The truncation errors of all runs that are there. */
+/* The truncation errors of all runs that are there; not of diverged ones, worse than drawing words blindly,
+ * whose flows may leave the numbers after long hours. */
 static int measure_all(Compare *u, const Task *list, size_t n, int wait)
 {
     Task *there = memory_new(n, sizeof *there);
     size_t m = 0;
     if (!there) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        if (work_is_there(&list[i]))
+        if (work_is_there(&list[i]) && list[i].result.valid_ppl < (double)u->corpus.vocab.size)
             there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
     const Work w = {&u->runs, wait, compare_measure, u};
     int code = work_off(&w, there, m);

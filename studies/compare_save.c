@@ -59,9 +59,11 @@ static void print_truncation(const Compare *u, FILE *f)
         "alone have one above 2.5.\n",
         options_size(u->options, "truncation"));
     for (size_t i = 0; i < u->cells; i++) {
-        if (!u->cell[i].scheme->symbols) continue;
-        fprintf(f, "Learned coefficients are as trained in the error, and stand at their starting "
-                   "values in order and slope.\n");
+        const Table *t = u->cell[i].scheme;
+        if (!t->symbols && !t->past_y && !t->past_k) continue;
+        fprintf(f,
+                "Learned coefficients and histories are the network's own in the error, at their "
+                "starting values\nand on the exact flow in order and slope.\n");
         return;
     }
 }
