@@ -126,9 +126,9 @@ static void tally_begin(Run *r)
 static int interrupted(Run *r)
 {
     TRY(agree(r, run_save(r)));
-    return error_set(ERR_INTERRUPTED, "interrupted after step %" PRIu64 " in epoch %ld%s%s",
+    return error_set(ERR_INTERRUPTED, "interrupted after step %" PRIu64 " in epoch %ld%s%s%s",
                      r->p.step, r->p.epoch, r->t->out ? ", state saved in " : "",
-                     r->t->out ? r->t->out : "");
+                     r->t->out ? r->t->out : "", r->t->out ? "; --resume goes on from there" : "");
 }
 
 /* The batches of the next step. */

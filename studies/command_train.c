@@ -297,7 +297,7 @@ static int begin_files(Run *r, int resume)
 {
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
-    if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir));
+    if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir, 1));
     store_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (resume) return 0;

@@ -89,7 +89,8 @@ static int same_scheme(const Table *t, const char *dir, int *same)
     return 0;
 }
 
-static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir)
+static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir,
+                       int resumes)
 {
     static const char *const but[] = {"scheme-file", NULL}; /* scheme.txt is what it meant */
     char words[256];
@@ -97,7 +98,7 @@ static int compare_run(const Options *o, const Options *there, const Table *t, c
     int same;
     TRY(same_scheme(t, dir, &same));
     if (options_differ(o, there, but, &name)) {
-        int goes_on = same && same_run(o, there, dir) == 0;
+        int goes_on = resumes && same && same_run(o, there, dir) == 0;
         snprintf(words, sizeof words, "--%s %s, now %s", name, given(there, name), given(o, name));
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
@@ -106,7 +107,8 @@ static int compare_run(const Options *o, const Options *there, const Table *t, c
     return spare(dir, words, "");
 }
 
-int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir)
+int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
+                int resumes)
 {
     char path[OUTPUT_PATH];
     Options *there;
@@ -114,7 +116,7 @@ int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table 
     if (!output_exists(path)) return 0;
     if (read_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
-    int code = compare_run(o, there, t, dir);
+    int code = compare_run(o, there, t, dir, resumes);
     options_free(there);
     return code;
 }

@@ -11,8 +11,8 @@
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 
 /* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
- * that name than t: training there would destroy it. */
-int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t,
-                const char *dir);
+ * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */
+int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
+                int resumes);
 
 #endif

@@ -12,6 +12,7 @@
 #include "studies/command.h"
 #include "studies/csv.h"
 #include "studies/network.h"
+#include "studies/rerun.h"
 #include "studies/worker.h"
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
@@ -286,15 +287,41 @@ static int do_job(const Job *j, RunResult *out, int *state)
     return code;
 }
 
+/* The texts of a run's options and scheme. */
+static int job_open(Job *j, const Runs *r, const RunSpec *s)
+{
+    *j = (Job){.runs = r, .spec = s};
+    TRY(runs_name(s, j->name));
+    TRY(runs_directory(r->dir, s, j->dir));
+    return run_texts(r->options, s, &j->config, &j->scheme);
+}
+
+static void job_close(Job *j)
+{
+    memory_free(j->config);
+    memory_free(j->scheme);
+}
+
+int runs_spare(const Runs *r, const RunSpec *s)
+{
+    Job j;
+    Options *o = NULL;
+    int code = job_open(&j, r, s);
+    if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && !is_shorter_run(&j)) {
+        code = run_options(r->options, s, &o);
+        if (code == 0) code = rerun_spare(o, command_train.groups, s->scheme, j.dir, 0);
+        options_free(o);
+    }
+    job_close(&j);
+    return code;
+}
+
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 {
-    Job j = {.runs = r, .spec = s};
-    TRY(runs_name(s, j.name));
-    TRY(runs_directory(r->dir, s, j.dir));
-    int code = run_texts(r->options, s, &j.config, &j.scheme);
+    Job j;
+    int code = job_open(&j, r, s);
     if (code == 0) code = do_job(&j, out, state);
-    memory_free(j.config);
-    memory_free(j.scheme);
+    job_close(&j);
     return code;
 }
 

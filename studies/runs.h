@@ -51,6 +51,10 @@ int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
+/* ERR_INPUT where its directory holds a finished run of other options, which training it would destroy; not of
+ * fewer epochs, from which it goes on. */
+int runs_spare(const Runs *r, const RunSpec *s);
+
 /* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
  * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);

@@ -75,6 +75,7 @@ static int wait_a_little(void)
 int work_off(const Work *w, Task *list, size_t n)
 {
     Pace pace = {0};
+    for (size_t i = 0; i < n && !w->measure; i++) TRY(runs_spare(w->runs, &list[i].spec));
     for (;;) {
         for (size_t i = 0; i < n; i++)
             if (list[i].state <= RUN_BUSY) TRY(do_task(w, list, n, i, &pace));

@@ -25,7 +25,8 @@ typedef struct {
     void *study; /* measure's */
 } Work;
 
-/* Works off list (n); tells on stderr. ERR_INTERRUPTED after command_stop. */
+/* Works off list (n); tells on stderr. ERR_INTERRUPTED after command_stop; before anything is trained ERR_INPUT
+ * where runs_spare finds a run. */
 int work_off(const Work *w, Task *list, size_t n);
 
 /* 1 where the task has a result. */
