@@ -77,7 +77,8 @@ static void print_gaining(const Compare *u, FILE *f)
         runs += u->cell[i].runs;
     }
     if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
-    const char *more = schedule_ends(options_choice(u->options, "schedule"))
+    const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
+                       : schedule_ends(options_choice(u->options, "schedule"))
                            ? " (as\na rate that falls to its end makes likely)"
                            : " (given\nmore --epochs, this command goes on from there)";
     fprintf(f,
