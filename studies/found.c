@@ -180,12 +180,13 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A training under runs/ or tune/ of a comparison: what only `train` writes is there. */
+/* A training under runs/, runs-NAME/ or tune/ of a comparison: what only `train` writes is there. */
 static int is_training(const FTSENT *e)
 {
     char path[OUTPUT_PATH];
     const char *above = e->fts_parent ? e->fts_parent->fts_name : "";
-    if (e->fts_level < 2 || (strcmp(above, "runs") != 0 && strcmp(above, "tune") != 0)) return 0;
+    if (e->fts_level < 2) return 0;
+    if (strncmp(above, "runs", 4) != 0 && strcmp(above, "tune") != 0) return 0;
     return output_path(path, e->fts_path, "scheme.txt") == 0 && output_exists(path);
 }
 

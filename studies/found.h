@@ -29,8 +29,8 @@ typedef struct {
 } Found;
 
 /* Symbolic links are not followed and names that begin with '.' are not looked at; `skip` (a path as it was given)
- * is not either. Directories of trainings under a comparison's runs/ and tune/ are one study each. ERR_INPUT
- * where the directory cannot be read. */
+ * is not either. Directories of trainings under a comparison's runs/, runs-NAME/ and tune/ are one study each.
+ * ERR_INPUT where the directory cannot be read. */
 int found_search(const char *root, const char *skip, Found *out);
 void found_free(Found *f);
 

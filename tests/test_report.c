@@ -184,6 +184,25 @@ static void test_comparison(void **state)
     run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a training by itself */
 }
 
+/* Comparisons that share their trainings, as studies/tables.sh has them: a folder beside them, linked to. */
+static void test_shared(void **state)
+{
+    (void)state;
+    make_dir("tables");
+    make_dir("tables/runs-brief");
+    make_dir("tables/a");
+    assert_int_equal(symlink("../runs-brief", at("tables/a/runs")), 0);
+    run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
+           "1" TINY "--out tables/a");
+    assert_true(exists("tables/runs-brief/euler-seed1/truncation.csv"));
+    char *page = page_of("tables");
+    must_have(page, "Comparison of schemes</h2>");
+    must_have(page, "4 of 4 finished");
+    assert_null(strstr(page, "</span>Training</h2>"));
+    assert_null(strstr(page, "Left out"));
+    free(page);
+}
+
 /* ---- what comes from files -------------------------------------------------------------------------- */
 
 #define ORDER_HEAD "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"
@@ -440,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_drawings), cmocka_unit_test(test_two_drawings),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_notes),
         cmocka_unit_test(test_links),    cmocka_unit_test(test_record),
+        cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
