@@ -32,6 +32,9 @@ int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
 /* The same; state (layers + 1) out: the register of the state that enters each layer, and the output. */
 int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state);
 
+/* ERR_INPUT, with words on what to write instead, where the scheme is made of exact flows. */
+int bridge_takes(const Table *t);
+
 /* NORM_POST: F(y) = Attention(y), G(y) = FFN(y) have no norm inside, and the state is normalised after
  * each sub-step: y <- LN(y + c F(y)), LN being the one of the sublayer's set. (In the words of integrators:
  * an Euler sub-step, then a projection; Hairer, Lubich, Wanner 2006, section IV.4. So the macaron layer of

@@ -10,6 +10,7 @@
 #include "kernels/memory.h"
 
 #include <limits.h>
+#include <string.h>
 
 typedef struct {
     Row row; /* of the table, symbols included */
@@ -339,11 +340,19 @@ static int compile(Compiler *c, const Table *t)
     return 0;
 }
 
+int bridge_takes(const Table *t)
+{
+    static const char exact[] = ":exact";
+    if (!t->flows) return 0;
+    size_t n = strlen(t->name), m = strlen(exact);
+    if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;
+    return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %.*s:euler, %.*s:heun, ...",
+                     t->name, (int)n, t->name, (int)n, t->name);
+}
+
 static int check_options(const Table *t, const BridgeOptions *o)
 {
-    if (t->flows)
-        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
-                         t->name, t->name, t->name);
+    TRY(bridge_takes(t));
     if (o->layers < 1 || o->layers > 10000)
         return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", o->layers);
     if (o->substeps > 1 && (t->symbols || o->substeps > 10000 / o->layers))

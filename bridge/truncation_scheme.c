@@ -163,9 +163,7 @@ static int check_operators(const Truncator *u, const Table *scheme)
 
 int truncator_takes(const Truncator *u, const Table *scheme)
 {
-    if (scheme->flows)
-        return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %s:euler, %s:heun, ...",
-                         scheme->name, scheme->name, scheme->name);
+    TRY(bridge_takes(scheme));
     if (u->options.field == FIELD_LAYER && !table_over(scheme, OP_L))
         return error_set(ERR_ACCURACY,
                          "%s has stages that are not L: no step of the field y' = L(y)",
