@@ -321,7 +321,7 @@ static const struct {
     {"sweep", "families", "which draws or series the word is of"},
     {"sweep", "area",
      "signed area between the word's path and its chord, the coefficient of [F,G]"},
-    {"sweep", "order", "exact order of the word as a splitting by exact flows"},
+    {"sweep", "order", "exact order of the word as a splitting by exact flows; empty: no error"},
     {"sweep", "error_norm", "norm of the leading error of exact flows"},
     {"sweep", "euler_norm", "the same of Euler sub-flows, which is the network"},
     {"sweep", "better", "lower validation perplexity than the baseline's mean"},

@@ -61,8 +61,8 @@ typedef struct {
     double area;     /* coefficient of [F,G] of the splitting by exact flows: the signed area */
     double share;    /* area over that of s^a f^b, a b / 2: -1 .. 1; NaN where a b = 0 */
     double FFG, FGG; /* coefficients of [F,[F,G]], [[F,G],G] */
-    int order;       /* of the splitting by exact flows, for the flow of aF + bG */
-    double norm;     /* of its leading error: sqrt of the sum of squared coefficients (theory.c) */
+    int order;   /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
+    double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
     double euler_norm; /* the same with Euler sublayers; NaN where told by no order */
     Halves halves;
     size_t seeds;      /* trainings */

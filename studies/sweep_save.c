@@ -46,10 +46,11 @@ static void print_caption(const Sweep *u, FILE *f)
             options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
             options_text(o, "rate"), options_text(o, "dropout"));
     print_families(u, f);
-    fprintf(f, "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
-               "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
-               "where s comes first; order\nand error norm: of that error. They take all sublayers "
-               "of a kind for one operator.\n\n");
+    fprintf(f,
+            "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
+            "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
+            "where s comes first; order\nand error norm: of that error, empty where there is none. "
+            "They take all sublayers of a kind for\none operator.\n\n");
 }
 
 /* The spread of words with one seed beside that of the baseline's seeds, and what area has to do with it. */

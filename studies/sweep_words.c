@@ -37,6 +37,9 @@ static int find_splitting(const Table *t, Word *w)
                 *known[k].at = table_double(b.bracket[i].c);
     }
     bracket_free(&b);
+    w->order = -1;
+    w->norm = NAN;
+    if (!w->count[0] || !w->count[1]) return 0; /* one flow after itself: no error */
     TRY(theory_search(t, 3, &theory));
     w->order = theory.order;
     w->norm = sqrt(theory.error_norm2);

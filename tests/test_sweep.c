@@ -255,6 +255,22 @@ static void test_lists(void **state)
     assert_true(file_exists("list/runs/word:sf:euler-layers2-seed1/result.csv"));
 }
 
+/* A word of one letter is the flow itself: no order, no leading error; its Euler steps have one. */
+static void test_one_letter(void **state)
+{
+    (void)state;
+    static const char *const word[] = {"ss,", "f,"};
+    run_ok("sweep --words ss,f,ssf --seeds 1 --out one" TINY);
+    file_read("one/words.csv", big, sizeof big);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(cell(big, word[i], "order"), "");
+        assert_string_equal(cell(big, word[i], "error_norm"), "");
+        assert_true(number(big, word[i], "euler_norm") > 0);
+    }
+    assert_string_equal(cell(big, "ssf,", "order"), "1");
+    assert_true(number(big, "ssf,", "error_norm") > 0);
+}
+
 /* The best sandwich, k >= 1, has all seeds; it is chosen by its first. */
 static void test_confirm(void **state)
 {
@@ -343,7 +359,7 @@ int main(void)
         cmocka_unit_test(test_sandwiches),   cmocka_unit_test(test_halves),
         cmocka_unit_test(test_families),     cmocka_unit_test(test_lists),
         cmocka_unit_test(test_confirm),      cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_one_letter),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
