@@ -67,14 +67,18 @@ static int parse_made(const char *name, const char *text, size_t bytes, Table **
     return 0;
 }
 
+static int no_word(void)
+{
+    return error_set(ERR_INPUT,
+                     "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
+                     LETTERS_MAX);
+}
+
 static int write_word(const char *letters, FILE *f)
 {
     int count[2] = {0, 0};
     size_t n = strlen(letters);
-    if (n == 0 || n > LETTERS_MAX || strspn(letters, "sf") != n)
-        return error_set(ERR_INPUT,
-                         "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
-                         LETTERS_MAX);
+    if (n == 0 || n > LETTERS_MAX || strspn(letters, "sf") != n) return no_word();
     for (size_t i = 0; i < n; i++) count[letters[i] == 'f']++;
     fprintf(
         f,
@@ -290,10 +294,17 @@ static const char *find_suffix(const char *name)
     return strrchr(from, ':');
 }
 
+/* For a name that is longer than any. */
+static int too_long(const char *name)
+{
+    if (strncmp(name, "word:", 5) == 0) return no_word();
+    return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
+}
+
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
 {
     char base[TABLE_NAME];
-    if (strlen(name) >= TABLE_NAME) return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
+    if (strlen(name) >= TABLE_NAME) return too_long(name);
     const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
     *out = NULL;
@@ -360,9 +371,11 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
     *count = 0;
     for (const char *at = names; code == 0; at++) {
         size_t n = name_length(at);
-        if (n == 0 || n >= TABLE_NAME)
+        if (n == 0)
             code = error_set(ERR_INPUT,
                              "expected scheme names separated by commas, or 'all': '%.60s'", names);
+        else if (n >= TABLE_NAME)
+            code = too_long(at);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             if (strchr(name, ',')) *strchr(name, ',') = '-';

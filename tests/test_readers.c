@@ -186,10 +186,14 @@ static void names_of_schemes(void **state)
     static const char own[] = "scheme euler-layer\nk1 = L(y)\ny' = y + k1\n";
     (void)state;
     char *word = repeated("word:", "s", 129, ""), *file = repeated("", "x", TABLE_NAME, "");
+    char *long_word = repeated("heun,word:", "sf", 500, "");
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(list_names(&z, "all", &all), 0);
     expect_words("word", list_names(&z, word, &count), "expected word: and 1 to 128", 0);
-    expect_words("long", list_names(&z, file, &count), "expected scheme names", 0);
+    expect_words("word", list_names(&z, long_word, &count), "expected word: and 1 to 128", 0);
+    expect_words("word", zoo_find(&z, long_word + 5, "euler", &t), "expected word: and 1 to", 0);
+    expect_words("list", list_names(&z, "heun,,rk4", &count), "expected scheme names", 0);
+    expect_words("long", list_names(&z, file, &count), "unknown scheme 'xxx", 0);
     expect_words("long", zoo_find(&z, file, "euler", &t), "unknown scheme", 0);
     file[TABLE_NAME - 1] = '\0';
     expect_words("long", list_names(&z, file, &count), "unknown scheme", 0);
@@ -205,6 +209,7 @@ static void names_of_schemes(void **state)
     assert_int_equal(count, all); /* one's own in place of the form of that name */
     zoo_close(&z);
     free(word);
+    free(long_word);
     free(file);
 }
 
