@@ -27,6 +27,14 @@ static void print_tuning(const Compare *u, FILE *f)
                    : "Parameters are not matched.\n");
 }
 
+/* Whether the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
+static int same_at_all(const Compare *u, size_t i, size_t j)
+{
+    size_t k = 0;
+    while (k < u->depths && u->cell[i + k].same == u->cell[j + k].same) k++;
+    return k == u->depths;
+}
+
 static void print_controls(const Compare *u, FILE *f)
 {
     for (size_t i = 0; i < u->schemes.count; i++) {
@@ -42,7 +50,8 @@ static void print_controls(const Compare *u, FILE *f)
         const Cell *c = &u->cell[i];
         if (c->same != i)
             fprintf(f, "%s and %s are the same map%s: one design.\n", c->scheme->name,
-                    u->cell[c->same].scheme->name, u->depths > 1 ? " at the first depth" : "");
+                    u->cell[c->same].scheme->name,
+                    same_at_all(u, i, c->same) ? "" : " at the first depth");
     }
 }
 

@@ -136,12 +136,15 @@ static void test_controls(void **state)
 static void test_maps_by_depth(void **state)
 {
     (void)state;
-    run_ok("compare --scheme euler,ab2,leapfrog --layers 1,2 --seeds 1 --epochs 3 --csv --out "
-           "depth" TINY);
+    run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 "
+           "--epochs 3 --csv --out depth" TINY);
     assert_string_equal(cell(out, "ab2,", "same_as"), "euler");
     file_read("depth/correlations.csv", big, sizeof big);
-    assert_string_equal(cell(big, "test,1,parameters", "designs"), "1");
-    assert_string_equal(cell(big, "test,2,parameters", "designs"), "3");
+    assert_string_equal(cell(big, "test,1,parameters", "designs"), "2");
+    assert_string_equal(cell(big, "test,2,parameters", "designs"), "4");
+    file_read("depth/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "ab2 and euler are the same map at the first depth: one"));
+    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map: one design"));
 }
 
 /* Colours tell evaluations, marks the designs of as many: no two designs look the same. */
