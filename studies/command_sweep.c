@@ -81,6 +81,29 @@ static int save(void *study)
     return sweep_plots(u);
 }
 
+/* As of compare; but words that are no better are part of the answer while others are. */
+static int verdict(const Sweep *u)
+{
+    double valid = corpus_unigram(&u->corpus, SPLIT_VALID);
+    double test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    char names[512] = "";
+    size_t n = 0, better = 0;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        int beats = w->valid.mean < valid && w->test.mean < test;
+        better += (size_t)beats;
+        if (w->valid.n == 0 || beats || n >= sizeof names) continue;
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", w->letters);
+    }
+    if (n && better) command_warn("no better than word frequencies: %s", names);
+    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
+    if (n && !better)
+        return error_set(ERR_CHECK,
+                         "no better than word frequencies, so there is nothing to compare: %s",
+                         names);
+    return 0;
+}
+
 static int study(Sweep *u)
 {
     TRY(open_study(u));
@@ -92,7 +115,7 @@ static int study(Sweep *u)
     TRY(sweep_tables(u));
     TRY(sweep_show(u));
     TRY(work_save(&u->runs, save, u));
-    return u->failed ? error_set(ERR_CHECK, "%zu run(s) failed", u->failed) : 0;
+    return verdict(u);
 }
 
 static void close_study(Sweep *u)
@@ -152,7 +175,8 @@ const Command command_sweep = {
         "srun or as a\n"
         "Slurm array only the first one writes tables. Attention distances between its models: "
         "'trotter\n"
-        "attention'.\n",
+        "attention'.\n"
+        "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
     .groups = groups,
     .saves = 1,
     .run = run,

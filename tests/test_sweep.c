@@ -271,6 +271,26 @@ static void test_one_letter(void **state)
     assert_true(number(big, "ssf,", "error_norm") > 0);
 }
 
+/* Hardly trained, no model beats the frequencies of words: tables are written, and the exit status tells. Among
+ * better ones, such a word is named. */
+static void test_frequencies(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        program_run("sweep --words sf,fs --seeds 1 --out poor" TINY "--rate 1e-9 --max-steps 1"),
+        1);
+    assert_non_null(strstr(err, "no better than word frequencies, so there is nothing to compare: "
+                                "sf; fs"));
+    assert_int_equal(count_lines(out), 3);
+    assert_true(file_exists("poor/words.csv"));
+    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
+    assert_null(strstr(err, "word frequencies"));
+    file_read("poor/runs/word:fs:euler-seed1/result.csv", big, sizeof big);
+    file_write("good/runs/word:fs:euler-seed1/result.csv", big, strlen(big));
+    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
+    assert_non_null(strstr(err, "warning: no better than word frequencies: fs\n"));
+}
+
 /* The best sandwich, k >= 1, has all seeds; it is chosen by its first. */
 static void test_confirm(void **state)
 {
@@ -360,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_families),     cmocka_unit_test(test_lists),
         cmocka_unit_test(test_confirm),      cmocka_unit_test(test_shared),
         cmocka_unit_test(test_refused),      cmocka_unit_test(test_one_letter),
+        cmocka_unit_test(test_frequencies),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
