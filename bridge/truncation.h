@@ -21,9 +21,10 @@
  *   DEPTH_PIECEWISE  those of layer floor(t): the flow begins at the embedding, layer l is entered at
  *                    t = l, histories reach back into earlier layers (where these are missing, with h so
  *                    large, there is no such point).
- * Learned coefficients stand at their starting values and histories on the exact flow, but for h = 1 of the model's own
- * scheme (frozen): that is the trained network's own step, from its own state, with its own history and what
- * it has learned. A history that begins more than 4 behind, as that of a scheme whose stages read
+ * Learned coefficients stand at their starting values, but for h = 1 of the model's own scheme (frozen): that is the
+ * trained network's own step, from its own state, with what it has learned (and its own history). Without
+ * learned coefficients a multistep scheme has its history on the exact flow: earlier layers have other weights, so
+ * their slopes are not of this layer's field. A history that begins more than 4 behind, as that of a scheme whose stages read
  * past stages does for large h, leaves no such point. The flow: reference_within (ode.h), two
  * independent integrators; how far they differ is told.
  * Source: design section 7; Hairer, Norsett, Wanner 1993, II.1-II.3 (local error, its leading term).
@@ -69,8 +70,8 @@ typedef struct {
     int layer, field, depth;
     int history; /* steps that the scheme looks back */
     int sets;    /* 1: the scheme reads each set of the layer by itself */
-    int network; /* 1: at h = 1 history and learned coefficients are the network's own; slope, terms and
-                    the other points have the exact history and starting values */
+    int network; /* 1: at h = 1 learned coefficients and history are the network's own; slope, terms and
+                    the other points have the starting values and the exact history */
     size_t tokens, points;
     TruncationPoint point[TRUNCATION_POINTS]; /* coarsest first */
     int order; /* exact order for this field, so the slope is order + 1; -1: the update's state

@@ -17,7 +17,7 @@
 typedef struct {
     const Table *scheme; /* as given */
     Table *table;        /* frozen; of FIELD_LAYER over F alone, which stands for L */
-    int network;         /* the model's own scheme, with a history or learned coefficients */
+    int network;         /* the model's own scheme, and it has learned coefficients */
     int own;             /* reads the layer's sets by themselves, and there are several */
     char one;            /* one colour tells all, and its name: H or L; else 0 */
     int order;           /* for this field; -1: state weights do not sum to 1 */

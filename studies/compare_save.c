@@ -67,14 +67,18 @@ static void print_truncation(const Compare *u, FILE *f)
         "over seeds;\nslope: of that error as h falls, order + 1 for small h; smooth models (GELU) "
         "alone have one above 2.5.\n",
         options_size(u->options, "truncation"));
+    int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Table *t = u->cell[i].scheme;
-        if (!t->symbols && !t->past_y && !t->past_k) continue;
-        fprintf(f,
-                "Learned coefficients and histories are the network's own in the error, at their "
-                "starting values\nand on the exact flow in order and slope.\n");
-        return;
+        learned += t->symbols > 0;
+        steps += !t->symbols && (t->past_y || t->past_k);
     }
+    if (learned)
+        fprintf(f, "Learned coefficients, and histories beside them, are the network's own in the "
+                   "error; order and slope\nare of their starting values.\n");
+    if (steps)
+        fprintf(f, "Other multistep schemes have their history on the exact flow: the scheme's "
+                   "error, not that of a network\nwhose earlier layers have other weights.\n");
 }
 
 /* Perplexities of runs that are still gaining are not best ones. */

@@ -431,7 +431,6 @@ static void test_network(void **state)
     check_network("rk2-scalar", "layers.0.scheme.a", 0.25, text);
     snprintf(text, sizeof text, "%sy' = y + 3/4*k1 + 1/4*k2", stages);
     check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), text);
-    check_network("ab2", NULL, 0, "k1 = H(y)\ny' = y + k1"); /* the first layer has no history */
     check_network("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
 }
 
