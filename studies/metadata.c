@@ -63,6 +63,15 @@ static int put_options(Metadata *d, const Options *o)
     return 0;
 }
 
+/* What decides the function and no option told: a reader need not know our defaults. */
+static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
+{
+    if (c->act == ACT_GELU) TRY(put(d, "gelu", "tanh"));
+    if (c->tails && !options_text(o, "adaptive-factor"))
+        TRY(put_size(d, "adaptive-factor", c->factor));
+    return c->span && !options_text(o, "span-ramp") ? put_size(d, "span-ramp", c->ramp) : 0;
+}
+
 /* Their file lies beside the model's: two that do not belong together would give numbers all the same. */
 static void print_vocabulary(const Vocab *v, char digits[17])
 {
@@ -85,6 +94,7 @@ static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *
     TRY(put(d, "trotter", TROTTER_VERSION));
     TRY(put_scheme(d, t));
     TRY(put_options(d, o));
+    TRY(put_defaults(d, o, model_config(m)));
     TRY(put_size(d, "ffn_inner", inner));
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));

@@ -34,7 +34,7 @@ static const Option model_options[] = {
     {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
     {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
      "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu", 0, 0},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0},
     {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",
      "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0},

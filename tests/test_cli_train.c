@@ -263,6 +263,33 @@ static void test_train_variants(void **state)
     }
 }
 
+/* What decides the function is in the file where no option told it, and is what was told where one did. */
+static void test_defaults_told(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"", " --span-ramp 8 --adaptive-factor 2"};
+    static const char *const told[2][3] = {
+        {"\"span-ramp\":\"32\"", "\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
+        {"\"span-ramp\":\"8\"", "\"adaptive-factor\":\"2\"", "\"gelu\":\"tanh\""}};
+    write_corpus("text", "");
+    for (int i = 0; i < 2; i++) {
+        char args[512], path[64], out[16];
+        size_t bytes;
+        snprintf(out, sizeof out, "told%d", i);
+        snprintf(args, sizeof args,
+                 "train --corpus text --epochs 1 --activation gelu --span 5 --adaptive 4%s --out "
+                 "%s" TINY,
+                 given[i], out);
+        run_ok(args);
+        snprintf(path, sizeof path, "%s/model.safetensors", out);
+        char *file = slurp(at(path), &bytes);
+        for (int k = 0; k < 3; k++)
+            if (!memmem(file, bytes, told[i][k], strlen(told[i][k])))
+                fail_msg("%s has no %s", path, told[i][k]);
+        free(file);
+    }
+}
+
 /* config.ini of a run is the run. */
 static void test_replay(void **state)
 {
@@ -476,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_another_length),
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_defaults_told),
         cmocka_unit_test(test_replay_ways),
         cmocka_unit_test(test_finished_run),
         cmocka_unit_test(test_resume_words),
