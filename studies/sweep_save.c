@@ -90,10 +90,12 @@ static int print_answer(const Sweep *u, int family, FILE *f)
 }
 
 static const char correlation_words[] = "\nRank correlations (Spearman) of validation perplexity "
-                                        "over words; bottom_s, top_f: sublayers in "
-                                        "the\nfirst and second half of the numbers; low, high: 95 "
-                                        "% bootstrap over words; p: of as large "
-                                        "a\ncorrelation by chance.\n\n";
+                                        "over words, each with the seeds that all "
+                                        "have;\nrelative_area: of the largest that as many s and f "
+                                        "can have; bottom_s, top_f: sublayers in "
+                                        "the first\nand second half of the numbers; low, high: 95 "
+                                        "% bootstrap over words, where they are 7 "
+                                        "or more; p: of\nas large a correlation by chance.\n\n";
 
 static int print_all(const Sweep *u, int form, FILE *f)
 {
