@@ -119,6 +119,14 @@ void report_none(Report *r)
     add(r, "", "", 1);
 }
 
+void report_order(Report *r, int order)
+{
+    if (order < 0)
+        report_none(r);
+    else
+        report_size(r, (uint64_t)order);
+}
+
 /* ---- CSV ----------------------------------------------------------------------------------------- */
 
 /* RFC 4180: a field with a comma, a quote or a line end is quoted, quotes inside are doubled. */

@@ -25,6 +25,7 @@ void report_real(Report *r, double x, int digits);    /* shown with %.<digits>g 
 void report_fixed(Report *r, double x, int decimals); /* shown with %.<decimals>f */
 void report_flag(Report *r, int flag);                /* yes, no */
 void report_none(Report *r);                          /* undefined */
+void report_order(Report *r, int order);              /* a whole number; undefined below 0 */
 
 /* For people: header, rule, rows; LaTeX: a tabular that needs no package. CSV as RFC 4180, lines ended
  * by LF. */

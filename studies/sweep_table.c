@@ -118,14 +118,6 @@ static void add_name(Report *r, const Word *w)
     report_size(r, w->count[1]);
 }
 
-static void add_order(Report *r, const Word *w)
-{
-    if (w->order < 0)
-        report_none(r);
-    else
-        report_size(r, (uint64_t)w->order);
-}
-
 static void add_word(Sweep *u, const Word *w)
 {
     const Halves *h = &w->halves;
@@ -136,7 +128,7 @@ static void add_word(Sweep *u, const Word *w)
     add_name(r, w);
     report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
     for (size_t i = 0; i < COUNT(theory); i++) report_real(r, theory[i], 6);
-    add_order(r, w);
+    report_order(r, w->order);
     for (size_t i = 0; i < COUNT(rest); i++) report_real(r, rest[i], 6);
     report_size(r, w->count[0]);
     report_size(r, w->count[1]);
@@ -155,7 +147,7 @@ static void add_brief(Sweep *u, const Word *w)
     Report *r = u->brief;
     add_name(r, w);
     report_real(r, w->area, 6);
-    add_order(r, w);
+    report_order(r, w->order);
     report_real(r, w->norm, 4);
     report_fixed(r, w->valid.mean, 2);
     report_fixed(r, 0.5 * (w->valid.high - w->valid.low), 2);

@@ -194,14 +194,6 @@ static Verdict judge(const TruncationStudy *u, size_t i, size_t layer)
     return v;
 }
 
-static void report_order(Report *r, int order)
-{
-    if (order < 0)
-        report_none(r);
-    else
-        report_size(r, (uint64_t)order);
-}
-
 static void report_summary(TruncationStudy *u, size_t i, size_t layer, const Verdict *v)
 {
     const TruncationSeries *s = &u->series[i];

@@ -315,7 +315,8 @@ static void test_command(void **state)
                  over[i]);
         run_ok(args);
         assert_int_equal(count_lines(out), 1 + 6);
-        double cross = 0;
+        double cross = 0, pair[6];
+        int pairs = 0;
         for (row = strchr(out, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
             char a[32], b[32];
             double tokens, d, once;
@@ -324,6 +325,7 @@ static void test_command(void **state)
                 fail_msg("%s", row);
             assert_true(d > 0 && once >= d && tokens >= 100 && tokens < 116);
             if (strcmp(a, b) != 0) cross += d / 4;
+            pair[pairs++] = d;
         }
         file_read("a/schemes.csv", big, sizeof big);
         assert_int_equal(count_lines(big), 4);
@@ -331,6 +333,12 @@ static void test_command(void **state)
         assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "pairs"), "1");
         double told = number(big, "word:sfsf:euler,word:ssff:euler,", "distance");
         assert_true(fabs(told - cross) <= 1e-12 * cross);
+        /* of the three divisions in pairs, those whose pairs are no farther apart than the schemes' */
+        int apart = 0;
+        for (int k = 0; k < 3; k++) apart += pair[k] + pair[5 - k] <= pair[0] + pair[5];
+        told = number(big, "word:sfsf:euler,word:ssff:euler,", "p_apart");
+        assert_true(fabs(told - apart / 3.0) <= 1e-12);
+        assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "p_apart"), "");
     }
     file_read("a/sublayers.csv", big, sizeof big);
     assert_int_equal(count_lines(big), 1 + 6 * 2);

@@ -169,13 +169,25 @@ static void test_marks(void **state)
 
 /* ---- truncation errors ----------------------------------------------------------------------- */
 
+/* Other words in a file. */
+static void spoil(const char *name, const char *was, const char *is)
+{
+    static char old[1 << 14], new[1 << 14];
+    file_read(name, old, sizeof old);
+    char *at = strstr(old, was);
+    assert_non_null(at);
+    int n = snprintf(new, sizeof new, "%.*s%s%s", (int)(at - old), old, is, at + strlen(was));
+    file_write(name, new, (size_t)n);
+}
+
 /* The columns are what `trotter truncation` says of the same model and sentences, measured once;
  * a run trained anew is measured anew. */
 static void test_truncation(void **state)
 {
     (void)state;
-    static const char args[] = "compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 2"
-                               " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+    static const char args[] =
+        "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2"
+        " --activation gelu --truncation 2 --csv --out errors" MEASURED;
     char line[512];
     run_ok(args);
     double split = number(out, "heun-layer,", "truncation");
@@ -185,7 +197,9 @@ static void test_truncation(void **state)
     assert_true(fabs(slope - 2) < 0.5); /* order 1 for F + G */
     assert_string_equal(cell(out, "transformer,", "layer_truncation"), "");
     file_read("errors/correlations.csv", big, sizeof big);
-    assert_string_equal(cell(big, "validation,1,truncation", "designs"), "3");
+    assert_string_equal(cell(big, "validation,1,truncation", "designs"), "4");
+    assert_non_null(
+        strstr(big, "\nvalidation,1,\"truncation, order > 0\",3,")); /* repeat:2 has order 0 */
     static const char *const field[] = {"split", "layer"};
     for (int i = 0; i < 2; i++) {
         snprintf(
@@ -200,11 +214,32 @@ static void test_truncation(void **state)
     run_ok(args);
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 1);
-    run_ok("compare --scheme transformer,heun-layer,euler --seeds 1 --epochs 3"
-           " --activation gelu --truncation 2 --csv --out errors" MEASURED);
+    spoil("errors/runs/heun-layer-seed1/truncation.csv", "network_step", "another_step");
+    run_ok(args); /* a file of another measure */
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
+    assert_true(number(out, "heun-layer,", "truncation") == split);
+    run_ok("compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 3"
+           " --activation gelu --truncation 2 --csv --out errors" MEASURED);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 3);
     assert_true(number(out, "heun-layer,", "truncation") != split);
+}
+
+/* A network worse than drawing words blindly is not measured. */
+static void test_diverged(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
+                               "--truncation 1 --csv --out far" MEASURED;
+    char csv[1024];
+    run_ok(args);
+    assert_true(number(out, "euler,", "truncation") > 0);
+    file_read("far/runs/euler-seed1/result.csv", csv, sizeof csv);
+    spoil("far/runs/euler-seed1/result.csv", cell(csv, "euler,", "valid_ppl"), "inf");
+    assert_int_equal(program_run(args), 1);
+    assert_string_equal(cell(out, "euler,", "truncation"), "");
+    assert_true(number(out, "heun,", "truncation") > 0);
 }
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
@@ -454,7 +489,7 @@ int main(void)
         cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
         cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_diverged),      cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
