@@ -38,7 +38,7 @@ PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev l
            librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
            clang-format
 
-WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=implicit-function-declaration
 CFLAGS_release  = -O2 -g
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
@@ -61,21 +61,21 @@ LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)
 ROOMS  = kernels ode nn bridge
 LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
-APPOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/*.c))
-TESTS  = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+APPSRC = $(wildcard studies/*/*.c)
+APPOBJ = $(APPSRC:%.c=$(B)/%.o)
+TESTSRC = $(filter-out tests/cuda/test_failures.c,$(wildcard tests/*/test_*.c))
+TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file: the rest of the program is that of the release build.
-READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/option studies/csv studies/svg \
-          studies/prose studies/network studies/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
-FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/output studies/report studies/page studies/nearest nn/store \
+READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv studies/report/svg \
+          studies/report/prose studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/report/page studies/tools/nearest nn/store \
           nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
-FUZZERS = $(filter-out seeds seal planted,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZERS = $(filter-out seeds seal planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
-# What of studies/ reads, for programs that need no command.
-FUZZ_STUDIES = option csv svg prose page network metadata output nearest report
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -115,8 +115,13 @@ build/trotter: $(B)/trotter
 	@cp $< $@.new && mv $@.new $@
 
 # Objects of backends that the list of backends knows only weakly stand beside the library.
-$(B)/trotter: $(APPOBJ) $(CUDAOBJ) $(B)/libtrotter.a
+$(B)/trotter: $(B)/studies/main.o $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
+
+# All of studies/ but main: tests link what they need of it.
+$(B)/libstudies.a: $(APPOBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
 
 $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
@@ -153,15 +158,15 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/zoo.o: $(wildcard ode/*.scheme)
 $(B)/nn/builtin.o: $(wildcard nn/kjv/*)
-$(B)/studies/page.o: studies/page.css
+$(B)/studies/report/page.o: studies/report/page.css
 
 # ---- tests ---------------------------------------------------------------------------------------
-TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out tests/test_%,$(wildcard tests/*.c)))
-$(B)/tests/test_%: $(B)/tests/test_%.o $(TESTLIB) $(B)/libtrotter.a
+TESTLIB = $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+$(TESTS): %: %.o $(TESTLIB) $(B)/libstudies.a $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 
 # All but those that bring a CUDA runtime of their own have the device's backends.
-ON_DEVICE = $(filter-out $(B)/tests/test_cuda%,$(TESTS))
+ON_DEVICE = $(filter-out $(B)/tests/cuda/%,$(TESTS))
 $(ON_DEVICE): $(CUDAOBJ)
 $(ON_DEVICE): LDLIBS += $(CUDALIBS)
 
@@ -170,10 +175,10 @@ $(ON_DEVICE): LDLIBS += $(CUDALIBS)
 CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP
-$(filter $(B)/tests/test_cuda%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
-$(B)/tests/test_cuda_attention: $(B)/tests/cuda/attention.o
-$(B)/tests/cuda/%.o $(B)/tests/test_cuda_%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
-                                        $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
+$(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
+$(B)/tests/cuda/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/cuda/%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
+                      $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 
 $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
 	@mkdir -p $(@D)
@@ -185,24 +190,27 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIANTS = $(patsubst %,$(B)/tests/cuda_test_%,kernels backend device failures ways adaptive spans share gpus)
+VARIED   = kernels/test_kernels kernels/test_backend bridge/test_device cuda/test_failures nn/test_ways nn/test_adaptive \
+           nn/test_spans nn/test_share commands/test_gpus
+VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
-$(B)/tests/cuda_test_%: $(B)/tests/test_%.o $(VARIANT)
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
-$(B)/tests/cuda_test_%: $(B)/tests/cuda/test_%.o $(VARIANT)
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+define VARIANT_RULE
+$(B)/tests/cuda/cuda_$(notdir $(1)): $(B)/tests/$(1).o $(VARIANT)
+	$$(CC) $$(LDFLAGS) -o $$@ $$(filter-out %.a,$$^) $$(filter %.a,$$^) -lcmocka $$(LDLIBS)
+endef
+$(foreach t,$(VARIED),$(eval $(call VARIANT_RULE,$(t))))
 
 # The program itself on it, and a library in NCCL's place for its ranks; what a rank may get wrong is spoil.c.
-$(B)/tests/cuda_trotter: $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
+$(B)/tests/cuda_trotter: $(B)/studies/main.o $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
 	$(CC) $(LDFLAGS) -Wl,--wrap=share_batch -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS)
-$(B)/tests/cuda_trotter $(B)/tests/cuda_test_gpus: private LDFLAGS += -rdynamic
+$(B)/tests/cuda_trotter $(B)/tests/cuda/cuda_test_gpus: private LDFLAGS += -rdynamic
 $(B)/tests/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $<
-$(B)/tests/cuda_test_gpus: | $(B)/tests/cuda_trotter $(B)/tests/nccl/libnccl.so.2
+$(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda_trotter $(B)/tests/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
-$(B)/tests/race: $(B)/tests/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
+$(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 check-race: deps
@@ -220,7 +228,7 @@ tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
+	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -239,38 +247,32 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 
 SEED ?= 1
 soak: build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/test_faults
-	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/test_faults
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults
+	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_faults
 .PHONY: soak
 
 # Bytes a step that resident memory may grow by: a leak of one small block a step is 32.
 GROWTH ?= 8
 soak-memory: build
-	@sh tests/soak.sh $(B)/trotter $(TIME) $(GROWTH)
+	@sh tests/scripts/soak.sh $(B)/trotter $(TIME) $(GROWTH)
 
 check-valgrind: build
-	@sh studies/deps.sh valgrind || true
+	@sh studies/scripts/deps.sh valgrind || true
 	@if ! command -v valgrind >/dev/null; then echo "check-valgrind: SKIPPED, no valgrind: apt-get install valgrind"; else \
-	sh tests/valgrind.sh $(B)/trotter; fi
+	sh tests/scripts/valgrind.sh $(B)/trotter; fi
 
 analyse: deps
-	@sh studies/deps.sh cppcheck clang-tidy || true
-	@JOBS=$(JOBS) sh tests/analyse.sh $(ANALYSE)
+	@sh studies/scripts/deps.sh cppcheck clang-tidy || true
+	@JOBS=$(JOBS) sh tests/scripts/analyse.sh $(ANALYSE)
 .PHONY: soak-memory check-valgrind analyse
 
 # ---- fuzzing and coverage ------------------------------------------------------------------------
 $(FUZZERS:%=$(B)/tests/fuzz/%.o): $(B)/tests/fuzz/%.o: tests/fuzz/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DLLVMFuzzerTestOneInput=fuzz_$* -c -o $@ $<
-$(B)/tests/test_fuzz.o: ALL_CFLAGS += '-DFUZZ_LIST=$(foreach f,$(FUZZERS),X($(f)))'
-$(B)/tests/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
-$(B)/tests/test_fuzz: $(B)/tests/test_fuzz.o $(B)/tests/tiny.o $(FUZZOBJ) $(FUZZ_STUDIES:%=$(B)/studies/%.o) $(B)/libtrotter.a
-	$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
-
-$(B)/tests/test_readers $(B)/tests/test_options $(B)/tests/test_starved: $(FUZZ_STUDIES:%=$(B)/studies/%.o)
-
-# What the papers' figures are written with; the commands are not part of the library.
-$(B)/tests/test_published: $(patsubst %,$(B)/studies/%.o,published published_save statistics csv output report plot)
+$(B)/tests/fuzz/test_fuzz.o: ALL_CFLAGS += '-DFUZZ_LIST=$(foreach f,$(FUZZERS),X($(f)))'
+$(B)/tests/fuzz/test_fuzz.o: $(FUZZERS:%=tests/fuzz/%.c)
+$(B)/tests/fuzz/test_fuzz: $(FUZZOBJ)
 
 FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-frame-pointer -Wno-unknown-pragmas \
                -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -279,7 +281,7 @@ ENGINE ?= libfuzzer
 FUZZ_CC      = $(if $(filter afl,$(ENGINE)),afl-clang-fast,clang)
 FUZZ_EDGES   = $(if $(filter afl,$(ENGINE)),,-fsanitize=fuzzer-no-link)
 FUZZ_PACKAGES = $(if $(filter afl,$(ENGINE)),afl++,clang libclang-rt-14-dev)
-FUZZ_RUN     = $(if $(filter afl,$(ENGINE)),tests/afl.sh,tests/fuzz.sh)
+FUZZ_RUN     = $(if $(filter afl,$(ENGINE)),tests/scripts/afl.sh,tests/scripts/fuzz.sh)
 F = $(if $(filter afl,$(ENGINE)),build/afl,build/fuzz)
 TIME   ?= 600
 # Of libFuzzer's mutations; 0: another every time.
@@ -287,22 +289,24 @@ FUZZ_SEED ?= 0
 READER ?= $(FUZZERS)
 
 fuzz: deps
-	@sh studies/deps.sh $(FUZZ_PACKAGES) || true
+	@sh studies/scripts/deps.sh $(FUZZ_PACKAGES) || true
 	@if ! command -v $(FUZZ_CC) >/dev/null; then echo "make fuzz: SKIPPED, no $(FUZZ_CC): apt-get install $(FUZZ_PACKAGES)"; else \
-	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/test_fuzz && \
-	FUZZ_SEED=$(FUZZ_SEED) sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/test_fuzz $(READER); fi
+	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/fuzz/test_fuzz && \
+	FUZZ_SEED=$(FUZZ_SEED) sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/fuzz/test_fuzz $(READER); fi
 
 $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
-$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/tiny.o $(B)/libtrotter.a
+$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libtrotter.a
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS) -lgomp
 
-$(B)/tests/test_faults: $(B)/tests/fuzz/seal.o
+$(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 
 # The tests that reach the readers.
 COVERING = readers options starved scheme system_file system_command corpus store store_model recipe cli generate plot fuzz report
+
+COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))
 
 ifeq ($(FLAVOUR),coverage)
 $(READERS:%=$(B)/%.o): ALL_CFLAGS += --coverage -O0
@@ -310,12 +314,12 @@ LDFLAGS += --coverage
 endif
 
 coverage: deps
-	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter $(COVERING:%=build/coverage/tests/test_%)
-	@sh tests/coverage.sh build/coverage "$(COVERING)" $(READERS)
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter $(COVER)
+	@sh tests/scripts/coverage.sh build/coverage "$(COVER)" $(READERS)
 .PHONY: fuzz coverage
 
 run-tests:
-	@sh tests/run.sh $(B) $(TESTS) $(VARIANTS)
+	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
 .PHONY: run-tests
 
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
@@ -327,17 +331,17 @@ demo: build
 	build/trotter compare $(DEMO) --out out/demo
 
 lint:
-	@sh tests/lint.sh
+	@sh tests/scripts/lint.sh
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies tests tests/peer tests/cuda) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.
 peers: build/peers/boost_ode.so
 .PHONY: peers
 
-build/peers/boost_ode.so: studies/peer/boost_ode.cpp studies/peer/peer.h
+build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/bench/peer/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
 	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
 	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }
@@ -346,7 +350,7 @@ build/peers/boost_ode.so: studies/peer/boost_ode.cpp studies/peer/peer.h
 
 # ---- set-up --------------------------------------------------------------------------------------
 deps:
-	@sh studies/deps.sh $(PACKAGES)
+	@sh studies/scripts/deps.sh $(PACKAGES)
 
 install: build
 	install -D -m 755 build/trotter $(DESTDIR)$(PREFIX)/bin/trotter

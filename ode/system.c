@@ -1,6 +1,6 @@
 /* system.c: particle systems by name: a const table of families, and what all of them share.
  *
- * Every row is checked by tests/test_systems.c: closed sub-flows and solutions against a reference
+ * Every row is checked by tests/ode/test_systems.c: closed sub-flows and solutions against a reference
  * integrator, fields against the derivative of their flows. To add a system, add a row.
  */
 #include "ode/system.h"

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "kernels/ranks.h"
-#include "studies/command.h"
-#include "studies/nearest.h"
-#include "studies/output.h"
-#include "studies/progress.h"
-#include "studies/record.h"
+#include "studies/tools/command.h"
+#include "studies/tools/nearest.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/record.h"
 
 /* clang-format off */
 static const Command *const commands[] = {
@@ -34,35 +34,6 @@ static const Command *const commands[] = {
 };
 /* clang-format on */
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-volatile int command_stop;
-static const char *running = ""; /* name of the command */
-
-const char *command_program(void)
-{
-    static char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    return path;
-}
-
-void command_warn(const char *format, ...)
-{
-    char words[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    progress_note("trotter %s: warning: %s", running, words);
-}
-
-void command_failed(int code)
-{
-    static int told;
-    progress_clear();
-    if (told++) return;
-    fprintf(stderr, "trotter %s: %s\n", running, *error_text() ? error_text() : error_name(code));
-}
 
 /* ---- help ---------------------------------------------------------------------------------------- */
 
@@ -186,7 +157,7 @@ static int run_named(int argc, char **argv)
 {
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i]->name) != 0) continue;
-        running = commands[i]->name;
+        command_begin(commands[i]->name);
         int code = run_command(commands[i], argc - 1, argv + 1);
         progress_clear();
         if (code != 0 && !(commands[i]->ranks && ranks_follows())) command_failed(code);

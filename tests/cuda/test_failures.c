@@ -13,8 +13,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "tests/cuda/host.h"
-#include "tests/scratch.h"
-#include "tests/tiny.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 static const Backend *cuda(void)
 {

@@ -1,5 +1,5 @@
-/* Command lines (studies/option.c): one argument a line, NUL and all beyond it cut off. */
-#include "studies/network.h"
+/* Command lines (studies/tools/option.c): one argument a line, NUL and all beyond it cut off. */
+#include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ARGUMENTS = 64, BYTES = 4096 };

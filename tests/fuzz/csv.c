@@ -1,5 +1,5 @@
-/* CSV results (studies/csv.c): every cell can be read, as a text and as a number or a refusal. */
-#include "studies/csv.h"
+/* CSV results (studies/tools/csv.c): every cell can be read, as a text and as a number or a refusal. */
+#include "studies/tools/csv.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_all(const Csv *c)

@@ -4,7 +4,7 @@
  *
  * gives the input to the reader and checks what the reader promises: memory is left as it was found,
  * and what was accepted means the same when it is written and read again. `make fuzz` links it with
- * libFuzzer (tests/fuzz.sh); tests/test_fuzz.c links all of them, each as fuzz_NAME, and runs them over
+ * libFuzzer (tests/scripts/fuzz.sh); tests/fuzz/test_fuzz.c links all of them, each as fuzz_NAME, and runs them over
  * seeds/NAME, found/NAME (inputs that once failed) and what fuzz_seeds writes. NAME.dict is the
  * dictionary. A new harness needs no edit elsewhere. */
 #ifndef TROTTER_FUZZ_H

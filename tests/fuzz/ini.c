@@ -1,5 +1,5 @@
-/* INI files (studies/option.c): what is read is written as a file that reads the same. */
-#include "studies/network.h"
+/* INI files (studies/tools/option.c): what is read is written as a file that reads the same. */
+#include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
 static const OptionGroup *const groups[] = {

@@ -1,7 +1,7 @@
-/* A saved model's directory (studies/metadata.c): metadata -> options, scheme, plan, model, weights.
+/* A saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
  * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
  * whoever writes a hostile file can do as much. */
-#include "studies/network.h"
+#include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
 static char folder[] = "/tmp/trotter-fuzz-XXXXXX";

@@ -1,7 +1,7 @@
-/* Notes (studies/prose.c): whatever the text, its tags are balanced and none of its own. */
-#include "studies/prose.h"
+/* Notes (studies/report/prose.c): whatever the text, its tags are balanced and none of its own. */
+#include "studies/report/prose.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/html.h"
+#include "tests/lib/html.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

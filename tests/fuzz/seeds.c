@@ -1,8 +1,8 @@
 /* seeds.c: seeds that are made rather than kept: built-in schemes, a model, a state, saved networks. */
-#include "studies/network.h"
-#include "studies/output.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/tiny.h"
+#include "tests/lib/tiny.h"
 #include "ode/ode.h"
 
 Model *fuzz_model(void)

@@ -1,7 +1,7 @@
-/* Drawings (studies/svg.c): what is accepted comes out as balanced tags that reach nothing outside. */
-#include "studies/svg.h"
+/* Drawings (studies/report/svg.c): what is accepted comes out as balanced tags that reach nothing outside. */
+#include "studies/report/svg.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/html.h"
+#include "tests/lib/html.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

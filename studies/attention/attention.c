@@ -1,0 +1,105 @@
+/* attention.c: distances between attention distributions, and between heads (attention.h). */
+#include "studies/attention/attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/attention/assignment.h"
+
+/* ---- two distributions --------------------------------------------------------------------------- */
+
+static double over_positions(size_t n, const double *a, const double *b)
+{
+    double moved = 0, sum = 0;
+    for (size_t j = 0; j < n; j++) {
+        moved += a[j] - b[j];
+        sum += fabs(moved);
+    }
+    return sum;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double over_values(size_t n, const double *a, const double *b, double *work)
+{
+    double sum = 0;
+    memcpy(work, a, n * sizeof *work);
+    memcpy(work + n, b, n * sizeof *work);
+    qsort(work, n, sizeof *work, by_size);
+    qsort(work + n, n, sizeof *work, by_size);
+    for (size_t j = 0; j < n; j++) sum += fabs(work[j] - work[n + j]);
+    return sum / (double)n;
+}
+
+double attention_distance(int over, size_t n, const double *a, const double *b, double *work)
+{
+    return over == OVER_VALUES ? over_values(n, a, b, work) : over_positions(n, a, b);
+}
+
+/* ---- heads --------------------------------------------------------------------------------------- */
+
+int head_sums_new(size_t A, size_t H, int over, HeadSums *s)
+{
+    *s = (HeadSums){.A = A, .H = H, .over = over};
+    if (H > ASSIGNMENT_MAX)
+        return error_set(ERR_INPUT, "%zu heads; at most %d can be matched", H, ASSIGNMENT_MAX);
+    s->cost = memory_new(A * H, H * sizeof *s->cost);
+    s->token = memory_new(A, sizeof *s->token);
+    if (s->cost && s->token) return 0;
+    head_sums_free(s);
+    return ERR_MEMORY;
+}
+
+void head_sums_free(HeadSums *s)
+{
+    s->cost = memory_free(s->cost);
+    s->token = memory_free(s->token);
+}
+
+/* One sublayer at token i: here (H, H) out, added to cost; the least sum of matched heads. a, b (H, N, N). */
+static double add_token(const HeadSums *s, size_t N, size_t i, const double *a, const double *b,
+                        double *here, double *cost, double *work)
+{
+    size_t to[ASSIGNMENT_MAX], H = s->H;
+    for (size_t g = 0; g < H; g++)
+        for (size_t h = 0; h < H; h++) {
+            const double *x = a + (g * N + i) * N, *y = b + (h * N + i) * N;
+            here[g * H + h] = attention_distance(s->over, i + 1, x, y, work);
+            cost[g * H + h] += here[g * H + h];
+        }
+    return assignment_find(H, here, to);
+}
+
+int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b)
+{
+    size_t H = s->H, all = H * N * N;
+    double *here = memory_new(H * H + 2 * N, sizeof *here);
+    if (!here) return ERR_MEMORY;
+    for (size_t l = 0; l < s->A; l++)
+        for (size_t i = 0; i < N; i++)
+            s->token[l] += add_token(s, N, i, a + l * all, b + l * all, here, s->cost + l * H * H,
+                                     here + H * H);
+    s->tokens += N;
+    memory_free(here);
+    return 0;
+}
+
+HeadDistance head_sums_mean(const HeadSums *s, size_t i)
+{
+    size_t to[ASSIGNMENT_MAX], H = s->H;
+    HeadDistance sum = {0, 0};
+    size_t first = i < s->A ? i : 0, last = i < s->A ? i + 1 : s->A;
+    for (size_t l = first; l < last; l++) {
+        sum.token += s->token[l];
+        sum.once += assignment_find(H, s->cost + l * H * H, to);
+    }
+    double n = (double)(last - first) * (double)s->tokens;
+    return (HeadDistance){sum.token / n, sum.once / n};
+}

@@ -1,0 +1,379 @@
+/* command_attention.c: attention distances between saved models, and their means by scheme. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/attention/attention.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/statistics.h"
+#include "studies/model/trained.h"
+
+enum { MODELS_MAX = 64 };
+
+static const Option study_options[] = {
+    {"model", OPTION_LIST, NULL, "DIR",
+     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read", 0, 0},
+    {"tokens", OPTION_SIZE, "2000", "N", "of the text, up to the end of a block", 1, 1e12},
+    {"context", OPTION_CHOICE, "stream", "stream|sentence",
+     "stream: the text in blocks; sentence: each line alone", 0, 0},
+    {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
+    {"over", OPTION_CHOICE, "positions", "positions|values",
+     "positions: mass moves along the tokens; values: weights as samples, wherever they are", 0, 0},
+    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "every pair of models as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, .md",
+     0, 0},
+    {0},
+};
+
+static const OptionGroup study_group = {"Study", 1, study_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+
+static const char *const pair_columns[] = {"model_a", "model_b",  "scheme_a",    "scheme_b",
+                                           "tokens",  "distance", "matched_once"};
+static const char *const layer_columns[] = {"model_a", "model_b", "sublayer", "distance",
+                                            "matched_once"};
+static const char *const scheme_columns[] = {"scheme_a", "scheme_b", "pairs",        "distance",
+                                             "low",      "high",     "matched_once", "p_apart"};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+typedef struct {
+    const Options *options;
+    size_t models;
+    const char *name[MODELS_MAX];
+    Network network[MODELS_MAX];
+    double *weights[MODELS_MAX]; /* (A, H, T, T) of the block being read */
+    size_t A, H, T;
+    Text text;
+    size_t pairs;
+    HeadSums *sum; /* (pairs): 0-1, 0-2, .., 1-2, .. */
+    Report *pair, *sublayer, *scheme;
+} Study;
+
+/* ---- the models ---------------------------------------------------------------------------------- */
+
+static int same_words(const Vocab *a, const Vocab *b)
+{
+    if (a->size != b->size || a->level != b->level) return 0;
+    for (size_t i = 0; i < a->size; i++)
+        if (strcmp(a->word[i], b->word[i]) != 0) return 0;
+    return 1;
+}
+
+static size_t evaluations(const Network *n)
+{
+    return plan_evals(model_plan(n->model), SLOT_ATTENTION);
+}
+
+/* What cannot be compared with the first model. */
+static int check(const Study *u, size_t k)
+{
+    const Network *a = &u->network[0], *b = &u->network[k];
+    size_t heads = model_config(b->model)->heads;
+    if (!same_words(&a->vocab, &b->vocab))
+        return error_set(ERR_INPUT, "%s and %s have different vocabularies", u->name[0],
+                         u->name[k]);
+    if (heads != u->H)
+        return error_set(ERR_INPUT, "%s has %zu heads, %s %zu: they cannot be matched", u->name[0],
+                         u->H, u->name[k], heads);
+    if (evaluations(b) == u->A) return 0;
+    return error_set(ERR_INPUT, "%s has %zu attention sublayers, %s %zu: they cannot be paired",
+                     u->name[0], u->A, u->name[k], evaluations(b));
+}
+
+static int load(Study *u)
+{
+    const Options *o = u->options;
+    for (const char *name; (name = options_item(o, "model", u->models));) {
+        if (u->models == MODELS_MAX)
+            return error_set(ERR_INPUT, "--model: expected at most %d", MODELS_MAX);
+        Network *n = &u->network[u->models];
+        u->name[u->models] = name;
+        TRY(trained_load(name, u->T, options_size(o, "threads"), n));
+        u->models++;
+        u->A = evaluations(&u->network[0]);
+        u->H = model_config(u->network[0].model)->heads;
+        TRY(check(u, u->models - 1));
+    }
+    if (u->models < 2) return error_set(ERR_INPUT, "--model: expected two models or more");
+    if (u->A) return 0;
+    return error_set(ERR_INPUT, "%s has no attention sublayer", u->name[0]);
+}
+
+static int make_room(Study *u)
+{
+    u->pairs = u->models * (u->models - 1) / 2;
+    u->sum = memory_new(u->pairs, sizeof *u->sum);
+    if (!u->sum) return ERR_MEMORY;
+    for (size_t i = 0; i < u->pairs; i++)
+        TRY(head_sums_new(u->A, u->H, options_choice(u->options, "over"), &u->sum[i]));
+    for (size_t k = 0; k < u->models; k++)
+        if (!(u->weights[k] = memory_new(u->A * u->H * u->T, u->T * sizeof(double))))
+            return ERR_MEMORY;
+    TRY(report_new(COUNT(pair_columns), pair_columns, &u->pair));
+    TRY(report_new(COUNT(layer_columns), layer_columns, &u->sublayer));
+    return report_new(COUNT(scheme_columns), scheme_columns, &u->scheme);
+}
+
+static void close_study(Study *u)
+{
+    for (size_t k = 0; k < MODELS_MAX; k++) {
+        network_free(&u->network[k]);
+        memory_free(u->weights[k]);
+    }
+    for (size_t i = 0; u->sum && i < u->pairs; i++) head_sums_free(&u->sum[i]);
+    memory_free(u->sum);
+    text_free(&u->text);
+    report_free(u->pair);
+    report_free(u->sublayer);
+    report_free(u->scheme);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+/* One block of N tokens through every model, then every pair. */
+static int read_block(Study *u, size_t N, const int32_t *token)
+{
+    size_t i = 0;
+    for (size_t k = 0; k < u->models; k++)
+        TRY(model_attention(u->network[k].model, N, token, u->weights[k]));
+    for (size_t a = 0; a < u->models; a++)
+        for (size_t b = a + 1; b < u->models; b++)
+            TRY(head_sums_add(&u->sum[i++], N, u->weights[a], u->weights[b]));
+    return 0;
+}
+
+static int read_text(Study *u, Batches *all)
+{
+    size_t tokens = options_size(u->options, "tokens");
+    for (size_t i = 0; i < batches_count(all); i++) {
+        Batch b;
+        TRY(batches_get(all, i, &b));
+        for (size_t s = 0; s < b.S; s++) {
+            if (u->sum[0].tokens >= tokens) return 0;
+            TRY(read_block(u, b.start[s + 1] - b.start[s], b.input + b.start[s]));
+            progress_show("%zu tokens", u->sum[0].tokens);
+        }
+    }
+    return 0;
+}
+
+static int read_all(Study *u)
+{
+    const Vocab *v = &u->network[0].vocab;
+    Batches *all;
+    TRY(text_read(options_text(u->options, "text"), v, &u->text));
+    TRY(batches_new(&u->text, v, options_choice(u->options, "context"), u->T, u->T, 0, &all));
+    int code = read_text(u, all);
+    batches_free(all);
+    return code;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------- */
+
+static const char *scheme(const Study *u, size_t k)
+{
+    return u->network[k].table->name;
+}
+
+static void report_pair(Study *u, size_t a, size_t b, const HeadSums *s)
+{
+    HeadDistance d = head_sums_mean(s, u->A);
+    report_text(u->pair, u->name[a]);
+    report_text(u->pair, u->name[b]);
+    report_text(u->pair, scheme(u, a));
+    report_text(u->pair, scheme(u, b));
+    report_size(u->pair, s->tokens);
+    report_real(u->pair, d.token, 5);
+    report_real(u->pair, d.once, 5);
+    for (size_t l = 0; l < u->A; l++) {
+        d = head_sums_mean(s, l);
+        report_text(u->sublayer, u->name[a]);
+        report_text(u->sublayer, u->name[b]);
+        report_size(u->sublayer, l + 1);
+        report_real(u->sublayer, d.token, 5);
+        report_real(u->sublayer, d.once, 5);
+    }
+}
+
+/* 1 where models a, b are of the schemes x, y, in any order. */
+static int is_of(const Study *u, size_t a, size_t b, const char *x, const char *y)
+{
+    const char *p = scheme(u, a), *q = scheme(u, b);
+    return (strcmp(p, x) == 0 && strcmp(q, y) == 0) || (strcmp(p, y) == 0 && strcmp(q, x) == 0);
+}
+
+/* Are the models of two schemes farther apart than those of one? */
+static int report_apart(Study *u, const char *x, const char *y)
+{
+    double *distance = memory_new(u->models * u->models, sizeof *distance), p;
+    size_t of[MODELS_MAX], n = 0, i = 0;
+    int second[MODELS_MAX];
+    if (!distance) return ERR_MEMORY;
+    for (size_t k = 0; k < u->models; k++)
+        if (strcmp(scheme(u, k), x) == 0 || strcmp(scheme(u, k), y) == 0)
+            of[k] = n++;
+        else
+            of[k] = u->models;
+    for (size_t a = 0; a < u->models; a++) {
+        if (of[a] < n) second[of[a]] = strcmp(scheme(u, a), y) == 0;
+        for (size_t b = a + 1; b < u->models; b++, i++)
+            if (of[a] < n && of[b] < n)
+                distance[of[a] * n + of[b]] = head_sums_mean(&u->sum[i], u->A).token;
+    }
+    statistics_apart(distance, second, n, 1, &p);
+    report_real(u->scheme, p, 2);
+    memory_free(distance);
+    return 0;
+}
+
+/* The mean over all pairs of models of these two schemes. distance (2, pairs): room. */
+static int report_schemes(Study *u, const char *x, const char *y, double *distance)
+{
+    size_t n = 0, i = 0;
+    for (size_t a = 0; a < u->models; a++)
+        for (size_t b = a + 1; b < u->models; b++, i++) {
+            if (!is_of(u, a, b, x, y)) continue;
+            HeadDistance d = head_sums_mean(&u->sum[i], u->A);
+            distance[n] = d.token;
+            distance[u->pairs + n++] = d.once;
+        }
+    if (n == 0) return 0;
+    Interval d = statistics_mean(distance, 1, n);
+    report_text(u->scheme, x);
+    report_text(u->scheme, y);
+    report_size(u->scheme, n);
+    report_real(u->scheme, d.mean, 5);
+    report_real(u->scheme, d.low, 5);
+    report_real(u->scheme, d.high, 5);
+    report_real(u->scheme, statistics_mean(distance + u->pairs, 1, n).mean, 5);
+    if (strcmp(x, y) != 0) return report_apart(u, x, y);
+    report_none(u->scheme);
+    return 0;
+}
+
+static int is_first(const Study *u, size_t k)
+{
+    for (size_t j = 0; j < k; j++)
+        if (strcmp(scheme(u, j), scheme(u, k)) == 0) return 0;
+    return 1;
+}
+
+static int make_tables(Study *u)
+{
+    size_t i = 0;
+    double *room = memory_new(2 * u->pairs, sizeof *room);
+    if (!room) return ERR_MEMORY;
+    for (size_t a = 0; a < u->models; a++)
+        for (size_t b = a + 1; b < u->models; b++) report_pair(u, a, b, &u->sum[i++]);
+    int code = 0; /* each scheme with itself, then with the others */
+    for (size_t a = 0; code == 0 && a < u->models; a++)
+        if (is_first(u, a)) code = report_schemes(u, scheme(u, a), scheme(u, a), room);
+    for (size_t a = 0; a < u->models; a++)
+        for (size_t b = a + 1; code == 0 && b < u->models; b++)
+            if (is_first(u, a) && is_first(u, b))
+                code = report_schemes(u, scheme(u, a), scheme(u, b), room);
+    memory_free(room);
+    return code;
+}
+
+static void print_words(const Study *u, FILE *f)
+{
+    fprintf(
+        f,
+        "%zu models of %zu attention sublayers of %zu heads; %zu tokens of %s\n"
+        "distance: of the heads' distributions, %s, summed over heads\n"
+        "matched anew at every token, mean over tokens and sublayers; matched_once: heads of a\n"
+        "sublayer matched once for all tokens; low, high: 95 %% over pairs (Student's t; pairs\n"
+        "share models, so that it is too narrow); p_apart: that models of two schemes are no "
+        "farther\n"
+        "apart than models of one, over divisions of the models\n\n",
+        u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"),
+        options_choice(u->options, "over") == OVER_POSITIONS
+            ? "earth mover's along the tokens, in tokens"
+            : "earth mover's between their values");
+}
+
+static int save_markdown(const Study *u, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, dir, "schemes.md"));
+    TRY(output_open(&o));
+    print_words(u, o.f);
+    int code = report_write(u->scheme, REPORT_MARKDOWN, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+static int show(const Study *u)
+{
+    const char *dir = options_text(u->options, "out");
+    int csv = options_flag(u->options, "csv");
+    if (!csv) print_words(u, stdout);
+    TRY(report_write(csv ? u->pair : u->scheme, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_report(u->pair, REPORT_CSV, dir, "attention.csv"));
+    TRY(output_report(u->sublayer, REPORT_CSV, dir, "sublayers.csv"));
+    TRY(output_report(u->scheme, REPORT_CSV, dir, "schemes.csv"));
+    return save_markdown(u, dir);
+}
+
+static int study(Study *u)
+{
+    if (!options_text(u->options, "text")) return error_set(ERR_INPUT, "--text is needed");
+    TRY(load(u));
+    TRY(make_room(u));
+    TRY(read_all(u));
+    progress_clear();
+    TRY(make_tables(u));
+    return show(u);
+}
+
+static int run(Options *o)
+{
+    Study *u = memory_new(1, sizeof *u);
+    if (!u) return ERR_MEMORY;
+    u->options = o;
+    u->T = options_size(o, "sequence");
+    int code = study(u);
+    close_study(u);
+    memory_free(u);
+    return code;
+}
+
+const Command command_attention = {
+    .name = "attention",
+    .purpose = "attention distance between trained models",
+    .about =
+        "How differently trained models spread their attention (Press, Smith, Levy 2020, section "
+        "6): at every\n"
+        "token the heads of two models' i-th attention sublayers are matched so that the sum of "
+        "the earth\n"
+        "mover's distances between matched heads is least; that sum is averaged over tokens and "
+        "sublayers.\n"
+        "The table has the means over all pairs of models of each pair of schemes: baseline with "
+        "baseline,\n"
+        "sandwich with sandwich, baseline with sandwich. --csv: every pair.\n"
+        "--over positions: attention weights are mass on the tokens seen, and moving all of it by "
+        "one token\n"
+        "costs 1. --over values: the weights are samples of a number, wherever they stand; the "
+        "paper does not\n"
+        "say which it means; the size of the numbers in its table 7 fits the second better.\n"
+        "Models need the same vocabulary, as many heads and as many attention sublayers "
+        "(evaluations, where a\n"
+        "scheme evaluates one several times).\n",
+    .groups = groups,
+    .run = run,
+};

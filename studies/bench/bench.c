@@ -1,0 +1,139 @@
+/* bench.c: contenders in turns, medians and quartiles. */
+#include "studies/bench/bench.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kernels/error.h"
+#include "studies/tools/progress.h"
+
+double bench_now(int threads)
+{
+    struct timespec t;
+    clock_gettime(threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int piece(const BenchPlan *plan, Contender *c, double *seconds)
+{
+    double start = bench_now(plan->threads);
+    TRY(c->peer->steps(c->run, c->count));
+    *seconds = bench_now(plan->threads) - start;
+    return 0;
+}
+
+/* Doubles the steps of a piece until it is long enough: warms up, too. */
+static int warm(const BenchPlan *plan, Contender *c)
+{
+    double seconds;
+    for (c->count = 1;; c->count *= 2) {
+        TRY(piece(plan, c, &seconds));
+        if (!(seconds < plan->piece / 2)) return 0;
+    }
+}
+
+static int open_all(const PeerProblem *p, Contender *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        c[i].run = c[i].peer->open(c[i].method, p);
+        if (!c[i].run)
+            return error_set(ERR_MISUSE, "%s cannot run %s", c[i].peer->name, c[i].method);
+    }
+    return 0;
+}
+
+/* The field counts its calls; a peer that calls something else tells itself. */
+static int count_calls(const PeerProblem *p, Contender *c)
+{
+    BenchField *f = p->arg;
+    size_t before = f->calls;
+    TRY(c->peer->steps(c->run, 1));
+    c->calls = (double)(f->calls - before);
+    if (c->peer->tell) c->peer->tell(c->run, &c->calls, &c->moved);
+    return 0;
+}
+
+/* One piece of round r, unless the budget is spent. */
+static int turn(const BenchPlan *plan, Contender *c, size_t r)
+{
+    double seconds, spent = 0;
+    for (size_t k = 0; k < c->pieces; k++) spent += c->time[k] * (double)c->count;
+    if (r >= 3 && spent > plan->budget) return 0;
+    TRY(piece(plan, c, &seconds));
+    c->time[c->pieces++] = seconds / (double)c->count;
+    return 0;
+}
+
+/* Rounds go forth and back, so that nobody always comes behind the one that empties the caches. */
+static int time_all(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        progress_show("warming %s %s", c[i].what, c[i].peer->name);
+        TRY(count_calls(p, &c[i]));
+        TRY(warm(plan, &c[i]));
+    }
+    for (size_t r = 0; r < plan->repeats; r++) {
+        progress_show("round %zu of %zu", r + 1, plan->repeats);
+        for (size_t i = 0; i < count; i++) TRY(turn(plan, &c[r % 2 ? count - 1 - i : i], r));
+    }
+    return 0;
+}
+
+/* ---- quartiles ----------------------------------------------------------------------------------- */
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The q-quantile of sorted x (n), linear between neighbours. */
+static double quantile(size_t n, const double *x, double q)
+{
+    double at = q * (double)(n - 1), floor_at = floor(at);
+    size_t i = (size_t)floor_at, next = i + 1 < n ? i + 1 : i;
+    return x[i] + (at - floor_at) * (x[next] - x[i]);
+}
+
+void bench_quartiles(size_t n, double *x, double q[3])
+{
+    qsort(x, n, sizeof *x, rising);
+    for (int i = 0; i < 3; i++) q[i] = quantile(n, x, 0.25 * (i + 1));
+}
+
+static void summarise(Contender *c)
+{
+    double q[3];
+    bench_quartiles(c->pieces, c->time, q);
+    c->low = q[0], c->median = q[1], c->high = q[2];
+}
+
+int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)
+{
+    int code = open_all(p, c, count);
+    if (code == 0) code = time_all(plan, p, c, count);
+    for (size_t i = 0; i < count; i++) {
+        if (code == 0) summarise(&c[i]);
+        if (c[i].run) c[i].peer->close(c[i].run);
+        c[i].run = NULL;
+    }
+    progress_clear();
+    return code;
+}
+
+void bench_value(BenchReport *b, const char *variant, double value, const char *unit,
+                 const char *what, ...)
+{
+    char name[128];
+    va_list args;
+    va_start(args, what);
+    vsnprintf(name, sizeof name, what, args);
+    va_end(args);
+    report_text(b->values, name);
+    report_text(b->values, variant);
+    report_real(b->values, value, 6);
+    report_text(b->values, unit);
+}

@@ -1,0 +1,122 @@
+/* bench.h: timing side by side: contenders take turns in short pieces, so that what else the machine
+ * does falls on all of them alike; medians and quartiles over the pieces are told.
+ */
+#ifndef TROTTER_BENCH_H
+#define TROTTER_BENCH_H
+
+#include <stddef.h>
+
+#include "kernels/backend.h"
+#include "ode/ode.h"
+#include "studies/tools/option.h"
+#include "studies/bench/peer/peer.h"
+#include "studies/tools/sheet.h"
+
+/* ---- bench.c ------------------------------------------------------------------------------------- */
+
+enum { BENCH_REPEATS = 1001 }; /* most */
+enum { BENCH_GEMM = 1024 };    /* rows of the matrices whose product gives the GEMM rate */
+
+/* One contender, and what was measured. */
+typedef struct {
+    const char *what; /* compared among contenders of the same `what` */
+    const Peer *peer;
+    const char *method; /* as the peer calls it */
+    void *run;
+    size_t count; /* steps in a piece */
+    double calls; /* evaluations of F + G in a step; 0: none */
+    double moved; /* bytes in a step; 0: not told */
+    size_t pieces;
+    double time[BENCH_REPEATS]; /* (pieces) seconds a step */
+    double low, median, high;   /* its quartiles */
+} Contender;
+
+typedef struct {
+    size_t repeats; /* pieces of each contender, fewer (at least 3) where `budget` is spent */
+    double piece;   /* seconds, at least one step */
+    double budget;  /* seconds for a contender */
+    int threads;    /* 0: processor time of this thread; 1: time on the clock */
+} BenchPlan;
+
+/* Opens, warms, times and closes all. A contender whose peer has no such method: ERR_MISUSE. */
+int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
+
+/* Seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is what
+ * it would take alone; threads that wait for each other are only seen by the clock on the wall (1). */
+double bench_now(int threads);
+
+/* Sorts x (n) and gives its quartiles: lower, median, upper. */
+void bench_quartiles(size_t n, double *x, double q[3]);
+
+/* The rows of a bench in both forms: `value` of CSV, and the table for people. */
+typedef struct {
+    Report *values; /* what, variant, value, unit */
+    Report *table;  /* the bench's own columns */
+} BenchReport;
+
+/* Adds what,variant,value,unit; what in printf style. */
+void bench_value(BenchReport *b, const char *variant, double value, const char *unit,
+                 const char *what, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- bench_peers.c: the peers that are built in --------------------------------------------------- */
+
+/* The arg of a problem of theirs: its field is bench_field_sum. */
+typedef struct {
+    const System *system;
+    double *scratch; /* (N) */
+    size_t calls;    /* of the field */
+} BenchField;
+
+/* F + G: in one where the system has that, as Trotter's stepper takes it; else by two and a sum. */
+void bench_field_sum(double t, const double *y, double *dy, void *field);
+
+extern const Peer bench_trotter; /* methods: schemes */
+extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
+extern const Peer bench_field;   /* methods: F, G, H: one evaluation a step */
+extern const Peer bench_copy;    /* methods: cache, memory: one copy of N numbers a step */
+extern const Peer bench_gemm;    /* one product of two matrices of BENCH_GEMM rows a step */
+
+/* Boost's, from peers/boost_ode.so beside the program; NULL, with a reason in error_text, where
+ * `make peers` was not run. */
+const Peer *bench_boost(void);
+
+/* ---- bench_ode.c ---------------------------------------------------------------------------------- */
+
+int bench_ode(const Options *o);
+
+/* ---- bench_products.c: the matrix products of a training step, by themselves ---------------------- */
+
+/* b with a gemm that notes its products between _begin and _end (its code: ERR_MEMORY). One backend
+ * at a time; borrowed until the next call. */
+const Backend *products_of(const Backend *b);
+void products_begin(void);
+int products_end(void);
+/* All that were noted, in order, on the same buffers. apart: each is waited for and timed by itself;
+ * threads as for bench_now; the code of a wait. */
+void products_again(void);
+int products_apart(int threads);
+double products_flops(void);
+void products_free(void);
+
+/* All products of product i's shape, told at the first of them (else count 0); 0: no product i. */
+typedef struct {
+    char name[64]; /* "NT 4096x512x2048+": op(A), op(B), m x n x k, + where C accumulates */
+    size_t count;
+    double flops, seconds; /* of all; each at its fastest */
+} ProductShape;
+int products_shape(size_t i, ProductShape *s);
+
+/* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
+
+/* Runs `/usr/bin/python3 FILE args...` (args end with NULL; the environment's PYTHON names another
+ * interpreter) and reads tokens_per_s from the JSON object on its last line. best: with the
+ * environment that makes PyTorch fastest on a processor. A script that
+ * cannot run or has no such line: ERR_INPUT. */
+int bench_script(const char *file, int best, const char *const *args, double *tokens_per_s);
+
+/* ---- bench_train.c --------------------------------------------------------------------------------- */
+
+int bench_train(const Options *o);
+extern const OptionGroup bench_train_group;
+
+#endif

@@ -1,0 +1,254 @@
+/* bench_ode.c: `trotter bench ode`: steppers side by side on one field, and what bounds them.
+ *
+ * Two cheap systems of 10,000 coordinates, one whose particles do not see each other and one where
+ * they do, bound by the cache they stream through, and `attention`, bound by its matrix products.
+ * Every library steps F + G of the same system through the same function (bench_field_sum). Steppers
+ * are compared per evaluation of F + G, counted: GSL's rk4 takes a whole step and two half ones.
+ * Bytes are those Trotter's step has to move (stepper_traffic); their share is of a copy that streams
+ * through as much memory as an rk4 step touches. The interaction's operations are
+ * 4 n^2 d of scores and means and 6 n d^2 of projections; the softmax's exponentials are not counted.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/bench/bench.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+typedef struct {
+    const char *system;
+    size_t n, d;
+    double h; /* flows and long runs depend on it: henon's orbits escape in time */
+    int threads;
+} Load;
+
+static const Load loads[] = {{"henon", 2500, 4, 0x1p-20, 0},
+                             {"fisher", 125, 80, 0x1p-5, 0},
+                             {"attention", 1024, 64, 0x1p-5, 1}};
+
+/* peer NULL: Boost's, if it is there. Trotter's own comes before those it is compared with. */
+typedef struct {
+    const char *what, *variant;
+    const Peer *peer;
+    const char *method;
+    int threads; /* 1: only on a load with threads */
+} Entry;
+
+static const Entry entries[] = {
+    {"euler", "trotter", &bench_trotter, "euler", 0},
+    {"euler", "boost", NULL, "euler", 0},
+    {"rk4", "trotter", &bench_trotter, "rk4", 0},
+    {"rk4", "gsl", &bench_gsl, "rk4", 0},
+    {"rk4", "boost", NULL, "rk4", 0},
+    {"rk4", "boost-classic", NULL, "rk4-classic", 0},
+    {"strang-marchuk:exact", "trotter", &bench_trotter, "strang-marchuk:exact", 0},
+    {"field", "F+G", &bench_field, "H", 0},
+    {"copy", "memcpy", &bench_copy, "cache", 0},
+    {"interaction", "F", &bench_field, "F", 1},
+    {"gemm", "openblas", &bench_gemm, "", 1},
+};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+static const char *const value_columns[] = {"what", "variant", "value", "unit"};
+static const char *const table_columns[] = {"system", "stepper",    "by",    "steps/s",
+                                            "from",   "to",         "evals", "us/eval",
+                                            "ratio",  "bytes/step", "GB/s",  "of copy"};
+enum { TABLE = sizeof table_columns / sizeof *table_columns };
+
+/* ---- one load ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Load *load;
+    const Peer *boost;
+    size_t count;
+    const char *variant[ENTRIES];
+    Contender *c; /* (count) */
+    BenchReport *out;
+} Bench;
+
+static void enter(Bench *b)
+{
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const Entry *e = &entries[i];
+        const Peer *peer = e->peer ? e->peer : b->boost;
+        if (!peer || (e->threads && !b->load->threads)) continue;
+        b->variant[b->count] = e->variant;
+        b->c[b->count++] = (Contender){.what = e->what, .peer = peer, .method = e->method};
+    }
+}
+
+static const Contender *find(const Bench *b, const char *what)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->c[i].what, what) == 0) return &b->c[i];
+    return NULL;
+}
+
+/* Seconds per evaluation of F + G; NaN where a step has none. */
+static double per_call(const Contender *c)
+{
+    return c->calls > 0 ? c->median / c->calls : NAN;
+}
+
+static double positive(double x)
+{
+    return x > 0 ? x : NAN;
+}
+
+/* How many times as long as Trotter's an evaluation takes. */
+static double ratio(const Bench *b, const Contender *c)
+{
+    const Contender *own = find(b, c->what);
+    return own == c ? NAN : per_call(c) / per_call(own);
+}
+
+static double rate_of_bytes(const Contender *c)
+{
+    return positive(c->moved) / c->median;
+}
+
+static void put_values(const Bench *b, const Contender *c, const char *variant)
+{
+    const char *s = b->load->system, *w = c->what;
+    bench_value(b->out, variant, 1 / c->median, "steps/s", "%s.%s.rate", s, w);
+    bench_value(b->out, variant, 1 / c->high, "steps/s", "%s.%s.rate_low", s, w);
+    bench_value(b->out, variant, 1 / c->low, "steps/s", "%s.%s.rate_high", s, w);
+    if (c->calls > 0) {
+        bench_value(b->out, variant, c->calls, "evaluations/step", "%s.%s.calls", s, w);
+        bench_value(b->out, variant, 1e6 * per_call(c), "us", "%s.%s.evaluation", s, w);
+    }
+    if (!isnan(ratio(b, c))) bench_value(b->out, variant, ratio(b, c), "x", "%s.%s.ratio", s, w);
+    if (c->moved > 0) {
+        double copy = rate_of_bytes(find(b, "copy")), bytes = rate_of_bytes(c);
+        bench_value(b->out, variant, c->moved, "bytes/step", "%s.%s.moved", s, w);
+        bench_value(b->out, variant, bytes * 1e-9, "GB/s", "%s.%s.bandwidth", s, w);
+        bench_value(b->out, variant, bytes / copy, "of copy", "%s.%s.share", s, w);
+    }
+}
+
+static void put_row(const Bench *b, const Contender *c, const char *variant)
+{
+    Report *r = b->out->table;
+    char name[64];
+    snprintf(name, sizeof name, "%s %zux%zu", b->load->system, b->load->n, b->load->d);
+    report_text(r, name);
+    report_text(r, c->what);
+    report_text(r, variant);
+    report_real(r, 1 / c->median, 4);
+    report_real(r, 1 / c->high, 4);
+    report_real(r, 1 / c->low, 4);
+    report_real(r, positive(c->calls), 3);
+    report_real(r, 1e6 * per_call(c), 4);
+    report_real(r, ratio(b, c), 3);
+    report_real(r, positive(c->moved), 7);
+    report_real(r, rate_of_bytes(c) * 1e-9, 3);
+    report_real(r, rate_of_bytes(c) / rate_of_bytes(find(b, "copy")), 2);
+}
+
+/* The interaction against the machine's matrix products. */
+static void put_interaction(const Bench *b)
+{
+    const Contender *f = find(b, "interaction"), *g = find(b, "gemm");
+    double n = (double)b->load->n, d = (double)b->load->d, N = BENCH_GEMM;
+    if (!f || !g) return;
+    double flops = (4 * n * n * d + 6 * n * d * d) / f->median, gemm = 2 * N * N * N / g->median;
+    const char *s = b->load->system;
+    bench_value(b->out, "trotter", flops * 1e-9, "GFLOP/s", "%s.interaction.flops", s);
+    bench_value(b->out, "openblas", gemm * 1e-9, "GFLOP/s", "%s.gemm.flops", s);
+    bench_value(b->out, "trotter", flops / gemm, "of gemm", "%s.interaction.share", s);
+}
+
+static void put_skipped(const Bench *b)
+{
+    for (size_t i = 0; i < ENTRIES && !b->boost; i++)
+        if (!entries[i].peer)
+            bench_value(b->out, entries[i].variant, NAN, "skipped", "%s.%s.rate", b->load->system,
+                        entries[i].what);
+}
+
+static int run_system(Bench *b, const BenchPlan *plan, const System *s)
+{
+    BenchField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
+    PeerProblem p = {s->n * s->d, s->initial, b->load->h, bench_field_sum, &field};
+    b->c = memory_new(ENTRIES, sizeof *b->c);
+    int code = field.scratch && b->c ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        enter(b);
+        code = bench_run(plan, &p, b->c, b->count);
+    }
+    for (size_t i = 0; code == 0 && i < b->count; i++) {
+        put_values(b, &b->c[i], b->variant[i]);
+        put_row(b, &b->c[i], b->variant[i]);
+    }
+    if (code == 0) {
+        put_interaction(b);
+        put_skipped(b);
+    }
+    memory_free(field.scratch);
+    memory_free(b->c);
+    return code;
+}
+
+static int run_load(const Load *load, const Options *o, const Peer *boost, BenchReport *out)
+{
+    System *s;
+    Bench b = {.load = load, .boost = boost, .out = out};
+    BenchPlan plan = {options_size(o, "repeats"), 1e-3 * options_real(o, "piece"),
+                      options_real(o, "budget"), load->threads && omp_get_max_threads() > 1};
+    TRY(system_new(load->system, load->n, load->d, 1, &s));
+    int code = run_system(&b, &plan, s);
+    system_free(s);
+    return code;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------ */
+
+static void put_machine(BenchReport *out, const char *when)
+{
+    double load;
+    if (getloadavg(&load, 1) == 1) bench_value(out, when, load, "processes", "machine.load");
+}
+
+static int fill(const Options *o, BenchReport *out)
+{
+    const Peer *boost = bench_boost();
+    int chosen = options_choice(o, "system"); /* all, or a load */
+    if (!boost)
+        command_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());
+    bench_value(out, "openmp", omp_get_max_threads(), "threads", "machine.threads");
+    put_machine(out, "before");
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+        if (chosen == 0 || chosen == (int)i + 1) TRY(run_load(&loads[i], o, boost, out));
+    put_machine(out, "after");
+    return 0;
+}
+
+static int show(const Options *o, const BenchReport *out)
+{
+    const char *dir = options_text(o, "out");
+    if (dir) {
+        TRY(output_directory(dir));
+        TRY(output_report(out->values, REPORT_CSV, dir, "bench-ode.csv"));
+        TRY(output_report(out->table, REPORT_MARKDOWN, dir, "bench-ode.md"));
+    }
+    if (options_flag(o, "csv")) return report_write(out->values, REPORT_CSV, stdout);
+    TRY(report_write(out->table, REPORT_PLAIN, stdout));
+    printf("\nmedians, from the lower to the upper quartile; ratio: time per evaluation of F + G "
+           "against Trotter's\n");
+    return 0;
+}
+
+int bench_ode(const Options *o)
+{
+    BenchReport out = {0};
+    int code = report_new(4, value_columns, &out.values);
+    if (code == 0) code = report_new(TABLE, table_columns, &out.table);
+    if (code == 0) code = fill(o, &out);
+    if (code == 0) code = show(o, &out);
+    report_free(out.values);
+    report_free(out.table);
+    return code;
+}

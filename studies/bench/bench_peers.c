@@ -1,0 +1,296 @@
+/* bench_peers.c: what `trotter bench ode` times: Trotter's stepper, GSL's odeiv2, the field alone, and
+ * the two rates of the machine that bound them; Boost's steppers from a library beside the program.
+ */
+#include <dlfcn.h>
+#include <gsl/gsl_cblas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_odeiv2.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ode/ode.h"
+#include "studies/bench/bench.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+void bench_field_sum(double t, const double *y, double *dy, void *field)
+{
+    BenchField *f = field;
+    const System *s = f->system;
+    f->calls++;
+    if (s->both) {
+        s->both(s, 1, t, y, 0, s->n, dy);
+        return;
+    }
+    s->field[OP_F](s, 1, t, y, dy);
+    s->field[OP_G](s, 1, t, y, f->scratch);
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] += f->scratch[i];
+}
+
+static const System *system_of(const PeerProblem *p)
+{
+    return ((const BenchField *)p->arg)->system;
+}
+
+/* ---- Trotter ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Table *table;
+    Stepper *stepper;
+} Own;
+
+static void own_close(void *run)
+{
+    Own *o = run;
+    stepper_free(o->stepper);
+    table_free(o->table);
+    memory_free(o);
+}
+
+static int own_table(const char *scheme, Table **out)
+{
+    Zoo zoo;
+    Table *t = NULL;
+    TRY(zoo_open(&zoo));
+    int code = zoo_find(&zoo, scheme, "exact", &t);
+    if (code == 0 && !(*out = table_freeze(t))) code = ERR_MEMORY;
+    table_free(t);
+    zoo_close(&zoo);
+    return code;
+}
+
+static void *own_open(const char *scheme, const PeerProblem *p)
+{
+    Own *o = memory_new(1, sizeof *o);
+    if (!o) return NULL;
+    int code = own_table(scheme, &o->table);
+    if (code == 0) code = stepper_new(o->table, system_of(p), &o->stepper);
+    if (code == 0) code = stepper_begin(o->stepper, 0, p->h, p->initial, START_NETWORK, NULL);
+    if (code == 0) return o;
+    own_close(o);
+    return NULL;
+}
+
+static int own_steps(void *run, size_t count)
+{
+    for (Own *o = run; count; count--) TRY(stepper_step(o->stepper));
+    return 0;
+}
+
+/* F and G each are half an evaluation of F + G; sub-flows are none. */
+static void own_tell(void *run, double *calls, double *moved)
+{
+    const Own *o = run;
+    *calls = (double)o->table->evals / 2;
+    *moved = (double)stepper_traffic(o->stepper);
+}
+
+const Peer bench_trotter = {"trotter", own_open, own_steps, own_close, own_tell};
+
+/* ---- GSL ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const PeerProblem *problem;
+    gsl_odeiv2_system system;
+    gsl_odeiv2_step *step;
+    double *y, *error; /* (N) */
+    double t;
+} Gsl;
+
+static int gsl_field(double t, const double *y, double *dy, void *problem)
+{
+    const PeerProblem *p = problem;
+    p->field(t, y, dy, p->arg);
+    return GSL_SUCCESS;
+}
+
+static const gsl_odeiv2_step_type *gsl_type(const char *method)
+{
+    const struct {
+        const char *name;
+        const gsl_odeiv2_step_type *type;
+    } types[] = {{"rk2", gsl_odeiv2_step_rk2},
+                 {"rk4", gsl_odeiv2_step_rk4},
+                 {"rk8pd", gsl_odeiv2_step_rk8pd}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, method) == 0) return types[i].type;
+    return NULL;
+}
+
+static void gsl_close(void *run)
+{
+    Gsl *g = run;
+    if (g->step) gsl_odeiv2_step_free(g->step);
+    memory_free(g->y);
+    memory_free(g->error);
+    memory_free(g);
+}
+
+static void *gsl_open(const char *method, const PeerProblem *p)
+{
+    const gsl_odeiv2_step_type *type = gsl_type(method);
+    Gsl *g = type ? memory_new(1, sizeof *g) : NULL;
+    if (!g) return NULL;
+    g->problem = p;
+    g->system = (gsl_odeiv2_system){gsl_field, NULL, p->N, (void *)(size_t)p};
+    g->step = gsl_odeiv2_step_alloc(type, p->N);
+    g->y = memory_new(p->N, sizeof(double));
+    g->error = memory_new(p->N, sizeof(double));
+    if (!g->step || !g->y || !g->error) {
+        gsl_close(g);
+        return NULL;
+    }
+    memcpy(g->y, p->initial, p->N * sizeof(double));
+    return g;
+}
+
+static int gsl_steps(void *run, size_t count)
+{
+    Gsl *g = run;
+    for (; count; count--, g->t += g->problem->h)
+        if (gsl_odeiv2_step_apply(g->step, g->t, g->problem->h, g->y, g->error, NULL, NULL,
+                                  &g->system) != GSL_SUCCESS)
+            return error_set(ERR_NUMERIC, "GSL's stepper failed");
+    return 0;
+}
+
+const Peer bench_gsl = {"gsl", gsl_open, gsl_steps, gsl_close, NULL};
+
+/* ---- the field alone ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const PeerProblem *problem;
+    int op;
+    double *dy; /* (N) */
+} Alone;
+
+static void alone_close(void *run)
+{
+    memory_free(((Alone *)run)->dy);
+    memory_free(run);
+}
+
+static void *alone_open(const char *method, const PeerProblem *p)
+{
+    Alone *a = memory_new(1, sizeof *a);
+    if (!a) return NULL;
+    a->problem = p;
+    a->op = method[0] == 'F' ? OP_F : method[0] == 'G' ? OP_G : OP_H;
+    a->dy = memory_new(p->N, sizeof(double));
+    if (a->dy) return a;
+    alone_close(a);
+    return NULL;
+}
+
+static int alone_steps(void *run, size_t count)
+{
+    const Alone *a = run;
+    const PeerProblem *p = a->problem;
+    const System *s = system_of(p);
+    for (; count; count--)
+        if (a->op == OP_H)
+            p->field(0, p->initial, a->dy, p->arg);
+        else
+            s->field[a->op](s, 1, 0, p->initial, a->dy);
+    return 0;
+}
+
+static void alone_tell(void *run, double *calls, double *moved)
+{
+    const Alone *a = run;
+    (void)moved;
+    *calls = a->op == OP_H ? 1 : 0.5;
+}
+
+const Peer bench_field = {"field", alone_open, alone_steps, alone_close, alone_tell};
+
+/* ---- rates of the machine ------------------------------------------------------------------------ */
+
+/* Arrays in a ring, copied to the next one: as many as an rk4 step touches, or beyond any cache. */
+typedef struct {
+    size_t N, arrays, at;
+    double *x; /* (arrays, N) */
+} Copy;
+
+enum { RING = 7, BEYOND = 1 << 22 /* numbers, 32 MiB an array */ };
+
+static void copy_close(void *run)
+{
+    memory_free(((Copy *)run)->x);
+    memory_free(run);
+}
+
+static void *copy_open(const char *method, const PeerProblem *p)
+{
+    int beyond = strcmp(method, "memory") == 0;
+    Copy *c = memory_new(1, sizeof *c);
+    if (!c) return NULL;
+    c->N = beyond ? BEYOND : p->N;
+    c->arrays = RING;
+    c->x = memory_new(c->arrays * c->N, sizeof(double));
+    if (c->x) return c;
+    copy_close(c);
+    return NULL;
+}
+
+static int copy_steps(void *run, size_t count)
+{
+    Copy *c = run;
+    for (; count; count--) {
+        size_t next = (c->at + 1) % c->arrays;
+        memcpy(c->x + next * c->N, c->x + c->at * c->N, c->N * sizeof *c->x);
+        c->at = next;
+    }
+    return 0;
+}
+
+static void copy_tell(void *run, double *calls, double *moved)
+{
+    *calls = 0;
+    *moved = 2 * (double)((Copy *)run)->N * sizeof(double);
+}
+
+const Peer bench_copy = {"memcpy", copy_open, copy_steps, copy_close, copy_tell};
+
+enum { GEMM = BENCH_GEMM };
+
+static void *gemm_open(const char *method, const PeerProblem *p)
+{
+    double *x = memory_new(3 * GEMM * GEMM, sizeof *x);
+    (void)method, (void)p;
+    for (size_t i = 0; x && i < 2 * GEMM * GEMM; i++) x[i] = (double)(i % 7) / 8;
+    return x;
+}
+
+static int gemm_steps(void *run, size_t count)
+{
+    double *A = run, *B = A + GEMM * GEMM, *C = B + GEMM * GEMM;
+    for (; count; count--)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM, GEMM, GEMM, 1, A, GEMM, B,
+                    GEMM, 0, C, GEMM);
+    return 0;
+}
+
+static void gemm_close(void *run)
+{
+    memory_free(run);
+}
+
+const Peer bench_gemm = {"openblas", gemm_open, gemm_steps, gemm_close, NULL};
+
+/* ---- Boost --------------------------------------------------------------------------------------- */
+
+/* The library stays until the program ends. */
+const Peer *bench_boost(void)
+{
+    char file[OUTPUT_PATH];
+    const char *program = command_program(), *slash = strrchr(program, '/');
+    snprintf(file, sizeof file, "%.*s/peers/boost_ode.so", slash ? (int)(slash - program) : 0,
+             program);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const PeerLibrary *found = library ? dlsym(library, PEER_SYMBOL) : NULL;
+    if (!library) error_set(ERR_INPUT, "%s", dlerror());
+    if (library && (!found || found->version != PEER_VERSION))
+        error_set(ERR_INPUT, "%s is of another version; run `make peers`", file);
+    return found && found->version == PEER_VERSION ? &found->peer : NULL;
+}

@@ -1,0 +1,319 @@
+/* bench_train.c: `trotter bench train`: blocks side by side (bench_block.h), and how cost grows.
+ *
+ * Model operations are those of forward and backward, 3 x 2 x multiply-adds, attention's scores counted
+ * dense; the floor leaves attention's products out.
+ */
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/bench/bench.h"
+#include "studies/bench/bench_block.h"
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/select.h"
+
+static const BlockSize sizes[] = {{"512", 1, 512, 2048, 8, 64, 4096},
+                                  {"128", 1, 128, 512, 4, 64, 4096},
+                                  {"1024", 12, 1024, 4096, 16, 256, 16384}};
+enum { SIZES = sizeof sizes / sizeof *sizes, BOTH = 2 };
+
+static const Option options[] = {
+    {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...", "blocks", 0, 0},
+    SELECT_FILE,
+    {"width", OPTION_CHOICE, "both", "both|512|128|1024",
+     "512: inner 2048, 8 heads; 128: inner 512, 4 heads; 1024: 12 layers, 16384 tokens of 256", 0,
+     0},
+    {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0},
+    {"growth", OPTION_FLAG, NULL, NULL,
+     "instead: cost against layers, width, sequence, batch, stages", 0, 0},
+    {"products", OPTION_FLAG, NULL, NULL, "list the floor's products by shape too", 0, 0},
+    {0},
+};
+const OptionGroup bench_train_group = {"Training", 1, options};
+
+static const char *const value_columns[] = {"what", "variant", "value", "unit"};
+static const char *const table_columns[] = {
+    "backend", "width", "scheme", "tokens/s", "from",  "to",   "MFLOP/token", "of GEMM",
+    "floor",   "share", "MiB",    "peer",     "ratio", "best", "ratio"};
+static const char *const growth_columns[] = {"axis",        "at",      "tokens/s", "ms/step",
+                                             "MFLOP/token", "GFLOP/s", "power"};
+enum {
+    TABLE = sizeof table_columns / sizeof *table_columns,
+    GROWTH = sizeof growth_columns / sizeof *growth_columns
+};
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double tokens, low, high; /* per second */
+    double flop;              /* model operations per token */
+    double floor, share;      /* tokens/s of the products alone; the step's part of it */
+    double gemm, of_gemm;     /* FLOP/s */
+    double peer, best;        /* the peer as it stands, and at its fastest */
+} Figures;
+
+static Figures figures(const Block *b)
+{
+    double N = (double)b->size->N, n = (double)block_square(b);
+    Figures f = {.tokens = N / b->step.q[1],
+                 .low = N / b->step.q[2],
+                 .high = N / b->step.q[0],
+                 .flop = 6 * b->macs,
+                 .floor = N / b->floor.q[1],
+                 .share = b->floor.q[1] / b->step.q[1],
+                 .gemm = 2 * n * n * n / b->gemm.q[1],
+                 .peer = b->peer[block_plain_way(b)].q[1],
+                 .best = NAN};
+    for (int w = 0; w < BLOCK_WAYS; w++) f.best = fmax(f.best, b->peer[w].q[1]);
+    f.of_gemm = f.tokens * f.flop / f.gemm;
+    return f;
+}
+
+static void put_values(const Block *b, const Figures *f)
+{
+    const struct {
+        const char *what, *unit;
+        double value;
+    } row[] = {{"tokens_per_s", "tokens/s", f->tokens},
+               {"tokens_per_s.low", "tokens/s", f->low},
+               {"tokens_per_s.high", "tokens/s", f->high},
+               {"flop_per_token", "FLOP", f->flop},
+               {"floor", "tokens/s", f->floor},
+               {"floor.flop_per_token", "FLOP", b->flops / (double)b->size->N},
+               {"floor.share", "of floor", f->share},
+               {"gemm", "GFLOP/s", 1e-9 * f->gemm},
+               {"gemm.share", "of gemm", f->of_gemm},
+               {"memory", "bytes", b->memory},
+               {"memory.peak", "bytes", b->peak},
+               {"peer.best.ratio", "times", f->tokens / f->best}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (!isnan(row[i].value))
+            bench_value(b->out, b->scheme->name, row[i].value, row[i].unit, "train.%s.%s.%s",
+                        b->backend->name, b->size->name, row[i].what);
+    for (int w = 0; w < BLOCK_WAYS; w++) {
+        double x = b->peer[w].q[1];
+        if (isnan(x)) continue;
+        bench_value(b->out, b->scheme->name, x, "tokens/s", "train.%s.%s.peer.%s", b->backend->name,
+                    b->size->name, block_way(w));
+        bench_value(b->out, b->scheme->name, f->tokens / x, "times", "train.%s.%s.peer.%s.ratio",
+                    b->backend->name, b->size->name, block_way(w));
+    }
+}
+
+static void put_row(const Block *b, const Figures *f)
+{
+    Report *t = b->out->table;
+    report_text(t, b->backend->name);
+    report_text(t, b->size->name);
+    report_text(t, b->scheme->name);
+    report_fixed(t, f->tokens, 0);
+    report_fixed(t, f->low, 0);
+    report_fixed(t, f->high, 0);
+    report_fixed(t, 1e-6 * f->flop, 2);
+    report_fixed(t, f->of_gemm, 2);
+    report_fixed(t, f->floor, 0);
+    report_fixed(t, f->share, 3);
+    report_fixed(t, b->peak / 1048576, 0);
+    report_fixed(t, f->peer, 0);
+    report_fixed(t, f->tokens / f->peer, 2);
+    report_fixed(t, f->best, 0);
+    report_fixed(t, f->tokens / f->best, 2);
+}
+
+static void put_products(const Block *b)
+{
+    ProductShape s;
+    for (size_t i = 0; products_shape(i, &s); i++) {
+        if (!s.count) continue;
+        bench_value(b->out, s.name, (double)s.count, "products", "train.%s.%s.%s.count",
+                    b->backend->name, b->size->name, b->scheme->name);
+        bench_value(b->out, s.name, 1e-9 * s.flops / s.seconds, "GFLOP/s", "train.%s.%s.%s.rate",
+                    b->backend->name, b->size->name, b->scheme->name);
+    }
+}
+
+/* CSV comes as it is measured: a bench that is stopped has told what it knew. */
+static int stream(const Block *b)
+{
+    if (!options_flag(b->o, "csv")) return 0;
+    TRY(report_stream(b->out->values, stdout));
+    return fflush(stdout) == 0 ? 0 : error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
+}
+
+static int run_block(const Options *o, const Backend *backend, const Table *scheme,
+                     const BlockSize *size, BenchReport *out)
+{
+    Block *b = memory_new(1, sizeof *b);
+    if (!b) return ERR_MEMORY;
+    b->o = o, b->backend = backend, b->scheme = scheme, b->size = size, b->out = out;
+    int code = block_measure(b);
+    if (code == 0) {
+        Figures f = figures(b);
+        put_values(b, &f);
+        put_row(b, &f);
+        if (options_flag(o, "products")) put_products(b);
+        code = stream(b);
+    }
+    block_close(b);
+    memory_free(b);
+    return code;
+}
+
+static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
+{
+    Selection s;
+    int width = options_choice(o, "width"), code = 0;
+    TRY(select_open(o, "euler", &s));
+    for (int i = 0; i < SIZES; i++)
+        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BOTH); k++)
+            code = run_block(o, b, s.scheme[k], &sizes[i], out);
+    select_close(&s);
+    return code;
+}
+
+/* ---- growth ----------------------------------------------------------------------------------------- */
+
+/* One axis: the points differ from the middle of the small size in one number only. */
+typedef struct {
+    const char *axis, *scheme; /* stages: a list of schemes of 1, 2, 3, 4 stages */
+    BlockSize point[6];
+    double at[6];
+} Axis;
+
+#define POINT(L, D, T, N)                       \
+    {                                           \
+        "growth", L, D, 4 * (D), (D) / 32, T, N \
+    }
+static const Axis axes[] = {
+    {"layers",
+     "transformer",
+     {POINT(1, 128, 64, 4096), POINT(2, 128, 64, 4096), POINT(4, 128, 64, 4096),
+      POINT(8, 128, 64, 4096)},
+     {1, 2, 4, 8}},
+    {"width",
+     "transformer",
+     {POINT(1, 64, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 256, 64, 4096),
+      POINT(1, 512, 64, 4096)},
+     {64, 128, 256, 512}},
+    {"sequence",
+     "transformer",
+     {POINT(1, 128, 32, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 128, 4096),
+      POINT(1, 128, 256, 4096), POINT(1, 128, 512, 4096), POINT(1, 128, 1024, 4096)},
+     {32, 64, 128, 256, 512, 1024}},
+    {"batch",
+     "transformer",
+     {POINT(1, 128, 64, 512), POINT(1, 128, 64, 1024), POINT(1, 128, 64, 2048),
+      POINT(1, 128, 64, 4096), POINT(1, 128, 64, 8192)},
+     {512, 1024, 2048, 4096, 8192}},
+    {"stages",
+     "transformer,heun-layer,rk3-layer,rk4-layer",
+     {POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096),
+      POINT(1, 128, 64, 4096)},
+     {1, 2, 3, 4}},
+};
+
+/* before: seconds and place of the point before it on the axis, NAN at the first. power: of the time
+ * of a step, locally; 1 is linear. */
+static int put_point(Block *b, const Axis *a, size_t i, double before[2])
+{
+    TRY(block_measure(b));
+    Figures f = figures(b);
+    double seconds = b->step.q[1];
+    double power = log(seconds / before[0]) / log(a->at[i] / before[1]);
+    Report *t = b->out->table;
+    report_text(t, a->axis);
+    report_fixed(t, a->at[i], 0);
+    report_fixed(t, f.tokens, 0);
+    report_fixed(t, 1e3 * seconds, 1);
+    report_fixed(t, 1e-6 * f.flop, 2);
+    report_fixed(t, 1e-9 * f.flop * f.tokens, 1);
+    report_fixed(t, power, 2);
+    char at[32];
+    report_number(a->at[i], at);
+    bench_value(b->out, at, f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
+    bench_value(b->out, at, f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
+    before[0] = seconds, before[1] = a->at[i];
+    return stream(b);
+}
+
+static int run_axis(const Options *o, const Backend *backend, const Axis *a, BenchReport *out)
+{
+    Zoo z;
+    Table **scheme = NULL;
+    size_t count = 0;
+    double before[2] = {NAN, NAN};
+    TRY(zoo_open(&z));
+    int code = zoo_list(&z, a->scheme, "euler", &scheme, &count);
+    Block *b = memory_new(1, sizeof *b);
+    if (!b && code == 0) code = ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < 6 && a->at[i] > 0; i++) {
+        *b = (Block){.o = o, .backend = backend, .size = &a->point[i], .out = out};
+        b->scheme = scheme[count > 1 ? i : 0];
+        code = put_point(b, a, i, before);
+        block_close(b);
+    }
+    memory_free(b);
+    for (size_t i = 0; i < count; i++) table_free(scheme[i]);
+    memory_free(scheme);
+    zoo_close(&z);
+    return code;
+}
+
+static int run_growth(const Options *o, const Backend *b, BenchReport *out)
+{
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) TRY(run_axis(o, b, &axes[i], out));
+    return 0;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------- */
+
+static void put_machine(BenchReport *out, const char *when)
+{
+    double load;
+    if (getloadavg(&load, 1) == 1) bench_value(out, when, load, "processes", "machine.load");
+}
+
+static int fill(const Options *o, BenchReport *out)
+{
+    const Backend *b;
+    TRY(network_backend(o, &b));
+    bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
+    put_machine(out, "before");
+    TRY(options_flag(o, "growth") ? run_growth(o, b, out) : run_blocks(o, b, out));
+    put_machine(out, "after");
+    progress_clear();
+    return 0;
+}
+
+static int show(const Options *o, const BenchReport *out)
+{
+    const char *dir = options_text(o, "out");
+    if (dir) {
+        TRY(output_directory(dir));
+        TRY(output_report(out->values, REPORT_CSV, dir, "bench-train.csv"));
+        TRY(output_report(out->table, REPORT_MARKDOWN, dir, "bench-train.md"));
+    }
+    if (options_flag(o, "csv")) return report_stream(out->values, stdout);
+    return report_write(out->table, REPORT_PLAIN, stdout);
+}
+
+int bench_train(const Options *o)
+{
+    BenchReport out = {0};
+    int growth = options_flag(o, "growth");
+    int code = report_new(4, value_columns, &out.values);
+    if (code == 0)
+        code = growth ? report_new(GROWTH, growth_columns, &out.table)
+                      : report_new(TABLE, table_columns, &out.table);
+    if (code == 0) code = fill(o, &out);
+    if (code == 0) code = show(o, &out);
+    report_free(out.values);
+    report_free(out.table);
+    return code;
+}

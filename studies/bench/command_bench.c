@@ -1,0 +1,98 @@
+/* command_bench.c: speed, measured here: one row per bench. */
+#include "studies/bench/bench.h"
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+
+static const Option bench_options[] = {
+    {"what", OPTION_CHOICE, NULL, "ode|train", "what is timed; `trotter bench ode` says the same",
+     0, 0},
+    {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
+    {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
+     0, 1e5},
+    {0},
+};
+
+static const Option ode_options[] = {
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped", 0, 0},
+    {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "what,variant,value,unit as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too", 0, 0},
+    {0},
+};
+
+static const OptionGroup bench_group = {"Bench", 1, bench_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
+static const OptionGroup *const groups[] = {
+    &bench_group, &ode_group, &bench_train_group, &network_machine_group, &output_group, NULL};
+static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &output_group, NULL};
+static const OptionGroup *const for_train[] = {&bench_group, &bench_train_group,
+                                               &network_machine_group, &output_group, NULL};
+
+static const struct {
+    const char *title;
+    int (*run)(const Options *o);
+    const OptionGroup *const *groups;
+} benches[] = {{"bench ode", bench_ode, for_ode}, {"bench train", bench_train, for_train}};
+
+static const OptionGroup *const *narrow(const Options *o, const char **where)
+{
+    const char *what = options_text(o, "what");
+    if (!what) return groups;
+    *where = benches[options_choice(o, "what")].title;
+    return benches[options_choice(o, "what")].groups;
+}
+
+static int run(Options *o)
+{
+    if (!options_text(o, "what"))
+        return error_set(ERR_INPUT, "say what to time: trotter bench ode, trotter bench train");
+    return benches[options_choice(o, "what")].run(o);
+}
+
+const Command command_bench = {
+    .name = "bench",
+    .purpose = "speed, side by side with other libraries on this machine",
+    .about =
+        "bench ode   steps per second of euler, rk4 and strang-marchuk:exact on two cheap "
+        "systems (one\n"
+        "            thread, processor time) and on attention (all threads, time on the clock; "
+        "with\n"
+        "            OMP_NUM_THREADS=1 processor time), against GSL's odeiv2 and Boost.odeint "
+        "(`make\n"
+        "            peers`), per evaluation of F + G; bytes moved and their share of a copy; "
+        "the\n"
+        "            interaction's share of the GEMM rate.\n"
+        "bench train tokens per second of whole training steps (forward, backward, clipping, Adam; "
+        "one\n"
+        "            layer, vocabulary 10,000, 64 sequences of 64 random tokens, dropout 0.1), and "
+        "in\n"
+        "            turns with them the floor, which is the step's own matrix products alone, the "
+        "GEMM\n"
+        "            rate (on a device, of 16384 rows), and --peer's script. It is called as "
+        "PyTorch's peer: --scheme "
+        "standard|macaron2|\n"
+        "            rk2|rk4 --d --ffn --heads --layers --vocab --batch --seq --dropout --threads "
+        "--steps\n"
+        "            --warmup, and ends with a line of JSON that has tokens_per_s; once as it is, "
+        "once with\n"
+        "            MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, MALLOC_TOP_PAD_ and "
+        "OpenBLAS's "
+        "OpenMP\n"
+        "            build preloaded, which is PyTorch at its best there. With --device cuda it "
+        "gets "
+        "--device\n"
+        "            cuda too, with --precision tf32 --tf32, and is run as it is, with --compile, "
+        "with "
+        "--graph,\n"
+        "            and with either and --sdpa; bf16 has no peer. PYTHON names another "
+        "interpreter.\n",
+    .groups = groups,
+    .operand = "what",
+    .narrow = narrow,
+    .run = run,
+};

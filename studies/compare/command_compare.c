@@ -1,0 +1,200 @@
+/* command_compare.c: the main job: for every scheme its exact order, its measured order on a
+ * particle system, and the perplexity of the language model built from it, over seeds and
+ * depths. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/compare/compare.h"
+#include "studies/model/network.h"
+#include "studies/tools/progress.h"
+
+static const Option scheme_options[] = {
+    {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",
+     "A,B,...", "names separated by commas, or all", 0, 0},
+    SELECT_FILE,
+    {"controls", OPTION_FLAG, NULL, NULL,
+     "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
+     0, 0},
+    {"baseline", OPTION_TEXT, NULL, "NAME",
+     "differences are told from this scheme (default: transformer, else the first)", 0, 0},
+    {"system", OPTION_TEXT, NULL, "P",
+     "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE",
+     "a particle system of your own ('trotter order --help' tells the form)", 0, 0},
+    {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
+     1000},
+    {0},
+};
+
+static const Option tuning_options[] = {
+    {"tune", OPTION_FLAG, NULL, NULL,
+     "equal tuning: choose rate and dropout for each scheme on validation first, the same grid for "
+     "all; the test text is opened after the last choice",
+     0, 0},
+    {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100},
+    {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99},
+    {"tune-seed", OPTION_SIZE, "0", "N", "seed of the grid's trainings, none of those compared", 0,
+     1e18},
+    {0},
+};
+
+static const Option truncation_options[] = {
+    {"truncation", OPTION_SIZE, "4", "N",
+     "sentences of the validation text for the truncation error of each trained network; 0: none",
+     0, 10000},
+    {"truncation-tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
+    {0},
+};
+
+static const Option depth_options[] = {
+    {"layers", OPTION_SIZES, "1", "L,...",
+     "blocks, each one step of the scheme; several: a row each", 1, NETWORK_LAYERS},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, "out/compare", "DIR",
+     "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
+     "figures beside these (published.csv, .md) where they have some, and each run under DIR/runs",
+     0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "the whole table as CSV", 0, 0},
+    {"config", OPTION_TEXT, NULL, "FILE",
+     "options from a file, as DIR/config.ini; the command line overrides it", 0, 0},
+    {0},
+};
+
+static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
+static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
+static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
+static const OptionGroup depth_group = {"Model", 1, depth_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {
+    &scheme_group,          &truncation_group,    &tuning_group,           &network_text_group,
+    &depth_group,           &network_model_group, &network_training_group, &network_seed_group,
+    &network_machine_group, &network_limit_group, &output_group,           NULL};
+
+static int verdict(const Compare *u)
+{
+    char names[512] = "", name[CELL_NAME];
+    size_t n = 0;
+    for (size_t i = 0; i < u->cells && n < sizeof names; i++) {
+        const Cell *c = &u->cell[i];
+        if (c->runs == 0 || compare_beats_unigram(u, c)) continue;
+        compare_cell_name(u, c, name);
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
+    }
+    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
+    if (n)
+        return error_set(ERR_CHECK,
+                         "no better than word frequencies, so there is nothing to compare: %s",
+                         names);
+    size_t disagree = convergence_disagree(&u->orders);
+    if (disagree)
+        return error_set(ERR_CHECK, "%zu schemes disagree with their exact order on %s", disagree,
+                         u->orders.system->name);
+    return 0;
+}
+
+static int open_study(Compare *u)
+{
+    const Options *o = u->options;
+    TRY(select_open(o, "euler", &u->schemes));
+    if (options_flag(o, "controls")) TRY(compare_add_controls(u));
+    TRY(network_corpus(o, options_flag(o, "tune"), &u->corpus));
+    TRY(network_adaptive(o, &u->corpus));
+    TRY(compare_open(u));
+    TRY(output_directory(u->dir));
+    u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_open(&u->runs));
+    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
+              options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
+    return 0;
+}
+
+static int measure_orders(Compare *u)
+{
+    const Options *o = u->options;
+    OrderOptions how = {.halvings = 7};
+    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
+    return convergence_run(&system, &how, &u->schemes, &u->orders);
+}
+
+/* All three texts, once nothing depends on the choice any more. */
+static int open_test(Compare *u)
+{
+    if (options_flag(u->options, "tune")) {
+        corpus_free(&u->corpus);
+        TRY(network_corpus(u->options, 0, &u->corpus));
+    }
+    u->unigram_valid = corpus_unigram(&u->corpus, SPLIT_VALID);
+    u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    return 0;
+}
+
+static int save(void *study)
+{
+    const Compare *u = study;
+    TRY(compare_save(u));
+    return compare_plots(u);
+}
+
+static int study(Compare *u)
+{
+    TRY(open_study(u));
+    if (u->worker.leader) TRY(measure_orders(u));
+    if (options_flag(u->options, "tune")) TRY(compare_tune(u));
+    TRY(compare_train(u, u->worker.leader));
+    if (!u->worker.leader) {
+        progress_note("nothing is left to train here; the first process writes the tables");
+        return 0;
+    }
+    TRY(open_test(u));
+    TRY(compare_tables(u));
+    TRY(compare_show(u));
+    TRY(work_save(&u->runs, save, u));
+    return verdict(u);
+}
+
+static int run(Options *o)
+{
+    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
+    Compare u = {.options = o,
+                 .dir = options_text(o, "out"),
+                 .worker = worker_find(),
+                 .corpus.entropy_rate = NAN,
+                 .seeds = options_size(o, "seeds"),
+                 .seed = options_size(o, "seed")};
+    int code = study(&u);
+    compare_close(&u);
+    return code;
+}
+
+const Command command_compare = {
+    .name = "compare",
+    .purpose = "compare schemes: order, measured order, perplexity, cost",
+    .about =
+        "For every scheme: its exact order, its order measured on a particle system, its "
+        "evaluations,\n"
+        "and language models trained with it over several seeds and depths: perplexities with "
+        "intervals,\n"
+        "paired differences from a baseline, speed, memory; and rank correlations of perplexity "
+        "over "
+        "all\n"
+        "designs, equal maps counted once. Splittings without suffix have Euler sub-flows "
+        "everywhere.\n"
+        "Each training is a 'trotter train' of its own under DIR/runs; given again, the command "
+        "reads\n"
+        "finished runs and goes on with stopped ones. Several processes given the same command "
+        "share "
+        "the\n"
+        "runs, each trained once; started by mpirun, srun or as a Slurm array only the first one "
+        "writes\n"
+        "tables.\n"
+        "Exit status 1: a model is no better than the frequencies of words, or a run failed.\n",
+    .groups = groups,
+    .saves = 1,
+    .run = run,
+};

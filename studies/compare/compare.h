@@ -1,0 +1,121 @@
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the
+ * truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
+ * (compare_tune.c), tables (compare_table.c, compare_epochs.c), correlations (compare_relate.c), words and files
+ * (compare_save.c), plots (compare_plot.c).
+ *
+ * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
+ * cells.
+ */
+#ifndef TROTTER_COMPARE_H
+#define TROTTER_COMPARE_H
+
+#include "studies/measure/convergence.h"
+#include "studies/tools/statistics.h"
+#include "studies/runs/tasks.h"
+#include "studies/runs/worker.h"
+
+enum { COMPARE_DEPTHS = 16 };
+
+/* Truncation errors of a run's network over the flow's displacement at h = 1, and their slopes;
+ * NaN: not asked for, or not to be had. */
+typedef struct {
+    double split, split_slope; /* of y' = F + G */
+    double layer, layer_slope; /* of y' = L(y): schemes over L alone */
+    double check;              /* sublayers against a forward pass */
+} RunErrors;
+
+typedef struct {
+    const Table *scheme;
+    size_t index; /* of the scheme in the selection */
+    size_t layers;
+    size_t same; /* first cell with the same map (plan_same); itself where there is none before */
+    char rate[32], dropout[32];  /* of its runs, as written */
+    size_t runs;                 /* that came through */
+    RunResult *result;           /* (seeds); NaN where a run failed */
+    RunErrors *errors;           /* (seeds) */
+    size_t gaining;              /* of them those whose best epoch was their last */
+    double best_epoch;           /* mean */
+    double params, speed, bytes; /* the same in all; mean; most */
+    Interval valid, test;
+    Interval valid_diff, test_diff; /* from the baseline at this depth, by seeds; its own: n = 0 */
+    double valid_p, test_p;         /* of these being 0, after Holm's correction over the schemes */
+    Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
+} Cell;
+
+typedef struct {
+    const Options *options;
+    const char *dir;
+    Worker worker;
+    Runs runs;
+    Selection schemes;
+    ConvergenceStudy orders;
+    Corpus corpus; /* with --tune without the test text until all is chosen and trained */
+    double unigram_valid, unigram_test;
+    size_t seeds, seed; /* seed .. seed + seeds - 1 */
+    size_t depths, depth[COMPARE_DEPTHS];
+    size_t baseline; /* scheme */
+    size_t cells;
+    Cell *cell; /* (schemes, depths) */
+    Report *table, *brief, *curves, *epochs, *correlations, *choices;
+    size_t last_epoch; /* that any run has reached */
+    size_t failed;     /* runs */
+} Compare;
+
+/* ---- compare_runs.c ---- */
+
+/* Cells, equal maps, baseline; what would fail in every run fails here. */
+int compare_open(Compare *u);
+void compare_close(Compare *u);
+/* The run of a cell with the k-th seed. */
+RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
+/* Trains all cells and measures their truncation errors; fills them in where all runs were seen
+ * (wait). */
+int compare_train(Compare *u, int wait);
+
+/* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */
+int compare_is_control(const Table *t);
+/* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1
+ * times each. */
+int compare_add_controls(Compare *u);
+/* Names of the other schemes with the evaluations of a control, separated by blanks; "" if it is
+ * none. */
+void compare_controlled(const Compare *u, const Table *t, char out[512]);
+
+/* ---- compare_truncation.c ---- */
+
+/* The truncation errors of a run that is there: t->more, a RunErrors. For work_off. */
+int compare_measure(void *study, Task *t);
+/* 1 where they are wanted and there are any: the layers of a post-norm network are no steps on a field. */
+int compare_truncates(const Compare *u);
+
+/* ---- compare_tune.c ---- */
+
+/* Rate and dropout of every cell, by validation perplexity with one seed; u->choices,
+ * DIR/tune.csv. */
+int compare_tune(Compare *u);
+
+/* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
+
+/* u->table, brief, curves, epochs and correlations. */
+int compare_tables(Compare *u);
+/* u->epochs, last_epoch; best_epoch and gaining of every cell. */
+int compare_epochs(Compare *u);
+int compare_correlations(Compare *u);
+/* Number, from 1, of a column of compare.csv; the name must be one. */
+int compare_column(const char *name);
+/* "NAME", with its depth where there are several. */
+enum { CELL_NAME = TABLE_NAME + 32 };
+void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
+/* No better than word frequencies (NaN is not better either): 0. */
+int compare_beats_unigram(const Compare *u, const Cell *c);
+
+/* ---- compare_save.c, compare_plot.c ---- */
+
+/* The tables on stdout: with --csv the whole one alone. */
+int compare_show(const Compare *u);
+/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, epochs.csv, those of the orders;
+ * plots. */
+int compare_save(const Compare *u);
+int compare_plots(const Compare *u);
+
+#endif

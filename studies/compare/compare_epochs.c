@@ -1,0 +1,75 @@
+/* compare_epochs.c: validation perplexity after every epoch, and which runs were still gaining when they ended. */
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/compare/compare.h"
+
+static const char *const columns[] = {"scheme",    "layers",   "epoch",     "seeds",
+                                      "valid_ppl", "valid_sd", "valid_low", "valid_high"};
+
+/* The ends of a run's epochs in its log: ppl (epochs), NULL: not asked; *last: the number of the last, 0 where there
+ * is none. */
+static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, size_t epochs,
+                     size_t *last)
+{
+    RunSpec s = compare_spec(u, c, k);
+    RunRow *row;
+    size_t rows;
+    *last = 0;
+    if (isnan(c->result[k].valid_ppl)) return 0; /* it failed */
+    TRY(runs_log(u->dir, &s, &row, &rows));
+    for (size_t i = 0; i < rows; i++) {
+        if (!(row[i].valid_ppl > 0 && row[i].epoch >= 1)) continue;
+        *last = (size_t)row[i].epoch;
+        if (ppl && *last <= epochs) ppl[*last - 1] = row[i].valid_ppl;
+    }
+    memory_free(row);
+    return 0;
+}
+
+static void add_rows(Report *r, const Cell *c, const double *ppl, size_t epochs, size_t seeds)
+{
+    for (size_t i = 0; i < epochs; i++) {
+        Interval v = statistics_mean(ppl + i, epochs, seeds);
+        if (v.n == 0) continue;
+        report_text(r, c->scheme->name);
+        report_size(r, c->layers);
+        report_size(r, i + 1);
+        report_size(r, v.n);
+        report_fixed(r, v.mean, 2);
+        report_fixed(r, v.sd, 2);
+        report_fixed(r, v.low, 2);
+        report_fixed(r, v.high, 2);
+    }
+}
+
+static int add_cell(Compare *u, Cell *c)
+{
+    size_t last, epochs = 0;
+    double best = 0;
+    for (size_t k = 0; k < u->seeds; k++) {
+        TRY(read_ends(u, c, k, NULL, 0, &last));
+        if (last == 0) continue;
+        if (last > epochs) epochs = last;
+        best += c->result[k].best_epoch;
+        c->gaining += c->result[k].best_epoch >= (double)last;
+    }
+    if (epochs > u->last_epoch) u->last_epoch = epochs;
+    c->best_epoch = c->runs ? best / (double)c->runs : NAN;
+    double *ppl = memory_new(u->seeds * epochs, sizeof *ppl);
+    int code = ppl ? 0 : ERR_MEMORY;
+    for (size_t i = 0; ppl && i < u->seeds * epochs; i++) ppl[i] = NAN;
+    for (size_t k = 0; code == 0 && k < u->seeds; k++)
+        code = read_ends(u, c, k, ppl + k * epochs, epochs, &last);
+    if (code == 0) add_rows(u->epochs, c, ppl, epochs, u->seeds);
+    memory_free(ppl);
+    return code;
+}
+
+int compare_epochs(Compare *u)
+{
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &u->epochs));
+    for (size_t i = 0; i < u->cells; i++) TRY(add_cell(u, &u->cell[i]));
+    return 0;
+}

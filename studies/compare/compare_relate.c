@@ -1,0 +1,113 @@
+/* compare_relate.c: what perplexity goes with: rank correlations over designs. Cells with the
+ * same map are one design, with the mean of their values: rk2-unit and repeat:2 are one network
+ * under two names. */
+#include <math.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/compare/compare.h"
+
+static const char *const columns[] = {"perplexity", "layers", "quantity", "designs",
+                                      "rho",        "low",    "high",     "p"};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+typedef double Value(const Compare *u, const Cell *c);
+
+static double truncation(const Compare *u, const Cell *c)
+{
+    (void)u;
+    return c->split.mean;
+}
+
+/* Of designs that solve y' = F + G: one of order 0 has an error against that flow, but goes elsewhere. */
+static double integrated(const Compare *u, const Cell *c)
+{
+    return u->orders.scheme[c->index].theory.order > 0 ? c->split.mean : NAN;
+}
+
+static double evaluations(const Compare *u, const Cell *c)
+{
+    (void)u;
+    return (double)(table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G));
+}
+
+static double parameters(const Compare *u, const Cell *c)
+{
+    (void)u;
+    return c->params;
+}
+
+static double valid_mean(const Compare *u, const Cell *c)
+{
+    (void)u;
+    return c->valid.mean;
+}
+
+static double test_mean(const Compare *u, const Cell *c)
+{
+    (void)u;
+    return c->test.mean;
+}
+
+/* What is ranked against what. The last tells how far the study can hold the two apart. */
+static const struct {
+    const char *name;
+    Value *of;
+    const char *quantity;
+    Value *with;
+} pair[] = {{"validation", valid_mean, "truncation", truncation},
+            {"validation", valid_mean, "truncation, order > 0", integrated},
+            {"validation", valid_mean, "evaluations", evaluations},
+            {"validation", valid_mean, "parameters", parameters},
+            {"test", test_mean, "truncation", truncation},
+            {"test", test_mean, "truncation, order > 0", integrated},
+            {"test", test_mean, "evaluations", evaluations},
+            {"test", test_mean, "parameters", parameters},
+            {"(evaluations)", evaluations, "truncation, order > 0", integrated}};
+
+/* The mean of a quantity over the cells that are one design, the map of cell i. */
+static double design_mean(const Compare *u, size_t i, Value *value)
+{
+    double sum = 0, n = 0;
+    for (size_t j = 0; j < u->cells; j++) {
+        if (u->cell[j].same != i || isnan(value(u, &u->cell[j]))) continue;
+        sum += value(u, &u->cell[j]);
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+/* Over the designs of a depth: equal maps are one. */
+static int add_correlation(Compare *u, size_t layers, size_t k)
+{
+    double *x = memory_new(2 * u->cells, sizeof *x);
+    size_t n = 0;
+    Correlation c;
+    if (!x) return ERR_MEMORY;
+    double *y = x + u->cells;
+    for (size_t i = 0; i < u->cells; i++) {
+        if (u->cell[i].layers != layers || u->cell[i].same != i) continue;
+        x[n] = design_mean(u, i, pair[k].with);
+        y[n++] = design_mean(u, i, pair[k].of);
+    }
+    int code = statistics_rank(x, y, n, u->seed, &c);
+    memory_free(x);
+    TRY(code);
+    report_text(u->correlations, pair[k].name);
+    report_size(u->correlations, layers);
+    report_text(u->correlations, pair[k].quantity);
+    report_size(u->correlations, c.n);
+    report_fixed(u->correlations, c.rho, 2);
+    report_fixed(u->correlations, c.low, 2);
+    report_fixed(u->correlations, c.high, 2);
+    report_real(u->correlations, c.p, 2);
+    return 0;
+}
+
+int compare_correlations(Compare *u)
+{
+    TRY(report_new(COUNT(columns), columns, &u->correlations));
+    for (size_t d = 0; d < u->depths; d++)
+        for (size_t k = 0; k < COUNT(pair); k++) TRY(add_correlation(u, u->depth[d], k));
+    return 0;
+}

@@ -1,0 +1,244 @@
+/* compare_runs.c: the runs of a comparison: which there are, who trains them, what they give. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/compare/compare.h"
+#include "studies/model/network.h"
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static int read_depths(Compare *u)
+{
+    char part[32];
+    for (u->depths = 0; options_part(u->options, "layers", u->depths, part); u->depths++) {
+        if (u->depths == COMPARE_DEPTHS)
+            return error_set(ERR_INPUT, "--layers: expected at most %d numbers", COMPARE_DEPTHS);
+        size_t layers = u->depth[u->depths] = strtoul(part, NULL, 10);
+        for (size_t i = 0; i < u->depths; i++)
+            if (u->depth[i] == layers)
+                return error_set(ERR_INPUT, "--layers: %zu is there twice", layers);
+    }
+    return 0;
+}
+
+static int find_baseline(Compare *u)
+{
+    const char *name = options_text(u->options, "baseline");
+    u->baseline = 0;
+    for (size_t i = 0; i < u->schemes.count; i++)
+        if (strcmp(u->schemes.scheme[i]->name, name ? name : "transformer") == 0) {
+            u->baseline = i;
+            return 0;
+        }
+    if (!name) return 0;
+    return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", name);
+}
+
+static int make_plan(const Compare *u, const Cell *c, Plan **out)
+{
+    BridgeOptions o = network_bridge(u->options);
+    o.layers = c->layers;
+    return bridge_plan(c->scheme, &o, out);
+}
+
+int compare_is_control(const Table *t)
+{
+    return strncmp(t->name, "looped:", 7) == 0 || strncmp(t->name, "repeat:", 7) == 0;
+}
+
+int compare_add_controls(Compare *u)
+{
+    size_t asked = u->schemes.count;
+    for (size_t i = 0; i < asked; i++) {
+        char name[64];
+        size_t n = table_evals(u->schemes.scheme[i], OP_F);
+        if (n < 2 || n != table_evals(u->schemes.scheme[i], OP_G)) continue;
+        snprintf(name, sizeof name, "looped:%zu", n);
+        TRY(select_add(name, "euler", &u->schemes));
+        snprintf(name, sizeof name, "repeat:%zu", n);
+        TRY(select_add(name, "euler", &u->schemes));
+    }
+    return 0;
+}
+
+void compare_controlled(const Compare *u, const Table *t, char out[512])
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; compare_is_control(t) && i < u->schemes.count && n < 512; i++) {
+        const Table *s = u->schemes.scheme[i];
+        if (compare_is_control(s) || table_evals(s, OP_F) != table_evals(t, OP_F) ||
+            table_evals(s, OP_G) != table_evals(t, OP_G))
+            continue;
+        n += (size_t)snprintf(out + n, 512 - n, "%s%s", n ? " " : "", s->name);
+    }
+}
+
+static int find_same(Compare *u, size_t i)
+{
+    Cell *c = &u->cell[i];
+    Plan *mine, *other;
+    int code = 0, same = 0;
+    c->same = i;
+    TRY(make_plan(u, c, &mine));
+    for (size_t j = 0; code == 0 && !same && j < i; j++) {
+        if (u->cell[j].layers != c->layers || u->cell[j].same != j) continue;
+        code = make_plan(u, &u->cell[j], &other);
+        if (code != 0) break;
+        code = plan_same(mine, other, &same);
+        plan_free(other);
+        if (same) c->same = j;
+    }
+    plan_free(mine);
+    return code;
+}
+
+static int open_cell(Compare *u, size_t i, const Backend *b)
+{
+    Cell *c = &u->cell[i];
+    *c = (Cell){.index = i / u->depths, .layers = u->depth[i % u->depths]};
+    c->scheme = u->schemes.scheme[c->index];
+    snprintf(c->rate, sizeof c->rate, "%s", options_text(u->options, "rate"));
+    snprintf(c->dropout, sizeof c->dropout, "%s", options_text(u->options, "dropout"));
+    c->result = memory_new(u->seeds, sizeof *c->result);
+    c->errors = memory_new(u->seeds, sizeof *c->errors);
+    if (!c->result || !c->errors) return ERR_MEMORY;
+    RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
+    TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b));
+    return find_same(u, i);
+}
+
+int compare_open(Compare *u)
+{
+    const Backend *b;
+    TRY(read_depths(u));
+    TRY(find_baseline(u));
+    TRY(network_backend(u->options, &b));
+    u->cells = u->schemes.count * u->depths;
+    u->cell = memory_new(u->cells, sizeof *u->cell);
+    if (!u->cell) return ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++) TRY(open_cell(u, i, b));
+    return 0;
+}
+
+void compare_close(Compare *u)
+{
+    for (size_t i = 0; u->cell && i < u->cells; i++) {
+        memory_free(u->cell[i].result);
+        memory_free(u->cell[i].errors);
+    }
+    memory_free(u->cell);
+    report_free(u->table);
+    report_free(u->brief);
+    report_free(u->curves);
+    report_free(u->epochs);
+    report_free(u->correlations);
+    report_free(u->choices);
+    convergence_free(&u->orders);
+    corpus_free(&u->corpus);
+    select_close(&u->schemes);
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
+{
+    return (RunSpec){.scheme = c->scheme,
+                     .layers = c->layers,
+                     .seed = u->seed + k,
+                     .rate = c->rate,
+                     .dropout = c->dropout};
+}
+
+static void summarise(Compare *u, Cell *c)
+{
+    enum { STRIDE = sizeof(RunResult) / sizeof(double) };
+    const RunResult *r = c->result;
+    c->params = c->bytes = NAN;
+    for (size_t k = 0; k < u->seeds; k++) {
+        if (isnan(r[k].valid_ppl)) continue;
+        c->runs++;
+        c->params = r[k].params;
+        c->bytes = fmax(c->bytes, r[k].peak_bytes);
+    }
+    c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
+    c->valid = statistics_mean(&r->valid_ppl, STRIDE, u->seeds);
+    c->test = statistics_mean(&r->test_ppl, STRIDE, u->seeds);
+    enum { STEP = sizeof(RunErrors) / sizeof(double) };
+    const RunErrors *e = c->errors;
+    c->split = statistics_mean(&e->split, STEP, u->seeds);
+    c->split_slope = statistics_mean(&e->split_slope, STEP, u->seeds);
+    c->layer = statistics_mean(&e->layer, STEP, u->seeds);
+    c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
+}
+
+/* Seed by seed against the baseline at the same depth. */
+static int find_differences(Compare *u, Cell *c)
+{
+    const Cell *base = &u->cell[u->baseline * u->depths + (size_t)(c - u->cell) % u->depths];
+    double *x = memory_new(4 * u->seeds, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    size_t n = c == base ? 0 : u->seeds;
+    for (size_t k = 0; k < n; k++) {
+        x[k] = c->result[k].valid_ppl;
+        x[n + k] = base->result[k].valid_ppl;
+        x[2 * n + k] = c->result[k].test_ppl;
+        x[3 * n + k] = base->result[k].test_ppl;
+    }
+    c->valid_diff = statistics_paired(x, x + n, n);
+    c->test_diff = statistics_paired(x + 2 * n, x + 3 * n, n);
+    memory_free(x);
+    return 0;
+}
+
+static int take_results(Compare *u, const Task *list)
+{
+    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    for (size_t i = 0; i < u->cells * u->seeds; i++) {
+        Cell *c = &u->cell[i / u->seeds];
+        u->failed += list[i].state == RUN_FAILED;
+        c->result[i % u->seeds] = work_is_there(&list[i]) ? list[i].result : none;
+    }
+    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
+    for (size_t i = 0; i < u->cells; i++) TRY(find_differences(u, &u->cell[i]));
+    return 0;
+}
+
+/* The truncation errors of all runs that are there; not of diverged ones, worse than drawing words blindly,
+ * whose flows may leave the numbers after long hours. */
+static int measure_all(Compare *u, const Task *list, size_t n, int wait)
+{
+    Task *there = memory_new(n, sizeof *there);
+    size_t m = 0;
+    if (!there) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        if (work_is_there(&list[i]) && list[i].result.valid_ppl < (double)u->corpus.vocab.size)
+            there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
+    const Work w = {&u->runs, wait, compare_measure, u};
+    int code = work_off(&w, there, m);
+    memory_free(there);
+    return code;
+}
+
+int compare_train(Compare *u, int wait)
+{
+    static const RunErrors none = {NAN, NAN, NAN, NAN, NAN};
+    size_t n = u->cells * u->seeds;
+    Task *list = memory_new(n, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        Cell *c = &u->cell[i / u->seeds];
+        RunErrors *errors = &c->errors[i % u->seeds];
+        *errors = none;
+        list[i] = (Task){.spec = compare_spec(u, c, i % u->seeds), .more = errors};
+    }
+    const Work w = {.runs = &u->runs, .wait = wait};
+    int code = work_off(&w, list, n);
+    if (code == 0 && compare_truncates(u)) code = measure_all(u, list, n, wait);
+    if (code == 0) code = take_results(u, list);
+    memory_free(list);
+    return code;
+}

@@ -1,0 +1,195 @@
+/* compare_save.c: a comparison in words and files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/compare/compare.h"
+#include "studies/model/network.h"
+#include "studies/runs/published.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void print_tuning(const Compare *u, FILE *f)
+{
+    const Options *o = u->options;
+    if (options_flag(o, "tune"))
+        fprintf(f,
+                "Equal tuning: rate of %s and dropout of %s chosen for each row by validation "
+                "perplexity with seed %zu;\n"
+                "the test text was opened after the last choice (study.log) and read once a run.\n",
+                options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
+                options_size(o, "tune-seed"));
+    else
+        fprintf(f, "One recipe for all: rate %s, dropout %s.\n", options_text(o, "rate"),
+                options_text(o, "dropout"));
+    fprintf(f, options_choice(o, "match") == MATCH_PARAMETERS
+                   ? "Equal parameters: inner widths shrink where a scheme has more sets.\n"
+                   : "Parameters are not matched.\n");
+}
+
+/* Whether the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
+static int same_at_all(const Compare *u, size_t i, size_t j)
+{
+    size_t k = 0;
+    while (k < u->depths && u->cell[i + k].same == u->cell[j + k].same) k++;
+    return k == u->depths;
+}
+
+static void print_controls(const Compare *u, FILE *f)
+{
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        const Table *t = u->schemes.scheme[i];
+        char names[512];
+        compare_controlled(u, t, names);
+        if (!*names) continue;
+        fprintf(f, "%s (%s) is a control of equal evaluations for: %s.\n", t->name,
+                t->name[0] == 'l' ? "the transformer layer with smaller steps" : "plain repetition",
+                names);
+    }
+    for (size_t i = 0; i < u->cells; i += u->depths) {
+        const Cell *c = &u->cell[i];
+        if (c->same != i)
+            fprintf(f, "%s and %s are the same map%s: one design.\n", c->scheme->name,
+                    u->cell[c->same].scheme->name,
+                    same_at_all(u, i, c->same) ? "" : " at the first depth");
+    }
+}
+
+static void print_truncation(const Compare *u, FILE *f)
+{
+    if (!compare_truncates(u)) return;
+    fprintf(
+        f,
+        "error: of the trained network's own step (h = 1) against the exact flow of its F + G, "
+        "over "
+        "the\nflow's displacement, median over %zu sentences of validation text and all layers, "
+        "mean "
+        "over seeds;\nslope: of that error as h falls, order + 1 for small h; smooth models (GELU) "
+        "alone have one above 2.5.\n",
+        options_size(u->options, "truncation"));
+    int learned = 0, steps = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Table *t = u->cell[i].scheme;
+        learned += t->symbols > 0;
+        steps += !t->symbols && (t->past_y || t->past_k);
+    }
+    if (learned)
+        fprintf(f, "Learned coefficients, and histories beside them, are the network's own in the "
+                   "error; order and slope\nare of their starting values.\n");
+    if (steps)
+        fprintf(f, "Other multistep schemes have their history on the exact flow: the scheme's "
+                   "error, not that of a network\nwhose earlier layers have other weights.\n");
+}
+
+/* Perplexities of runs that are still gaining are not best ones. */
+static void print_gaining(const Compare *u, FILE *f)
+{
+    size_t gaining = 0, runs = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        gaining += u->cell[i].gaining;
+        runs += u->cell[i].runs;
+    }
+    if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
+    const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
+                       : schedule_ends(options_choice(u->options, "schedule"))
+                           ? " (as\na rate that falls to its end makes likely)"
+                           : " (given\nmore --epochs, this command goes on from there)";
+    fprintf(f,
+            "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
+            gaining, runs, gaining ? more : "");
+}
+
+static void print_caption(const Compare *u, FILE *f)
+{
+    const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
+    fprintf(
+        f,
+        "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
+        "frequencies alone, which a model has to beat.\n"
+        "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of "
+        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed;\np: of no "
+        "difference (Student's t, Holm's correction for the number of schemes); Euler sub-flows\n"
+        "unless a suffix says otherwise.\n",
+        u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
+        options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
+        u->seeds, u->seeds == 1 ? "" : "s", u->schemes.scheme[u->baseline]->name);
+    print_gaining(u, f);
+    print_tuning(u, f);
+    print_controls(u, f);
+    print_truncation(u, f);
+    fprintf(
+        f,
+        "order p: exact, local error h^(p+1); measured: slope of the global error on the particle\n"
+        "system '%s' (%s).\n\n",
+        u->orders.system->name, u->orders.system->title);
+}
+
+static const char correlation_words[] = "\nRank correlations (Spearman) of perplexity; designs: "
+                                        "maps that differ, as if drawn at random; low,\n"
+                                        "high: 95 % bootstrap over these, where they are 7 or "
+                                        "more; p: of as large a correlation by chance,\n"
+                                        "over permutations. Order > 0: designs that solve F + G. "
+                                        "(evaluations): what goes together already.\n\n";
+
+static int print_all(const Compare *u, int form, FILE *f)
+{
+    print_caption(u, f);
+    TRY(report_write(u->brief, form, f));
+    fputs(correlation_words, f);
+    return report_write(u->correlations, form, f);
+}
+
+int compare_show(const Compare *u)
+{
+    if (options_flag(u->options, "csv")) return report_write(u->table, REPORT_CSV, stdout);
+    return print_all(u, REPORT_PLAIN, stdout);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int save_markdown(const Compare *u)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, u->dir, "compare.md"));
+    TRY(output_open(&o));
+    int code = print_all(u, REPORT_MARKDOWN, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+static int save_published(const Compare *u)
+{
+    Design *list = memory_new(u->cells, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        list[i] = (Design){c->scheme->name, c->scheme, c->layers, u->seeds, c->result};
+    }
+    PublishedStudy s = {&u->schemes.zoo,
+                        &u->corpus,
+                        network_bridge(u->options),
+                        options_size(u->options, "heads"),
+                        "scheme",
+                        u->cells,
+                        list};
+    int code = published_save(&s, u->dir);
+    memory_free(list);
+    return code;
+}
+
+int compare_save(const Compare *u)
+{
+    TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
+    TRY(output_report(u->brief, REPORT_LATEX, u->dir, "compare.tex"));
+    TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
+    TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));
+    TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
+    TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
+    TRY(save_markdown(u));
+    TRY(save_published(u));
+    return convergence_save(&u->orders, &u->schemes, u->dir);
+}

@@ -1,0 +1,126 @@
+/* compare_tune.c: equal tuning: every cell gets the same small grid of rate and dropout, one
+ * training each with a seed of its own, and takes the point with the best validation perplexity.
+ * The test text is not opened before every cell has chosen: the trainings run with --untested,
+ * and this process holds a corpus without it. DIR/study.log has the order of events. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/compare/compare.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+static const char *const columns[] = {"scheme", "layers",    "rate",       "dropout",
+                                      "seed",   "valid_ppl", "best_epoch", "chosen"};
+
+typedef char Number[32];
+
+/* The grid: (rates, dropouts). */
+typedef struct {
+    size_t rates, dropouts, points;
+    Number rate[16], dropout[16];
+} Grid;
+
+static int read_list(const Options *o, const char *name, Number list[16], size_t *count)
+{
+    Number more;
+    for (*count = 0; *count < 16 && options_part(o, name, *count, list[*count]); ++*count) {}
+    if (options_part(o, name, 16, more))
+        return error_set(ERR_INPUT, "--%s: expected at most 16 numbers", name);
+    return 0;
+}
+
+static int read_grid(const Compare *u, Grid *g)
+{
+    const Options *o = u->options;
+    size_t seed = options_size(o, "tune-seed");
+    TRY(read_list(o, "tune-rate", g->rate, &g->rates));
+    TRY(read_list(o, "tune-dropout", g->dropout, &g->dropouts));
+    g->points = g->rates * g->dropouts;
+    if (seed >= u->seed && seed < u->seed + u->seeds)
+        return error_set(
+            ERR_INPUT,
+            "--tune-seed %zu is one of the seeds compared: what was chosen by it would "
+            "look better than it is",
+            seed);
+    return 0;
+}
+
+static RunSpec grid_spec(const Compare *u, const Grid *g, size_t i)
+{
+    const Cell *c = &u->cell[i / g->points];
+    size_t at = i % g->points;
+    return (RunSpec){.scheme = c->scheme,
+                     .layers = c->layers,
+                     .seed = options_size(u->options, "tune-seed"),
+                     .rate = g->rate[at / g->dropouts],
+                     .dropout = g->dropout[at % g->dropouts],
+                     .untested = 1};
+}
+
+/* Index of the best of a cell's points, the first of equal ones; or `points`, where none came
+ * through. */
+static size_t find_best(const Task *t, size_t points)
+{
+    size_t best = points;
+    for (size_t i = 0; i < points; i++) {
+        if (!work_is_there(&t[i])) continue;
+        if (best == points || t[i].result.valid_ppl < t[best].result.valid_ppl) best = i;
+    }
+    return best;
+}
+
+static void report_point(Report *r, const Task *t, int chosen)
+{
+    int there = work_is_there(t);
+    report_text(r, t->spec.scheme->name);
+    report_size(r, t->spec.layers);
+    report_real(r, strtod(t->spec.rate, NULL), 6);
+    report_real(r, strtod(t->spec.dropout, NULL), 6);
+    report_size(r, t->spec.seed);
+    report_fixed(r, there ? t->result.valid_ppl : NAN, 2);
+    report_fixed(r, there ? t->result.best_epoch : NAN, 0);
+    report_flag(r, chosen);
+}
+
+static int choose(Compare *u, Cell *c, const Task *t, size_t points)
+{
+    size_t best = find_best(t, points);
+    if (best == points)
+        return error_set(ERR_CHECK, "%s, %zu layer(s): no training of the grid came through",
+                         c->scheme->name, c->layers);
+    snprintf(c->rate, sizeof c->rate, "%s", t[best].spec.rate);
+    snprintf(c->dropout, sizeof c->dropout, "%s", t[best].spec.dropout);
+    for (size_t i = 0; i < points; i++) report_point(u->choices, &t[i], i == best);
+    runs_note(
+        &u->runs,
+        "%s, %zu layer(s): rate %s, dropout %s chosen on validation (perplexity %.4f, best of "
+        "%zu)",
+        c->scheme->name, c->layers, c->rate, c->dropout, t[best].result.valid_ppl, points);
+    return 0;
+}
+
+static int choose_all(Compare *u, const Grid *g, const Task *list)
+{
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &u->choices));
+    for (size_t i = 0; i < u->cells; i++)
+        TRY(choose(u, &u->cell[i], &list[i * g->points], g->points));
+    return output_report(u->choices, REPORT_CSV, u->dir, "tune.csv");
+}
+
+int compare_tune(Compare *u)
+{
+    Grid g;
+    TRY(read_grid(u, &g));
+    size_t n = u->cells * g.points;
+    Task *list = memory_new(n, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) list[i].spec = grid_spec(u, &g, i);
+    const Work w = {.runs = &u->runs, .wait = 1};
+    int code = work_off(&w, list, n);
+    if (code == 0) code = choose_all(u, &g, list);
+    memory_free(list);
+    return code;
+}

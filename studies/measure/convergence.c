@@ -1,0 +1,267 @@
+/* convergence.c: order_measure for every scheme of a selection; tables and plots of it. */
+#include "studies/measure/convergence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+
+static const char *const point_columns[] = {"scheme", "system", "h", "steps", "evals", "error"};
+static const char *const work_columns[] = {"scheme", "system", "h", "evals", "seconds", "error"};
+static const char *const summary_columns[] = {"scheme",    "system", "expected", "measured",
+                                              "low",       "high",   "constant", "verdict",
+                                              "predicted", "match"};
+
+/* ---- measuring ----------------------------------------------------------------------------------- */
+
+static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    for (size_t i = 0; i < s->points; i++) {
+        report_text(u->points, t->name);
+        report_text(u->points, u->system->name);
+        report_real(u->points, s->point[i].h, 6);
+        report_size(u->points, s->point[i].steps);
+        report_size(u->points, s->point[i].evals);
+        report_real(u->points, s->point[i].error, 4);
+        if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error))
+            u->top = fmax(u->top, s->point[i].error);
+        if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
+    }
+}
+
+/* Whether a measured error is the predicted one: its constant within both tolerances, 1 % at least,
+ * and its direction, which tells the sign, within 18 degrees. A constant 0 is met by a higher order. -1 where the order is not that of the theory, or the constant is known to
+ * no better than 15 %. */
+static int match_constant(const OrderStudy *s, double predicted, double accuracy, double cosine)
+{
+    const double narrow = 0.01, wide = 0.15, straight = 0.95;
+    if (isnan(predicted)) return -1;
+    if (s->verdict == VERDICT_HIGHER) return predicted > 0 ? VERDICT_DISAGREE : VERDICT_AGREE;
+    if (s->verdict == VERDICT_FLOOR) return predicted > 0 ? -1 : VERDICT_AGREE;
+    if (s->verdict != VERDICT_AGREE || predicted == 0 || !(s->constant_tolerance <= wide))
+        return -1;
+    double allowed = fmax(s->constant_tolerance, narrow) + accuracy;
+    int met = fabs(log(s->constant / predicted)) <= allowed && cosine >= straight;
+    return met ? VERDICT_AGREE : VERDICT_DISAGREE;
+}
+
+static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
+                            Convergence *c)
+{
+    Prediction p;
+    double *vector = memory_new(2 * s->N, sizeof *vector);
+    if (!vector) return ERR_MEMORY;
+    int code = order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable,
+                             &p, vector);
+    if (code == 0) {
+        int local = u->options.local;
+        c->constant = s->constant;
+        c->predicted = local ? p.local : p.global;
+        double cosine = order_cosine(s, local ? vector : vector + s->N);
+        c->constant_verdict = match_constant(s, c->predicted, p.accuracy, cosine);
+    }
+    memory_free(vector);
+    return code;
+}
+
+/* Seconds are of one run each, and so kept out of what a second study would repeat. */
+static void report_work(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    for (size_t i = 0; i < s->points; i++) {
+        report_text(u->work, t->name);
+        report_text(u->work, u->system->name);
+        report_real(u->work, s->point[i].h, 6);
+        report_size(u->work, s->point[i].evals);
+        report_real(u->work, s->point[i].seconds, 3);
+        report_real(u->work, s->point[i].error, 4);
+    }
+}
+
+static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
+                           const Convergence *c)
+{
+    report_text(u->summary, t->name);
+    report_text(u->summary, u->system->name);
+    report_size(u->summary, (uint64_t)s->expected);
+    report_fixed(u->summary, s->slope, 3);
+    report_fixed(u->summary, s->low, 3);
+    report_fixed(u->summary, s->high, 3);
+    report_real(u->summary, s->constant, 4);
+    report_text(u->summary, verdict_name(s->verdict));
+    report_real(u->summary, c->predicted, 4);
+    report_text(u->summary, c->constant_verdict < 0 ? "" : verdict_name(c->constant_verdict));
+    int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= TREE_MAX;
+    if (met && s->constant > u->guide[s->expected]) u->guide[s->expected] = s->constant;
+}
+
+static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
+{
+    if (!theory->zero_stable)
+        command_warn(
+            "%s is zero-unstable: a root of its state weights lies outside the unit circle "
+            "or is double on it, so errors grow with the number of steps and it converges "
+            "at no order",
+            t->name);
+    else if (!theory->expands)
+        command_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
+                     "about y and no order",
+                     t->name);
+    if (t->flows && !s->closed_flows)
+        command_warn(
+            "%s: a sub-flow has no closed form here; the reference integrator stands for it",
+            t->name);
+}
+
+static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
+{
+    OrderStudy s = {0};
+    TRY(theory_search(scheme, CONVERGENCE_TREES, &c->theory));
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s);
+    if (code == 0) code = compare_constant(u, t, &s, c);
+    if (code == 0) {
+        report_points(u, scheme, &s);
+        report_work(u, scheme, &s);
+        report_verdict(u, scheme, &s, c);
+        warn(scheme, &c->theory, &s);
+        c->slope = s.slope, c->low = s.low, c->high = s.high;
+        c->verdict = s.verdict;
+    }
+    order_free(&s);
+    table_free(t);
+    return code;
+}
+
+static int measure_all(ConvergenceStudy *u, const Selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        progress_show("order of %s on %s (%zu of %zu)", s->scheme[i]->name, u->system->name, i + 1,
+                      s->count);
+        TRY(measure(u, s->scheme[i], &u->scheme[i]));
+    }
+    progress_clear();
+    return 0;
+}
+
+int choose_blame(const SystemChoice *c, int code)
+{
+    char words[1024];
+    int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
+    size_t n = c->file ? strlen(c->file) : 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
+    return error_set(code, "%s: %s", c->file, words);
+}
+
+static int choose_trained(const SystemChoice *c, Network *n, System **out)
+{
+    if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
+    return trained_system(c->name, c->particles, n, out);
+}
+
+int choose_system(const SystemChoice *c, Network *n, System **out)
+{
+    *n = (Network){0};
+    if (c->file && c->name)
+        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
+    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
+    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
+    const char *name = c->name ? c->name : system_default();
+    return system_new(name, c->particles, c->dim, c->seed, out);
+}
+
+int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,
+                    ConvergenceStudy *u)
+{
+    *u = (ConvergenceStudy){.options = *options, .count = s->count};
+    TRY(choose_system(system, &u->network, &u->system));
+    TRY(trained_check(&u->network, s));
+    u->scheme = memory_new(s->count, sizeof *u->scheme);
+    if (!u->scheme) return ERR_MEMORY;
+    TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
+    TRY(report_new(sizeof work_columns / sizeof *work_columns, work_columns, &u->work));
+    TRY(report_new(sizeof summary_columns / sizeof *summary_columns, summary_columns, &u->summary));
+    return choose_blame(system, measure_all(u, s));
+}
+
+void convergence_free(ConvergenceStudy *u)
+{
+    report_free(u->points);
+    report_free(u->work);
+    report_free(u->summary);
+    memory_free(u->scheme);
+    system_free(u->system);
+    network_free(&u->network);
+    *u = (ConvergenceStudy){0};
+}
+
+size_t convergence_disagree(const ConvergenceStudy *u)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->count; i++)
+        n += u->scheme[i].verdict == VERDICT_DISAGREE ||
+             u->scheme[i].constant_verdict == VERDICT_DISAGREE;
+    return n;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+/* What diverges leaves the picture, not the others their scale. */
+static void set_top(const ConvergenceStudy *u, Plot *p)
+{
+    if (u->top > 0) plot_setting(p, "set yrange [*:%.3g]", 10 * u->top);
+}
+
+static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char *dir)
+{
+    char title[256], y[64] = "RMS error of the first step", words[32];
+    double t = u->options.t_end > 0 ? u->options.t_end : u->system->t_end;
+    snprintf(title, sizeof title, "%s error against step: %s",
+             u->options.local ? "Local" : "Global", u->system->name);
+    if (!u->options.local) snprintf(y, sizeof y, "RMS error at t = %g", t);
+    PlotFrame frame = {"order", title, "step h", y, PLOT_HALVINGS | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    set_top(u, p);
+    for (int k = 1; k <= TREE_MAX; k++) {
+        if (!(u->guide[k] > 0)) continue;
+        snprintf(words, sizeof words, "slope %d", k);
+        plot_guide(p, 2.5 * u->guide[k], k, u->coarsest, words);
+    }
+    for (size_t i = 0; i < s->count; i++)
+        plot_series(p, "order.csv", 1, s->scheme[i]->name, 3, 6, s->scheme[i]->name);
+    return plot_finish(p);
+}
+
+static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *dir,
+                     const char *name, const char *x, int column)
+{
+    char title[256];
+    snprintf(title, sizeof title, "Work against error: %s", u->system->name);
+    PlotFrame frame = {name, title, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    set_top(u, p);
+    for (size_t i = 0; i < s->count; i++)
+        plot_series(p, "work.csv", 1, s->scheme[i]->name, column, 6, s->scheme[i]->name);
+    return plot_finish(p);
+}
+
+int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
+    if (!u->options.local) {
+        TRY(output_report(u->work, REPORT_CSV, dir, "work.csv"));
+        TRY(draw_work(u, s, dir, "work", "evaluations of F and G", 4));
+        TRY(draw_work(u, s, dir, "time", "seconds", 5));
+    }
+    TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
+    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
+    return draw_errors(u, s, dir);
+}

@@ -1,0 +1,74 @@
+/* need.c: the memory of a training before it begins (need.h). */
+#include "studies/model/memory_forecast.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+
+enum { HEAP = 32 << 20 };
+
+/* Bytes of this process in memory. Source: proc(5), /proc/PID/statm. */
+static size_t held(void)
+{
+    size_t all, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%zu %zu", &all, &resident) != 2) resident = 0;
+    fclose(f);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void need_begin(void)
+{
+    mallopt(M_MMAP_THRESHOLD, HEAP);
+    mallopt(M_TRIM_THRESHOLD, 8 * HEAP);
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Files of the model are read whole: the best one in the end, a state in the beginning, the epochs that are
+ * averaged one by one, with two buffers of doubles. */
+static size_t files(const Options *o, const Backend *b, size_t numbers)
+{
+    size_t model = numbers * sizeof(float), state = 3 * numbers * b->size;
+    if (options_size(o, "average") > 1) model += 2 * numbers * sizeof(double);
+    return options_flag(o, "resume") ? most(state, model) : model;
+}
+
+/* What the first steps add besides: pages of program and libraries that had not been touched, buffers of the
+ * products, which in f32 are oneDNN's, for the most part of the logits' matrix. No library tells these:
+ * measured, with the margin that test_memory_limit.c allows. */
+static size_t besides(const Options *o, const Backend *b, size_t V)
+{
+    size_t threads = (size_t)backend_threads(0), rows = V < 10000 ? V : 10000;
+    size_t packed = rows * options_size(o, "width") * b->size;
+    size_t one = b->size == sizeof(double) ? 3500000 : 7500000 + packed;
+    return one + (threads - 1) * 1500000;
+}
+
+int need_count(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
+               size_t *bytes)
+{
+    size_t numbers;
+    TRY(network_trained(o, t, c->vocab.size, b, ranks, bytes, &numbers, NULL));
+    if (b->record) return 0;
+    *bytes += held() + besides(o, b, c->vocab.size) + files(o, b, numbers);
+    return 0;
+}
+
+int need_check(const Options *o, size_t need)
+{
+    size_t limit = options_bytes(o, "memory-limit");
+    if (limit == 0 || need <= limit) return 0;
+    return error_set(ERR_INPUT,
+                     "--memory-limit %s: this training needs %.1f MB; less with %s--batch-tokens "
+                     "below %zu (--accumulate keeps the size of a step), or a smaller model",
+                     options_text(o, "memory-limit"), 1e-6 * (double)need,
+                     options_flag(o, "recompute") ? "" : "--recompute, ",
+                     options_size(o, "batch-tokens"));
+}

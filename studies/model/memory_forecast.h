@@ -1,0 +1,20 @@
+/* need.h: whether a training fits into the memory it may take. */
+#ifndef TROTTER_NEED_H
+#define TROTTER_NEED_H
+
+#include "studies/model/network.h"
+
+/* The most memory the training of o would take as one of `ranks`, counted before it is had: what the process
+ * holds now (with the corpus), the model's own count, its files being read, and what training adds
+ * besides. On a device: the model's count alone. */
+int need_count(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
+               size_t *bytes);
+
+/* ERR_INPUT, naming the need and what makes it less, where that is above --memory-limit. */
+int need_check(const Options *o, size_t need);
+
+/* From here on the heap keeps what the products' buffers have taken, and no buffer below 32 MB comes from
+ * elsewhere: glibc's own rule depends on which was freed first, and so did the peak, by 20 MB. */
+void need_begin(void);
+
+#endif

@@ -1,0 +1,276 @@
+/* metadata.c: model -> metadata, metadata -> options -> model (network.h). */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+
+/* What metadata says of a model; with what belongs to the machine alone, all it takes. */
+static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
+                                           &network_model_group, &network_training_group,
+                                           &network_seed_group,  NULL};
+
+/* ---- model -> metadata --------------------------------------------------------------------------- */
+
+static int put(Metadata *d, const char *key, const char *value)
+{
+    if (d->count == d->room) {
+        size_t room = d->room ? 2 * d->room : 32;
+        StoreText *grown = memory_grow(d->item, d->room, room, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        d->item = grown;
+        d->room = room;
+    }
+    StoreText *item = &d->item[d->count++];
+    *item = (StoreText){memory_string(key), memory_string(value)};
+    return item->key && item->value ? 0 : ERR_MEMORY;
+}
+
+static int put_size(Metadata *d, const char *key, size_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    return put(d, key, text);
+}
+
+int network_scheme_text(const Table *t, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    int code = table_print(t, f.f);
+    return output_take(&f, code, text);
+}
+
+static int put_scheme(Metadata *d, const Table *t)
+{
+    char *text;
+    TRY(network_scheme_text(t, &text));
+    int code = put(d, "scheme", t->name);
+    if (code == 0) code = put(d, "scheme_text", text);
+    memory_free(text);
+    return code;
+}
+
+/* Where a model was made from is no part of it: names of files stay out, but for the corpus. */
+static int put_options(Metadata *d, const Options *o)
+{
+    const char *name, *text;
+    for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
+        if (strncmp(name, "scheme", 6) != 0) TRY(put(d, name, text));
+    return 0;
+}
+
+/* What decides the function and no option told: a reader need not know our defaults. */
+static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
+{
+    if (c->act == ACT_GELU) TRY(put(d, "gelu", "tanh"));
+    if (c->tails && !options_text(o, "adaptive-factor"))
+        TRY(put_size(d, "adaptive-factor", c->factor));
+    return c->span && !options_text(o, "span-ramp") ? put_size(d, "span-ramp", c->ramp) : 0;
+}
+
+/* Their file lies beside the model's: two that do not belong together would give numbers all the same. */
+static void print_vocabulary(const Vocab *v, char digits[17])
+{
+    snprintf(digits, 17, "%016" PRIx64, vocab_hash(v));
+}
+
+static int put_vocabulary(Metadata *d, const Vocab *v)
+{
+    char digits[17];
+    print_vocabulary(v, digits);
+    return put(d, "vocabulary_checksum", digits);
+}
+
+static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
+{
+    size_t inner;
+    BridgeOptions bridge = network_bridge(o);
+    TRY(bridge_inner(t, &bridge, &inner));
+    TRY(put(d, "format", "trotter language model 1"));
+    TRY(put(d, "trotter", TROTTER_VERSION));
+    TRY(put_scheme(d, t));
+    TRY(put_options(d, o));
+    TRY(put_defaults(d, o, model_config(m)));
+    TRY(put_size(d, "ffn_inner", inner));
+    TRY(put_size(d, "relative_clip", NETWORK_CLIP));
+    TRY(put_size(d, "vocabulary_size", c->vocab.size));
+    TRY(put_vocabulary(d, &c->vocab));
+    TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
+    return put_size(d, "parameters", model_size(m));
+}
+
+int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
+                     Metadata *out)
+{
+    *out = (Metadata){0};
+    int code = put_all(out, o, t, c, m);
+    if (code != 0) network_metadata_free(out);
+    return code;
+}
+
+void network_metadata_free(Metadata *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        memory_free(d->item[i].key);
+        memory_free(d->item[i].value);
+    }
+    memory_free(d->item);
+    *d = (Metadata){0};
+}
+
+int network_config_text(const Options *o, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    fprintf(f.f, "# trotter train --config FILE does this run again\n");
+    int code = options_write(o, f.f);
+    return output_take(&f, code, text);
+}
+
+/* ---- metadata -> model --------------------------------------------------------------------------- */
+
+/* What decides the function that the weights make must be told, where their names and shapes do not; the
+ * rest has defaults, so that a file of another program need not know how this one trains. */
+static int is_needed(const OptionGroup *g, const char *name)
+{
+    static const char *const needed[] = {"layers", "width",     "inner",
+                                         "heads",  "positions", "activation"};
+    if (g != &network_depth_group && g != &network_model_group) return 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (strcmp(name, needed[i]) == 0) return 1;
+    return 0;
+}
+
+static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
+{
+    char *value, where[600];
+    int code = store_meta(file, name, &value);
+    if (code == ERR_INPUT && !is_needed(g, name)) return 0;
+    TRY(code);
+    snprintf(where, sizeof where, "%.500s: metadata ", file);
+    code = options_set(o, OPTION_FILE, where, name, value);
+    memory_free(value);
+    return code;
+}
+
+static int take_options(Options *o, const char *file)
+{
+    for (const OptionGroup *const *g = saved; *g; g++)
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, *g, p->name));
+    return 0;
+}
+
+/* The one table of a text, named as it was when the text was printed. */
+static int take_scheme(const char *file, Table **out)
+{
+    char *text, *name;
+    Table **list = NULL;
+    size_t count = 0;
+    TRY(store_meta(file, "scheme_text", &text));
+    int code = scheme_parse(file, text, strlen(text), &list, &count);
+    memory_free(text);
+    if (code == 0 && count != 1)
+        code = error_set(ERR_INPUT, "%s: metadata scheme_text: expected one scheme", file);
+    if (code == 0) code = store_meta(file, "scheme", &name);
+    if (code == 0) {
+        *out = list[0];
+        snprintf((*out)->name, TABLE_NAME, "%s", name);
+        memory_free(name);
+    } else {
+        for (size_t i = 0; i < count; i++) table_free(list[i]);
+    }
+    memory_free(list);
+    return code;
+}
+
+/* A failure's words with the file before them. */
+static int of_file(const char *file, int code)
+{
+    char words[900];
+    if (code == 0) return 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "%s: %s", file, words);
+}
+
+/* A file of another program, or of before 0.2, does not tell. */
+static int check_vocabulary(const Vocab *v, const char *file, const char *words)
+{
+    char digits[17], *told;
+    int code = store_meta(file, "vocabulary_checksum", &told);
+    if (code != 0) return code == ERR_INPUT ? 0 : code;
+    print_vocabulary(v, digits);
+    int same = strcmp(told, digits) == 0;
+    memory_free(told);
+    if (same) return 0;
+    return error_set(ERR_INPUT,
+                     "%s does not hold the words of %s: it was altered, or is of another model",
+                     words, file);
+}
+
+/* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
+static int build(Network *n, const char *file)
+{
+    const Backend *b;
+    struct stat s;
+    if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    size_t most = (size_t)s.st_size / sizeof(float) + 1;
+    TRY(network_backend(n->options, &b));
+    BridgeOptions bridge = network_bridge(n->options);
+    Plan *plan;
+    TRY(of_file(file, bridge_plan(n->table, &bridge, &plan)));
+    TRY(of_file(file, network_model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model)));
+    return store_load(n->model, file);
+}
+
+/* Of a directory, or of a file of weights, whose words are beside it. */
+static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH])
+{
+    static const char ending[] = ".safetensors";
+    size_t n = strlen(dir), e = sizeof ending - 1;
+    if (n <= e || strcmp(dir + n - e, ending) != 0) {
+        TRY(output_path(file, dir, "model.safetensors"));
+        return output_path(words, dir, "vocab.txt");
+    }
+    const char *slash = strrchr(dir, '/');
+    int folder = slash ? (int)(slash - dir) + 1 : 0;
+    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
+        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    snprintf(file, OUTPUT_PATH, "%s", dir);
+    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    return 0;
+}
+
+static int load(Network *n, const char *dir, const Options *given)
+{
+    char file[OUTPUT_PATH], words[OUTPUT_PATH];
+    TRY(find_files(dir, file, words));
+    TRY(options_new(network_groups, &n->options));
+    TRY(options_given(n->options, given));
+    TRY(take_scheme(file, &n->table));
+    TRY(take_options(n->options, file));
+    TRY(vocab_read(words, &n->vocab));
+    TRY(check_vocabulary(&n->vocab, file, words));
+    n->vocab.level = options_choice(n->options, "level");
+    return build(n, file);
+}
+
+int network_load(const char *dir, const Options *given, Network *n)
+{
+    *n = (Network){0};
+    int code = load(n, dir, given);
+    if (code != 0) network_free(n);
+    return code;
+}
+
+void network_free(Network *n)
+{
+    model_free(n->model);
+    table_free(n->table);
+    vocab_free(&n->vocab);
+    options_free(n->options);
+    *n = (Network){0};
+}

@@ -1,0 +1,359 @@
+/* network.c: options -> model. */
+#include "studies/model/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+static const Option text_options[] = {
+    {"corpus", OPTION_TEXT, "kjv", "NAME",
+     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
+    {"level", OPTION_CHOICE, "word", "word|char",
+     "word: tokens are words; char: characters, _ between words", 0, 0},
+    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
+     0, 1e9},
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
+    {"context", OPTION_CHOICE, "stream", "stream|sentence",
+     "stream: the text in blocks; sentence: each line alone", 0, 0},
+    {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
+    {0},
+};
+
+static const Option depth_options[] = {
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS},
+    {0},
+};
+
+/* An option without a default is not recorded unless it was given: what came later than a study's first
+ * runs leaves their config.ini, by which they are known, as it was. */
+static const Option model_options[] = {
+    {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
+    {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
+    {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
+    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
+     "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0},
+    {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0},
+    {"match", OPTION_CHOICE, "parameters", "parameters|none",
+     "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0},
+    {"norm", OPTION_CHOICE, "pre", "pre|post",
+     "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), of schemes that are such steps "
+     "one "
+     "after another",
+     0, 0},
+    {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
+     "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
+     "(default: "
+     "none)",
+     1, 1e9},
+    {"adaptive-factor", OPTION_SIZE, NULL, "K",
+     "each of them K times as narrow as the one before (default: 4)", 1, 65536},
+    {"span", OPTION_SIZE, NULL, "S",
+     "adaptive attention spans: every head learns how many tokens back it looks, S at most "
+     "(default: all "
+     "look at all)",
+     1, 65536},
+    {"span-ramp", OPTION_SIZE, NULL, "R",
+     "tokens over which attention fades out behind a span (default: 32)", 2, 65536},
+    {"span-loss", OPTION_REAL, NULL, "X",
+     "adds to the loss X times the mean span of each attention sublayer's heads (default: 2e-6)", 0,
+     1e6},
+    {"masks", OPTION_CHOICE, "stage", "stage|step",
+     "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
+    {0},
+};
+
+static const Option training_options[] = {
+    {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
+    {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
+    {"batch-tokens", OPTION_SIZE, "4096", "N",
+     "tokens a step, or of each of its --accumulate batches", 1, 1048576},
+    {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100},
+    {"warmup", OPTION_SIZE, "400", "N", "steps to the peak, from where the schedule goes on", 0,
+     1e12},
+    {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
+     "from the peak on: falls as 1/sqrt(step) (without warm-up: stays), as half a cosine or a line "
+     "to "
+     "--end-rate at the run's last step, or stays",
+     0, 0},
+    {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100},
+    {"accumulate", OPTION_SIZE, "1", "K",
+     "batches a step: the gradient of the mean over all their tokens, in the memory of one", 1,
+     1e6},
+    {"average", OPTION_SIZE, "0", "N",
+     "the model is the mean of the last N epochs' ends (DIR/epoch-*.safetensors, each of the "
+     "model's "
+     "size), not the best epoch's; 0: it is not",
+     0, 1e6},
+    {"dropout", OPTION_REAL, "0.1", "P",
+     "on embedding, sublayer output, attention weights and activations", 0, 0.99},
+    {"label-smoothing", OPTION_REAL, NULL, "E",
+     "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
+     "perplexities never",
+     0, 0.999},
+    {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+    {"weight-decay", OPTION_REAL, NULL, "X",
+     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0,
+     100},
+    {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
+    {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
+    {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
+    {"recompute", OPTION_FLAG, "no", NULL,
+     "keep only the inputs of sublayers and make the rest again going back: less memory, same bits",
+     0, 0},
+    {0},
+};
+
+static const Option machine_options[] = {
+    {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0},
+    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
+     "f32, f64 (cpu), bf16 or tf32 (cuda); these two: f32 but for the factors of matrix products",
+     0, 0},
+    {"kernel", OPTION_TEXT, NULL, "NAME",
+     "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0},
+    {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024},
+    {0},
+};
+
+const OptionGroup network_text_group = {"Text", 1, text_options};
+const OptionGroup network_depth_group = {"Model", 1, depth_options};
+const OptionGroup network_model_group = {NULL, 1, model_options};
+const OptionGroup network_training_group = {"Training", 1, training_options};
+const OptionGroup network_machine_group = {"Machine", 1, machine_options};
+
+static const Option limit_options[] = {
+    {"memory-limit", OPTION_BYTES, NULL, "BYTES",
+     "refuse a training that would take more, as 4G; of each process, of a device with --device "
+     "cuda",
+     0, 0},
+    {0},
+};
+const OptionGroup network_limit_group = {NULL, 0, limit_options};
+
+static const Option seed_options[] = {
+    {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18},
+    {0},
+};
+const OptionGroup network_seed_group = {"Seed", 1, seed_options};
+
+const OptionGroup *const network_groups[] = {&network_text_group,
+                                             &network_depth_group,
+                                             &network_model_group,
+                                             &network_training_group,
+                                             &network_seed_group,
+                                             &network_machine_group,
+                                             NULL};
+
+/* ---- options -> model ---------------------------------------------------------------------------- */
+
+static int find_backend(const Options *o, const char *device, const char *precision,
+                        const Backend **out)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s-%s", device, precision);
+    return backend_find(name, options_text(o, "kernel"), out);
+}
+
+/* The best there is of a precision. A processor has no tf32: it keeps all bits of f32. */
+static int find_best(const Options *o, const char *precision, const Backend **out)
+{
+    int f64 = strcmp(precision, "f64") == 0, tf32 = strcmp(precision, "tf32") == 0;
+    if (!f64 && find_backend(o, "cuda", precision, out) == 0) return 0;
+    return find_backend(o, "cpu", tf32 ? "f32" : precision, out);
+}
+
+int network_backend(const Options *o, const Backend **out)
+{
+    const char *device = options_text(o, "device"), *precision = options_text(o, "precision");
+    if (strcmp(device, "cpu") == 0 && strcmp(precision, "tf32") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision tf32 is for --device cuda: a cpu has f32, f64, bf16");
+    if (strcmp(device, "cuda") == 0 && strcmp(precision, "f64") == 0)
+        return error_set(ERR_INPUT,
+                         "--precision f64 is for --device cpu: cuda has f32, tf32, bf16");
+    if (strcmp(device, "auto") == 0)
+        TRY(find_best(o, precision, out));
+    else
+        TRY(find_backend(o, device, precision, out));
+    backend_threads((int)options_size(o, "threads"));
+    return 0;
+}
+
+int network_corpus(const Options *o, int untested, Corpus *c)
+{
+    return (untested ? corpus_untested : corpus_open)(
+        options_text(o, "corpus"), options_choice(o, "level"), options_size(o, "vocabulary"),
+        options_size(o, "corpus-seed"), c);
+}
+
+BridgeOptions network_bridge(const Options *o)
+{
+    return (BridgeOptions){
+        .layers = options_size(o, "layers"),
+        .width = options_size(o, "width"),
+        .inner = options_size(o, "inner"),
+        .match = options_choice(o, "match"), /* values in the order of MATCH_*, and so below */
+        .masks = options_choice(o, "masks"),
+        .norm = options_choice(o, "norm"),
+    };
+}
+
+/* ranks: the model has room for the share of a batch that one of so many takes. */
+static ModelConfig model_config_of(const Options *o, size_t V, int ranks)
+{
+    size_t tokens = options_size(o, "batch-tokens"), sequence = options_size(o, "sequence");
+    return (ModelConfig){
+        .vocab = V,
+        .width = options_size(o, "width"),
+        .heads = options_size(o, "heads"),
+        .positions = options_choice(o, "positions"), /* none 0, then the bits */
+        .clip = NETWORK_CLIP,
+        .untied = options_flag(o, "untied"),
+        .act = options_choice(o, "activation"),
+        .dropout = options_real(o, "dropout"),
+        .smoothing = options_real(o, "label-smoothing"),
+        .max_tokens = ranks > 1 ? share_most(tokens, sequence, ranks) : tokens,
+        .max_length = sequence,
+        .seed = options_size(o, "seed"),
+        .recompute = options_flag(o, "recompute"),
+    };
+}
+
+static int add_cuts(const Options *o, ModelConfig *c)
+{
+    char part[32];
+    for (c->tails = 0; options_part(o, "adaptive", c->tails, part); c->tails++) {
+        if (c->tails == TAILS_MOST)
+            return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
+        c->cut[c->tails] = strtoul(part, NULL, 10);
+    }
+    if (c->tails == 0 && options_text(o, "adaptive-factor"))
+        return error_set(ERR_INPUT, "--adaptive-factor has no meaning without --adaptive");
+    c->factor = options_text(o, "adaptive-factor") ? options_size(o, "adaptive-factor") : 4;
+    return 0;
+}
+
+/* Source of the defaults: Sukhbaatar et al. 2019, section 3. */
+static int add_spans(const Options *o, ModelConfig *c)
+{
+    static const char *const of_span[] = {"span-ramp", "span-loss"};
+    const char *loss = options_text(o, "span-loss"), *ramp = options_text(o, "span-ramp");
+    for (int i = 0; i < 2 && !options_text(o, "span"); i++)
+        if (options_text(o, of_span[i]))
+            return error_set(ERR_INPUT, "--%s has no meaning without --span", of_span[i]);
+    if (!options_text(o, "span")) return 0;
+    c->span = options_size(o, "span");
+    c->ramp = ramp ? options_size(o, "span-ramp") : 32;
+    c->span_loss = loss ? options_real(o, "span-loss") : 2e-6;
+    return 0;
+}
+
+/* Ids must fall in frequency, or the head would not be the frequent words. */
+static int check_frequency(const Corpus *c, size_t *count)
+{
+    const Text *t = &c->text[SPLIT_TRAIN];
+    for (size_t i = 0; i < t->tokens; i++) count[t->id[i]]++;
+    for (size_t v = 1; v < c->vocab.size; v++)
+        if (count[v] > count[v - 1])
+            return error_set(ERR_INPUT,
+                             "--adaptive: the words of %s are not numbered by frequency: %s (%zu) "
+                             "comes before %s (%zu)",
+                             c->name, c->vocab.word[v - 1], count[v - 1], c->vocab.word[v],
+                             count[v]);
+    return 0;
+}
+
+int network_adaptive(const Options *o, const Corpus *c)
+{
+    if (!options_text(o, "adaptive")) return 0;
+    size_t *count = memory_new(c->vocab.size, sizeof *count);
+    int code = count ? check_frequency(c, count) : ERR_MEMORY;
+    memory_free(count);
+    return code;
+}
+
+static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
+{
+    *c = model_config_of(o, V, ranks);
+    TRY(add_cuts(o, c));
+    TRY(add_spans(o, c));
+    if (c->max_length <= c->max_tokens) return 0;
+    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu", c->max_length,
+                     c->max_tokens);
+}
+
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     size_t most, Model **out)
+{
+    ModelConfig config;
+    int code = config_of(o, V, 1, &config);
+    config.most = most;
+    if (code == 0) return model_new(&config, plan, b, training, out);
+    plan_free(plan);
+    return code;
+}
+
+int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                  Model **out)
+{
+    BridgeOptions bridge = network_bridge(o);
+    Plan *plan;
+    TRY(bridge_plan(t, &bridge, &plan));
+    return network_model_of(o, plan, V, b, training, 0, out);
+}
+
+/* Rows for every rank. */
+static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
+{
+    size_t tokens = options_size(o, "batch-tokens"), rows = tokens / c->max_length;
+    if (ranks == 1 || rows >= (size_t)ranks) return 0;
+    return error_set(ERR_INPUT,
+                     "a batch of %zu tokens has %zu sequence%s of %zu, fewer than the %d ranks",
+                     tokens, rows, rows == 1 ? "" : "s", c->max_length, ranks);
+}
+
+int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+                    size_t *bytes, size_t *numbers, Model **out)
+{
+    BridgeOptions bridge = network_bridge(o);
+    ModelConfig config;
+    Plan *plan;
+    TRY(config_of(o, V, ranks, &config));
+    TRY(check_ranks(&config, o, ranks));
+    TRY(bridge_plan(t, &bridge, &plan));
+    return out ? model_new(&config, plan, b, 1, out)
+               : model_count(&config, plan, b, 1, bytes, numbers);
+}
+
+TrainConfig network_training(const Options *o)
+{
+    return (TrainConfig){
+        .context = options_choice(o, "context"),
+        .batch_tokens = options_size(o, "batch-tokens"),
+        .sequence = options_size(o, "sequence"),
+        .rate = options_real(o, "rate"),
+        .warmup = options_size(o, "warmup"),
+        .schedule = options_choice(o, "schedule"), /* in the order of SCHEDULE_* */
+        .end_rate = options_real(o, "end-rate"),
+        .accumulate = options_size(o, "accumulate"),
+        .average = (long)options_size(o, "average"),
+        .adam = {.beta1 = options_real(o, "beta1"),
+                 .beta2 = options_real(o, "beta2"),
+                 .eps = options_real(o, "eps"),
+                 .clip = options_real(o, "clip"),
+                 .decay = options_real(o, "weight-decay")},
+        .epochs = (long)options_size(o, "epochs"),
+        .max_steps = options_size(o, "max-steps"),
+        .seed = options_size(o, "seed"),
+    };
+}
+
+void network_length(const Options *o, char out[64])
+{
+    size_t epochs = options_size(o, "epochs"), most = options_size(o, "max-steps");
+    int n = snprintf(out, 64, "%zu epoch%s", epochs, epochs == 1 ? "" : "s");
+    if (most) snprintf(out + n, 64 - (size_t)n, ", at most %zu steps", most);
+}

@@ -1,0 +1,90 @@
+/* network.h: a language model as options tell it, and as the metadata of its file tells it again.
+ *
+ * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the
+ * version), format, scheme, scheme_text (the text that parses to the table), ffn_inner (width of each
+ * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens. A model is rebuilt from
+ * that alone; vocab.txt beside the file has its words.
+ */
+#ifndef TROTTER_NETWORK_H
+#define TROTTER_NETWORK_H
+
+#include "bridge/bridge.h"
+#include "studies/tools/option.h"
+
+enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
+
+extern const OptionGroup network_text_group;     /* corpus, context, sequence */
+extern const OptionGroup network_depth_group;    /* layers; the next one goes on with it */
+extern const OptionGroup network_model_group;    /* width, ... */
+extern const OptionGroup network_training_group; /* rate, epochs, ... */
+extern const OptionGroup network_seed_group;     /* seed */
+extern const OptionGroup network_machine_group;  /* device, precision, threads */
+extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
+
+/* Those above but the last: all that a model and its training take. Ends with NULL. */
+extern const OptionGroup *const network_groups[];
+
+/* ---- network.c ------------------------------------------------------------------------------- */
+
+/* The backend of --device, --precision and --kernel; sets the threads. */
+int network_backend(const Options *o, const Backend **out);
+
+/* untested: without the test text, which is not even opened. */
+int network_corpus(const Options *o, int untested, Corpus *c);
+
+/* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
+int network_adaptive(const Options *o, const Corpus *c);
+
+/* What bridge_plan is told. */
+BridgeOptions network_bridge(const Options *o);
+
+/* A model of a table for a vocabulary of V words; training 0: for evaluation. */
+int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+                  Model **out);
+
+/* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.most). */
+int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+                     size_t most, Model **out);
+
+/* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
+int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+                    size_t *bytes, size_t *numbers, Model **out);
+
+/* The training of o, but for directory, report and stop. */
+TrainConfig network_training(const Options *o);
+/* How long that is: "8 epochs", "2 epochs, at most 1500 steps". */
+void network_length(const Options *o, char out[64]);
+
+/* ---- metadata.c ------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t count, room;
+    StoreText *item; /* owns keys and values */
+} Metadata;
+
+int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
+                     Metadata *out);
+void network_metadata_free(Metadata *d);
+
+/* The text of a table; caller frees *text (memory_free). */
+int network_scheme_text(const Table *t, char **text);
+
+/* What config.ini holds; caller frees *text (memory_free). */
+int network_config_text(const Options *o, char **text);
+
+typedef struct {
+    Options *options; /* of the saved run, those given now on top */
+    Table *table;
+    Model *model;
+    Vocab vocab;
+} Network;
+
+/* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
+ * vocab.txt beside it) from its metadata and loads its weights, without memory for training. Needed of
+ * the metadata are scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
+ * its defaults, so that another program can write such a file. Options given on the command line
+ * override what the metadata says. */
+int network_load(const char *dir, const Options *given, Network *n);
+void network_free(Network *n);
+
+#endif

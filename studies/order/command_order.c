@@ -1,0 +1,166 @@
+/* command_order.c: measured order: global errors on a particle system over dyadic steps, against the
+ * exact order of the table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/measure/convergence.h"
+#include "studies/order/invariant.h"
+#include "studies/tools/select.h"
+#include "studies/model/trained.h"
+
+#define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
+/* The usual ones of which a model with one set of each operator has all. */
+#define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
+
+static const Option study_options[] = {
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, or all", 0, 0},
+    SELECT_FILE,
+    {"system", OPTION_TEXT, NULL, "P",
+     "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told above", 0, 0},
+    {"particles", OPTION_SIZE, NULL, "N", "particles (default: the system's own number)", 1, 4096},
+    {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
+     1, 4096},
+    {"seed", OPTION_SIZE, "1", "N", "of the system's numbers and initial state", 0, 1e18},
+    {"t-end", OPTION_REAL, NULL, "T",
+     "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
+    {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
+    {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
+    {"local", OPTION_FLAG, NULL, NULL, "the local error: one step from exact history, slope p + 1",
+     0, 0},
+    {"invariant", OPTION_FLAG, NULL, NULL,
+     "energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "every error as CSV; with --summary the verdicts", 0, 0},
+    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme", 0, 0},
+    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems instead", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write order.csv, summary.csv, summary.md and plots (.gp, .svg, .png)", 0, 0},
+    {0},
+};
+
+static const OptionGroup study_group = {"Study", 1, study_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+
+static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
+{
+    if (!options_flag(o, "csv")) {
+        printf("system %s: %s\n%zu particles of %zu coordinates; error: RMS over coordinates %s\n"
+               "order p means local error h^(p+1), global error h^p\n\n",
+               u->system->name, u->system->title, u->system->n, u->system->d,
+               u->options.local ? "after one step" : "at the end");
+        TRY(report_write(u->summary, REPORT_PLAIN, stdout));
+    } else {
+        TRY(report_write(options_flag(o, "summary") ? u->summary : u->points, REPORT_CSV, stdout));
+    }
+    if (options_text(o, "out")) TRY(convergence_save(u, s, options_text(o, "out")));
+    size_t disagree = convergence_disagree(u);
+    if (disagree)
+        return error_set(
+            ERR_CHECK, "%zu of %zu schemes disagree with their exact order or error constant on %s",
+            disagree, s->count, u->system->name);
+    return 0;
+}
+
+static int list_systems(void)
+{
+    for (size_t i = 0; system_name(i); i++)
+        printf("%-14s %s%s\n", system_name(i), system_title(i),
+               strcmp(system_name(i), system_default()) == 0 ? " (the default)" : "");
+    printf("%s a layer of a trained model\n", TRAINED_WORDS);
+    return 0;
+}
+
+static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)
+{
+    ConvergenceStudy u = {0};
+    OrderOptions how = {.t_end = options_real(o, "t-end"),
+                        .h0 = options_real(o, "h0"),
+                        .halvings = (int)options_size(o, "halvings"),
+                        .local = options_flag(o, "local"),
+                        .repeats = options_text(o, "out") ? 4 : 0};
+    int code = convergence_run(system, &how, s, &u);
+    if (code == 0) code = show(o, &u, s);
+    convergence_free(&u);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Selection s;
+    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
+                           options_size(o, "particles"), options_size(o, "dim"),
+                           options_size(o, "seed")};
+    int invariant = options_flag(o, "invariant");
+    if (options_flag(o, "systems")) return list_systems();
+    int trained = system.name && trained_named(system.name);
+    if ((invariant || trained) && strcmp(options_text(o, "scheme"), USUAL) == 0)
+        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", invariant ? INVARIANT_SCHEMES : ONE_SET));
+    TRY(select_open(o, "exact", &s));
+    int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
+                                           &s, options_flag(o, "csv"), options_text(o, "out"))
+                         : study_orders(o, &system, &s);
+    select_close(&s);
+    return code;
+}
+
+const Command command_order = {
+    .name = "order",
+    .purpose = "measure orders of convergence on a particle system",
+    .about =
+        "Steps each scheme over dyadic steps and fits the slope of the global error where "
+        "rounding does\n"
+        "not show; the verdict compares it with the exact order. Multistep schemes take their "
+        "history\n"
+        "from the reference solution. Exact sub-flows unless a suffix says otherwise. `predicted` "
+        "is the\n"
+        "error constant of the theory: the elementary differentials of order p + 1, carried "
+        "along the\n"
+        "solution; `match` compares the measured one with it (0: the leading term vanishes on "
+        "this\n"
+        "system). Exit status 1 means that some scheme disagrees.\n"
+        "\n"
+        "A system of your own is a text: 'trotter order --system-file swarm.txt' with, in "
+        "swarm.txt,\n"
+        "\n"
+        "    system swarm                        # the name in tables and plots\n"
+        "    n 16                                # particles, and coordinates of each\n"
+        "    d 2\n"
+        "    param a = 1/2\n"
+        "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean or softmax S : V\n"
+        "    G1 = -y1                            # drift; `G = ...` is every coordinate's\n"
+        "    G2 = sin(t) - y2^3\n"
+        "    initial = cos(2*pi*i/n) + normal/10\n"
+        "    t-end 1\n"
+        "    h0 1/8\n"
+        "\n"
+        "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). y, y1, "
+        "y2 ..:\n"
+        "the coordinate in hand and each of the own particle, z, z1, z2 ..: of the other one, in "
+        "F alone;\n"
+        "r2, r, dot: squared distance, distance, scalar product; i, j, c: numbers of the "
+        "particles and the\n"
+        "coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. In "
+        "`initial`:\n"
+        "i, c, uniform in (0, 1), normal. What is not written is 0.\n"
+        "\n"
+        "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), "
+        "reads "
+        "what\n"
+        "'trotter train --out DIR' wrote, in double precision. F is the layer's attention, G its "
+        "feed-forward\n"
+        "network, each with its layer norm and without dropout; the particles (8) are the first "
+        "words of\n"
+        "DIR/vocab.txt, embedded, with positions where the model has them, and depth is time. A "
+        "scheme that\n"
+        "reads G2 needs a model trained with two sets. ReLU has kinks, so slopes above about 2 "
+        "are not\n"
+        "seen and higher orders disagree; models with --activation gelu are smooth.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,291 @@
+/* command_plot.c: saved results of `order` laid over each other: error against step and against work. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/csv.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/sheet.h"
+
+static const Option input_options[] = {
+    {"file", OPTION_LIST, NULL, "FILE",
+     "a CSV that 'trotter order' wrote; also simply named, without --file", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "only these schemes", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "all points as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
+    {0},
+};
+
+static const OptionGroup input_group = {"Input", 1, input_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
+
+enum { H, EVALS, SECONDS, ERROR, COLUMNS };
+static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
+enum { TEXT_COLUMNS = 4 };
+static const char *const point_names[TEXT_COLUMNS + COLUMNS] = {
+    "series", "file", "scheme", "system", "h", "evals", "seconds", "error"};
+static const char *const series_names[] = {"series", "points", "coarsest", "finest", "least_error"};
+
+enum { SERIES_MAX = 200, PART = 160, SERIES_NAME = 3 * PART };
+
+/* A line: a scheme on a system in a file. */
+typedef struct {
+    char scheme[PART], system[PART];
+    size_t file, points;
+    double coarsest, finest, least, largest; /* largest: of the finite errors */
+    double first, last;                      /* errors at the coarsest and the finest step */
+} Series;
+
+typedef struct {
+    size_t series;
+    double x[COLUMNS];
+} Point;
+
+typedef struct {
+    const Options *options;
+    Report *points, *summary;
+    size_t files, count, used, room;
+    Series series[SERIES_MAX];
+    Point *point;         /* (used) */
+    int known[COLUMNS];   /* some point has a number there */
+    int systems, several; /* more than one system; a scheme and system in more than one file */
+} Overlay;
+
+static int is_wanted(const Options *o, const char *scheme)
+{
+    const char *list = options_text(o, "scheme");
+    size_t n = strlen(scheme);
+    if (strcmp(list, "all") == 0) return 1;
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, scheme, n) == 0 && (at[n] == ',' || at[n] == '\0')) return 1;
+    return 0;
+}
+
+static int find_series(Overlay *v, size_t file, const char *scheme, const char *system, size_t *out)
+{
+    for (*out = 0; *out < v->count; ++*out) {
+        const Series *s = &v->series[*out];
+        int same = strcmp(s->scheme, scheme) == 0 && strcmp(s->system, system) == 0;
+        if (same && s->file == file) return 0;
+        v->several |= same;
+        v->systems |= strcmp(s->system, system) != 0;
+    }
+    if (v->count == SERIES_MAX)
+        return error_set(ERR_INPUT, "expected at most %d lines in a plot; --scheme chooses some",
+                         SERIES_MAX);
+    Series *s = &v->series[v->count++];
+    *s = (Series){.file = file, .finest = INFINITY, .least = INFINITY};
+    snprintf(s->scheme, PART, "%s", scheme);
+    snprintf(s->system, PART, "%s", system);
+    return 0;
+}
+
+/* "heun", "heun on fisher", "heun (A.csv)": as much as tells the lines apart. */
+static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
+{
+    const char *file = options_item(v->options, "file", s->file);
+    int n = snprintf(out, SERIES_NAME, "%s%s%s", s->scheme, v->systems ? " on " : "",
+                     v->systems ? s->system : "");
+    if (v->several) snprintf(out + n, (size_t)(SERIES_NAME - n), " (%.150s)", file);
+    for (char *c = out; *c; c++)
+        if (*c == ',') *c = ';'; /* gnuplot splits cells there, quoted or not */
+}
+
+static void count_point(Series *s, const double *x)
+{
+    s->points++;
+    if (x[H] > s->coarsest) s->coarsest = x[H], s->first = x[ERROR];
+    if (x[H] < s->finest) s->finest = x[H], s->last = x[ERROR];
+    s->least = fmin(s->least, x[ERROR]);
+    if (isfinite(x[ERROR])) s->largest = fmax(s->largest, x[ERROR]);
+}
+
+static int add_point(Overlay *v, size_t series, const double *x)
+{
+    if (v->used == v->room) {
+        size_t room = v->room ? 2 * v->room : 256;
+        Point *grown = memory_grow(v->point, v->room, room, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        v->point = grown;
+        v->room = room;
+    }
+    v->point[v->used].series = series;
+    memcpy(v->point[v->used++].x, x, COLUMNS * sizeof *x);
+    count_point(&v->series[series], x);
+    return 0;
+}
+
+static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme, int system,
+                   const int *column)
+{
+    double x[COLUMNS];
+    size_t series;
+    const char *name = csv_cell(c, row, scheme), *on = system < 0 ? "" : csv_cell(c, row, system);
+    if (!is_wanted(v->options, name)) return 0;
+    if (strlen(name) >= PART || strlen(on) >= PART)
+        return error_set(ERR_INPUT, "%s:%zu: expected shorter names", c->file, c->line[row + 1]);
+    for (int k = 0; k < COLUMNS; k++) {
+        x[k] = NAN;
+        if (column[k] >= 0) TRY(csv_number(c, row, column[k], &x[k]));
+        if (x[k] < 0 || (k == H && x[k] == 0))
+            return error_set(ERR_INPUT, "%s:%zu: expected a positive number in column '%s'",
+                             c->file, c->line[row + 1], column_names[k]);
+        v->known[k] |= isfinite(x[k]);
+    }
+    TRY(find_series(v, file, name, on, &series));
+    return add_point(v, series, x);
+}
+
+static int add_table(Overlay *v, size_t file, const Csv *c)
+{
+    int column[COLUMNS], scheme = csv_column(c, "scheme"), system = csv_column(c, "system");
+    for (int k = 0; k < COLUMNS; k++) column[k] = csv_column(c, column_names[k]);
+    if (scheme < 0 || column[ERROR] < 0 || (column[H] < 0 && column[EVALS] < 0))
+        return error_set(ERR_INPUT,
+                         "%s:1: expected columns scheme, error and h or evals, as in the "
+                         "order.csv of 'trotter order --out'",
+                         c->file);
+    for (size_t i = 0; i < c->rows; i++) TRY(add_row(v, file, c, i, scheme, system, column));
+    return 0;
+}
+
+static int add_files(Overlay *v)
+{
+    const char *file;
+    while (options_item(v->options, "file", v->files)) v->files++;
+    if (v->files == 0) return error_set(ERR_INPUT, "expected a CSV file or more");
+    for (size_t i = 0; (file = options_item(v->options, "file", i)); i++) {
+        Csv c;
+        TRY(csv_open(&c, file));
+        int code = add_table(v, i, &c);
+        csv_close(&c);
+        TRY(code);
+    }
+    return v->count ? 0 : error_set(ERR_INPUT, "no point of the wanted schemes in the files");
+}
+
+/* ---- output -------------------------------------------------------------------------------------- */
+
+static void tabulate(Overlay *v)
+{
+    char name[SERIES_NAME];
+    for (size_t i = 0; i < v->used; i++) {
+        const Series *s = &v->series[v->point[i].series];
+        name_series(v, s, name);
+        report_text(v->points, name);
+        report_text(v->points, options_item(v->options, "file", s->file));
+        report_text(v->points, s->scheme);
+        report_text(v->points, s->system);
+        for (int k = 0; k < COLUMNS; k++) report_real(v->points, v->point[i].x[k], 6);
+    }
+}
+
+static void summarise(Overlay *v)
+{
+    char name[SERIES_NAME];
+    for (size_t i = 0; i < v->count; i++) {
+        const Series *s = &v->series[i];
+        name_series(v, s, name);
+        report_text(v->summary, name);
+        report_size(v->summary, s->points);
+        report_real(v->summary, s->coarsest > 0 ? s->coarsest : NAN, 6);
+        report_real(v->summary, isfinite(s->finest) ? s->finest : NAN, 6);
+        report_real(v->summary, s->least, 4);
+    }
+}
+
+/* The axes hold the lines that go down; one that diverges leaves them. */
+static void set_range(const Overlay *v, Plot *p, int x)
+{
+    double top = 0, finest = INFINITY;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->series[i].last <= v->series[i].first) {
+            top = fmax(top, v->series[i].largest);
+            finest = fmin(finest, v->series[i].finest);
+        }
+    if (top > 0) plot_setting(p, "set yrange [*:*<%.3g]", 10 * top);
+    if (top > 0 && x == H) plot_setting(p, "set xrange [%.6g:*]", 0.9 * finest);
+}
+
+static const struct {
+    int x, flags;
+    const char *name, *title, *label;
+} pictures[] = {
+    {H, PLOT_HALVINGS | PLOT_LOG_Y, "overlay", "Error against step", "step h"},
+    {EVALS, PLOT_LOG_X | PLOT_LOG_Y, "overlay-work", "Error against work",
+     "evaluations of F and G"},
+    {SECONDS, PLOT_LOG_X | PLOT_LOG_Y, "overlay-time", "Error against time", "seconds"},
+};
+
+static int draw(const Overlay *v, const char *dir, size_t which)
+{
+    PlotFrame frame = {pictures[which].name, pictures[which].title, pictures[which].label,
+                       "RMS error", pictures[which].flags};
+    Plot *p;
+    if (!v->known[pictures[which].x] || !v->known[ERROR]) return 0;
+    TRY(plot_new(dir, &frame, &p));
+    set_range(v, p, pictures[which].x);
+    for (size_t i = 0; i < v->count; i++) {
+        char name[SERIES_NAME];
+        name_series(v, &v->series[i], name);
+        plot_series(p, "overlay.csv", 1, name, TEXT_COLUMNS + pictures[which].x + 1,
+                    TEXT_COLUMNS + ERROR + 1, name);
+    }
+    return plot_finish(p);
+}
+
+static int save(const Overlay *v, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(v->points, REPORT_CSV, dir, "overlay.csv"));
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
+    return 0;
+}
+
+static int show(Overlay *v)
+{
+    const Options *o = v->options;
+    TRY(add_files(v));
+    tabulate(v);
+    summarise(v);
+    int csv = options_flag(o, "csv");
+    TRY(report_write(csv ? v->points : v->summary, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    return options_text(o, "out") ? save(v, options_text(o, "out")) : 0;
+}
+
+static int run(Options *o)
+{
+    Overlay *v = memory_new(1, sizeof *v);
+    if (!v) return ERR_MEMORY;
+    v->options = o;
+    int code = report_new(sizeof point_names / sizeof *point_names, point_names, &v->points);
+    if (code == 0)
+        code = report_new(sizeof series_names / sizeof *series_names, series_names, &v->summary);
+    if (code == 0) code = show(v);
+    report_free(v->points);
+    report_free(v->summary);
+    memory_free(v->point);
+    memory_free(v);
+    return code;
+}
+
+const Command command_plot = {
+    .name = "plot",
+    .purpose = "lay saved results of 'order' over each other: trotter plot A.csv B.csv --out DIR",
+    .about =
+        "Reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv), finds "
+        "the\n"
+        "columns scheme, system, h, evals, seconds and error by their names, and draws every "
+        "scheme of\n"
+        "every file: error against step, against evaluations, and, where they are known, "
+        "against seconds.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,109 @@
+/* command_report.c: all studies of a directory on one page that needs nothing beside it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+#include "studies/report/summary.h"
+
+static const Option input_options[] = {
+    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results, with all below it", 0, 0},
+    {"title", OPTION_TEXT, NULL, "TEXT",
+     "heading of the page (default: Studies in, and DIR's own name)", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, NULL, "FILE", "the page (default: DIR/report.html)", 0, 0},
+    {0},
+};
+
+static const OptionGroup input_group = {"Input", 1, input_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
+
+/* The file can be written as far as that is known before any work. */
+static int check_page(const char *path)
+{
+    char dir[OUTPUT_PATH];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    if (!*path || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return error_set(ERR_INPUT, "--out: expected a file; '%s' is a directory", path);
+    snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - path + 1 : 0), path);
+    return slash ? output_check(dir) : 0;
+}
+
+static int make_above(const char *path)
+{
+    char dir[OUTPUT_PATH];
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - path : 0), path);
+    return *dir ? output_directory(dir) : 0;
+}
+
+static int write_page(const Found *found, const char *title, const char *path)
+{
+    Output o;
+    TRY(make_above(path));
+    TRY(output_open(&o));
+    Summary s = {.found = found, .f = o.f};
+    int code = summary_write(&s, title);
+    if (code != 0) {
+        output_drop(&o);
+        return code;
+    }
+    TRY(output_close(&o, path));
+    progress_note("%zu studies, %zu tables, %zu plots; left out: %zu files; %s", found->studies,
+                  s.tables, s.figures, s.refused + found->outside, path);
+    return 0;
+}
+
+static int report_on(const char *dir, const char *title, const char *path)
+{
+    char usual[OUTPUT_PATH + 16], *real = realpath(dir, NULL);
+    Found found;
+    /* The last part alone: a page is shown to others, where the directory lies is not. */
+    snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
+    free(real);
+    TRY(check_page(path));
+    TRY(found_search(dir, path, &found));
+    int code = found.studies ? write_page(&found, title ? title : usual, path)
+                             : error_set(ERR_INPUT,
+                                         "%s: no study in it that a command of trotter wrote", dir);
+    found_free(&found);
+    return code;
+}
+
+static int run(Options *o)
+{
+    char dir[OUTPUT_PATH], path[OUTPUT_PATH];
+    const char *given = options_text(o, "dir"), *out = options_text(o, "out");
+    if (!given || !*given)
+        return error_set(ERR_INPUT, "say of which directory: trotter report DIR");
+    TRY(output_path(path, given, "report.html")); /* so it fits */
+    snprintf(dir, sizeof dir, "%s", given);
+    for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/'; n--) dir[n - 1] = '\0';
+    TRY(output_path(path, dir, "report.html"));
+    return report_on(dir, options_text(o, "title"), out ? out : path);
+}
+
+const Command command_report = {
+    .name = "report",
+    .purpose = "one HTML page of all studies in a directory: trotter report DIR",
+    .about = "Looks through DIR and all below it for what the other commands wrote with --out (or "
+             "--csv into a\n"
+             "file), recognised by the names of columns, and writes one page that needs nothing "
+             "beside it: verdicts,\n"
+             "plots, tables, what their columns hold, and the commands that made them "
+             "(commands.csv). Trainings of a\n"
+             "comparison are one table. Files that are broken, or SVG that is more than a plain "
+             "drawing, are left out\n"
+             "and told in a line. The same files give the same page.\n",
+    .groups = groups,
+    .operand = "dir",
+    .one_file = 1,
+    .run = run,
+};

@@ -1,0 +1,283 @@
+/* found.c: walks a directory and sorts its files into studies. */
+#include "studies/report/found.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/output.h"
+#include "studies/tools/record.h"
+
+enum { HEAD_BYTES = 2048 };
+
+/* Room for one more behind `count`, doubling. */
+static int grow(void **list, size_t count, size_t size)
+{
+    if (count & (count - 1)) return 0;
+    void *p = memory_grow(*list, count, count ? 2 * count : 1, size);
+    if (!p) return ERR_MEMORY;
+    *list = p;
+    return 0;
+}
+
+int found_path(const Found *f, const char *path, char *out, size_t bytes)
+{
+    int n = snprintf(out, bytes, "%s/%s", f->root, path);
+    return n >= 0 && (size_t)n < bytes ? 0 : error_set(ERR_INPUT, "%.100s...: name too long", path);
+}
+
+/* ---- studies ------------------------------------------------------------------------------------- */
+
+static Study *find_study(const Found *f, const Kind *kind, const char *dir, const char *prefix)
+{
+    for (size_t i = f->studies; i-- > 0;)
+        if (f->study[i].kind == kind && strcmp(f->study[i].dir, dir) == 0 &&
+            strcmp(f->study[i].prefix, prefix) == 0)
+            return &f->study[i];
+    return NULL;
+}
+
+static int add_study(Found *f, const Kind *kind, const char *dir, const char *prefix, Study **out)
+{
+    if ((*out = find_study(f, kind, dir, prefix))) return 0;
+    TRY(grow((void **)&f->study, f->studies, sizeof *f->study));
+    Study *s = &f->study[f->studies++];
+    *s = (Study){.kind = kind, .dir = memory_string(dir), .prefix = memory_string(prefix)};
+    *out = s;
+    return s->dir && s->prefix ? 0 : ERR_MEMORY;
+}
+
+static int add_file(Study *s, int plot, size_t which, const char *path)
+{
+    TRY(grow((void **)&s->file, s->files, sizeof *s->file));
+    s->file[s->files] = (FoundFile){plot, which, memory_string(path)};
+    return s->file[s->files++].path ? 0 : ERR_MEMORY;
+}
+
+static int add_word(char ***list, size_t *count, const char *word)
+{
+    TRY(grow((void **)list, *count, sizeof **list));
+    return ((*list)[(*count)++] = memory_string(word)) ? 0 : ERR_MEMORY;
+}
+
+static int leave(Found *f, const char *path, const char *why)
+{
+    error_set(ERR_INPUT, "%s: %s", path, why); /* one line, whatever the name is */
+    return add_word(&f->left, &f->outside, error_text());
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+/* "a/b/c.csv": "a/b", "c". */
+static void split_path(const char *path, char dir[OUTPUT_PATH], char stem[OUTPUT_PATH])
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    snprintf(dir, OUTPUT_PATH, "%.*s", (int)(slash ? slash - path : 0), path);
+    snprintf(stem, OUTPUT_PATH, "%.*s", (int)(strrchr(name, '.') - name), name);
+}
+
+static int ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* How well a file's name is the one that a row has, and what it has in front of it: 3 the same, 2 "x-NAME", 1 any
+ * will do, 0 another. */
+static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PATH])
+{
+    char end[64];
+    size_t n = strlen(name);
+    prefix[0] = '\0';
+    if (strcmp(stem, name) == 0) return 3;
+    if (name[n - 1] == '*') return strncmp(stem, name, n - 1) == 0;
+    snprintf(end, sizeof end, "-%s", name);
+    if (ends_in(stem, end)) {
+        snprintf(prefix, OUTPUT_PATH, "%.*s", (int)(strlen(stem) - n), stem);
+        return 2;
+    }
+    snprintf(prefix, OUTPUT_PATH, "%s", stem);
+    return 0;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+/* The beginning of the file, "" if it cannot be read. */
+static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
+{
+    char full[OUTPUT_PATH];
+    FILE *file = found_path(f, path, full, sizeof full) == 0 ? fopen(full, "rb") : NULL;
+    size_t n = file ? fread(head, 1, HEAD_BYTES - 1, file) : 0;
+    if (file) fclose(file);
+    head[n] = '\0';
+    if (strncmp(head, "\xef\xbb\xbf", 3) == 0) memmove(head, head + 3, strlen(head + 3) + 1);
+}
+
+/* The row of `kinds` that fits a file best so far. */
+typedef struct {
+    const Kind *kind;
+    size_t which; /* of its tables or plots */
+    int match;    /* 0: none does */
+    char prefix[OUTPUT_PATH];
+} Fit;
+
+static void fit_take(Fit *best, int match, const Kind *k, size_t which, const char *prefix)
+{
+    if (match <= best->match) return;
+    *best = (Fit){.kind = k, .which = which, .match = match};
+    strcpy(best->prefix, prefix);
+}
+
+static int add_fit(Found *f, const Fit *best, const char *dir, int plot, const char *path)
+{
+    Study *s;
+    TRY(add_study(f, best->kind, dir, best->prefix, &s));
+    return add_file(s, plot, best->which, path);
+}
+
+/* What a table's first line says counts for more than its name, which may be any. */
+static int add_table(Found *f, const char *path)
+{
+    char head[HEAD_BYTES], dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
+    Fit best = {0};
+    split_path(path, dir, stem);
+    read_head(f, path, head);
+    for (const Kind *k = kinds; k < kinds + kinds_count; k++)
+        for (size_t i = 0; i < KIND_TABLES && k->table[i].file; i++) {
+            if (strncmp(head, k->table[i].head, strlen(k->table[i].head)) != 0) continue;
+            fit_take(&best, 1 + match_name(stem, k->table[i].file, prefix), k, i, prefix);
+        }
+    if (!best.kind) return leave(f, path, "not a table that a command of trotter writes");
+    return add_fit(f, &best, dir, 0, path);
+}
+
+/* ---- plots --------------------------------------------------------------------------------------- */
+
+/* To a study whose tables are there, else to the first that draws one of this name. */
+static int add_plot(Found *f, const char *path)
+{
+    char dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
+    Fit best = {0};
+    split_path(path, dir, stem);
+    for (const Kind *k = kinds; k < kinds + kinds_count; k++)
+        for (size_t i = 0; k->plot[i].file; i++) {
+            int match = match_name(stem, k->plot[i].file, prefix);
+            if (match && find_study(f, k, dir, prefix)) match += 4;
+            fit_take(&best, match, k, i, prefix);
+        }
+    if (!best.kind) return leave(f, path, "not a plot that a command of trotter draws");
+    return add_fit(f, &best, dir, 1, path);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------ */
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* A training under runs/, runs-NAME/ or tune/ of a comparison: what only `train` writes is there. */
+static int is_training(const FTSENT *e)
+{
+    char path[OUTPUT_PATH];
+    const char *above = e->fts_parent ? e->fts_parent->fts_name : "";
+    if (e->fts_level < 2) return 0;
+    if (strncmp(above, "runs", 4) != 0 && strcmp(above, "tune") != 0) return 0;
+    return output_path(path, e->fts_path, "scheme.txt") == 0 && output_exists(path);
+}
+
+static int visit_directory(Found *f, FTS *walk, FTSENT *e, const char *path)
+{
+    char dir[OUTPUT_PATH];
+    Study *s;
+    if (e->fts_level > 0 && *e->fts_name == '.') return fts_set(walk, e, FTS_SKIP);
+    if (!is_training(e)) return 0;
+    fts_set(walk, e, FTS_SKIP);
+    snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
+    TRY(add_study(f, NULL, dir, "", &s));
+    return add_file(s, 0, 0, path);
+}
+
+static int visit(Found *f, FTS *walk, FTSENT *e, const char *skip)
+{
+    const char *path = e->fts_level > 0 ? e->fts_path + strlen(f->root) + 1 : "";
+    int csv = ends_in(e->fts_name, ".csv"), svg = ends_in(e->fts_name, ".svg");
+    if (e->fts_info == FTS_D) return visit_directory(f, walk, e, path);
+    if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
+        return leave(f, path, strerror(e->fts_errno));
+    if (*e->fts_name == '.' || !(csv || svg) || strcmp(e->fts_path, skip) == 0 ||
+        strcmp(e->fts_name, RECORD_FILE) == 0)
+        return 0;
+    if (strlen(path) >= OUTPUT_PATH) return leave(f, path, "name too long");
+    if (e->fts_info != FTS_F) return leave(f, path, "not a file (symbolic links are not followed)");
+    return csv ? add_table(f, path) : add_word(&f->drawing, &f->drawings, path);
+}
+
+static int walk_all(Found *f, const char *skip)
+{
+    char *roots[] = {(char *)f->root, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    if (!walk) return error_set(ERR_INPUT, "%s: %s", f->root, strerror(errno));
+    int code = 0;
+    for (FTSENT *e; code == 0 && (e = fts_read(walk));) {
+        if (e->fts_level == 0 && e->fts_info != FTS_D && e->fts_info != FTS_DP)
+            code = error_set(ERR_INPUT, "%s: %s", f->root,
+                             e->fts_errno ? strerror(e->fts_errno) : "not a directory");
+        else if (e->fts_info != FTS_DP)
+            code = visit(f, walk, e, skip);
+    }
+    fts_close(walk);
+    return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const Study *s = a, *t = b;
+    int order = strcmp(s->dir, t->dir);
+    if (order == 0 && s->kind != t->kind) order = s->kind < t->kind ? -1 : 1;
+    return order ? order : strcmp(s->prefix, t->prefix);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const FoundFile *s = a, *t = b;
+    if (s->plot != t->plot) return s->plot - t->plot;
+    if (s->which != t->which) return s->which < t->which ? -1 : 1;
+    return strcmp(s->path, t->path);
+}
+
+int found_search(const char *root, const char *skip, Found *out)
+{
+    *out = (Found){.root = root};
+    int code = walk_all(out, skip);
+    for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
+    if (code != 0) {
+        found_free(out);
+        return code;
+    }
+    if (out->studies) qsort(out->study, out->studies, sizeof *out->study, compare);
+    for (size_t i = 0; i < out->studies; i++)
+        qsort(out->study[i].file, out->study[i].files, sizeof(FoundFile), compare_files);
+    return 0;
+}
+
+void found_free(Found *f)
+{
+    for (size_t i = 0; i < f->studies; i++) {
+        Study *s = &f->study[i];
+        for (size_t k = 0; k < s->files; k++) memory_free(s->file[k].path);
+        memory_free(s->file);
+        memory_free(s->dir);
+        memory_free(s->prefix);
+    }
+    for (size_t i = 0; i < f->outside; i++) memory_free(f->left[i]);
+    for (size_t i = 0; i < f->drawings; i++) memory_free(f->drawing[i]);
+    memory_free(f->study);
+    memory_free(f->left);
+    memory_free(f->drawing);
+    *f = (Found){0};
+}

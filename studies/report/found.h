@@ -1,0 +1,40 @@
+/* found.h: the studies in a directory and all below it, recognised by what their files begin with (kind.h). */
+#ifndef TROTTER_FOUND_H
+#define TROTTER_FOUND_H
+
+#include "studies/report/kind.h"
+
+/* A file of a study; paths are relative to the directory that was searched. */
+typedef struct {
+    int plot;     /* 1: a plot of its kind, 0: a table */
+    size_t which; /* row of kind->plot or kind->table */
+    char *path;
+} FoundFile;
+
+typedef struct {
+    const Kind *kind; /* NULL: the trainings of a comparison, `file` their directories */
+    char *dir;        /* "" for the directory itself */
+    char *prefix;     /* what its files' names have in front ("gelu-"), mostly "" */
+    size_t files;
+    FoundFile *file;
+} Study;
+
+typedef struct {
+    const char *root; /* borrowed until found_free */
+    size_t studies, outside;
+    Study *study; /* sorted: by directory, as kinds come, by prefix */
+    char **left;  /* (outside): words on a CSV or SVG file that belongs to no study */
+    size_t drawings;
+    char **drawing; /* SVG files, until they are given to studies */
+} Found;
+
+/* Symbolic links are not followed and names that begin with '.' are not looked at; `skip` (a path as it was given)
+ * is not either. Directories of trainings under a comparison's runs/, runs-NAME/ and tune/ are one study each.
+ * ERR_INPUT where the directory cannot be read. */
+int found_search(const char *root, const char *skip, Found *out);
+void found_free(Found *f);
+
+/* "ROOT/PATH". */
+int found_path(const Found *f, const char *path, char *out, size_t bytes);
+
+#endif

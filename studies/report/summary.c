@@ -1,0 +1,323 @@
+/* summary.c: the page: what was found, then a section for each study: verdict, plots, tables, what their columns
+ * hold, the data's files, and how to do it again. */
+#include "studies/report/summary.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/report/page.h"
+#include "studies/report/svg.h"
+
+enum { COLUMNS_MOST = 64, RUNS_MOST = 100, LEFT_MOST = 40 };
+
+/* ---- what a study says of itself ----------------------------------------------------------------- */
+
+/* Opens a table of a study; where it cannot be read error_text tells why. */
+static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
+{
+    TRY(found_path(s->found, path, full, OUTPUT_PATH));
+    return csv_open(c, full);
+}
+
+static void judge(const Summary *s, const Study *study, Verdict *v)
+{
+    char full[OUTPUT_PATH];
+    Csv c;
+    const FoundFile *first = study->files ? &study->file[0] : NULL;
+    if (study->kind->judge && first && !first->plot && first->which == 0 &&
+        open_table(s, first->path, full, &c) == 0) {
+        study->kind->judge(&c, v);
+        csv_close(&c);
+    }
+    summary_ended(s, study, v);
+}
+
+static int brief_trainings(const Summary *s, const Study *study, Brief *b)
+{
+    Trainings r;
+    TRY(trainings_open(s, study, &r));
+    snprintf(b->title, sizeof b->title, "Trainings");
+    snprintf(b->verdict.words, VERDICT_WORDS, "%zu of %zu finished", r.finished, r.total);
+    b->verdict.bad = r.finished < r.total;
+    trainings_close(&r);
+    return 0;
+}
+
+static int brief_study(const Summary *s, const Study *study, Brief *b)
+{
+    *b = (Brief){0};
+    snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
+             *study->prefix ? ", files " : "", study->prefix, *study->prefix ? "…" : "");
+    if (!study->kind) return brief_trainings(s, study, b);
+    snprintf(b->title, sizeof b->title, "%s", study->kind->title);
+    judge(s, study, &b->verdict);
+    return 0;
+}
+
+/* ---- contents ------------------------------------------------------------------------------------ */
+
+static void put_says(Summary *s, const char *tag, const char *class, const Verdict *v)
+{
+    if (!*v->words) return;
+    char first = (char)toupper((unsigned char)*v->words);
+    fprintf(s->f, "<%s class=\"%s %s\">", tag, class, v->bad ? "bad" : "good");
+    page_bytes(s->f, &first, 1);
+    page_text(s->f, v->words + 1);
+    fprintf(s->f, "</%s>\n", tag);
+}
+
+static void put_contents(Summary *s, const Brief *b, size_t n)
+{
+    fputs("<nav aria-label=\"Contents\">\n<ol>\n", s->f);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(s->f, "<li><span class=\"num\">%zu</span><a href=\"#s%zu\">", i + 1, i + 1);
+        page_text(s->f, b[i].title);
+        fputs("</a><code>", s->f);
+        page_text(s->f, b[i].place);
+        fputs("</code>", s->f);
+        put_says(s, "span", "says", &b[i].verdict);
+        fputs("</li>\n", s->f);
+    }
+    fputs("</ol>\n</nav>\n", s->f);
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+/* Columns that a section's tables have shown. */
+typedef struct {
+    const Kind *kind;
+    size_t count;
+    char name[COLUMNS_MOST][64];
+} Used;
+
+static void use(void *arg, const char *column)
+{
+    Used *u = arg;
+    for (size_t i = 0; i < u->count; i++)
+        if (strcmp(u->name[i], column) == 0) return;
+    if (u->count < COLUMNS_MOST) snprintf(u->name[u->count++], sizeof u->name[0], "%s", column);
+}
+
+static void put_terms(Summary *s, const Used *u)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < u->count; i++) {
+        const char *words = kind_column(u->kind, u->name[i]);
+        if (!words) continue;
+        fputs(known++ ? "" : "<details open><summary>Columns</summary>\n<dl class=\"terms\">\n",
+              s->f);
+        fputs("<dt>", s->f);
+        page_text(s->f, u->name[i]);
+        fputs("</dt><dd>", s->f);
+        page_text(s->f, words);
+        fputs("</dd>\n", s->f);
+    }
+    if (known) fputs("</dl>\n</details>\n", s->f);
+}
+
+static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Used *u)
+{
+    char full[OUTPUT_PATH], label[64], *caption = NULL;
+    Csv c;
+    Output o;
+    if (open_table(s, file->path, full, &c) != 0) {
+        summary_refuse(s);
+        return;
+    }
+    if (output_open(&o) == 0) {
+        fprintf(o.f, "%s <code>", k->caption);
+        page_text(o.f, file->path);
+        fputs("</code>", o.f);
+        fflush(o.f);
+        caption = o.text;
+    }
+    snprintf(label, sizeof label, "Table %zu", ++s->tables);
+    PageTable t = {caption ? caption : k->caption, label, k->show, k->most, file->path};
+    page_table(s->f, &c, &t, use, u);
+    output_drop(&o);
+    csv_close(&c);
+}
+
+/* The data behind plots: where it is, and what it has. */
+static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
+{
+    char full[OUTPUT_PATH];
+    Csv c;
+    if (open_table(s, file->path, full, &c) != 0) {
+        summary_refuse(s);
+        return;
+    }
+    fprintf(s->f, "<p class=\"more\">%s: <code>", k->caption);
+    page_text(s->f, file->path);
+    fprintf(s->f, "</code>, %zu rows of ", c.rows);
+    for (size_t j = 0; j < c.columns; j++) {
+        if (j) fputs(", ", s->f);
+        page_text(s->f, c.cell[j]);
+    }
+    fputs(".</p>\n", s->f);
+    csv_close(&c);
+}
+
+/* ---- plots --------------------------------------------------------------------------------------- */
+
+static void put_plot(Summary *s, const Study *study, const FoundFile *file)
+{
+    char full[OUTPUT_PATH], prefix[64], title[512], *text = NULL;
+    const char *caption = study->kind->plot[file->which].caption;
+    size_t bytes = 0;
+    Output o;
+    snprintf(prefix, sizeof prefix, "f%zu-", s->figures + 1);
+    snprintf(title, sizeof title, "%s %s", caption, file->path);
+    if (output_open(&o) != 0) return;
+    int code = found_path(s->found, file->path, full, sizeof full);
+    if (code == 0) code = output_read(full, &text, &bytes);
+    if (code == 0) code = svg_write(file->path, text, bytes, prefix, title, o.f);
+    if (code == 0) {
+        fflush(o.f);
+        fprintf(s->f,
+                "<figure>\n<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure "
+                "%zu\">\n",
+                ++s->figures);
+        fwrite(o.text, 1, o.bytes, s->f);
+        fprintf(s->f, "\n</div>\n<figcaption><b>Figure %zu</b> %s <code>", s->figures, caption);
+        page_text(s->f, file->path);
+        fputs("</code></figcaption>\n</figure>\n", s->f);
+    } else {
+        summary_refuse(s);
+    }
+    output_drop(&o);
+    memory_free(text);
+}
+
+/* ---- sections ------------------------------------------------------------------------------------ */
+
+/* Tables, then plots; what columns hold, and the data behind the plots. */
+static void put_files(Summary *s, const Study *study)
+{
+    Used used = {.kind = study->kind};
+    for (size_t i = 0; i < study->files; i++) {
+        const KindTable *k = &study->kind->table[study->file[i].which];
+        if (!study->file[i].plot && k->most) put_table(s, k, &study->file[i], &used);
+    }
+    for (size_t i = 0; i < study->files; i++)
+        if (study->file[i].plot) put_plot(s, study, &study->file[i]);
+    put_terms(s, &used);
+    for (size_t i = 0; i < study->files; i++) {
+        const KindTable *k = &study->kind->table[study->file[i].which];
+        if (!study->file[i].plot && !k->most) put_data(s, k, &study->file[i]);
+    }
+}
+
+/* DIR/NAME of the study's directory. */
+static const char *beside(const Study *study, const char *name, char path[OUTPUT_PATH])
+{
+    snprintf(path, OUTPUT_PATH, "%s%s%s", study->dir, *study->dir ? "/" : "", name);
+    return path;
+}
+
+static int put_trainings(Summary *s, const Study *study)
+{
+    char label[64];
+    Trainings r;
+    Used used = {.kind = &kinds[0]};
+    TRY(trainings_open(s, study, &r));
+    fputs("<p>Each a <code>trotter train</code> of its own, with its log and plots in its "
+          "directory.</p>\n",
+          s->f);
+    snprintf(label, sizeof label, "Table %zu", ++s->tables);
+    PageTable t = {"Trainings, one row each.", label,
+                   "run,scheme,layers,params,seed,best_epoch,valid_ppl,test_ppl,tokens_per_s,state",
+                   RUNS_MOST, *study->dir ? study->dir : "."};
+    page_table(s->f, &r.table, &t, use, &used);
+    put_terms(s, &used);
+    trainings_close(&r);
+    return 0;
+}
+
+static int put_study(Summary *s, size_t i, const Brief *b)
+{
+    const Study *study = &s->found->study[i];
+    char path[OUTPUT_PATH];
+    fprintf(s->f, "<section id=\"s%zu\">\n<h2><span class=\"num\">%zu</span>", i + 1, i + 1);
+    page_text(s->f, b->title);
+    fputs("</h2>\n<p class=\"where\"><code>", s->f);
+    page_text(s->f, b->place);
+    fputs("</code></p>\n", s->f);
+    put_says(s, "p", "verdict", &b->verdict);
+    int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
+    if (first) summary_words(s, beside(study, "README.md", path), 1);
+    if (study->kind) {
+        fprintf(s->f, "<p>%s</p>\n", study->kind->about);
+        if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
+        put_files(s, study);
+        summary_commands(s, study);
+    } else {
+        code = put_trainings(s, study);
+    }
+    if (first) summary_text(s, beside(study, "config.ini", path), "Options");
+    if (first) summary_text(s, beside(study, "study.log", path), "Order of events");
+    fputs("</section>\n", s->f);
+    return code;
+}
+
+static void put_left(Summary *s)
+{
+    const Found *found = s->found;
+    if (found->outside == 0) return;
+    fputs("<section id=\"left\">\n<h2>Files left out</h2>\n<ul class=\"data\">\n", s->f);
+    for (size_t i = 0; i < found->outside && i < LEFT_MOST; i++) {
+        command_warn("left out: %s", found->left[i]);
+        fputs("<li>", s->f);
+        page_text(s->f, found->left[i]);
+        fputs("</li>\n", s->f);
+    }
+    if (found->outside > LEFT_MOST)
+        fprintf(s->f, "<li>and %zu more</li>\n", found->outside - LEFT_MOST);
+    fputs("</ul>\n</section>\n", s->f);
+}
+
+static void put_head(Summary *s, const char *title)
+{
+    page_begin(s->f, title);
+    fputs("<header>\n<h1>", s->f);
+    page_text(s->f, title);
+    fprintf(s->f,
+            "</h1>\n<p class=\"soft\">%zu %s; paths are within the directory "
+            "that "
+            "was searched.</p>\n</header>\n",
+            s->found->studies, s->found->studies == 1 ? "study" : "studies");
+}
+
+static void put_foot(Summary *s)
+{
+    fprintf(s->f,
+            "<footer><p>Written by trotter %s. Numbers are shown with four significant digits; the "
+            "CSV files "
+            "that are named have all. <span class=\"none\">–</span> is undefined, ∞ beyond "
+            "bounds.</p></footer>\n",
+            TROTTER_VERSION);
+    page_end(s->f);
+}
+
+int summary_write(Summary *s, const char *title)
+{
+    size_t n = s->found->studies;
+    Brief *b = memory_new(n, sizeof *b);
+    int code = b ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < n; i++) code = brief_study(s, &s->found->study[i], &b[i]);
+    if (code == 0) {
+        put_head(s, title);
+        put_contents(s, b, n);
+        fputs("<main>\n", s->f);
+        for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
+        put_left(s);
+        fputs("</main>\n", s->f);
+        put_foot(s);
+    }
+    memory_free(b);
+    return code;
+}

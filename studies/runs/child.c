@@ -1,0 +1,86 @@
+/* child.c: `trotter train` as a child process. */
+#include "studies/runs/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/ranks.h"
+#include "studies/tools/command.h"
+
+/* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as
+ * fast so. libgomp reads this before main begins, so that a program cannot set it for itself. */
+static void wait_asleep(void)
+{
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
+/* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
+ * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
+static void become(char *const argv[], const char *program, pid_t parent, const Claim *claim)
+{
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    claim_pass(claim);
+    if (getppid() == parent) execv(program, argv);
+    _exit(127);
+}
+
+static int spawn(char *const argv[], const Claim *claim, pid_t *child)
+{
+    const char *program = command_program();
+    ranks_forget(); /* the child trains alone, whoever started us */
+    pid_t parent = getpid();
+    *child = fork();
+    if (*child == 0) become(argv, program, parent, claim);
+    return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
+}
+
+static int wait_for(pid_t child, Claim *claim)
+{
+    const struct timespec pause = {0, 20000000};
+    int status, told = 0;
+    for (;;) {
+        pid_t done = waitpid(child, &status, WNOHANG);
+        if (done == child) break;
+        if (done < 0 && errno != EINTR)
+            return error_set(ERR_SYSTEM, "waitpid: %s", strerror(errno));
+        if (command_stop && !told) kill(child, SIGINT);
+        told = command_stop;
+        claim_keep(claim);
+        nanosleep(&pause, NULL);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+    if (command_stop || (WIFEXITED(status) && WEXITSTATUS(status) == 130))
+        return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+    return error_set(ERR_CHECK, "a run failed");
+}
+
+int child_train(const char *dir, int resume, const char *limit, Claim *claim)
+{
+    char config[OUTPUT_PATH], *argv[9];
+    int n = 0;
+    pid_t child;
+    wait_asleep();
+    TRY(output_path(config, dir, "config.ini"));
+    argv[n++] = (char *)"trotter";
+    argv[n++] = (char *)"train";
+    argv[n++] = (char *)(resume ? "--resume" : "--config");
+    if (!resume) argv[n++] = config;
+    argv[n++] = (char *)"--out";
+    argv[n++] = (char *)dir;
+    if (limit) argv[n++] = (char *)"--memory-limit";
+    if (limit) argv[n++] = (char *)limit;
+    argv[n] = NULL;
+    TRY(spawn(argv, claim, &child));
+    return wait_for(child, claim);
+}

@@ -1,0 +1,175 @@
+/* claim.c: link(2) for who comes first, a lock for who is alive (claim.h). */
+#include "studies/runs/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "studies/tools/progress.h"
+
+enum { LOCK_HAD, LOCK_TAKEN, LOCK_REFUSED };
+
+static int lock(int fd)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_SETLK, &l) == 0) return LOCK_HAD;
+    return errno == EAGAIN || errno == EACCES ? LOCK_TAKEN : LOCK_REFUSED;
+}
+
+static int failed(const char *path)
+{
+    return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
+}
+
+/* One write of a fixed length over what was there: a claim whose taker is killed here still tells a host. */
+static int write_words(int fd, const char *path, const char *who)
+{
+    char line[128];
+    int n = snprintf(line, sizeof line, "%.120s\n", who);
+    memset(line + n, '\n', sizeof line - (size_t)n);
+    return pwrite(fd, line, sizeof line, 0) == sizeof line ? 0 : failed(path);
+}
+
+/* A file of our own beside the claim, locked and telling who. */
+static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], int *fd)
+{
+    int n = snprintf(own, OUTPUT_PATH, "%s.", path);
+    for (const char *c = who; *c && n < OUTPUT_PATH - 1; c++)
+        own[n++] = *c == ' ' || *c == '/' ? '-' : *c;
+    own[n < OUTPUT_PATH ? n : OUTPUT_PATH - 1] = '\0';
+    *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (*fd < 0) return failed(own);
+    lock(*fd); /* refused: none can be had by anybody */
+    int code = write_words(*fd, own, who);
+    if (code != 0) {
+        unlink(own);
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
+}
+
+/* Whether the file has a second name: the link was made even if the answer got lost (NFS). */
+static int is_linked(int fd)
+{
+    struct stat s;
+    return fstat(fd, &s) == 0 && s.st_nlink == 2;
+}
+
+/* Who a claim tells, and whether that is another host. */
+static int is_elsewhere(int fd, const char *who, char words[128])
+{
+    ssize_t n = pread(fd, words, 127, 0);
+    words[n > 0 ? n : 0] = '\0';
+    words[strcspn(words, "\n")] = '\0';
+    size_t host = strcspn(who, " ");
+    return strncmp(words, who, host) != 0 || words[host] != ' ';
+}
+
+/* Seconds between the last signs of two files, both by the file system's clock. */
+static double silence(int own, int fd)
+{
+    struct stat now, then;
+    if (fstat(own, &now) != 0 || fstat(fd, &then) != 0) return 0;
+    return difftime(now.st_mtime, then.st_mtime);
+}
+
+/* 1 where `path` still names the open file. */
+static int is_same(const char *path, int fd)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
+/* The claim of somebody who may be gone. *again = 1: it went away meanwhile. */
+static int take_over(const char *path, const char *who, int own, Claim *c, int *mine, int *again)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    *again = fd < 0 && errno == ENOENT;
+    if (fd < 0) return *again ? 0 : failed(path);
+    int code = 0, had = lock(fd) == LOCK_HAD;
+    if (had && !is_same(path, fd))
+        *again = 1;
+    else if (had && !(is_elsewhere(fd, who, c->left_over) && silence(own, fd) < CLAIM_SILENCE)) {
+        code = write_words(fd, path, who);
+        *mine = code == 0;
+    }
+    if (*mine)
+        c->fd = fd;
+    else
+        close(fd);
+    return code;
+}
+
+static int take(const char *path, const char *who, Claim *c, int *mine)
+{
+    char own[OUTPUT_PATH];
+    int fd, again = 1, code = make_own(path, who, own, &fd);
+    while (code == 0 && again) {
+        again = 0;
+        if (link(own, path) == 0 || is_linked(fd)) {
+            c->fd = fd;
+            *mine = 1;
+        } else if (errno != EEXIST)
+            code = failed(path);
+        else
+            code = take_over(path, who, fd, c, mine, &again);
+    }
+    if (fd >= 0) unlink(own);
+    if (fd >= 0 && c->fd != fd) close(fd);
+    return code;
+}
+
+int claim_take(const char *path, const char *who, Claim *c, int *mine)
+{
+    *c = (Claim){.fd = -1, .beat = progress_now()};
+    *mine = 0;
+    if (snprintf(c->path, sizeof c->path, "%s", path) >= OUTPUT_PATH - 64)
+        return error_set(ERR_INPUT, "%.100s...: name too long", path);
+    return take(path, who, c, mine);
+}
+
+void claim_keep(Claim *c)
+{
+    if (c->fd < 0 || progress_now() - c->beat < CLAIM_BEAT) return;
+    c->beat = progress_now();
+    (void)!futimens(c->fd, NULL);
+}
+
+void claim_pass(const Claim *c)
+{
+    if (c->fd >= 0) fcntl(c->fd, F_SETFD, 0);
+}
+
+void claim_drop(Claim *c)
+{
+    if (c->fd < 0) return;
+    if (is_same(c->path, c->fd)) unlink(c->path);
+    close(c->fd);
+    c->fd = -1;
+}
+
+void claim_log(const char *path, const char *format, ...)
+{
+    char line[1024];
+    time_t now = time(NULL);
+    struct tm utc;
+    size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%SZ ", gmtime_r(&now, &utc));
+    va_list args;
+    va_start(args, format);
+    int m = vsnprintf(line + n, sizeof line - n - 1, format, args);
+    va_end(args);
+    if (m < 0) return;
+    n = n + (size_t)m < sizeof line - 2 ? n + (size_t)m : sizeof line - 2;
+    line[n++] = '\n';
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) return;
+    (void)!write(fd, line, n);
+    close(fd);
+}

@@ -1,0 +1,205 @@
+/* published.c: the language-model figures of the source papers, and how a study's own compare.
+ *
+ * Which scheme of ours a row is. ODE Transformer: "we regarded merging SAN and FFN as the default ODE block"
+ * (appendix B), so its F is a whole layer without the skip, our L(y) = F(y) + G(y + F(y)): Residual-Block, eq.
+ * (1), is y + L(y), `transformer`; RK2-block, eq. (12)-(14), is `heun-layer`; gamma_i = 1, eq. (23), is
+ * `rk2-unit`; learnable gamma_i, eq. (25)-(26) (section 5, "RK2-block-v2"), is `rk2-gate`; RK4-block, eq.
+ * (15)-(19), is `rk4-layer`. (Its released code has the skip inside F: rk2-released, rk4-released.) Sandwich:
+ * sandwich^n_k is s^k (sf)^(n-k) f^k, `sandwich:n-k`, one layer of ours; its baseline is k = 0.
+ *
+ * Not here: random words of the Sandwich paper's tables 1 and 2 (to be read off its pages: copies of its text
+ * have lost letters), what both papers quote from others, figures that were drawn and not written, translation.
+ * The Macaron papers have no figure of a language model.
+ *
+ * Source: Li et al. 2022 (ODE Transformer, ACL); Press, Smith, Levy 2020 (Sandwich, ACL). */
+#include "studies/runs/published.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* ---- the figures ------------------------------------------------------------------------------- */
+
+#define ODE "ODE Transformer (Li et al. 2022), table 5"
+#define ODE_ROW(row, scheme, layers, figure, baseline, note)                              \
+    {                                                                                     \
+        ODE, row, scheme, layers, "Penn Treebank", MEASURE_UNSAID, figure, baseline,      \
+            "d 512, inner 2048, heads not told (8 in its base model), 20 epochs at most", \
+            "split, number of trainings, context, positions and tying not told" note      \
+    }
+#define ODE_SKIP "; the released code counts the skip twice (rk2-released, rk4-released)"
+#define SANDWICH(where) "Sandwich (Press et al. 2020), " where
+#define WIKI_ROW(where, row, scheme, measure, figure, baseline, note)               \
+    {                                                                               \
+        SANDWICH(where), row, scheme, 1, "WikiText-103", measure, figure, baseline, \
+            "d 1024, inner 4096, 16 heads, adaptive input", note                    \
+    }
+#define BOOKS_ROW(row, scheme, figure, baseline, note)                                     \
+    {                                                                                      \
+        SANDWICH("table 4"), row, scheme, 1, "Toronto Books Corpus", MEASURE_TEST, figure, \
+            baseline, "d 1024, inner 4096, 16 heads, tied; 29K byte pairs", note           \
+    }
+#define SPAN_ROW(row, scheme, corpus, figure, baseline, note)                               \
+    {                                                                                       \
+        SANDWICH("table 5"), row, scheme, 1, corpus, MEASURE_BITS, figure, baseline,        \
+            "24 layers; adaptive span; d 768, inner 4096, 8 heads by the public code", note \
+    }
+#define ONCE "one training; k chosen on validation"
+
+const Published published[] = {
+    ODE_ROW("Residual-Block", "transformer", 1, 142.33, 1, ""),
+    ODE_ROW("RK2-block", "heun-layer", 1, 131.80, 0, ODE_SKIP),
+    ODE_ROW("RK2-block (gamma_i = 1)", "rk2-unit", 1, 132.67, 0, ODE_SKIP),
+    ODE_ROW("RK2-block (learnable gamma_i)", "rk2-gate", 1, 128.48, 0, ODE_SKIP),
+    ODE_ROW("RK4-block", "rk4-layer", 1, 126.89, 0, ODE_SKIP),
+    ODE_ROW("Residual-Block", "transformer", 2, 136.07, 1, ""),
+    ODE_ROW("RK2-block", "heun-layer", 2, 123.12, 0, ODE_SKIP),
+    ODE_ROW("RK2-block (gamma_i = 1)", "rk2-unit", 2, 123.90, 0, ODE_SKIP),
+    ODE_ROW("RK2-block (learnable gamma_i)", "rk2-gate", 2, 121.02, 0, ODE_SKIP),
+    ODE_ROW("RK4-block", "rk4-layer", 2, 119.46, 0, ODE_SKIP),
+    WIKI_ROW("section 3", "baseline", "sandwich:16-0", MEASURE_VALID, 18.65, 1,
+             "5 seeds; \"± 0.24\"; section 4 and the five of tables 1 and 2 have sd 0.34"),
+    WIKI_ROW("section 4", "s^16 f^16", "sandwich:16-15", MEASURE_VALID, 18.82, 0,
+             "one training; the split is that of figure 5, whose k = 15 it is"),
+    WIKI_ROW("section 4", "sandwich, k = 6", "sandwich:16-6", MEASURE_VALID, 17.84, 0,
+             "one training; the best of k = 1 .. 15"),
+    WIKI_ROW("section 4", "sandwich, k = 6, 5 seeds", "sandwich:16-6", MEASURE_VALID, 17.98, 0,
+             "sd 0.10 over 5 seeds, the one k was chosen by among them"),
+    WIKI_ROW("table 3", "Baseline (5 Runs)", "sandwich:16-0", MEASURE_TEST, 18.63, 1, "± 0.26"),
+    WIKI_ROW("table 3", "Sandwich 16, 6", "sandwich:16-6", MEASURE_TEST, 17.96, 0, ONCE),
+    BOOKS_ROW("Baseline (5 runs)", "sandwich:16-0", 11.89, 1, "± 0.35"),
+    BOOKS_ROW("Sandwich 16, 7", "sandwich:16-7", 10.83, 0, ONCE),
+    SPAN_ROW("Baseline (5 Runs)", "sandwich:24-0", "text8", 1.0802, 1, "± 0.0103"),
+    SPAN_ROW("Sandwich 24, 3", "sandwich:24-3", "text8", 1.076, 0, ONCE),
+    SPAN_ROW("Baseline (5 Runs)", "sandwich:24-0", "enwik8", 0.9752, 1, "± 0.0008"),
+    SPAN_ROW("Sandwich 24, 5", "sandwich:24-5", "enwik8", 0.968, 0, ONCE),
+};
+const size_t published_count = sizeof published / sizeof *published;
+
+static const struct {
+    const char *words;
+    int of[2]; /* validation, test */
+    int bits;
+} measure[] = {[MEASURE_VALID] = {"validation perplexity", {1, 0}, 0},
+               [MEASURE_TEST] = {"test perplexity", {0, 1}, 0},
+               [MEASURE_UNSAID] = {"perplexity, split not told", {1, 1}, 0},
+               [MEASURE_BITS] = {"test bits a character", {0, 1}, 1}};
+
+const char *published_measure(int which)
+{
+    return measure[which].words;
+}
+
+const Published *published_baseline(const Published *p)
+{
+    for (const Published *b = published; b < published + published_count; b++)
+        if (b->baseline && strcmp(b->source, p->source) == 0 && strcmp(b->corpus, p->corpus) == 0 &&
+            b->measure == p->measure && b->layers == p->layers)
+            return b;
+    return NULL;
+}
+
+/* ---- corpora ----------------------------------------------------------------------------------- */
+
+/* Words and tokens with line ends. The ODE Transformer's validation and test sentences (3,370 and 3,761), its
+ * vocabulary and its source are those of Mikolov's Treebank (its 88K training sentences are not: there are 42,068).
+ * Of corpora that are not in the list nothing is compared: their sizes as our tokens are not known. */
+static const struct {
+    const char *name;
+    size_t words, tokens[SPLITS];
+} known[] = {
+    {"Penn Treebank", 10000, {929589, 73760, 82430}},      /* Mikolov et al. 2011 */
+    {"WikiText-103", 267735, {103227021, 217646, 245569}}, /* Merity et al. 2016, table 1 */
+};
+
+static int has_sizes(const Corpus *c, const size_t *tokens)
+{
+    for (int s = 0; s < SPLITS; s++) {
+        int closed = s == SPLIT_TEST && c->text[s].tokens == 0;
+        if (!closed && c->text[s].tokens != tokens[s]) return 0;
+    }
+    return 1;
+}
+
+const char *published_corpus(const Corpus *c)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (c->vocab.level == LEVEL_WORD && c->vocab.size == known[i].words &&
+            has_sizes(c, known[i].tokens))
+            return known[i].name;
+    return NULL;
+}
+
+/* ---- the same map ------------------------------------------------------------------------------ */
+
+int published_same(const Zoo *z, const BridgeOptions *o, const Published *p, const Table *t,
+                   int *same)
+{
+    BridgeOptions theirs = *o;
+    Table *scheme;
+    Plan *a, *b;
+    *same = 0;
+    theirs.layers = p->layers;
+    theirs.norm = NORM_PRE; /* as in both papers' word-level models */
+    TRY(zoo_find(z, p->scheme, "euler", &scheme));
+    int code = bridge_plan(scheme, &theirs, &a);
+    table_free(scheme);
+    if (code != 0) return code;
+    code = bridge_plan(t, o, &b);
+    if (code == 0) {
+        code = plan_same(a, b, same);
+        plan_free(b);
+    }
+    plan_free(a);
+    return code;
+}
+
+/* ---- ours beside it ---------------------------------------------------------------------------- */
+
+static double run_value(const Published *p, const RunResult *r, int split)
+{
+    double ppl = split ? r->test_ppl : r->valid_ppl;
+    return measure[p->measure].bits ? log2(ppl) : ppl;
+}
+
+static Interval moved(Interval i, double by)
+{
+    i.mean += by;
+    i.low += by;
+    i.high += by;
+    return i;
+}
+
+/* x (2 seeds): room. */
+static void compare_split(Beside *b, int split, double *x)
+{
+    static const Interval none = {0, NAN, NAN, NAN, NAN, NAN};
+    const Design *o = b->ours, *base = b->base;
+    for (size_t k = 0; k < o->seeds; k++) x[k] = run_value(b->row, &o->result[k], split);
+    b->value[split] = statistics_mean(x, 1, o->seeds);
+    b->less[split] =
+        measure[b->row->measure].of[split] ? moved(b->value[split], -b->row->figure) : none;
+    b->gain[split] = none;
+    if (!base) return;
+    size_t n = o->seeds < base->seeds ? o->seeds : base->seeds;
+    for (size_t k = 0; k < n; k++) {
+        x[k] = log(x[k]);
+        x[n + k] = log(run_value(b->row, &base->result[k], split));
+    }
+    Interval i = statistics_paired(x, x + n, n);
+    b->gain[split] = (Interval){i.n, exp(i.mean), NAN, exp(i.low), exp(i.high), i.p};
+}
+
+int published_beside(const Published *p, const Design *ours, const Design *base, Beside *out)
+{
+    const Published *b = published_baseline(p);
+    double *x = memory_new(2 * ours->seeds, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    *out = (Beside){.row = p, .ours = ours, .base = p == b ? NULL : base};
+    out->ratio = b && b != p ? p->figure / b->figure : NAN;
+    for (int split = 0; split < 2; split++) compare_split(out, split, x);
+    memory_free(x);
+    return 0;
+}

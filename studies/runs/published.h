@@ -1,0 +1,89 @@
+/* published.h: the language-model figures of the source papers, and a study's own beside them, for `trotter
+ * compare` and `trotter sweep`: the figures and what they are figures of (published.c), the tables and the plot
+ * (published_save.c).
+ *
+ * A row of the papers is put beside what a study trained where both are the same map (plan_same, at the row's
+ * depth) and the study's corpus has the sizes of the row's; else it is left out. What is not equal stands beside
+ * the numbers: the paper's size and the study's, and what the paper does not tell.
+ */
+#ifndef TROTTER_PUBLISHED_H
+#define TROTTER_PUBLISHED_H
+
+#include "bridge/bridge.h"
+#include "studies/runs/runs.h"
+#include "studies/tools/statistics.h"
+
+/* What a figure measures. */
+enum { MEASURE_VALID, MEASURE_TEST, MEASURE_UNSAID /* perplexity of either text */, MEASURE_BITS };
+
+typedef struct {
+    const char *source; /* paper and table */
+    const char *row;    /* as the paper has it */
+    const char *scheme; /* ours of that map */
+    size_t layers;
+    const char *corpus; /* as the paper has it */
+    int measure;        /* MEASURE_* */
+    double figure;
+    int baseline; /* 1: the row that the others of its source, corpus, measure and depth start from */
+    const char *size; /* the paper's */
+    const char *note; /* spread, and what was published incompletely */
+} Published;
+
+extern const Published published[];
+extern const size_t published_count;
+
+const char *published_measure(int measure); /* "test perplexity" */
+
+/* The papers' name of the corpus that c is, by level, number of words and tokens of each text that is open; NULL:
+ * none that is known. */
+const char *published_corpus(const Corpus *c);
+
+/* Its baseline; NULL: it has none. A baseline's is itself. */
+const Published *published_baseline(const Published *p);
+
+/* What a study trained: seeds seed, seed + 1, ... the first of which is the same for all. */
+typedef struct {
+    const char *name; /* as the study calls it */
+    const Table *scheme;
+    size_t layers, seeds;
+    const RunResult *result; /* (seeds); NaN where a run failed */
+} Design;
+
+/* *same = 1 where a network of t with options o is the map of p, a pre-norm network of p's own depth and else
+ * with o too: sublayers are matched one to one (plan_same), names do not matter. */
+int published_same(const Zoo *z, const BridgeOptions *o, const Published *p, const Table *t,
+                   int *same);
+
+/* A row and what a study has of it; index 0: validation, 1: test. */
+typedef struct {
+    const Published *row;
+    const Design *ours,
+        *base; /* base: the study's of the row's baseline; NULL: not there, or the row is it */
+    Interval value[2]; /* ours, in the unit of the measure: perplexity, or bits a token */
+    Interval
+        less[2]; /* that less the figure, whose own spread is not in it; n = 0: of the other text */
+    double ratio; /* of the paper: figure over its baseline's; NaN: the row is it, or has none */
+    Interval gain
+        [2]; /* the same of ours, seed by seed: exp of mean and interval of the log of the ratio */
+} Beside;
+int published_beside(const Published *p, const Design *ours, const Design *base, Beside *out);
+
+/* ---- published_save.c -------------------------------------------------------------------------- */
+
+typedef struct {
+    const Zoo *zoo;
+    const Corpus *corpus;
+    BridgeOptions bridge; /* of every design, but for its layers */
+    size_t heads;
+    const char *column; /* what the study calls its designs: "scheme", "word" */
+    size_t designs;
+    const Design *design; /* (designs) */
+} PublishedStudy;
+
+/* Every pair of a row and a design; caller: memory_free. *count = 0 and *list NULL: none. */
+int published_find(const PublishedStudy *s, Beside **list, size_t *count);
+/* DIR/published.csv, published.md, and with two ratios or more the plot `published`; nothing where no row of the
+ * papers is of this corpus and these designs. */
+int published_save(const PublishedStudy *s, const char *dir);
+
+#endif

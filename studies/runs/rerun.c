@@ -1,0 +1,122 @@
+/* rerun.c: what a run directory is of, against what is asked for now. */
+#include "studies/runs/rerun.h"
+
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+
+static const char *given(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? text : "none";
+}
+
+/* The options of the run in DIR; caller frees them. */
+static int read_config(const OptionGroup *const *groups, const char *dir, Options **out)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "config.ini"));
+    TRY(options_new(groups, out));
+    int code = options_read(*out, path);
+    if (code == 0) return 0;
+    options_free(*out);
+    *out = NULL;
+    return code;
+}
+
+/* ---- going on ------------------------------------------------------------------------------------ */
+
+static int must_exist(const char *dir, const char *name, const char *words)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "%s", name));
+    if (output_exists(path)) return 0;
+    return error_set(ERR_INPUT, "%s is not there: %s; without --resume one begins", path, words);
+}
+
+/* A run may go on elsewhere, in other memory, and longer where its rates do not depend on the end. scheme.txt
+ * is compared by itself, the text of the corpus with what the state knows of it. */
+static int same_run(const Options *o, const Options *there, const char *dir)
+{
+    static const char *const but[] = {"epochs",    "max-steps", "scheme",    "scheme-file",
+                                      "untested",  "corpus",    "recompute", "device",
+                                      "precision", "kernel",    "threads",   NULL};
+    const char *name;
+    int ends = schedule_ends(options_choice(there, "schedule"));
+    if (!options_differ(o, there, ends ? but + 2 : but, &name)) return 0;
+    return error_set(ERR_INPUT, "--%s %s: the run in %s has %s, with which alone it goes on", name,
+                     given(o, name), dir, given(there, name));
+}
+
+int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Options *there;
+    TRY(must_exist(dir, "config.ini", "no run to go on with"));
+    TRY(must_exist(dir, "state.safetensors", "the run saved nothing to go on from"));
+    TRY(output_path(path, dir, "config.ini"));
+    TRY(options_read(o, path));
+    TRY(read_config(groups, dir, &there));
+    int code = same_run(o, there, dir);
+    options_free(there);
+    return code;
+}
+
+/* ---- beginning anew ------------------------------------------------------------------------------ */
+
+/* way: beside the two that there are always. */
+static int spare(const char *dir, const char *words, const char *way)
+{
+    return error_set(ERR_INPUT,
+                     "%s holds a finished run of another configuration (%s): give %sanother --out, "
+                     "or remove %s first",
+                     dir, words, way, dir);
+}
+
+/* A text that cannot be read is another. */
+static int same_scheme(const Table *t, const char *dir, int *same)
+{
+    char path[OUTPUT_PATH], *now = NULL, *there = NULL;
+    size_t bytes;
+    TRY(output_path(path, dir, "scheme.txt"));
+    TRY(network_scheme_text(t, &now));
+    *same = output_read(path, &there, &bytes) == 0 && strcmp(now, there) == 0;
+    memory_free(there);
+    memory_free(now);
+    return 0;
+}
+
+static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir,
+                       int resumes)
+{
+    static const char *const but[] = {"scheme-file", NULL}; /* scheme.txt is what it meant */
+    char words[256];
+    const char *name;
+    int same;
+    TRY(same_scheme(t, dir, &same));
+    if (options_differ(o, there, but, &name)) {
+        int goes_on = resumes && same && same_run(o, there, dir) == 0;
+        snprintf(words, sizeof words, "--%s %s, now %s", name, given(there, name), given(o, name));
+        return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
+    }
+    if (same) return 0;
+    snprintf(words, sizeof words, "scheme.txt has another text of %s", t->name);
+    return spare(dir, words, "");
+}
+
+int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
+                int resumes)
+{
+    char path[OUTPUT_PATH];
+    Options *there;
+    TRY(output_path(path, dir, "result.csv"));
+    if (!output_exists(path)) return 0;
+    if (read_config(groups, dir, &there) != 0)
+        return spare(dir, "its config.ini cannot be read", "");
+    int code = compare_run(o, there, t, dir, resumes);
+    options_free(there);
+    return code;
+}

@@ -1,0 +1,18 @@
+/* rerun.h: a run directory that is used again: its config.ini and scheme.txt against what is asked for now. */
+#ifndef TROTTER_RERUN_H
+#define TROTTER_RERUN_H
+
+#include "ode/table.h"
+#include "studies/tools/option.h"
+
+/* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run, where
+ * it has saved nothing to go on from, and, with both values, where an option that decides the run was given
+ * otherwise. */
+int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
+
+/* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
+ * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */
+int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
+                int resumes);
+
+#endif

@@ -1,0 +1,383 @@
+/* runs.c: which runs are there, which are to be trained, and what they leave behind. */
+#include "studies/runs/runs.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "studies/runs/child.h"
+#include "studies/tools/command.h"
+#include "studies/tools/csv.h"
+#include "studies/model/network.h"
+#include "studies/runs/rerun.h"
+#include "studies/runs/worker.h"
+
+/* ---- where a run is, and whether it is done -------------------------------------------------- */
+
+int runs_name(const RunSpec *s, char out[512])
+{
+    int n = snprintf(out, 512, "%s", s->scheme->name);
+    if (s->layers > 1) n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
+    if (s->untested && s->rate && s->dropout)
+        n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
+    n += snprintf(out + n, 512 - (size_t)n, "-seed%llu", (unsigned long long)s->seed);
+    for (char *c = out; *c; c++)
+        if (*c == '/') *c = '_';
+    return 0;
+}
+
+int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH])
+{
+    char name[512];
+    TRY(runs_name(s, name));
+    return output_path(out, dir, "%s/%s", s->untested ? "tune" : "runs", name);
+}
+
+void runs_note(const Runs *r, const char *format, ...)
+{
+    char path[OUTPUT_PATH], words[800];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    if (output_path(path, r->dir, "study.log") == 0) claim_log(path, "%s: %s", r->who, words);
+}
+
+/* What DIR/NAME holds; NULL where it cannot be read. */
+static char *text_of(const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH], *text = NULL;
+    size_t bytes;
+    if (output_path(path, dir, "%s", name) != 0 || output_read(path, &text, &bytes) != 0)
+        return NULL;
+    return text;
+}
+
+/* 1 where DIR/NAME holds exactly this text. */
+static int holds(const char *dir, const char *name, const char *text)
+{
+    char *now = text_of(dir, name);
+    int same = now && strcmp(now, text) == 0;
+    memory_free(now);
+    return same;
+}
+
+static int exists(const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH];
+    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
+}
+
+/* The corpus may have changed behind its name. */
+static int same_corpus(const char *dir, const Corpus *c)
+{
+    char path[OUTPUT_PATH], *tokens;
+    if (output_path(path, dir, "model.safetensors") != 0) return 0;
+    if (store_meta(path, "corpus_tokens", &tokens) != 0) return 0;
+    int same = strtoull(tokens, NULL, 10) == c->text[SPLIT_TRAIN].tokens;
+    memory_free(tokens);
+    return same;
+}
+
+/* train's options for this run. */
+static int run_options(const Options *o, const RunSpec *s, Options **out)
+{
+    const char *name, *text;
+    char layers[32], seed[32];
+    snprintf(layers, sizeof layers, "%zu", s->layers);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
+    const struct {
+        const char *name, *text;
+    } own[] = {{"scheme", s->scheme->name},
+               {"layers", layers},
+               {"seed", seed},
+               {"rate", s->rate},
+               {"dropout", s->dropout},
+               {"untested", s->untested ? "yes" : NULL}};
+    TRY(options_new(command_train.groups, out));
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
+    for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
+        if (options_known(*out, name) && strcmp(name, "scheme") != 0 && strcmp(name, "layers") != 0)
+            TRY(options_set(*out, OPTION_FILE, "", name, text));
+    return 0;
+}
+
+static int run_texts(const Options *o, const RunSpec *s, char **config, char **text)
+{
+    Options *t = NULL;
+    int code = run_options(o, s, &t);
+    if (code == 0) code = network_config_text(t, config);
+    if (code == 0) code = network_scheme_text(s->scheme, text);
+    options_free(t);
+    return code;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    size_t at; /* offset of a double */
+} Field;
+
+/* The named columns of a row of CSV into a structure of doubles. */
+static int read_fields(const Csv *c, size_t row, const Field *field, size_t n, void *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        int column = csv_column(c, field[i].name);
+        if (column < 0 || row >= c->rows)
+            return error_set(ERR_INPUT, "%s: expected a column '%s' of train, and a row", c->file,
+                             field[i].name);
+        TRY(csv_number(c, row, column, (double *)(void *)((char *)out + field[i].at)));
+    }
+    return 0;
+}
+
+static int read_result(const char *dir, RunResult *r)
+{
+    static const Field field[] = {{"params", offsetof(RunResult, params)},
+                                  {"best_epoch", offsetof(RunResult, best_epoch)},
+                                  {"valid_ppl", offsetof(RunResult, valid_ppl)},
+                                  {"test_ppl", offsetof(RunResult, test_ppl)},
+                                  {"tokens_per_s", offsetof(RunResult, tokens_per_s)},
+                                  {"peak_bytes", offsetof(RunResult, peak_bytes)}};
+    char path[OUTPUT_PATH];
+    Csv c;
+    TRY(output_path(path, dir, "result.csv"));
+    TRY(csv_open(&c, path));
+    int code = read_fields(&c, 0, field, sizeof field / sizeof *field, r);
+    csv_close(&c);
+    return code;
+}
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+/* A run, its directory, and what it would leave there. */
+typedef struct {
+    const Runs *runs;
+    const RunSpec *spec;
+    char name[512], dir[OUTPUT_PATH];
+    char *config, *scheme;
+} Job;
+
+static int is_same_run(const Job *j)
+{
+    return holds(j->dir, "config.ini", j->config) && holds(j->dir, "scheme.txt", j->scheme);
+}
+
+/* Cuts the number of epochs out of the text of a config.ini; 0 where there is none. */
+static long cut_epochs(char *config)
+{
+    static const char key[] = "\nepochs = ";
+    char *line = strstr(config, key), *end;
+    if (!line) return 0;
+    long epochs = strtol(line + strlen(key), &end, 10);
+    memmove(line, end, strlen(end) + 1);
+    return epochs;
+}
+
+/* Whether the run there is this one with fewer epochs, which goes on to more as if it had been asked for
+ * them at once: not where the rates depend on the end. */
+static int is_shorter_run(const Job *j)
+{
+    if (schedule_ends(network_training(j->runs->options).schedule)) return 0;
+    if (!holds(j->dir, "scheme.txt", j->scheme)) return 0;
+    char *there = text_of(j->dir, "config.ini"), *wanted = memory_new(strlen(j->config) + 1, 1);
+    if (wanted) strcpy(wanted, j->config);
+    int shorter = there && wanted && cut_epochs(there) < cut_epochs(wanted) &&
+                  strcmp(there, wanted) == 0 && same_corpus(j->dir, j->runs->corpus);
+    memory_free(there);
+    memory_free(wanted);
+    return shorter;
+}
+
+static int is_done(const Job *j)
+{
+    return is_same_run(j) && exists(j->dir, "result.csv") && same_corpus(j->dir, j->runs->corpus);
+}
+
+/* Whether another process failed in it since this one began. */
+static int has_failed(const Job *j)
+{
+    char path[OUTPUT_PATH];
+    struct stat s;
+    if (output_path(path, j->dir, "failed") != 0 || stat(path, &s) != 0) return 0;
+    const struct timespec *t = &j->runs->begun;
+    return s.st_mtim.tv_sec > t->tv_sec ||
+           (s.st_mtim.tv_sec == t->tv_sec && s.st_mtim.tv_nsec >= t->tv_nsec);
+}
+
+static void mark_failed(const Job *j, int failed)
+{
+    char path[OUTPUT_PATH];
+    if (output_path(path, j->dir, "failed") != 0) return;
+    if (failed)
+        (void)!store_write(path, "", 0);
+    else
+        unlink(path);
+}
+
+/* Results of other options go first: with the new ones beside them, others would take them for
+ * these. */
+static int train(const Job *j, Claim *claim)
+{
+    static const char *const stale[] = {"result.csv", "truncation.csv"};
+    char path[OUTPUT_PATH];
+    int begun = is_same_run(j) ? !exists(j->dir, "result.csv") : is_shorter_run(j);
+    int resume = begun && exists(j->dir, "state.safetensors");
+    runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
+              *claim->left_over ? ", left over by " : "", claim->left_over);
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        TRY(output_path(path, j->dir, "%s", stale[i]));
+        unlink(path);
+    }
+    TRY(output_path(path, j->dir, "config.ini"));
+    TRY(store_write(path, j->config, strlen(j->config)));
+    if (strcmp(options_text(j->runs->options, "device"), "cpu") != 0)
+        worker_device(backend_devices());
+    return child_train(j->dir, resume, options_text(j->runs->options, "memory-limit"), claim);
+}
+
+static void note_result(const Job *j, const RunResult *r)
+{
+    if (j->spec->untested)
+        runs_note(j->runs, "%s is done: validation perplexity %.4f; the test text was not opened",
+                  j->name, r->valid_ppl);
+    else
+        runs_note(j->runs, "%s is done: validation perplexity %.4f; test text read once: %.4f",
+                  j->name, r->valid_ppl, r->test_ppl);
+}
+
+/* A run that is claimed. */
+static int do_claimed(const Job *j, Claim *claim, RunResult *out, int *state)
+{
+    *state = is_done(j) ? RUN_THERE : has_failed(j) ? RUN_FAILED : RUN_TRAINED;
+    if (*state == RUN_FAILED) return 0;
+    int code = *state == RUN_TRAINED ? train(j, claim) : 0;
+    if (code == 0) code = read_result(j->dir, out);
+    if (*state == RUN_TRAINED && code == 0) note_result(j, out);
+    if (code == ERR_INTERRUPTED) runs_note(j->runs, "%s is interrupted", j->name);
+    if (code != ERR_CHECK) {
+        mark_failed(j, 0);
+        return code;
+    }
+    runs_note(j->runs, "%s failed", j->name);
+    mark_failed(j, 1);
+    *state = RUN_FAILED;
+    return 0;
+}
+
+static int do_job(const Job *j, RunResult *out, int *state)
+{
+    char path[OUTPUT_PATH];
+    Claim claim;
+    int mine;
+    *state = RUN_THERE;
+    if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
+    TRY(output_directory(j->dir));
+    TRY(output_path(path, j->dir, "claim"));
+    TRY(claim_take(path, j->runs->who, &claim, &mine));
+    *state = RUN_BUSY;
+    if (!mine) return 0;
+    int code = do_claimed(j, &claim, out, state);
+    claim_drop(&claim);
+    return code;
+}
+
+/* The texts of a run's options and scheme. */
+static int job_open(Job *j, const Runs *r, const RunSpec *s)
+{
+    *j = (Job){.runs = r, .spec = s};
+    TRY(runs_name(s, j->name));
+    TRY(runs_directory(r->dir, s, j->dir));
+    return run_texts(r->options, s, &j->config, &j->scheme);
+}
+
+static void job_close(Job *j)
+{
+    memory_free(j->config);
+    memory_free(j->scheme);
+}
+
+int runs_spare(const Runs *r, const RunSpec *s)
+{
+    Job j;
+    Options *o = NULL;
+    int code = job_open(&j, r, s);
+    if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && !is_shorter_run(&j)) {
+        code = run_options(r->options, s, &o);
+        if (code == 0) code = rerun_spare(o, command_train.groups, s->scheme, j.dir, 0);
+        options_free(o);
+    }
+    job_close(&j);
+    return code;
+}
+
+int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
+{
+    Job j;
+    int code = job_open(&j, r, s);
+    if (code == 0) code = do_job(&j, out, state);
+    job_close(&j);
+    return code;
+}
+
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b)
+{
+    BridgeOptions bridge = network_bridge(o);
+    Plan *plan;
+    Model *m;
+    bridge.layers = s->layers;
+    TRY(bridge_plan(s->scheme, &bridge, &plan));
+    int code = network_model_of(o, plan, V, b, 0, 0, &m);
+    if (code == 0) {
+        model_free(m);
+        return 0;
+    }
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "%s: %s", s->scheme->name, words);
+}
+
+int runs_open(Runs *r)
+{
+    char path[OUTPUT_PATH], who[128];
+    struct stat s;
+    TRY(output_path(path, r->dir, "runs"));
+    TRY(output_directory(path));
+    snprintf(who, sizeof who, "%s", r->who);
+    for (char *c = who; *c; c++)
+        if (*c == ' ' || *c == '/') *c = '-';
+    TRY(output_path(path, r->dir, "runs/.begun-%s", who));
+    TRY(store_write(path, "", 0));
+    if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
+    r->begun = s.st_mtim;
+    unlink(path);
+    return 0;
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
+{
+    static const Field field[] = {
+        {"step", offsetof(RunRow, step)},           {"epoch", offsetof(RunRow, epoch)},
+        {"tokens", offsetof(RunRow, tokens)},       {"train_loss", offsetof(RunRow, train_loss)},
+        {"valid_ppl", offsetof(RunRow, valid_ppl)}, {"grad_norm", offsetof(RunRow, grad_norm)}};
+    char run[OUTPUT_PATH], path[OUTPUT_PATH];
+    Csv c;
+    TRY(runs_directory(dir, s, run));
+    TRY(output_path(path, run, "log.csv"));
+    TRY(csv_open(&c, path));
+    *rows = c.rows;
+    *row = memory_new(c.rows, sizeof **row);
+    int code = *row ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < c.rows; i++)
+        code = read_fields(&c, i, field, sizeof field / sizeof *field, &(*row)[i]);
+    if (code != 0) *row = memory_free(*row);
+    csv_close(&c);
+    return code;
+}

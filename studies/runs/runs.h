@@ -1,0 +1,77 @@
+/* runs.h: many trainings, each by `trotter train` in a process of its own.
+ *
+ * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini,
+ * log, weights and result, and the same command given again reads finished runs and goes on with
+ * stopped ones. A process each, so that peak memory is that run's own and one that fails harms no
+ * other.
+ *
+ * Several processes may work at the same directory: a run is claimed (claim.h) before it is
+ * trained, so it is trained once. The claim passes to the child, and a child whose parent dies
+ * saves its state and ends, so that somebody else goes on from there. DIR/study.log tells who did
+ * what.
+ */
+#ifndef TROTTER_RUNS_H
+#define TROTTER_RUNS_H
+
+#include <sys/stat.h>
+
+#include "nn/nn.h"
+#include "ode/table.h"
+#include "studies/tools/option.h"
+#include "studies/tools/output.h"
+
+/* Many runs that share options, corpus and directory; all borrowed. */
+typedef struct {
+    const Options *options;
+    const Corpus *corpus;
+    const char *dir, *who;
+    struct timespec begun; /* by the clock of the file system */
+} Runs;
+
+/* What a run is told beyond the options. */
+typedef struct {
+    const Table *scheme;
+    size_t layers;
+    uint64_t seed;
+    const char *rate, *dropout; /* as written; NULL: those of the options */
+    int untested;               /* 1: for a choice; the test text is left alone */
+} RunSpec;
+
+typedef struct {
+    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes; /* result.csv */
+} RunResult;
+
+enum { RUN_OPEN, RUN_BUSY /* somebody else has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
+
+/* Makes DIR/runs. A failure of a run that another process met after this moment is believed. */
+int runs_open(Runs *r);
+
+/* "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN". */
+int runs_name(const RunSpec *s, char out[512]);
+/* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
+int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
+
+/* ERR_INPUT where its directory holds a finished run of other options, which training it would destroy; not of
+ * fewer epochs, from which it goes on. */
+int runs_spare(const Runs *r, const RunSpec *s);
+
+/* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
+ * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
+int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
+
+/* What a training would find wrong with a run, before any is begun: the model is built and dropped.
+ * ERR_INPUT with words. */
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b);
+
+/* A row of a run's log. */
+typedef struct {
+    double step, epoch, tokens, train_loss, valid_ppl, grad_norm; /* NaN where the log has none */
+} RunRow;
+
+/* The log of a run; caller frees *row (memory_free). */
+int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);
+
+/* A line of DIR/study.log: time, who, words. */
+void runs_note(const Runs *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

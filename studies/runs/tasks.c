@@ -1,0 +1,116 @@
+/* work.c: working off a list of trainings (work.h). */
+#include "studies/runs/tasks.h"
+
+#include <time.h>
+
+#include "studies/runs/lease.h"
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
+
+/* Runs trained so far in this call, for the time that is left. */
+typedef struct {
+    size_t trained;
+    double seconds;
+} Pace;
+
+int work_is_there(const Task *t)
+{
+    return t->state == RUN_THERE || t->state == RUN_TRAINED;
+}
+
+static size_t count_left(const Task *list, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) left += list[i].state <= RUN_BUSY;
+    return left;
+}
+
+/* What came of a training; measuring tells of itself. */
+static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seconds)
+{
+    const Task *t = &list[i];
+    size_t left = count_left(list, n);
+    char time[32];
+    if (t->state == RUN_BUSY) progress_note("    another process has it");
+    if (t->state == RUN_FAILED) progress_note("    failed");
+    if (t->state == RUN_THERE)
+        progress_note("    is there already: perplexity %.2f on validation", t->result.valid_ppl);
+    if (t->state != RUN_TRAINED) return;
+    p->trained++;
+    p->seconds += seconds;
+    progress_time(p->seconds / (double)p->trained * (double)left, time);
+    if (left) progress_note("    about %s left for the other runs", time);
+}
+
+static int stopped(void)
+{
+    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+}
+
+static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
+{
+    Task *t = &list[i];
+    char name[512];
+    int was = t->state;
+    double begun = progress_now();
+    if (command_stop) return stopped();
+    if (w->measure) return w->measure(w->study, t);
+    runs_name(&t->spec, name);
+    if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
+    TRY(runs_do(w->runs, &t->spec, &t->result, &t->state));
+    if (t->state == was) return 0;
+    if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
+    tell_task(list, n, i, p, progress_now() - begun);
+    return 0;
+}
+
+/* A second, or less if it is to stop. */
+static int wait_a_little(void)
+{
+    const struct timespec pause = {0, 100000000};
+    for (int i = 0; i < 10 && !command_stop; i++) nanosleep(&pause, NULL);
+    return command_stop ? stopped() : 0;
+}
+
+int work_off(const Work *w, Task *list, size_t n)
+{
+    Pace pace = {0};
+    for (size_t i = 0; i < n && !w->measure; i++) TRY(runs_spare(w->runs, &list[i].spec));
+    for (;;) {
+        for (size_t i = 0; i < n; i++)
+            if (list[i].state <= RUN_BUSY) TRY(do_task(w, list, n, i, &pace));
+        size_t left = count_left(list, n);
+        if (left == 0 || !w->wait) return 0;
+        progress_show("%zu run(s) with other processes", left);
+        TRY(wait_a_little());
+    }
+}
+
+/* ---- what a study leaves ----------------------------------------------------------------------- */
+
+int work_config(const Runs *r, const char *command)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, r->dir, "config.ini"));
+    TRY(output_open(&o));
+    fprintf(o.f, "# trotter %s --config FILE does this again\n", command);
+    int code = options_write(r->options, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+int work_save(const Runs *r, int (*save)(void *study), void *study)
+{
+    char path[OUTPUT_PATH];
+    Claim claim;
+    int mine;
+    TRY(output_path(path, r->dir, "tables.claim"));
+    TRY(claim_take(path, r->who, &claim, &mine));
+    if (!mine) return 0;
+    int code = save(study);
+    claim_drop(&claim);
+    if (code == 0) runs_note(r, "tables and plots are written");
+    return code;
+}

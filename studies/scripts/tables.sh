@@ -1,0 +1,159 @@
+#!/bin/sh
+# tables.sh: the source papers' language-model tables, trained under one recipe, in order of importance.
+#
+#   sh studies/scripts/tables.sh --corpus DIR [--wikitext DIR] [--out DIR] [--full] [--jobs N] [--only NAME,...]
+#                        [--list] [--help]
+#
+#   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; one layer
+#   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
+#   designs      tables 7 and 10 as language models of 4 layers: leapfrog, multistep, DLCL, PolyNet, weight
+#                sharing, scalars, gates; ab2, ab3; looped:2, Runge-Kutta methods over F + G
+#   words        Sandwich Transformer, tables 1 and 2, figures 2 to 6, on --corpus
+#   words-characters, words-wikitext
+#                the same on letters, and on --wikitext
+#   layers       table 5 with two layers
+#   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
+#   baseline, sentences, relative, untied, history
+#                one factor at a time on the residual and RK2 rows of table 5
+#
+# DIR (out/tables) gets a folder a table, which `trotter report DIR` makes a page of. Every command goes on where it
+# was stopped, so the script is given again after a stop, and by as many processes as there are cores (--jobs
+# N starts that many of each command; they share the trainings). table5, macaron and controls have the recipe of
+# studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
+# quarter of the time). --full is the papers' size and recipe on a GPU, for all. Corpora are folders
+# with train, valid and test text; without --wikitext that table is left out. --list shows the commands alone, and needs
+# no corpus. Exit status: of the first that failed.
+set -uf
+here=$(pwd -P)
+cd "$(dirname "$0")/../.." || exit 2
+
+refuse() {
+    echo "tables.sh: $*" >&2
+    exit 2
+}
+
+out= corpus= wikitext= jobs=1 only= full=0 list=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --full) full=1 ;;
+    --list) list=1 ;;
+    --help)
+        sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/tables.sh
+        exit 0 ;;
+    --out | --corpus | --wikitext | --jobs | --only)
+        [ $# -gt 1 ] || refuse "$1 needs a value"
+        eval "${1#--}=\$2"
+        shift ;;
+    *) refuse "$1: no such option (--help tells those there are)" ;;
+    esac
+    shift
+done
+case $jobs in '' | 0* | *[!0-9]* | ????*) refuse "--jobs $jobs: expected a number from 1 to 999" ;; esac
+
+# A path is of the caller's folder; as given where that is this one, since a run's config.ini keeps the spelling.
+place() {
+    case $1 in
+    '' | /*) ;;
+    *) [ "$here" = "$(pwd -P)" ] || printf '%s/' "$here" ;;
+    esac
+    printf '%s\n' "$1"
+}
+out=$(place "$out") corpus=$(place "$corpus") wikitext=$(place "$wikitext")
+: "${out:=out/tables}"
+[ -n "$corpus" ] || [ $list = 0 ] || corpus=DIR
+[ -n "$corpus" ] || refuse "--corpus DIR is needed, the Penn Treebank's folder"
+
+if [ $full = 1 ]; then
+    recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
+            --rate 7e-4 --warmup 2000 --device cuda --precision tf32"
+    seeds=5 context=sentence other=stream
+    long="--epochs 20"
+    brief=$long letters= wiki=
+    words="--pairs 8 --permutations 20 --random 20"
+else
+    recipe="--width 128 --inner 512 --heads 4 --sequence 64 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
+            --activation gelu --precision bf16 --threads 1"
+    seeds=3 context=stream other=sentence
+    long="--epochs 8" brief="--epochs 2 --schedule linear"
+    letters="--sequence 128 --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
+    words="--pairs 4 --permutations 6 --random 6"
+fi
+rows=transformer,heun-layer
+status=0
+
+wanted() {
+    case ,$only, in ,, | *",$1,"*) return 0 ;; esac
+    return 1
+}
+
+# shared RUNS TABLE COMMAND...: tables that differ in schemes and layers alone have the same trainings, each done once.
+shared() {
+    runs=$1
+    shift
+    if wanted "$1" && [ $mode = train ]; then
+        mkdir -p "$out/$runs" "$out/$1" && ln -sfn "../$runs" "$out/$1/runs" || exit 2
+    fi
+    study "$@"
+}
+
+# The command of a table, once in each of --jobs processes.
+study() {
+    name=$1 command=$2
+    shift 2
+    names=${names:+$names,}$name
+    wanted "$name" || return 0
+    set -- build/trotter "$command" $recipe "$@" --out "$out/$name"
+    [ $mode != names ] || return 0
+    echo "$name: $*"
+    [ $mode = train ] || return 0
+    mkdir -p "$out" || exit 2
+    children=
+    for j in $(seq "$jobs"); do
+        "$@" >"$out/$name.$j.out" 2>"$out/$name.$j.log" </dev/null &
+        children="$children $!"
+    done
+    trap 'kill -INT $children; wait; exit 130' INT TERM
+    for child in $children; do
+        wait "$child" || { code=$?; [ $status != 0 ] || status=$code; }
+    done
+    trap - INT TERM
+    tail -1 "$out/$name.1.log"
+}
+
+tables() {
+    names=
+    shared runs table5 compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+        --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+    shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+        --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
+    shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
+        --scheme transformer,leapfrog,leapfrog-layer,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3,looped:2,heun,ssprk3,rk4,yoshida4:heun
+    study words sweep $brief --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
+    study words-characters sweep $brief $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
+    if [ -n "$wikitext" ] || [ $mode = names ]; then
+        study words-wikitext sweep $brief $wiki --corpus "$wikitext" $words --interleaved --sandwiches --confirm
+    fi
+    shared runs-brief layers compare $brief --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation 4 \
+        --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+    shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
+        --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
+    shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
+    study sentences compare $brief --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
+    study relative compare $brief --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
+    study untied compare $brief --corpus "$corpus" --context $context --untied --layers 1 --seeds 1 --scheme $rows
+    shared runs-brief history compare $brief --corpus "$corpus" --context $context --layers 2 --seeds 1 --scheme $rows,dlcl,rk2-dlcl
+}
+
+mode=names
+tables
+case $only in ,* | *, | *,,*) refuse "--only $only: a name is missing" ;; esac
+IFS=,
+for name in $only; do
+    case ,$names, in *",$name,"*) ;; *) refuse "--only $name: no such table; there are $names" ;; esac
+    [ "$name$wikitext" != words-wikitext ] || refuse "words-wikitext needs --wikitext DIR"
+done
+unset IFS
+mode=train
+[ $list = 0 ] || mode=list
+tables
+exit $status

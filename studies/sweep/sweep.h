@@ -1,0 +1,130 @@
+/* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and
+ * f a feed-forward sublayer, and what their perplexities go with. In parts: which words
+ * (sweep_draw.c, sweep_words.c), their trainings (sweep_runs.c), tables (sweep_table.c), rank correlations
+ * (sweep_relate.c), words and files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020,
+ * sections 3 and 4.
+ */
+#ifndef TROTTER_SWEEP_H
+#define TROTTER_SWEEP_H
+
+#include "studies/tools/sheet.h"
+#include "studies/tools/select.h"
+#include "studies/tools/statistics.h"
+#include "studies/runs/tasks.h"
+#include "studies/runs/worker.h"
+
+enum { WORD_LETTERS = 128 }; /* most, as the names of schemes have it */
+
+/* What a word is in the sweep for; a word may be several of these, and is one model. */
+enum {
+    FAMILY_INTERLEAVED,
+    FAMILY_PERMUTATION,
+    FAMILY_RANDOM,
+    FAMILY_SANDWICH,
+    FAMILY_GIVEN,
+    FAMILIES
+};
+
+/* ---- sweep_draw.c ---------------------------------------------------------------------------------- */
+
+/* The i-th draw of a permutation of n letters s and n letters f, every order as likely: word (2 n + 1) out.
+ * A function of (seed, i, n) alone: letter j is s where element j of random_permutation(seed, stream of
+ * permutations + i, 2 n) is below n. */
+void draw_permutation(uint64_t seed, uint64_t i, size_t n, char *word);
+
+/* The i-th draw of a word of `budget` numbers, s having `s` and f `f` of them: letters are drawn one by one,
+ * either with probability 1/2 (random_below(seed, stream of words, i * 2^32 + j, 2)); one that does not fit
+ * any more gives way to the other. word (WORD_LETTERS + 1) out; 1 where the numbers are spent exactly,
+ * 0 where some are left or the word grows too long. Source: section 3.2 (who draws "until the parameter
+ * budget is exhausted"). */
+int draw_word(uint64_t seed, uint64_t i, uint64_t s, uint64_t f, uint64_t budget, char *word);
+
+/* word (2 n + 1) out: s^k (sf)^(n-k) f^k; k = 0: the interleaved word. Source: section 4. */
+void sandwich_word(size_t n, size_t k, char *word);
+
+/* Sublayers of each kind in the first and the second half of a word's numbers, the one that the middle
+ * falls into counted in parts. Source: section 3.3 ("in half by parameter count"), whose figure does not
+ * say where that one goes. */
+typedef struct {
+    double bottom[2], top[2]; /* s, f */
+} Halves;
+Halves word_halves(const char *word, double s, double f);
+
+/* ---- words ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char letters[WORD_LETTERS + 1];
+    int family;      /* bits 1 << FAMILY_* */
+    int k;           /* sandwich coefficient; -1: none */
+    Table *scheme;   /* Euler sublayers: what is trained */
+    size_t count[2]; /* letters s, f */
+    double area;     /* coefficient of [F,G] of the splitting by exact flows: the signed area */
+    double share;    /* area over that of s^a f^b, a b / 2: -1 .. 1; NaN where a b = 0 */
+    double FFG, FGG; /* coefficients of [F,[F,G]], [[F,G],G] */
+    int order;   /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
+    double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
+    double euler_norm; /* the same with Euler sublayers; NaN where told by no order */
+    Halves halves;
+    size_t seeds;      /* trainings */
+    RunResult *result; /* (seeds); NaN where a run failed */
+    double params;
+    Interval valid, test;
+    double even[2]; /* mean validation, test perplexity over the seeds that every word has */
+} Word;
+
+typedef struct {
+    const Options *options;
+    const char *dir;
+    Worker worker;
+    Runs runs;
+    Zoo zoo;
+    Corpus corpus;
+    size_t pairs; /* n */
+    size_t seed;
+    size_t cost[2]; /* numbers of the matrices of a sublayer s, f */
+    size_t words, room;
+    Word *word;
+    size_t interleaved; /* index of the interleaved word; `words` where there is none */
+    size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
+    size_t failed; /* runs */
+    Report *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches, *plotted;
+} Sweep;
+
+/* ---- sweep_words.c ---------------------------------------------------------------------------------- */
+
+/* All words that the options ask for, each once, with their theory. */
+int sweep_words(Sweep *u);
+/* Adds a word, or the family to a word that is there; *at its index. k: -1 but for a sandwich. */
+int sweep_add(Sweep *u, const char *letters, int family, int k, size_t *at);
+void sweep_words_free(Sweep *u);
+const char *sweep_family(int family); /* "permutation" */
+int sweep_is(const Word *w, int family);
+
+/* ---- sweep_runs.c ----------------------------------------------------------------------------------- */
+
+/* How often each word is trained; what would fail in every run fails here. */
+int sweep_check(Sweep *u);
+/* Trains every word with its seeds; then, with --confirm, the best sandwich with those of the baseline. */
+int sweep_train(Sweep *u, int wait);
+
+/* ---- sweep_table.c, sweep_relate.c -------------------------------------------------------------------- */
+
+int sweep_tables(Sweep *u);
+/* u->correlations; those of validation perplexity alone in u->related. */
+int sweep_correlations(Sweep *u);
+/* Validation perplexity against |area| over the words of a family. */
+int sweep_answer(const Sweep *u, int family, Correlation *out);
+/* Whether the baseline's mean validation perplexity is there, and a word is better than that. */
+int sweep_has_baseline(const Sweep *u);
+int sweep_is_better(const Sweep *u, const Word *w);
+/* Words of a family (FAMILIES: all) with a perplexity, from the best to the worst on validation: index
+ * (words) out; their number. */
+size_t sweep_ranking(const Sweep *u, int family, size_t *index);
+
+/* ---- sweep_save.c, sweep_plot.c ---------------------------------------------------------------------- */
+
+int sweep_show(const Sweep *u);
+int sweep_save(const Sweep *u);
+int sweep_plots(const Sweep *u);
+
+#endif

@@ -1,0 +1,186 @@
+/* sweep_plot.c: the paper's figures 2 to 6 as our own, and perplexity against area. They read families.csv
+ * (a row a run and family), sandwich.csv, halves.csv and sweep.csv. */
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/error.h"
+#include "studies/tools/plot.h"
+#include "studies/sweep/sweep.h"
+
+enum { BINS = 12 };
+
+static size_t count_runs(const Sweep *u, int family, double *low, double *high)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        for (size_t k = 0; sweep_is(w, family) && k < w->seeds; k++) {
+            double x = w->result[k].valid_ppl;
+            if (isnan(x)) continue;
+            n++;
+            *low = fmin(*low, x);
+            *high = fmax(*high, x);
+        }
+    }
+    return n;
+}
+
+/* ---- figures 2 and 3: perplexities of a family beside the baseline's ------------------------------------- */
+
+static void draw_bars(Plot *p, int family, size_t i, double width)
+{
+    plot_item(p,
+              "'families.csv' using (strcol(1) eq '%s' ? bin($5)%+g : NaN):(1) smooth frequency "
+              "with boxes title '%s' fs solid 0.9 noborder lc rgb '%s'",
+              sweep_family(family), ((double)i - 0.5) * 0.44 * width,
+              family == FAMILY_INTERLEAVED ? "interleaved, by seed" : sweep_family(family),
+              plot_colour(i));
+}
+
+static int draw_histogram(const Sweep *u, int family, const char *name, const char *title)
+{
+    double low = INFINITY, high = -INFINITY;
+    Plot *p;
+    if (count_runs(u, family, &low, &high) < 2) return 0;
+    count_runs(u, FAMILY_INTERLEAVED, &low, &high);
+    double width = high > low ? (high - low) / BINS : 1;
+    PlotFrame frame = {name, title, "validation perplexity", "models", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "low = %.9g\nwidth = %.9g", low, width);
+    plot_setting(p, "bin(x) = low + width * (floor((x - low) / width * 0.99999 + 1e-6) + 0.5)");
+    plot_setting(p, "set boxwidth 0.42 * width\nset yrange [0:*]\nset offsets 0, 0, graph 0.05, 0");
+    plot_setting(p, "set xrange [%.9g:%.9g]", low - 0.6 * width, high + 0.6 * width);
+    draw_bars(p, family, 0, width);
+    if (sweep_has_baseline(u)) draw_bars(p, FAMILY_INTERLEAVED, 1, width);
+    return plot_finish(p);
+}
+
+/* ---- figure 4: halves -------------------------------------------------------------------------------------- */
+
+static void draw_group(Plot *p, int better)
+{
+    double shift = better ? -0.19 : 0.19;
+    char rows[96];
+    snprintf(rows, sizeof rows, "'halves.csv' every 2::%d using (floor($0)%+g)", better ? 1 : 2,
+             shift);
+    plot_item(p, "%s:5:(0.36) with boxes title '%s' fs solid 0.9 noborder lc rgb '%s'", rows,
+              better ? "better" : "not better", plot_colour(better ? 0 : 4));
+    plot_item(p, "%s:5:6:7 with yerrorbars notitle pt 0 ps 0 lw 1.5 lc rgb '#222222'", rows);
+}
+
+static int draw_halves(const Sweep *u)
+{
+    double low = INFINITY, high = -INFINITY;
+    Plot *p;
+    size_t drawn =
+        count_runs(u, FAMILY_PERMUTATION, &low, &high) + count_runs(u, FAMILY_RANDOM, &low, &high);
+    if (drawn < 2 || !sweep_has_baseline(u)) return 0;
+    PlotFrame frame = {
+        "halves", "Sublayers in each half of words better than the interleaved mean, and of others",
+        "", "sublayers: means, 95 % intervals over words", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set xtics (\"bottom\\ns\" 0, \"bottom\\nf\" 1, \"top\\ns\" 2, \"top\\nf\" 3)");
+    plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]\nset bmargin 4");
+    draw_group(p, 1);
+    draw_group(p, 0);
+    return plot_finish(p);
+}
+
+/* ---- figure 5: the sandwich coefficient --------------------------------------------------------------------- */
+
+static void draw_baseline(const Sweep *u, Plot *p)
+{
+    double low = INFINITY, high = -INFINITY;
+    if (!sweep_has_baseline(u)) return;
+    plot_level(p, u->word[u->interleaved].valid.mean, "interleaved, mean");
+    if (count_runs(u, FAMILY_INTERLEAVED, &low, &high) > 1 && high > low)
+        plot_level(p, low, "best seed");
+}
+
+static int draw_sandwiches(const Sweep *u)
+{
+    double low = INFINITY, high = -INFINITY;
+    Plot *p;
+    if (count_runs(u, FAMILY_SANDWICH, &low, &high) < 2) return 0;
+    PlotFrame frame = {"sandwich", "Sandwiches s^k (sf)^(n-k) f^k", "sandwich coefficient k",
+                       "validation perplexity", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set xrange [-0.4:%zu.4]\nset xtics 0,%zu", u->pairs - 1, u->pairs / 12 + 1);
+    plot_setting(p, "set offsets 0, 0, graph 0.08, graph 0.08");
+    draw_baseline(u, p);
+    plot_item(p, "'families.csv' using (strcol(1) eq 'sandwich' ? $3 : NaN):5 with points title 'a "
+                 "training' pt 6 ps 0.8 lc rgb '#777777'");
+    plot_item(p,
+              "'sandwich.csv' using 1:5 with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 "
+              "lc rgb '%s'",
+              plot_colour(0));
+    return plot_finish(p);
+}
+
+/* ---- figure 6: words of several seeds ------------------------------------------------------------------------ */
+
+static int draw_seeds(const Sweep *u)
+{
+    size_t rows = 0;
+    Plot *p;
+    PlotFrame frame = {"seeds", "Validation perplexity by seed", "validation perplexity", "", 0};
+    for (size_t i = 0; i < u->words; i++) rows += u->word[i].valid.n > 1;
+    if (rows < 2) return 0;
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set ytics scale 0 ()\nset yrange [%zu.6:-0.6]\nunset key", rows - 1);
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, 0, 0\nset grid noytics");
+    for (size_t i = 0, row = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        char name[64], quoted[160];
+        if (w->valid.n < 2) continue;
+        snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
+        plot_quote(name, quoted, sizeof quoted);
+        plot_setting(p, "set ytics add (%s %zu)", quoted, row);
+        plot_quote(w->letters, quoted, sizeof quoted);
+        plot_item(p,
+                  "'sweep.csv' using (strcol(1) eq %s ? $7 : NaN):(%zu) with points notitle pt 7 "
+                  "ps 1.2 lc rgb '%s'",
+                  quoted, row, plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
+        plot_item(p,
+                  "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
+                  "'#222222'",
+                  w->valid.mean, row);
+        row++;
+    }
+    if (rows > 8) plot_taller(p, 45 * (rows - 8));
+    return plot_finish(p);
+}
+
+/* ---- perplexity against area ---------------------------------------------------------------------------------- */
+
+static int draw_areas(const Sweep *u)
+{
+    Plot *p;
+    PlotFrame frame = {"area", "Validation perplexity against the signed area of a word",
+                       "signed area: the coefficient of [F,G], positive where s comes first",
+                       "validation perplexity", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    for (int family = FAMILIES; family-- > 0;) {
+        double low = INFINITY, high = -INFINITY;
+        if (count_runs(u, family, &low, &high) == 0) continue;
+        plot_item(p,
+                  "'families.csv' using (strcol(1) eq '%s' ? $7 : NaN):5 with points title '%s' pt "
+                  "%d ps 1.2 lc rgb '%s'",
+                  sweep_family(family), sweep_family(family), plot_point((size_t)family),
+                  plot_colour((size_t)family));
+    }
+    return plot_finish(p);
+}
+
+int sweep_plots(const Sweep *u)
+{
+    TRY(draw_histogram(u, FAMILY_PERMUTATION, "permutations",
+                       "Permutations of equal counts beside the interleaved word"));
+    TRY(draw_histogram(u, FAMILY_RANDOM, "random",
+                       "Random words of equal parameters beside the interleaved word"));
+    TRY(draw_halves(u));
+    TRY(draw_sandwiches(u));
+    TRY(draw_seeds(u));
+    return draw_areas(u);
+}

@@ -1,0 +1,138 @@
+/* sweep_relate.c: what the perplexity of words goes with: rank correlations over the words of a family,
+ * each with the seeds that all words have. */
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/sweep/sweep.h"
+
+static const char *const columns[] = {"perplexity", "words", "quantity", "n",
+                                      "rho",        "low",   "high",     "p"};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static double area(const Word *w)
+{
+    return w->area;
+}
+
+/* The leading error's norm is sqrt 2 times that, where it is not zero. */
+static double area_size(const Word *w)
+{
+    return fabs(w->area);
+}
+
+static double relative_area(const Word *w)
+{
+    return w->share;
+}
+
+static double count_s(const Word *w)
+{
+    return (double)w->count[0];
+}
+
+static double count_f(const Word *w)
+{
+    return (double)w->count[1];
+}
+
+static double sublayers(const Word *w)
+{
+    return (double)(w->count[0] + w->count[1]);
+}
+
+static double bottom_s(const Word *w)
+{
+    return w->halves.bottom[0];
+}
+
+static double top_f(const Word *w)
+{
+    return w->halves.top[1];
+}
+
+static double parameters(const Word *w)
+{
+    return w->params;
+}
+
+static double valid(const Word *w)
+{
+    return w->even[0];
+}
+
+static double test(const Word *w)
+{
+    return w->even[1];
+}
+
+typedef struct {
+    const char *name;
+    double (*value)(const Word *w);
+} Quantity;
+
+static const Quantity perplexity[] = {{"validation", valid}, {"test", test}};
+static const Quantity quantity[] = {
+    {"area", area},         {"|area|", area_size}, {"relative_area", relative_area},
+    {"s", count_s},         {"f", count_f},        {"sublayers", sublayers},
+    {"bottom_s", bottom_s}, {"top_f", top_f},      {"params", parameters}};
+
+static int relate(const Sweep *u, int family, const Quantity *ppl, const Quantity *q,
+                  Correlation *out)
+{
+    double *x = memory_new(2 * u->words, sizeof *x);
+    size_t n = 0;
+    if (!x) return ERR_MEMORY;
+    double *y = x + u->words;
+    for (size_t i = 0; i < u->words; i++) {
+        if (!sweep_is(&u->word[i], family)) continue;
+        x[n] = q->value(&u->word[i]);
+        y[n++] = ppl->value(&u->word[i]);
+    }
+    int code = statistics_rank(x, y, n, u->seed, out);
+    memory_free(x);
+    return code;
+}
+
+static void add_row(Report *r, int family, const Quantity *ppl, const Quantity *q,
+                    const Correlation *c)
+{
+    report_text(r, ppl->name);
+    report_text(r, family == FAMILIES ? "all" : sweep_family(family));
+    report_text(r, q->name);
+    report_size(r, c->n);
+    report_fixed(r, c->rho, 2);
+    report_fixed(r, c->low, 2);
+    report_fixed(r, c->high, 2);
+    report_real(r, c->p, 2);
+}
+
+/* What does not vary over the family has no row. */
+static int add_correlation(Sweep *u, int family, const Quantity *ppl, const Quantity *q)
+{
+    Correlation c;
+    TRY(relate(u, family, ppl, q, &c));
+    if (isnan(c.rho)) return 0;
+    add_row(u->correlations, family, ppl, q, &c);
+    if (ppl == perplexity) add_row(u->related, family, ppl, q, &c);
+    return 0;
+}
+
+int sweep_correlations(Sweep *u)
+{
+    static const int family[] = {FAMILY_PERMUTATION, FAMILY_RANDOM, FAMILY_SANDWICH, FAMILIES};
+    TRY(report_new(COUNT(columns), columns, &u->correlations));
+    TRY(report_new(COUNT(columns), columns, &u->related));
+    for (size_t f = 0; f < COUNT(family); f++)
+        for (size_t i = 0; i < COUNT(perplexity); i++)
+            for (size_t j = 0; j < COUNT(quantity); j++)
+                TRY(add_correlation(u, family[f], &perplexity[i], &quantity[j]));
+    return 0;
+}
+
+/* Does splitting accuracy explain the ranking? The validation perplexity of a family against |area|, the
+ * size of the leading error of words whose area is not zero. */
+int sweep_answer(const Sweep *u, int family, Correlation *out)
+{
+    return relate(u, family, &perplexity[0], &quantity[1], out);
+}

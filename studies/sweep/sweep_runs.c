@@ -1,0 +1,125 @@
+/* sweep_runs.c: the trainings of a sweep, by the machine of all studies that train many (work.h). */
+#include <math.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/sweep/sweep.h"
+
+static size_t layers(const Sweep *u)
+{
+    return options_size(u->options, "layers");
+}
+
+static RunSpec spec(const Sweep *u, const Word *w, size_t k)
+{
+    return (RunSpec){.scheme = w->scheme, .layers = layers(u), .seed = u->seed + k};
+}
+
+/* Results of `seeds` trainings, NaN at first. */
+static int make_room(Word *w, size_t seeds)
+{
+    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    RunResult *grown = memory_grow(w->result, w->seeds, seeds, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    for (size_t k = w->seeds; k < seeds; k++) grown[k] = none;
+    w->result = grown;
+    w->seeds = seeds;
+    return 0;
+}
+
+int sweep_check(Sweep *u)
+{
+    const Options *o = u->options;
+    const Backend *b;
+    TRY(network_backend(o, &b));
+    for (size_t i = 0; i < u->words; i++) {
+        Word *w = &u->word[i];
+        int often = sweep_is(w, FAMILY_INTERLEAVED) || sweep_is(w, FAMILY_GIVEN);
+        RunSpec s = spec(u, w, 0);
+        TRY(runs_check(o, &s, u->corpus.vocab.size, b));
+        TRY(make_room(w, options_size(o, often ? "seeds" : "family-seeds")));
+    }
+    return 0;
+}
+
+/* ---- training -------------------------------------------------------------------------------------- */
+
+/* Seeds that every word has: what one seed does to all of them is no reason for a rank. */
+static size_t even_seeds(const Sweep *u)
+{
+    size_t least = u->word[0].seeds;
+    for (size_t i = 1; i < u->words; i++)
+        if (u->word[i].seeds < least) least = u->word[i].seeds;
+    return least;
+}
+
+static void summarise(const Sweep *u, Word *w)
+{
+    enum { STRIDE = sizeof(RunResult) / sizeof(double) };
+    w->params = NAN;
+    for (size_t k = 0; k < w->seeds; k++)
+        if (!isnan(w->result[k].params)) w->params = w->result[k].params;
+    w->valid = statistics_mean(&w->result->valid_ppl, STRIDE, w->seeds);
+    w->test = statistics_mean(&w->result->test_ppl, STRIDE, w->seeds);
+    w->even[0] = statistics_mean(&w->result->valid_ppl, STRIDE, even_seeds(u)).mean;
+    w->even[1] = statistics_mean(&w->result->test_ppl, STRIDE, even_seeds(u)).mean;
+}
+
+/* The seeds first .. of words at .. at + n - 1. */
+static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
+{
+    size_t runs = 0, i = 0;
+    for (size_t w = at; w < at + n; w++) runs += u->word[w].seeds - first;
+    Task *list = memory_new(runs, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t w = at; w < at + n; w++)
+        for (size_t k = first; k < u->word[w].seeds; k++)
+            list[i++] = (Task){.spec = spec(u, &u->word[w], k), .more = &u->word[w].result[k]};
+    const Work work = {.runs = &u->runs, .wait = wait};
+    int code = work_off(&work, list, runs);
+    for (i = 0; code == 0 && i < runs; i++) {
+        RunResult *result = list[i].more;
+        u->failed += list[i].state == RUN_FAILED;
+        if (work_is_there(&list[i])) *result = list[i].result;
+    }
+    memory_free(list);
+    for (size_t w = at; w < at + n; w++) summarise(u, &u->word[w]);
+    return code;
+}
+
+/* By the first seed on validation, as the rest of the sandwiches have no other; the plain interleaved word
+ * is none. */
+static void find_best(Sweep *u)
+{
+    u->best = u->words;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        if (w->k < 1 || isnan(w->result[0].valid_ppl)) continue;
+        if (u->best == u->words || w->result[0].valid_ppl < u->word[u->best].result[0].valid_ppl)
+            u->best = i;
+    }
+}
+
+/* The choice needs all trainings, so that every process waits for them. */
+static int confirm(Sweep *u, int wait)
+{
+    size_t seeds = options_size(u->options, "seeds"), had;
+    find_best(u);
+    if (u->best == u->words || u->word[u->best].seeds >= seeds) return 0;
+    had = u->word[u->best].seeds;
+    runs_note(&u->runs,
+              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with "
+              "%zu seeds",
+              u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl, seeds);
+    TRY(make_room(&u->word[u->best], seeds));
+    return train(u, u->best, 1, had, wait);
+}
+
+int sweep_train(Sweep *u, int wait)
+{
+    int confirms = options_flag(u->options, "confirm");
+    TRY(train(u, 0, u->words, 0, wait || confirms));
+    find_best(u);
+    return confirms ? confirm(u, wait) : 0;
+}

@@ -1,0 +1,226 @@
+/* sweep_save.c: a sweep in words and files. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/runs/published.h"
+#include "studies/sweep/sweep.h"
+
+/* ---- words ------------------------------------------------------------------------------------------- */
+
+static void print_families(const Sweep *u, FILE *f)
+{
+    const Options *o = u->options;
+    size_t n[FAMILIES] = {0};
+    for (size_t i = 0; i < u->words; i++)
+        for (int family = 0; family < FAMILIES; family++)
+            n[family] += (size_t)sweep_is(&u->word[i], family);
+    fprintf(f, "%zu words of %zu pairs, --word-seed %zu:", u->words, u->pairs,
+            options_size(o, "word-seed"));
+    for (int family = 0, comma = 0; family < FAMILIES; family++)
+        if (n[family]) fprintf(f, "%s %zu %s", comma++ ? "," : "", n[family], sweep_family(family));
+    fprintf(f,
+            ".\nSeeds %zu .. %zu of the interleaved word and of those given, %zu of each of the "
+            "others.\n",
+            u->seed, u->seed + options_size(o, "seeds") - 1, options_size(o, "family-seeds"));
+    if (u->best < u->words && options_flag(o, "confirm"))
+        fprintf(
+            f,
+            "%s, the best sandwich on validation with seed %zu, was trained with all seeds; the "
+            "first\nis the one it was chosen by.\n",
+            u->word[u->best].letters, u->seed);
+}
+
+static void print_caption(const Sweep *u, FILE *f)
+{
+    const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
+    fprintf(f,
+            "Corpus %s: %zu training tokens, vocabulary %zu. Models: width %zu, inner %zu, %zu "
+            "heads;\n%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds "
+            "(Student's t).\n",
+            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
+            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
+            options_text(o, "rate"), options_text(o, "dropout"));
+    print_families(u, f);
+    fprintf(f,
+            "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
+            "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
+            "where s comes first; order\nand error norm: of that error, empty where there is none. "
+            "They take all sublayers of a kind for\none operator.\n\n");
+}
+
+/* The spread of words with one seed beside that of the baseline's seeds, and what area has to do with it. */
+static int print_answer(const Sweep *u, int family, FILE *f)
+{
+    Correlation c;
+    double *x = memory_new(u->words, sizeof *x);
+    size_t n = 0, better = 0;
+    if (!x) return ERR_MEMORY;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        if (!sweep_is(w, family) || w->valid.n == 0) continue;
+        x[n++] = w->result[0].valid_ppl;
+        better += (size_t)sweep_is_better(u, w);
+    }
+    Interval spread = statistics_mean(x, 1, n);
+    memory_free(x);
+    TRY(sweep_answer(u, family, &c));
+    if (n < 3) return 0;
+    fprintf(f, "%s words: validation perplexity %.2f, sd %.2f over %zu words", sweep_family(family),
+            spread.mean, spread.sd, n);
+    if (sweep_has_baseline(u)) {
+        const Interval *b = &u->word[u->interleaved].valid;
+        fprintf(f, "; interleaved %.2f", b->mean);
+        if (b->n > 1) fprintf(f, ", sd %.2f over %zu seeds", b->sd, b->n);
+        fprintf(f, "; %zu better than that mean", better);
+    }
+    fprintf(f, ".\n");
+    if (isnan(c.p)) return 0;
+    fprintf(f, "    rank correlation with |area| %.2f", c.rho);
+    if (!isnan(c.low)) fprintf(f, " [%.2f, %.2f]", c.low, c.high);
+    fprintf(f, ", p %.2g: %s\n", c.p,
+            c.p > 0.05  ? "not told from none: splitting accuracy does not explain the ranking here"
+            : c.rho > 0 ? "words that split more accurately are better"
+                        : "words that split less accurately are better");
+    return 0;
+}
+
+static const char correlation_words[] = "\nRank correlations (Spearman) of validation perplexity "
+                                        "over words, each with the seeds that all "
+                                        "have;\nrelative_area: of the largest that as many s and f "
+                                        "can have; bottom_s, top_f: sublayers in "
+                                        "the first\nand second half of the numbers; low, high: 95 "
+                                        "% bootstrap over words, where they are 7 "
+                                        "or more; p: of\nas large a correlation by chance.\n\n";
+
+static int print_all(const Sweep *u, int form, FILE *f)
+{
+    static const int asked[] = {FAMILY_PERMUTATION, FAMILY_RANDOM, FAMILY_SANDWICH};
+    print_caption(u, f);
+    TRY(report_write(u->brief, form, f));
+    fputc('\n', f);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) TRY(print_answer(u, asked[i], f));
+    fputs(correlation_words, f);
+    return report_write(u->related, form, f);
+}
+
+int sweep_show(const Sweep *u)
+{
+    if (options_flag(u->options, "csv")) return report_write(u->runs_table, REPORT_CSV, stdout);
+    return print_all(u, REPORT_PLAIN, stdout);
+}
+
+/* ---- tables 1 and 2 of the paper ------------------------------------------------------------------------ */
+
+typedef struct {
+    const Word *word;
+    size_t seed; /* from 0 */
+} Run;
+
+static double run_ppl(const Run *r)
+{
+    return r->word->result[r->seed].valid_ppl;
+}
+
+/* Runs of a family and the baseline's, from the worst to the best as there: list out, their number. */
+static size_t rank_runs(const Sweep *u, int family, Run *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        for (size_t k = 0; k < w->seeds; k++) {
+            Run r = {w, k};
+            int wanted = sweep_is(w, family) || sweep_is(w, FAMILY_INTERLEAVED);
+            if (!wanted || isnan(run_ppl(&r))) continue;
+            size_t at = n++;
+            for (; at > 0 && run_ppl(&r) > run_ppl(&list[at - 1]); at--) list[at] = list[at - 1];
+            list[at] = r;
+        }
+    }
+    return n;
+}
+
+static void add_run(const Sweep *u, Report *r, const Run *x)
+{
+    report_text(r, x->word->letters);
+    report_flag(r, sweep_is(x->word, FAMILY_INTERLEAVED));
+    report_size(r, u->seed + x->seed);
+    report_real(r, x->word->area, 6);
+    report_real(r, x->word->norm, 4);
+    report_fixed(r, run_ppl(x), 2);
+}
+
+static int save_ranking(const Sweep *u, int family, const char *name)
+{
+    static const char *const columns[] = {"word", "baseline",   "seed",
+                                          "area", "error_norm", "valid_ppl"};
+    char file[64];
+    size_t runs = 0;
+    Report *r;
+    for (size_t i = 0; i < u->words; i++) runs += u->word[i].seeds;
+    Run *list = memory_new(runs, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    size_t n = rank_runs(u, family, list);
+    int code = report_new(sizeof columns / sizeof *columns, columns, &r);
+    for (size_t i = 0; code == 0 && i < n; i++) add_run(u, r, &list[i]);
+    for (int form = REPORT_CSV; code == 0 && form <= REPORT_LATEX; form++) {
+        static const char *const ending[] = {
+            [REPORT_CSV] = "csv", [REPORT_MARKDOWN] = "md", [REPORT_LATEX] = "tex"};
+        if (!ending[form]) continue;
+        snprintf(file, sizeof file, "%s.%s", name, ending[form]);
+        code = output_report(r, form, u->dir, file);
+    }
+    report_free(r);
+    memory_free(list);
+    return code;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static int save_markdown(const Sweep *u)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, u->dir, "sweep.md"));
+    TRY(output_open(&o));
+    int code = print_all(u, REPORT_MARKDOWN, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+static int save_published(const Sweep *u)
+{
+    Design *list = memory_new(u->words, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->words; i++) {
+        const Word *w = &u->word[i];
+        list[i] = (Design){w->letters, w->scheme, options_size(u->options, "layers"), w->seeds,
+                           w->result};
+    }
+    PublishedStudy s = {
+        &u->zoo,  &u->corpus, network_bridge(u->options), options_size(u->options, "heads"), "word",
+        u->words, list};
+    int code = published_save(&s, u->dir);
+    memory_free(list);
+    return code;
+}
+
+int sweep_save(const Sweep *u)
+{
+    TRY(output_report(u->runs_table, REPORT_CSV, u->dir, "sweep.csv"));
+    TRY(output_report(u->wide, REPORT_CSV, u->dir, "words.csv"));
+    TRY(output_report(u->brief, REPORT_LATEX, u->dir, "words.tex"));
+    TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
+    TRY(output_report(u->halves, REPORT_CSV, u->dir, "halves.csv"));
+    TRY(output_report(u->sandwiches, REPORT_CSV, u->dir, "sandwich.csv"));
+    TRY(output_report(u->plotted, REPORT_CSV, u->dir, "families.csv"));
+    TRY(save_ranking(u, FAMILY_PERMUTATION, "permutations"));
+    TRY(save_ranking(u, FAMILY_RANDOM, "random"));
+    TRY(save_published(u));
+    return save_markdown(u);
+}

@@ -1,0 +1,182 @@
+/* command_expand.c: the terms of a scheme's local error: elementary differentials of numerical - exact,
+ * or brackets of log(step)/h - (F + G). */
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/theory/expansion.h"
+#include "studies/theory/lattice.h"
+#include "studies/tools/output.h"
+#include "studies/tools/select.h"
+
+static const Option scheme_options[] = {
+    {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, or all", 0, 0},
+    SELECT_FILE,
+    {"degree", OPTION_SIZE, NULL, "N",
+     "terms of h^1 to h^N, at most 8 in trees (default: one more than each scheme's order)", 1,
+     LIE_MAX},
+    {"basis", OPTION_CHOICE, "trees", "trees|brackets",
+     "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"latex", OPTION_FLAG, NULL, NULL, "the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting (.csv, .gp, "
+     ".svg, "
+     ".png)",
+     0, 0},
+    {0},
+};
+
+static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
+
+static const char *const columns[] = {"scheme", "degree", "term", "coefficient"};
+
+/* "word:sffs: signed area 0; [F,[F,G]] 1/12, ...": every bracket of at most three letters. */
+static int print_area(const Table *t)
+{
+    mpq_t area;
+    char number[256];
+    Brackets b;
+    TRY(bracket_error(t, 3, &b));
+    mpq_init(area);
+    int code = bracket_area(t, area);
+    expansion_number(t, area, number, sizeof number);
+    printf("%s: signed area %s", t->name, number);
+    for (size_t i = 0; i < b.count; i++) {
+        if (b.bracket[i].degree != 3) continue;
+        expansion_number(t, b.bracket[i].c, number, sizeof number);
+        printf(", %s %s", b.bracket[i].name, number);
+    }
+    putchar('\n');
+    mpq_clear(area);
+    bracket_free(&b);
+    return code;
+}
+
+static int print_words(const Expansion *e, size_t n)
+{
+    if (e[0].basis == BASIS_TREES)
+        printf("terms of numerical - exact after one step: coefficient h^degree term(y)\n");
+    else
+        printf(
+            "terms of log(step)/h - field: coefficient h^(degree-1) term, field F+G (of a word: "
+            "aF+bG);\n"
+            "brackets of the Lyndon basis, F < G, each split at its longest proper Lyndon suffix;\n"
+            "[F,G] = G'F - F'G\n");
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].count == 0) printf("%s: no term up to h^%d\n", e[i].table->name, e[i].degree);
+        if (e[i].table->flows) TRY(print_area(e[i].table));
+    }
+    putchar('\n');
+    return 0;
+}
+
+static int write_latex(const Expansion *e, size_t n, FILE *f)
+{
+    for (size_t i = 0; i < n; i++) TRY(expansion_latex(&e[i], f));
+    return 0;
+}
+
+static int save_latex(const Expansion *e, size_t n, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, dir, "expand.tex"));
+    TRY(output_open(&o));
+    int code = write_latex(e, n, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+/* DIR/path-NAME..., what a file name should not have being '-'. */
+static int save_path(const Table *t, const char *dir)
+{
+    char name[TABLE_NAME + 8];
+    snprintf(name, sizeof name, "path-%s", t->name);
+    name[60] = '\0';
+    for (char *c = name; *c; c++)
+        if (strchr(":,/'\" \\", *c)) *c = '-';
+    return lattice_draw(t, dir, name);
+}
+
+static int save(const Expansion *e, size_t n, const Report *r, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(r, REPORT_CSV, dir, "expand.csv"));
+    TRY(output_report(r, REPORT_MARKDOWN, dir, "expand.md"));
+    TRY(save_latex(e, n, dir));
+    for (size_t i = 0; i < n; i++)
+        if (e[i].table->flows) TRY(save_path(e[i].table, dir));
+    return 0;
+}
+
+static int show(const Options *o, const Expansion *e, size_t n, const Report *r)
+{
+    int csv = options_flag(o, "csv");
+    const char *dir = options_text(o, "out");
+    if (options_flag(o, "latex")) {
+        TRY(write_latex(e, n, stdout));
+    } else {
+        if (!csv) TRY(print_words(e, n));
+        TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    }
+    return dir ? save(e, n, r, dir) : 0;
+}
+
+static int expand(const Options *o, const Selection *s, Expansion *e)
+{
+    Report *r = NULL;
+    size_t done = 0;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree");
+    while (code == 0 && done < s->count) {
+        code = expansion_find(s->scheme[done], basis, degree, &e[done]);
+        if (code == 0) expansion_report(&e[done++], r);
+    }
+    if (code == 0) code = show(o, e, done, r);
+    for (size_t i = 0; i < done; i++) expansion_free(&e[i]);
+    report_free(r);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Selection s;
+    if (options_flag(o, "latex") && options_flag(o, "csv"))
+        return error_set(ERR_INPUT, "expected --csv or --latex, not both");
+    TRY(select_open(o, "exact", &s));
+    Expansion *e = memory_new(s.count, sizeof *e);
+    int code = e ? expand(o, &s, e) : ERR_MEMORY;
+    memory_free(e);
+    select_close(&s);
+    return code;
+}
+
+const Command command_expand = {
+    .name = "expand",
+    .purpose = "print the terms of a scheme's local error",
+    .about =
+        "Coefficients of the elementary differentials in numerical - exact, one step of size "
+        "h, from\n"
+        "y' = F(y) + G(y): exact rationals where the scheme's numbers are rational. A term of "
+        "degree 0\n"
+        "means that the state weights do not sum to 1. Exact sub-flows unless a suffix says "
+        "otherwise.\n"
+        "--basis brackets, for splittings by exact flows: log(step)/h - (F+G), its terms of "
+        "`degree` letters\n"
+        "with h^(degree-1), in the Lyndon basis (F < G; each word split at its longest proper "
+        "Lyndon\n"
+        "suffix), [F,G] = G'F - F'G; a symmetric scheme has no even degrees. The coefficient of "
+        "[F,G] is\n"
+        "the signed area between the splitting's lattice path and its chord. Up to h^8 in "
+        "trees, about a\n"
+        "second a scheme; up to 10 letters in brackets.\n",
+    .groups = groups,
+    .run = run,
+};

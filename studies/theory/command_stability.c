@@ -1,0 +1,423 @@
+/* command_stability.c: where |R| <= 1 on the test equation, in the plane of h lambda or of its two parts. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/contour.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/select.h"
+
+static const Option scheme_options[] = {
+    {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...", "names separated by commas, or all", 0,
+     0},
+    SELECT_FILE,
+    {0},
+};
+
+static const Option plane_options[] = {
+    {"split", OPTION_FLAG, NULL, NULL,
+     "the split test equation: the plane of h lambda_F, h lambda_G, both real", 0, 0},
+    {"imaginary", OPTION_FLAG, NULL, NULL, "with --split: both imaginary", 0, 0},
+    {"box", OPTION_TEXT, NULL, "A,B,C,D",
+     "from A to B across, C to D upwards (default: around the limits; --box=-4,1,-3,3)", 0, 0},
+    {"points", OPTION_SIZE, "201", "N", "grid of N by N points", 3, 2001},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "|R| on the grid as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write limits.csv, stability.csv, contours.csv and the plot (.gp, .svg, .png); with --split: "
+     "split.csv, split-contours.csv and the plot",
+     0, 0},
+    {0},
+};
+
+static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
+static const OptionGroup plane_group = {"Plane", 1, plane_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &output_group, NULL};
+
+/* The planes: names of files, columns and axes. */
+typedef struct {
+    const char *name, *contours, *columns, *title, *x, *y;
+} Plane;
+enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
+static const Plane planes[] = {
+    {"stability", "contours", "re,im", "Stability regions: |R(z)| = 1", "Re z,  z = hλ", "Im z"},
+    {"split", "split-contours", "zF,zG", "Stability on the split test equation: |R| = 1",
+     "h λ_F (real)", "h λ_G (real)"},
+    {"split", "split-contours", "zF,zG", "Stability on the split test equation: |R| = 1",
+     "Im h λ_F (real part 0)", "Im h λ_G (real part 0)"},
+};
+
+typedef struct {
+    Selection schemes;
+    Table **table; /* frozen, (count) */
+    double *real, *imag;
+    int plane;
+    size_t points;
+    double origin[2], step[2];
+    double *modulus; /* (count, points, points), rows upwards */
+    Report *limits;
+} Study;
+
+static double *scheme_values(const Study *u, size_t i)
+{
+    return u->modulus + i * u->points * u->points;
+}
+
+/* ---- limits and the box ---------------------------------------------------------------------------- */
+
+static int find_limits(Study *u)
+{
+    static const char *const columns[] = {"scheme", "real_limit", "imag_limit"};
+    TRY(report_new(3, columns, &u->limits));
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        if (!(u->table[i] = table_freeze(u->schemes.scheme[i]))) return ERR_MEMORY;
+        progress_show("stability limits of %s", u->table[i]->name);
+        TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i]));
+        report_text(u->limits, u->table[i]->name);
+        report_real(u->limits, u->real[i], 13);
+        report_real(u->limits, u->imag[i], 13);
+    }
+    return 0;
+}
+
+/* Four finite numbers, two rising pairs. */
+static int read_box(const char *text, double box[4])
+{
+    const char *at = text;
+    char *end;
+    for (int i = 0; i < 4; i++, at = end + 1) {
+        box[i] = strtod(at, &end);
+        if (end == at || *end != (i < 3 ? ',' : '\0') || !isfinite(box[i])) goto bad;
+    }
+    if (box[0] < box[1] && box[2] < box[3] && isfinite(box[1] - box[0]) &&
+        isfinite(box[3] - box[2]))
+        return 0;
+bad:
+    return error_set(ERR_INPUT, "--box: expected A,B,C,D with A < B and C < D, not '%.100s'", text);
+}
+
+/* Around the farthest finite limit. */
+static void default_box(const Study *u, double box[4])
+{
+    static const double shape[][4] = {
+        {-1.25, 0.5, -1.25, 1.25}, {-1.25, 0.25, -1.25, 0.25}, {-1.25, 1.25, -1.25, 1.25}};
+    double far = 0;
+    for (size_t i = 0; i < u->schemes.count; i++)
+        if (isfinite(u->imag[i])) far = fmax(far, u->imag[i]);
+    for (size_t i = 0; i < u->schemes.count && (u->plane != PLANE_IMAG || far == 0); i++)
+        if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
+    if (!(far > 0)) far = 3;
+    for (int k = 0; k < 4; k++) box[k] = far * shape[u->plane][k];
+}
+
+static int choose_box(Study *u, const char *text)
+{
+    double box[4];
+    if (text)
+        TRY(read_box(text, box));
+    else
+        default_box(u, box);
+    for (int k = 0; k < 2; k++) {
+        u->origin[k] = box[2 * k];
+        u->step[k] = (box[2 * k + 1] - box[2 * k]) / (double)(u->points - 1);
+    }
+    return 0;
+}
+
+/* ---- the grid --------------------------------------------------------------------------------------- */
+
+/* What is summed up before anything is begun; about 4 10^8 a second. */
+static const double work_most = 4e10, values_most = 5e7;
+
+static int check_work(const Study *u)
+{
+    double work = 0, each = (double)u->points * (double)u->points;
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        Stability *s;
+        TRY(stability_new(u->table[i], &s));
+        work += each * (double)stability_work(s);
+        stability_free(s);
+    }
+    if (work <= work_most && each * (double)u->schemes.count <= values_most) return 0;
+    return error_set(ERR_INPUT,
+                     "expected fewer --points or schemes; %zu by %zu points of %zu schemes "
+                     "are too much work",
+                     u->points, u->points, u->schemes.count);
+}
+
+/* Coordinates (x, y) as h lambda_F and h lambda_G. */
+static void split_point(int plane, double x, double y, double f[2], double g[2])
+{
+    f[0] = f[1] = g[0] = g[1] = 0;
+    if (plane == PLANE_LAMBDA) {
+        f[0] = g[0] = x / 2;
+        f[1] = g[1] = y / 2;
+    } else {
+        f[plane == PLANE_IMAG] = x;
+        g[plane == PLANE_IMAG] = y;
+    }
+}
+
+static int fill_scheme(const Study *u, size_t i)
+{
+    Stability *s;
+    double f[2], g[2], *v = scheme_values(u, i);
+    TRY(stability_new(u->table[i], &s));
+    for (size_t row = 0; row < u->points; row++) {
+        progress_show("%s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name, row + 1,
+                      u->points, i + 1, u->schemes.count);
+        for (size_t column = 0; column < u->points; column++) {
+            split_point(u->plane, u->origin[0] + u->step[0] * (double)column,
+                        u->origin[1] + u->step[1] * (double)row, f, g);
+            *v++ = stability_at(s, f, g);
+        }
+    }
+    stability_free(s);
+    return 0;
+}
+
+static int fill_grid(Study *u)
+{
+    TRY(check_work(u));
+    u->modulus = memory_new(u->schemes.count * u->points * u->points, sizeof(double));
+    if (!u->modulus) return ERR_MEMORY;
+    for (size_t i = 0; i < u->schemes.count; i++) TRY(fill_scheme(u, i));
+    progress_clear();
+    return 0;
+}
+
+static int write_grid(const Study *u, FILE *f)
+{
+    char x[32], y[32], m[32];
+    fprintf(f, "scheme,%s,modulus\n", planes[u->plane].columns);
+    for (size_t i = 0; i < u->schemes.count; i++)
+        for (size_t k = 0; k < u->points * u->points; k++) {
+            double modulus = scheme_values(u, i)[k];
+            report_number(u->origin[0] + u->step[0] * (double)(k % u->points), x);
+            report_number(u->origin[1] + u->step[1] * (double)(k / u->points), y);
+            report_number(modulus, m);
+            fprintf(f, "%s,%s,%s,%s\n", u->table[i]->name, x, y, isinf(modulus) ? "inf" : m);
+        }
+    return ferror(f) ? error_set(ERR_SYSTEM, "writing the grid failed") : 0;
+}
+
+/* ---- boundaries ------------------------------------------------------------------------------------- */
+
+/* |R| = 1 on a whole interval (leapfrog) is met to rounding only. */
+static const double level = 1 + 1e-9;
+
+/* Lines of one scheme in the CSV of contours: first, first + 1, ... */
+typedef struct {
+    FILE *f;
+    const char *scheme;
+    size_t first, lines;
+} Lines;
+
+static void write_point(void *context, size_t line, double x, double y)
+{
+    Lines *l = context;
+    char sx[32], sy[32];
+    report_number(x, sx);
+    report_number(y, sy);
+    fprintf(l->f, "%s,%zu,%s,%s\n", l->scheme, l->first + line, sx, sy);
+    if (line >= l->lines) l->lines = line + 1;
+}
+
+/* A region that is a part of the imaginary axis alone has no contour; it is drawn as a line. */
+static void add_segment(const Study *u, size_t i, Lines *l)
+{
+    if (u->plane != PLANE_LAMBDA || u->real[i] != 0 || !(u->imag[i] > 0)) return;
+    double top = u->origin[1] + u->step[1] * (double)(u->points - 1);
+    size_t line = l->lines;
+    write_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
+    write_point(l, line, 0, fmin(u->imag[i], top));
+}
+
+static int write_contours(const Study *u, Lines *l, FILE *f)
+{
+    size_t line = 0;
+    fprintf(f, "scheme,line,%s\n", planes[u->plane].columns);
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        l[i] = (Lines){.f = f, .scheme = u->table[i]->name, .first = line};
+        TRY(contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
+                         write_point, &l[i]));
+        add_segment(u, i, &l[i]);
+        line += l[i].lines;
+    }
+    return 0;
+}
+
+static int save_contours(const Study *u, Lines *l, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, dir, "%s.csv", planes[u->plane].contours));
+    TRY(output_open(&o));
+    int code = write_contours(u, l, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+/* ---- plots ------------------------------------------------------------------------------------------ */
+
+enum { PLOT_SCHEMES = 10 }; /* in one plot */
+
+static void add_lines(Plot *p, const Study *u, const Lines *l, size_t i)
+{
+    char style[96], title[300], quoted[320];
+    plot_style(i, style);
+    snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : " (no boundary here)");
+    plot_quote(title, quoted, sizeof quoted);
+    if (!l->lines) plot_item(p, "NaN with lines title %s noenhanced %s", quoted, style);
+    for (size_t k = 0; k < l->lines; k++)
+        plot_item(p, "'%s.csv' using ($2 == %zu ? $3 : NaN):4 with lines %s%s %s",
+                  planes[u->plane].contours, l->first + k, k ? "notitle" : "title ",
+                  k ? "" : quoted, style);
+}
+
+/* One scheme alone: |R| inside as a shade. */
+static void add_shade(Plot *p, const Study *u)
+{
+    if (u->schemes.count != 1) return;
+    plot_setting(p, "set palette defined (0 '#2166ac', 0.5 '#92c5de', 1 '#f0f4f8')\n"
+                    "set cbrange [0:1]\nset cblabel '|R|'\n"
+                    "set colorbox user origin graph 1.08, graph 0.1 size graph 0.04, graph 0.5");
+    plot_item(p, "'%s.csv' using 2:3:($4 <= 1 ? $4 : NaN) with image notitle",
+              planes[u->plane].name);
+}
+
+/* 1, 2 or 5 times a power of ten, at most six of them along `range`. */
+static double tic_step(double range)
+{
+    double power = pow(10, floor(log10(range / 6))), rest = range / 6 / power;
+    return power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10);
+}
+
+static void set_frame(Plot *p, const Study *u)
+{
+    static const char axes[] = "xy";
+    plot_setting(p, "set size ratio -1");
+    for (int k = 0; k < 2; k++) {
+        double range = u->step[k] * (double)(u->points - 1);
+        plot_setting(p,
+                     "set %czeroaxis lc rgb '#555555' lw 1 dt 1\nset %crange [%.9g:%.9g]\n"
+                     "set %ctics %.9g",
+                     axes[k], axes[k], u->origin[k], u->origin[k] + range, axes[k],
+                     tic_step(range));
+    }
+}
+
+/* Schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */
+static int draw(const Study *u, const Lines *l, size_t first, const char *dir)
+{
+    const Plane *plane = &planes[u->plane];
+    char name[64];
+    snprintf(name, sizeof name, "%s", plane->name);
+    if (first) snprintf(name, sizeof name, "%s-%zu", plane->name, first / PLOT_SCHEMES + 1);
+    PlotFrame frame = {name, plane->title, plane->x, plane->y, 0};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    set_frame(p, u);
+    add_shade(p, u);
+    for (size_t i = first; i < u->schemes.count && i < first + PLOT_SCHEMES; i++)
+        add_lines(p, u, &l[i], i - first);
+    return plot_finish(p);
+}
+
+static int draw_all(const Study *u, const char *dir)
+{
+    Lines *l = memory_new(u->schemes.count, sizeof *l);
+    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->schemes.count; i += PLOT_SCHEMES)
+        code = draw(u, l, i, dir);
+    memory_free(l);
+    return code;
+}
+
+static int save(const Study *u, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_directory(dir));
+    TRY(output_report(u->limits, REPORT_CSV, dir, "limits.csv"));
+    TRY(output_path(path, dir, "%s.csv", planes[u->plane].name));
+    TRY(output_open(&o));
+    int code = write_grid(u, o.f);
+    if (code == 0)
+        code = output_close(&o, path);
+    else
+        output_drop(&o);
+    return code == 0 ? draw_all(u, dir) : code;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------- */
+
+static int study(const Options *o, Study *u)
+{
+    const char *dir = options_text(o, "out");
+    int csv = options_flag(o, "csv");
+    TRY(find_limits(u));
+    TRY(choose_box(u, options_text(o, "box")));
+    if (csv || dir) TRY(fill_grid(u));
+    progress_clear();
+    if (csv) {
+        TRY(write_grid(u, stdout));
+    } else {
+        printf("ends of the stability interval from 0 on y' = lambda y, lambda_F = lambda_G = "
+               "lambda/2: "
+               "negative\nreal and positive imaginary h lambda; --csv or --out: the region\n\n");
+        TRY(report_write(u->limits, REPORT_PLAIN, stdout));
+    }
+    return dir ? save(u, dir) : 0;
+}
+
+static void study_free(Study *u)
+{
+    for (size_t i = 0; u->table && i < u->schemes.count; i++) table_free(u->table[i]);
+    memory_free(u->table);
+    memory_free(u->real);
+    memory_free(u->imag);
+    memory_free(u->modulus);
+    report_free(u->limits);
+    select_close(&u->schemes);
+}
+
+static int run(Options *o)
+{
+    Study u = {.points = options_size(o, "points")};
+    int split = options_flag(o, "split"), imaginary = options_flag(o, "imaginary");
+    if (imaginary && !split) return error_set(ERR_INPUT, "--imaginary belongs to --split");
+    u.plane = !split ? PLANE_LAMBDA : imaginary ? PLANE_IMAG : PLANE_REAL;
+    TRY(select_open(o, "exact", &u.schemes));
+    u.table = memory_new(u.schemes.count, sizeof *u.table);
+    u.real = memory_new(u.schemes.count, sizeof *u.real);
+    u.imag = memory_new(u.schemes.count, sizeof *u.imag);
+    int code = u.table && u.real && u.imag ? study(o, &u) : ERR_MEMORY;
+    study_free(&u);
+    return code;
+}
+
+const Command command_stability = {
+    .name = "stability",
+    .purpose = "stability limits and regions of schemes",
+    .about =
+        "|R|: the largest amplification factor of one step on y' = lambda_F y + lambda_G y. "
+        "Columns of\n"
+        "--csv: scheme,re,im,modulus, z = h lambda with lambda_F = lambda_G = lambda/2; with "
+        "--split:\n"
+        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their "
+        "imaginary parts\n"
+        "(real parts 0). The plot overlays the boundaries |R| = 1; of a single scheme it shades "
+        "the inside.\n",
+    .groups = groups,
+    .run = run,
+};

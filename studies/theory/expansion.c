@@ -1,0 +1,241 @@
+/* expansion.c: collects error terms and writes them as rows and as LaTeX. */
+#include "studies/theory/expansion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/command.h"
+
+/* ---- terms ----------------------------------------------------------------------------------------- */
+
+static int add_term(Expansion *e, int degree, const char *name, const mpq_t c)
+{
+    size_t n = e->count;
+    if ((n & (n - 1)) == 0) { /* room for the next power of two */
+        ExpansionTerm *grown = memory_grow(e->term, n, n ? 2 * n : 1, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        e->term = grown;
+    }
+    ExpansionTerm *x = &e->term[e->count++];
+    x->degree = degree;
+    snprintf(x->name, sizeof x->name, "%s", name);
+    mpq_init(x->c);
+    mpq_set(x->c, c);
+    return 0;
+}
+
+static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
+{
+    char name[EXPANSION_NAME];
+    for (size_t i = 0; i < f->count; i++) {
+        if (theory_is_zero(e->table, defect[i])) continue;
+        TRY(tree_name(f, i, name, sizeof name));
+        TRY(add_term(e, f->tree[i].order, name, defect[i]));
+    }
+    return 0;
+}
+
+static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empty)
+{
+    int code = theory_defect(f, e->table, defect, empty);
+    if (code != 0 && code != ERR_ACCURACY) return code;
+    theory_state(e->table, empty);
+    if (code == ERR_ACCURACY)
+        command_warn("%s", error_text());
+    else if (!theory_is_zero(e->table, empty))
+        command_warn("%s: the state weights of the update do not sum to 1: no order",
+                     e->table->name);
+    if (!theory_is_zero(e->table, empty)) TRY(add_term(e, 0, "y", empty));
+    return code == 0 ? add_trees(e, f, defect) : 0;
+}
+
+static int find_trees(Expansion *e)
+{
+    Forest *f;
+    mpq_t empty;
+    TRY(forest_new(e->degree, &f));
+    mpq_t *defect = memory_new(f->count, sizeof *defect);
+    int code = defect ? 0 : ERR_MEMORY;
+    mpq_init(empty);
+    for (size_t i = 0; defect && i < f->count; i++) mpq_init(defect[i]);
+    if (code == 0) code = find_defects(e, f, defect, empty);
+    for (size_t i = 0; defect && i < f->count; i++) mpq_clear(defect[i]);
+    mpq_clear(empty);
+    memory_free(defect);
+    forest_free(f);
+    return code;
+}
+
+static int find_brackets(Expansion *e)
+{
+    Brackets b;
+    TRY(bracket_error(e->table, e->degree, &b));
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < b.count; i++)
+        code = add_term(e, b.bracket[i].degree, b.bracket[i].name, b.bracket[i].c);
+    bracket_free(&b);
+    return code;
+}
+
+static int default_degree(const Table *t, int *degree)
+{
+    Theory theory;
+    TRY(theory_search(t, TREE_MAX - 1, &theory));
+    *degree = theory.order + 1;
+    return 0;
+}
+
+int expansion_find(const Table *scheme, int basis, int degree, Expansion *out)
+{
+    *out = (Expansion){.basis = basis, .degree = degree};
+    if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
+    int code = 0;
+    if (basis == BASIS_BRACKETS && !scheme->flows)
+        code =
+            error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
+    if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
+    if (code == 0) code = basis == BASIS_TREES ? find_trees(out) : find_brackets(out);
+    if (code != 0) expansion_free(out);
+    return code;
+}
+
+void expansion_free(Expansion *e)
+{
+    for (size_t i = 0; i < e->count; i++) mpq_clear(e->term[i].c);
+    memory_free(e->term);
+    table_free(e->table);
+    *e = (Expansion){0};
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+static void release_text(char *text)
+{
+    void (*release)(void *, size_t);
+    mp_get_memory_functions(NULL, NULL, &release);
+    release(text, strlen(text) + 1);
+}
+
+void expansion_report(const Expansion *e, Report *r)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        report_text(r, e->table->name);
+        report_size(r, (uint64_t)e->term[i].degree);
+        report_text(r, e->term[i].name);
+        if (e->table->exact) {
+            char *text = mpq_get_str(NULL, 10, e->term[i].c);
+            report_text(r, text);
+            release_text(text);
+        } else {
+            report_real(r, table_double(e->term[i].c), 17);
+        }
+    }
+}
+
+void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes)
+{
+    if (t->exact)
+        gmp_snprintf(out, bytes, "%Qd", c);
+    else
+        snprintf(out, bytes, "%.17g", table_double(c));
+}
+
+/* ---- LaTeX ------------------------------------------------------------------------------------------ */
+
+enum { TERMS_A_LINE = 5 };
+
+/* F''''(F,F,F,G) -> F^{(4)}(F,F,F,G); up to three primes stay. */
+static void latex_name(const char *name, FILE *f)
+{
+    while (*name) {
+        size_t primes = strspn(name, "'");
+        if (primes > 3)
+            fprintf(f, "^{(%zu)}", primes);
+        else
+            fprintf(f, "%.*s", (int)primes, name);
+        name += primes;
+        if (*name) fputc(*name++, f);
+    }
+}
+
+/* |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
+static void latex_number(const Table *t, const mpq_t c, FILE *f)
+{
+    if (!t->exact) {
+        char text[32], *e;
+        snprintf(text, sizeof text, "%.17g", table_double(c));
+        const char *digits = text + (text[0] == '-');
+        if ((e = strchr(text, 'e'))) {
+            *e = '\0';
+            fprintf(f, "%s\\cdot10^{%d}\\,", digits, atoi(e + 1));
+        } else {
+            fprintf(f, "%s\\,", digits);
+        }
+        return;
+    }
+    mpz_t p;
+    mpz_init(p);
+    mpz_abs(p, mpq_numref(c));
+    if (mpz_cmp_ui(mpq_denref(c), 1) != 0)
+        gmp_fprintf(f, "\\tfrac{%Zd}{%Zd}", p, mpq_denref(c));
+    else if (mpz_cmp_ui(p, 1) != 0)
+        gmp_fprintf(f, "%Zd\\,", p);
+    mpz_clear(p);
+}
+
+static void latex_degree(const Expansion *e, size_t *i, FILE *f)
+{
+    int degree = e->term[*i].degree, power = degree - (e->basis == BASIS_BRACKETS);
+    if (power == 0)
+        fprintf(f, "\\bigl(");
+    else if (power == 1)
+        fprintf(f, "h\\bigl(");
+    else
+        fprintf(f, "h^{%d}\\bigl(", power);
+    for (int n = 0; *i < e->count && e->term[*i].degree == degree; n++, ++*i) {
+        const ExpansionTerm *x = &e->term[*i];
+        if (n > 0 && n % TERMS_A_LINE == 0) fprintf(f, " \\\\\n  &\\qquad{}");
+        if (mpq_sgn(x->c) < 0)
+            fprintf(f, n ? " - " : "-");
+        else
+            fprintf(f, n ? " + " : "");
+        latex_number(e->table, x->c, f);
+        latex_name(x->name, f);
+    }
+    fprintf(f, "\\bigr)");
+}
+
+/* The field that log(step)/h is compared with, F+G or 2F+3G. */
+static void latex_field(const Table *t, FILE *f)
+{
+    int terms = 0;
+    for (int op = 0; op < 2; op++) {
+        if (mpq_sgn(t->weight[op]) == 0) continue;
+        fprintf(f, "%s", terms++ ? "+" : "");
+        if (mpq_cmp_ui(t->weight[op], 1, 1) != 0) gmp_fprintf(f, "%Qd", t->weight[op]);
+        fputc("FG"[op], f);
+    }
+}
+
+int expansion_latex(const Expansion *e, FILE *f)
+{
+    int brackets = e->basis == BASIS_BRACKETS, last = e->degree + 1 - brackets;
+    fprintf(f, "%% %s: %s\n\\begin{align*}\n", e->table->name,
+            brackets ? "log(step)/h less the field, [F,G] = G'F - F'G"
+                     : "numerical - exact after one step");
+    if (brackets) {
+        fprintf(f, "\\tfrac{1}{h}\\log\\Phi_h - (");
+        latex_field(e->table, f);
+        fprintf(f, ")\n  &= ");
+    } else {
+        fprintf(f, "\\Phi_h(y) - \\varphi_h(y)\n  &= ");
+    }
+    for (size_t i = 0; i < e->count;) {
+        latex_degree(e, &i, f);
+        fprintf(f, " \\\\\n  &\\quad{} + ");
+    }
+    fprintf(f, "\\mathcal{O}(h^{%d})\n\\end{align*}\n", last);
+    return ferror(f) ? error_set(ERR_SYSTEM, "writing LaTeX failed") : 0;
+}

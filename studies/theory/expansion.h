@@ -1,0 +1,41 @@
+/* expansion.h: the error terms of a scheme in one of two bases, for tables and for LaTeX. */
+#ifndef TROTTER_EXPANSION_H
+#define TROTTER_EXPANSION_H
+
+#include <stdio.h>
+
+#include "ode/ode.h"
+#include "studies/tools/sheet.h"
+
+/* TREES: numerical - exact = sum c h^degree (elementary differential). BRACKETS: log(step)/h - (F + G)
+ * = sum c h^(degree - 1) (bracket of `degree` letters), for splittings by exact flows. */
+enum { BASIS_TREES, BASIS_BRACKETS };
+enum { EXPANSION_NAME = 80 };
+
+typedef struct {
+    int degree;
+    char name[EXPANSION_NAME];
+    mpq_t c;
+} ExpansionTerm;
+
+typedef struct {
+    Table *table; /* frozen copy, owned */
+    int basis, degree;
+    size_t count;
+    ExpansionTerm *term; /* not zero, by degree */
+} Expansion;
+
+/* degree 0: one more than the scheme's order. A stage without expansion about y is told by a warning
+ * on stderr and leaves no terms. Brackets of a scheme that is not of flows, a degree too high: ERR_INPUT. */
+int expansion_find(const Table *scheme, int basis, int degree, Expansion *out);
+void expansion_free(Expansion *e);
+
+/* Rows scheme,degree,term,coefficient. */
+void expansion_report(const Expansion *e, Report *r);
+/* An align* of amsmath, after a comment that says what it is. */
+int expansion_latex(const Expansion *e, FILE *f);
+
+/* c as "p/q", or with %.17g where the table is inexact. */
+void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes);
+
+#endif

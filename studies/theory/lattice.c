@@ -1,0 +1,175 @@
+/* lattice.c: draws a splitting's path. The coefficient of [F,G] is the area between path and chord,
+ * positive where the path runs below, that is where F comes first. A path that goes back (a negative
+ * fraction) runs over parts of it twice, with either sign; they are shaded grey. */
+#include "studies/theory/lattice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/theory/expansion.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+
+typedef struct {
+    double x, y; /* time under F, under G */
+} Corner;
+
+enum { LATTICE_PIECES = 1100 }; /* more than flows */
+static const char *const sign[] = {"plus", "minus"};
+
+typedef struct {
+    Report *r;
+    Corner end;
+    size_t pieces;
+    int goes_back;
+    char above[LATTICE_PIECES]; /* is a piece above the chord? */
+    char part[32];
+} Lattice;
+
+static void add_point(Lattice *l, const char *part, Corner c)
+{
+    report_text(l->r, part);
+    report_real(l->r, c.x, 17);
+    report_real(l->r, c.y, 17);
+}
+
+/* Twice the area of the triangle (0, end, c), positive below the chord. */
+static double side(const Lattice *l, Corner c)
+{
+    double s = l->end.y * c.x - l->end.x * c.y;
+    return fabs(s) < 1e-12 * (hypot(l->end.x, l->end.y) * hypot(c.x, c.y)) ? 0 : s;
+}
+
+static void begin_piece(Lattice *l, int below)
+{
+    if (l->pieces < LATTICE_PIECES) l->above[l->pieces] = !below;
+    snprintf(l->part, sizeof l->part, "%s%zu", sign[!below], ++l->pieces);
+}
+
+/* Cuts the path where it meets the chord; every piece is closed by the chord. */
+static void add_pieces(Lattice *l, const Corner *c, size_t n)
+{
+    int now = 0;
+    for (size_t i = 0; i < n; i++) {
+        double s = side(l, c[i]), before = i ? side(l, c[i - 1]) : 0;
+        int next = s > 0 ? 1 : s < 0 ? -1 : 0;
+        if (now && next == -now) {
+            double u = before / (before - s);
+            Corner meet = {c[i - 1].x + u * (c[i].x - c[i - 1].x),
+                           c[i - 1].y + u * (c[i].y - c[i - 1].y)};
+            add_point(l, l->part, meet);
+            begin_piece(l, next > 0);
+            add_point(l, l->part, meet);
+        } else if (!now && next) {
+            begin_piece(l, next > 0);
+            add_point(l, l->part, c[i - 1]);
+        }
+        if (now || next) add_point(l, l->part, c[i]);
+        now = next;
+    }
+}
+
+static int fill(Lattice *l, const Table *t)
+{
+    Corner *c = memory_new(t->flows + 1, sizeof *c);
+    if (!c) return ERR_MEMORY;
+    for (size_t i = 0; i < t->flows; i++) {
+        double step = table_double(t->flow[i].c);
+        c[i + 1] = c[i];
+        *(t->flow[i].op == OP_F ? &c[i + 1].x : &c[i + 1].y) += step;
+        l->goes_back = l->goes_back || step < 0;
+    }
+    l->end = c[t->flows];
+    for (size_t i = 0; i <= t->flows; i++) add_point(l, "path", c[i]);
+    add_point(l, "chord", c[0]);
+    add_point(l, "chord", l->end);
+    add_pieces(l, c, t->flows + 1);
+    memory_free(c);
+    return 0;
+}
+
+/* "[F,[F,G]]: -1/12" as an entry of the key without a sample. */
+static int add_words(Plot *p, const Table *t)
+{
+    static const char *const names[] = {"[F,G]", "[F,[F,G]]", "[[F,G],G]"};
+    Brackets b;
+    TRY(bracket_error(t, 3, &b));
+    for (size_t k = 0; k < 3; k++) {
+        char number[64] = "0", quoted[160], words[128];
+        for (size_t i = 0; i < b.count; i++)
+            if (strcmp(b.bracket[i].name, names[k]) == 0)
+                expansion_number(t, b.bracket[i].c, number, sizeof number);
+        snprintf(words, sizeof words, "%s  %s%s", names[k], number,
+                 k == 0 ? "  (signed area)" : "");
+        plot_quote(words, quoted, sizeof quoted);
+        plot_item(p, "NaN with lines lc rgb 'white' title %s noenhanced", quoted);
+    }
+    bracket_free(&b);
+    return 0;
+}
+
+/* The shaded pieces; the first of each kind is named in the key. */
+static void add_areas(Plot *p, const char *file, const Lattice *l)
+{
+    static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};
+    static const char *const title[] = {"title 'F first: area positive'",
+                                        "title 'G first: area negative'",
+                                        "title 'the path goes back: parts cancel'"};
+    int named[3] = {0, 0, 0};
+    for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
+        int above = l->above[k] != 0, kind = l->goes_back ? 2 : above;
+        plot_item(p,
+                  "%s using (strcol(1) eq '%s%zu' ? $2 : NaN):3 with filledcurves closed fc rgb "
+                  "'%s' fs transparent solid 0.45 noborder %s",
+                  file, sign[above], k + 1, colour[kind], named[kind] ? "notitle" : title[kind]);
+        named[kind] = 1;
+    }
+}
+
+static int draw(const Lattice *l, const Table *t, const char *dir, const char *name)
+{
+    char file[300], quoted[320];
+    PlotFrame frame = {name, t->name, "time under F (attention, s)",
+                       "time under G (feed-forward, f)", 0};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    snprintf(file, sizeof file, "%s.csv", name);
+    plot_quote(file, quoted, sizeof quoted);
+    plot_setting(p,
+                 "set size ratio -1\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    if (fmax(l->end.x, l->end.y) >= 2 && fmax(l->end.x, l->end.y) <= 24)
+        plot_setting(p, "set xtics 1\nset ytics 1");
+    int code = add_words(p, t);
+    if (code != 0) {
+        plot_drop(p);
+        return code;
+    }
+    add_areas(p, quoted, l);
+    plot_item(
+        p,
+        "%s using (strcol(1) eq 'chord' ? $2 : NaN):3 with lines lc rgb '#555555' lw 2 dt '-' "
+        "title 'chord'",
+        quoted);
+    plot_item(p,
+              "%s using (strcol(1) eq 'path' ? $2 : NaN):3 with linespoints lc rgb '#0072b2' lw 3 "
+              "pt 7 ps 0.8 title 'path'",
+              quoted);
+    return plot_finish(p);
+}
+
+int lattice_draw(const Table *t, const char *dir, const char *name)
+{
+    static const char *const columns[] = {"part", "F", "G"};
+    Lattice l = {0};
+    char file[300];
+    TRY(report_new(3, columns, &l.r));
+    snprintf(file, sizeof file, "%s.csv", name);
+    int code = fill(&l, t);
+    if (code == 0) code = output_report(l.r, REPORT_CSV, dir, file);
+    if (code == 0) code = draw(&l, t, dir, name);
+    report_free(l.r);
+    return code;
+}

@@ -1,0 +1,54 @@
+/* command.h: what a command of the program is, and what all commands share. */
+#ifndef TROTTER_COMMAND_H
+#define TROTTER_COMMAND_H
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/option.h"
+
+/* The newest heading of CHANGES.md; -dev: it is not released. */
+#define TROTTER_VERSION "0.2.0-dev"
+
+typedef struct {
+    const char *name;
+    const char *purpose; /* one line */
+    const char *about;   /* a paragraph or two for --help */
+    const OptionGroup *const *groups;
+    const char *operand; /* option that a first argument without -- sets; NULL: none */
+    /* Groups in force once options are read, for help and for what is refused; NULL: all. */
+    const OptionGroup *const *(*narrow)(const Options *o, const char **where);
+    int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
+    int ranks;              /* 1: processes of mpirun are one run of it; the first speaks for all */
+    int one_file;           /* 1: --out is the one file it writes, not a directory of results */
+    int (*run)(Options *o); /* a code of error.h; its words are in error_text */
+} Command;
+
+/* clang-format off */
+extern const Command command_schemes, command_expand, command_stability, command_order, command_plot,
+    command_verify,
+    command_data, command_train, command_eval, command_generate,
+    command_compare,
+    command_sweep,
+    command_truncation,
+    command_attention,
+    command_bench,
+    command_report;
+/* clang-format on */
+
+/* Names the command that runs, for its words on stderr. */
+void command_begin(const char *name);
+
+/* Set by SIGINT and SIGTERM where a command saves what it has. */
+extern volatile int command_stop;
+
+/* Path of this program, for running another of its commands; borrowed. */
+const char *command_program(void);
+
+/* The line on stderr of a failure that the command ends with; the first alone. The program calls it at its end,
+ * a command where that would be too late. */
+void command_failed(int code);
+
+/* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
+void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

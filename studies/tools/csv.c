@@ -1,0 +1,146 @@
+/* csv.c: one pass over the text, cells are unquoted where they stand. */
+#include "studies/tools/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/output.h"
+
+enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
+
+static int error_at(const Csv *c, size_t line, const char *words)
+{
+    return error_set(ERR_INPUT, "%s:%zu: %s", c->file, line, words);
+}
+
+/* Ends the cell at *at and steps behind it; *last: it ends its line. */
+static int take_cell(const Csv *c, char **at, size_t *line, char **cell, int *last)
+{
+    char *from = *at, *to = *at;
+    size_t first = *line;
+    int quoted = *from == '"';
+    *cell = to;
+    for (from += quoted;; from++) {
+        if (*from == '\0' && quoted) return error_at(c, first, "a quoted cell does not end");
+        if (quoted && *from == '"' && *++from != '"') break;
+        if (!quoted && (*from == ',' || *from == '\n' || *from == '\0')) break;
+        if (!quoted && *from == '\r' && from[1] == '\n') break;
+        if (!quoted && *from == '"') return error_at(c, first, "a quote inside a cell");
+        *line += *from == '\n';
+        *to++ = *from;
+    }
+    if (*from == '\r' && from[1] == '\n') from++;
+    if (*from && *from != ',' && *from != '\n')
+        return error_at(c, first, "expected ',' after a quoted cell");
+    *last = *from != ',';
+    *line += *from == '\n';
+    *at = from + (*from != '\0');
+    *to = '\0';
+    return 0;
+}
+
+/* Makes room for one more row, doubling. */
+static int grow(Csv *c, size_t rows, size_t *room)
+{
+    if (rows < *room) return 0;
+    size_t n = *room ? 2 * *room : 64;
+    char **cell = memory_grow(c->cell, *room * c->columns, n * c->columns, sizeof *cell);
+    if (!cell) return ERR_MEMORY;
+    c->cell = cell;
+    size_t *line = memory_grow(c->line, *room, n, sizeof *line);
+    if (!line) return ERR_MEMORY;
+    c->line = line;
+    *room = n;
+    return 0;
+}
+
+/* One line's cells into list (COLUMNS_MAX). */
+static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *count)
+{
+    int last = 0;
+    size_t first = *line;
+    for (*count = 0; !last; ++*count) {
+        if (*count == COLUMNS_MAX) return error_at(c, first, "expected at most 256 columns");
+        TRY(take_cell(c, at, line, &list[*count], &last));
+    }
+    return 0;
+}
+
+static int read_rows(Csv *c)
+{
+    char *list[COLUMNS_MAX], *at = c->text;
+    size_t line = 1, count, room = 0, rows = 0;
+    if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
+    while (*at) {
+        size_t first = line;
+        if (*at == '\n' || strncmp(at, "\r\n", 2) == 0) {
+            at = strchr(at, '\n') + 1;
+            line++;
+            continue;
+        }
+        TRY(take_row(c, &at, &line, list, &count));
+        if (rows == 0) c->columns = count;
+        if (count != c->columns)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: expected %zu cells, as in the first line; there are "
+                             "%zu",
+                             c->file, first, c->columns, count);
+        TRY(grow(c, rows, &room));
+        memcpy(c->cell + rows * c->columns, list, count * sizeof *list);
+        c->line[rows++] = first;
+    }
+    if (rows == 0) return error_set(ERR_INPUT, "%s: expected a CSV file; it is empty", c->file);
+    c->rows = rows - 1;
+    return 0;
+}
+
+int csv_open(Csv *c, const char *file)
+{
+    struct stat s;
+    size_t bytes;
+    *c = (Csv){.file = file};
+    if (stat(file, &s) == 0 && s.st_size > BYTES_MAX)
+        return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", file);
+    TRY(output_read(file, &c->text, &bytes));
+    int code = strlen(c->text) == bytes ? read_rows(c)
+                                        : error_set(ERR_INPUT,
+                                                    "%s: expected a text; there is a NUL "
+                                                    "byte",
+                                                    file);
+    if (code != 0) csv_close(c);
+    return code;
+}
+
+void csv_close(Csv *c)
+{
+    memory_free(c->cell);
+    memory_free(c->line);
+    memory_free(c->text);
+    *c = (Csv){0};
+}
+
+int csv_column(const Csv *c, const char *name)
+{
+    for (size_t i = 0; i < c->columns; i++)
+        if (strcmp(c->cell[i], name) == 0) return (int)i;
+    return -1;
+}
+
+const char *csv_cell(const Csv *c, size_t row, int column)
+{
+    return c->cell[(row + 1) * c->columns + (size_t)column];
+}
+
+int csv_number(const Csv *c, size_t row, int column, double *out)
+{
+    const char *text = csv_cell(c, row, column);
+    char *end;
+    *out = *text ? strtod(text, &end) : NAN;
+    if (!*text || (!*end && end != text && !isnan(*out))) return 0;
+    return error_set(ERR_INPUT, "%s:%zu: expected a number in column '%s'; there is '%.40s'",
+                     c->file, c->line[row + 1], c->cell[column], text);
+}

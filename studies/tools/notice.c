@@ -1,0 +1,43 @@
+/* notice.c: what every command says on stderr in the same form, and whether it was asked to stop (command.h). */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
+
+volatile int command_stop;
+static const char *running = ""; /* name of the command */
+
+void command_begin(const char *name)
+{
+    running = name;
+}
+
+const char *command_program(void)
+{
+    static char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return path;
+}
+
+void command_warn(const char *format, ...)
+{
+    char words[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    progress_note("trotter %s: warning: %s", running, words);
+}
+
+void command_failed(int code)
+{
+    static int told;
+    progress_clear();
+    if (told++) return;
+    fprintf(stderr, "trotter %s: %s\n", running, *error_text() ? error_text() : error_name(code));
+}

@@ -1,0 +1,553 @@
+/* option.c: option tables: command line, INI files, checks, help. */
+#include "studies/tools/option.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <ini.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/nearest.h"
+
+typedef struct {
+    const Option *option;
+    int recorded, rank;
+    size_t count;
+    char **item; /* (count) */
+} Value;
+
+struct Options {
+    size_t count;
+    Value *value; /* (count) */
+};
+
+static const Option common[] = {
+    {"help", OPTION_FLAG, NULL, NULL, "print this and exit", 0, 0},
+    {0},
+};
+static const OptionGroup common_group = {"Help", 0, common};
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static size_t group_size(const OptionGroup *g)
+{
+    size_t n = 0;
+    while (g->option[n].name) n++;
+    return n;
+}
+
+static void add_group(Options *o, const OptionGroup *g)
+{
+    for (const Option *p = g->option; p->name; p++)
+        o->value[o->count++] = (Value){.option = p, .recorded = g->recorded};
+}
+
+int options_new(const OptionGroup *const *groups, Options **out)
+{
+    size_t n = group_size(&common_group);
+    for (size_t i = 0; groups[i]; i++) n += group_size(groups[i]);
+    Options *o = memory_new(1, sizeof *o);
+    if (!o) return ERR_MEMORY;
+    o->value = memory_new(n, sizeof *o->value);
+    if (!o->value) {
+        memory_free(o);
+        return ERR_MEMORY;
+    }
+    for (size_t i = 0; groups[i]; i++) add_group(o, groups[i]);
+    add_group(o, &common_group);
+    *out = o;
+    return 0;
+}
+
+static void value_clear(Value *v)
+{
+    for (size_t i = 0; i < v->count; i++) memory_free(v->item[i]);
+    v->item = memory_free(v->item);
+    v->count = 0;
+}
+
+void options_free(Options *o)
+{
+    if (!o) return;
+    for (size_t i = 0; i < o->count; i++) value_clear(&o->value[i]);
+    memory_free(o->value);
+    memory_free(o);
+}
+
+/* ---- checks: one for each type; they set the words after "NAME: " ------------------------------ */
+
+typedef int Check(const Option *p, const char *text, char *words, size_t bytes);
+
+static void range_words(const Option *p, const char *kind, char *words, size_t bytes)
+{
+    if (p->high >= 1e15)
+        snprintf(words, bytes, "expected %s of at least %g", kind, p->low);
+    else
+        snprintf(words, bytes, "expected %s from %.10g to %.10g", kind, p->low, p->high);
+}
+
+static int check_size(const Option *p, const char *text, char *words, size_t bytes)
+{
+    range_words(p, "a whole number", words, bytes);
+    if (!*text || strspn(text, "0123456789") != strlen(text)) return 0;
+    errno = 0;
+    unsigned long long n = strtoull(text, NULL, 10);
+    return errno == 0 && n <= SIZE_MAX && (double)n >= p->low && (double)n <= p->high;
+}
+
+static int check_real(const Option *p, const char *text, char *words, size_t bytes)
+{
+    range_words(p, "a number", words, bytes);
+    if (!*text || strspn(text, "0123456789.eE+-") != strlen(text)) return 0;
+    char *end;
+    double x = strtod(text, &end);
+    return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
+}
+
+/* Bytes that a text like 512M tells; 0: none. */
+static size_t bytes_of(const char *text)
+{
+    static const char units[] = "KMGT";
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (digits == 0 || digits > 18 || text[digits + (unit != NULL)]) return 0;
+    size_t n = strtoull(text, NULL, 10);
+    return n <= SIZE_MAX >> shift ? n << shift : 0;
+}
+
+static int check_bytes(const Option *p, const char *text, char *words, size_t bytes)
+{
+    (void)p;
+    snprintf(words, bytes, "expected bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G");
+    return bytes_of(text) > 0;
+}
+
+/* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
+static int part(const char *text, size_t i, char out[32])
+{
+    for (; i > 0; i--) {
+        text = strchr(text, ',');
+        if (!text) return 0;
+        text++;
+    }
+    size_t n = strcspn(text, ",");
+    if (n >= 32) return 0;
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return 1;
+}
+
+static int check_parts(Check *one, const Option *p, const char *text, char *words, size_t bytes)
+{
+    char at[32], of_one[200];
+    size_t commas = 0, n = 0;
+    for (const char *c = text; *c; c++) commas += *c == ',';
+    while (part(text, n, at) && one(p, at, of_one, sizeof of_one)) n++;
+    one(p, "", of_one, sizeof of_one);
+    snprintf(words, bytes, "%s, or several separated by commas", of_one);
+    return n == commas + 1;
+}
+
+static int check_sizes(const Option *p, const char *text, char *words, size_t bytes)
+{
+    return check_parts(check_size, p, text, words, bytes);
+}
+
+static int check_reals(const Option *p, const char *text, char *words, size_t bytes)
+{
+    return check_parts(check_real, p, text, words, bytes);
+}
+
+/* Index of text in "a|b|c", or -1. */
+static int choice_index(const char *values, const char *text)
+{
+    size_t n = strlen(text);
+    int index = 0;
+    for (const char *v = values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL, index++)
+        if (n > 0 && strncmp(v, text, n) == 0 && (v[n] == '|' || v[n] == '\0')) return index;
+    return -1;
+}
+
+static int check_choice(const Option *p, const char *text, char *words, size_t bytes)
+{
+    snprintf(words, bytes, "expected one of %s", p->values);
+    return choice_index(p->values, text) >= 0;
+}
+
+static const char flag_words[] = "no|yes|false|true|0|1";
+
+static int check_flag(const Option *p, const char *text, char *words, size_t bytes)
+{
+    (void)p;
+    snprintf(words, bytes, "expected yes or no");
+    return choice_index(flag_words, text) >= 0;
+}
+
+static int check_text(const Option *p, const char *text, char *words, size_t bytes)
+{
+    (void)p;
+    snprintf(words, bytes, "expected a text");
+    return *text != '\0';
+}
+
+static Check *const check[] = {
+    [OPTION_FLAG] = check_flag,   [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
+    [OPTION_REAL] = check_real,   [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
+    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,   [OPTION_BYTES] = check_bytes,
+};
+
+/* ---- setting ------------------------------------------------------------------------------------- */
+
+static Value *value_find(const Options *o, const char *name)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (strcmp(o->value[i].option->name, name) == 0) return &o->value[i];
+    return NULL;
+}
+
+static int value_set(Value *v, int rank, const char *text)
+{
+    if (v->rank > rank) return 0;
+    if (v->rank < rank || v->option->type != OPTION_LIST) value_clear(v);
+    char *copy = memory_string(text);
+    if (!copy) return ERR_MEMORY;
+    char **item = memory_grow(v->item, v->count, v->count + 1, sizeof *item);
+    if (!item) {
+        memory_free(copy);
+        return ERR_MEMORY;
+    }
+    v->item = item;
+    v->item[v->count++] = copy;
+    v->rank = rank;
+    return 0;
+}
+
+static int unknown_name(const Options *o, const char *where, const char *dashes, const char *name)
+{
+    const char *names[128];
+    size_t n = 0;
+    for (; n < o->count && n < 128; n++) names[n] = o->value[n].option->name;
+    const char *near = nearest_name(name, names, n);
+    if (!near) return error_set(ERR_INPUT, "%sunknown option '%s%s'", where, dashes, name);
+    return error_set(ERR_INPUT, "%sunknown option '%s%s'; the nearest is '%s%s'", where, dashes,
+                     name, dashes, near);
+}
+
+int options_set(Options *o, int rank, const char *where, const char *name, const char *text)
+{
+    Value *v = value_find(o, name);
+    const char *dashes = rank == OPTION_ARGUMENT ? "--" : "";
+    if (!v) return unknown_name(o, where, dashes, name);
+    char words[256];
+    if (!check[v->option->type](v->option, text, words, sizeof words))
+        return error_set(ERR_INPUT, "%s%s%s: %s, not '%s'", where, dashes, name, words, text);
+    return value_set(v, rank, text);
+}
+
+int options_given(Options *o, const Options *from)
+{
+    for (const Value *v = from->value; v < from->value + from->count; v++) {
+        if (v->rank != OPTION_ARGUMENT || !value_find(o, v->option->name)) continue;
+        for (size_t i = 0; i < v->count; i++)
+            TRY(options_set(o, OPTION_ARGUMENT, "", v->option->name, v->item[i]));
+    }
+    return 0;
+}
+
+static int has_option(const OptionGroup *g, const char *name)
+{
+    for (const Option *p = g->option; p->name; p++)
+        if (strcmp(p->name, name) == 0) return 1;
+    return 0;
+}
+
+int options_within(const Options *o, const OptionGroup *const *groups, const char *where)
+{
+    for (const Value *v = o->value; v < o->value + o->count; v++) {
+        int in = v->rank != OPTION_ARGUMENT || has_option(&common_group, v->option->name);
+        for (size_t i = 0; groups[i] && !in; i++) in = has_option(groups[i], v->option->name);
+        if (!in) return error_set(ERR_INPUT, "--%s has no meaning for %s", v->option->name, where);
+    }
+    return 0;
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+/* getopt_long's '?': unknown, ambiguous, or a value where none is taken. */
+static int argument_error(const Options *o, const char *argument)
+{
+    char name[128];
+    if (strncmp(argument, "--", 2) != 0)
+        return error_set(ERR_INPUT, "unknown option '%s'; options begin with --", argument);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+    for (size_t i = 0; i < o->count; i++)
+        if (strncmp(o->value[i].option->name, name, strlen(name)) == 0)
+            return error_set(ERR_INPUT, "option '--%s' is ambiguous", name);
+    return unknown_name(o, "", "--", name);
+}
+
+static int add_word(Options *o, const char *word)
+{
+    if (options_known(o, "file")) return options_set(o, OPTION_ARGUMENT, "", "file", word);
+    return error_set(ERR_INPUT, "unexpected argument '%s'", word);
+}
+
+enum { NAMED = 256 }; /* getopt_long's value of the first option; below it: characters */
+
+int options_arguments(Options *o, int argc, char **argv)
+{
+    struct option *list = memory_new(o->count + 1, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < o->count; i++) {
+        const Option *p = o->value[i].option;
+        list[i] =
+            (struct option){p->name, p->type == OPTION_FLAG ? optional_argument : required_argument,
+                            NULL, NAMED + (int)i}; /* unlike, or none would be ambiguous */
+    }
+    int code = 0, c;
+    opterr = 0;
+    optind = 0; /* 0: glibc starts over */
+    while (code == 0 && (c = getopt_long(argc, argv, "-:", list, NULL)) != -1) {
+        if (c == 1) /* "-": a word that is no option, in its place */
+            code = add_word(o, optarg);
+        else if (c == ':')
+            code = error_set(ERR_INPUT, "option '%s' needs a value", argv[optind - 1]);
+        else if (c < NAMED)
+            code = argument_error(o, argv[optind - 1]);
+        else
+            code =
+                options_set(o, OPTION_ARGUMENT, "", list[c - NAMED].name, optarg ? optarg : "yes");
+    }
+    while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
+    memory_free(list);
+    return code;
+}
+
+/* ---- INI files ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    Options *options;
+    const char *file;
+    FILE *stream;
+    size_t line; /* being read */
+    int code;    /* of the first error */
+} Reader;
+
+static char *reader_line(char *text, int bytes, void *arg)
+{
+    Reader *r = arg;
+    if (!fgets(text, bytes, r->stream)) return NULL;
+    if (strchr(text, '\n') || feof(r->stream)) r->line++;
+    return text;
+}
+
+static int reader_value(void *arg, const char *section, const char *name, const char *text)
+{
+    Reader *r = arg;
+    char where[600];
+    snprintf(where, sizeof where, "%.500s:%zu: ", r->file, r->line);
+    if (*section)
+        r->code = error_set(ERR_INPUT, "%sno sections are known here, not [%s]", where, section);
+    else
+        r->code = options_set(r->options, OPTION_FILE, where, name, text);
+    return r->code == 0;
+}
+
+int options_read(Options *o, const char *file)
+{
+    Reader r = {o, file, fopen(file, "r"), 0, 0};
+    if (!r.stream) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    ini_allow_inline_comments = false; /* a ';' may be part of a file name */
+    ini_allow_multiline = false;
+    ini_stop_on_first_error = true;
+    ini_use_stack = false;
+    ini_allow_realloc = true;
+    ini_max_line = 1 << 16;
+    int line = ini_parse_stream(reader_line, &r, reader_value, &r);
+    int failed = ferror(r.stream);
+    fclose(r.stream);
+    if (r.code != 0) return r.code;
+    if (failed) return error_set(ERR_INPUT, "%s: cannot be read", file);
+    if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", file);
+    if (line > 0) return error_set(ERR_INPUT, "%s:%d: expected 'name = value'", file, line);
+    return 0;
+}
+
+/* What an INI line cannot hold. */
+static int unwritable(const char *text)
+{
+    size_t n = strlen(text);
+    if (isspace((unsigned char)text[0]) || isspace((unsigned char)text[n - 1])) return 1;
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20) return 1;
+    return 0;
+}
+
+int options_recorded(const Options *o, size_t i, const char **name, const char **text)
+{
+    for (const Value *v = o->value; v < o->value + o->count; v++) {
+        size_t n = v->count ? v->count : v->option->initial != NULL;
+        if (!v->recorded) continue;
+        if (i < n) {
+            *name = v->option->name;
+            *text = v->count ? v->item[i] : v->option->initial;
+            return 1;
+        }
+        i -= n;
+    }
+    return 0;
+}
+
+int options_write(const Options *o, FILE *f)
+{
+    const char *name, *text;
+    for (size_t i = 0; options_recorded(o, i, &name, &text); i++) {
+        if (unwritable(text))
+            return error_set(ERR_INPUT, "--%s: '%s' cannot be recorded in a file", name, text);
+        fprintf(f, "%s = %s\n", name, text);
+    }
+    return 0;
+}
+
+/* ---- help ---------------------------------------------------------------------------------------- */
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 92 };
+
+/* Words filled to the width, from column HELP_COLUMN on. */
+static void print_filled(FILE *f, const char *text)
+{
+    size_t column = HELP_COLUMN;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > HELP_COLUMN && column + 1 + n > HELP_WIDTH) {
+            fprintf(f, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (column > HELP_COLUMN) {
+            fputc(' ', f);
+            column++;
+        }
+        fwrite(text, 1, n, f);
+        column += n;
+        text += n + (text[n] == ' ');
+    }
+    fputc('\n', f);
+}
+
+static void print_option(FILE *f, const Option *p)
+{
+    char head[160], words[640];
+    snprintf(head, sizeof head, "  --%s%s%s", p->name, p->type == OPTION_FLAG ? "" : " ",
+             p->type == OPTION_FLAG ? "" : p->values);
+    int n = fprintf(f, "%s", head);
+    if (n >= HELP_COLUMN - 1) n = fprintf(f, "\n") - 1;
+    fprintf(f, "%*s", HELP_COLUMN - n, "");
+    if (p->initial && p->type != OPTION_FLAG)
+        snprintf(words, sizeof words, "%s (default %s)", p->help, p->initial);
+    else
+        snprintf(words, sizeof words, "%s%s", p->help,
+                 p->type == OPTION_LIST ? " (may be repeated)" : "");
+    print_filled(f, words);
+}
+
+void options_help(const OptionGroup *const *groups, FILE *f)
+{
+    for (size_t i = 0; groups[i]; i++) {
+        if (groups[i]->title) fprintf(f, "\n%s:\n", groups[i]->title);
+        for (const Option *p = groups[i]->option; p->name; p++) print_option(f, p);
+    }
+    fprintf(f, "\n%s:\n", common_group.title);
+    for (const Option *p = common; p->name; p++) print_option(f, p);
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+static const Value *value_get(const Options *o, const char *name)
+{
+    const Value *v = value_find(o, name);
+    assert(v);
+    return v;
+}
+
+const char *options_text(const Options *o, const char *name)
+{
+    const Value *v = value_get(o, name);
+    return v->count ? v->item[0] : v->option->initial;
+}
+
+size_t options_size(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? (size_t)strtoull(text, NULL, 10) : 0;
+}
+
+size_t options_bytes(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? bytes_of(text) : 0;
+}
+
+double options_real(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? strtod(text, NULL) : 0;
+}
+
+int options_flag(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text && choice_index(flag_words, text) % 2 == 1;
+}
+
+int options_choice(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text ? choice_index(value_get(o, name)->option->values, text) : -1;
+}
+
+const char *options_item(const Options *o, const char *name, size_t i)
+{
+    const Value *v = value_get(o, name);
+    return i < v->count ? v->item[i] : NULL;
+}
+
+int options_part(const Options *o, const char *name, size_t i, char out[32])
+{
+    const char *text = options_text(o, name);
+    return text && part(text, i, out);
+}
+
+/* An option of a number that has none counts as 0, as its reader sees it. */
+static int differs(const Options *a, const Options *b, const Option *p)
+{
+    const char *name = p->name, *x = options_text(a, name), *y = options_text(b, name);
+    if (p->type == OPTION_FLAG) return options_flag(a, name) != options_flag(b, name);
+    if (p->type == OPTION_SIZE) return options_size(a, name) != options_size(b, name);
+    if (p->type == OPTION_REAL) return options_real(a, name) != options_real(b, name);
+    for (size_t i = 1; x && y && strcmp(x, y) == 0; i++) { /* a list's items, one behind another */
+        x = options_item(a, name, i);
+        y = options_item(b, name, i);
+    }
+    return x || y;
+}
+
+int options_differ(const Options *a, const Options *b, const char *const *but, const char **name)
+{
+    for (const Value *v = a->value; v < a->value + a->count; v++) {
+        int leave = !v->recorded;
+        *name = v->option->name;
+        for (const char *const *n = but; *n && !leave; n++) leave = strcmp(*n, *name) == 0;
+        if (!leave && differs(a, b, v->option)) return 1;
+    }
+    return 0;
+}
+
+int options_known(const Options *o, const char *name)
+{
+    return value_find(o, name) != NULL;
+}

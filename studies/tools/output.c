@@ -1,0 +1,161 @@
+/* output.c: directories and atomically written files of a study. */
+#include "studies/tools/output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/nn.h"
+
+static int make_one(const char *path)
+{
+    struct stat s;
+    if (mkdir(path, 0777) == 0) return 0;
+    if (errno == EEXIST && stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return 0;
+    return error_set(ERR_INPUT, "%s: %s", path,
+                     errno == EEXIST ? "not a directory" : strerror(errno));
+}
+
+int output_directory(const char *dir)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "%s", ""));
+    for (char *c = path + 1; *c; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        TRY(make_one(path));
+        *c = '/';
+    }
+    return 0;
+}
+
+/* The folder above: of "a/b" "a", of "a" ".", of "/a" "/"; 0: there is none. */
+static int go_up(char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0) return 0;
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        strcpy(path, ".");
+    return 1;
+}
+
+int output_check(const char *dir)
+{
+    char path[OUTPUT_PATH];
+    struct stat s;
+    TRY(output_path(path, dir, "%s", "")); /* not empty, and not too long */
+    snprintf(path, sizeof path, "%s", dir);
+    while (stat(path, &s) != 0)
+        if ((errno != ENOENT && errno != ENOTDIR) || !go_up(path))
+            return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(s.st_mode)) return error_set(ERR_INPUT, "%s: not a directory", path);
+    if (access(path, W_OK | X_OK) == 0) return 0;
+    return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+}
+
+int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
+{
+    int n = snprintf(out, OUTPUT_PATH, "%s/", dir);
+    if (n < 0 || n >= OUTPUT_PATH) return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    va_list args;
+    va_start(args, format);
+    int m = vsnprintf(out + n, (size_t)(OUTPUT_PATH - n), format, args);
+    va_end(args);
+    if (m < 0 || m >= OUTPUT_PATH - n) return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+    return 0;
+}
+
+int output_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static int read_stream(FILE *f, const char *path, char **text, size_t *bytes)
+{
+    size_t room = 1 << 14, n = 0;
+    char *p = memory_new(room, 1);
+    while (p) {
+        n += fread(p + n, 1, room - 1 - n, f);
+        if (n < room - 1) break;
+        char *grown = memory_grow(p, room, 2 * room, 1);
+        if (!grown)
+            p = memory_free(p);
+        else
+            p = grown;
+        room *= 2;
+    }
+    if (!p) return ERR_MEMORY;
+    if (ferror(f)) {
+        memory_free(p);
+        return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    }
+    p[n] = '\0';
+    *text = p;
+    *bytes = n;
+    return 0;
+}
+
+int output_read(const char *path, char **text, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    int code = read_stream(f, path, text, bytes);
+    fclose(f);
+    return code;
+}
+
+int output_open(Output *o)
+{
+    *o = (Output){0};
+    o->f = open_memstream(&o->text, &o->bytes);
+    return o->f ? 0 : error_set(ERR_MEMORY, "out of memory");
+}
+
+void output_drop(Output *o)
+{
+    if (o->f) fclose(o->f);
+    free(o->text);
+    *o = (Output){0};
+}
+
+int output_take(Output *o, int code, char **text)
+{
+    if (fflush(o->f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !(*text = memory_string(o->text))) code = ERR_MEMORY;
+    output_drop(o);
+    return code;
+}
+
+int output_close(Output *o, const char *path)
+{
+    int failed = ferror(o->f) | fclose(o->f);
+    o->f = NULL;
+    int code = failed ? error_set(ERR_MEMORY, "%s: out of memory", path)
+                      : store_write(path, o->text, o->bytes);
+    output_drop(o);
+    return code;
+}
+
+int output_report(const Report *r, int form, const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "%s", name));
+    Output o;
+    TRY(output_open(&o));
+    int code = report_write(r, form, o.f);
+    if (code != 0) {
+        output_drop(&o);
+        return code;
+    }
+    return output_close(&o, path);
+}

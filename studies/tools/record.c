@@ -1,0 +1,125 @@
+/* record.c: a row of commands.csv. */
+#include "studies/tools/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+static const char *const columns[] = {RECORD_COLUMNS};
+
+/* A word as a shell reads it back. */
+static void put_word(FILE *f, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,=+@%^-";
+    fputc(' ', f);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, f);
+        return;
+    }
+    fputc('\'', f);
+    for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, f);
+    fputc('\'', f);
+}
+
+static int command_line(int argc, char *const *argv, Output *o)
+{
+    TRY(output_open(o));
+    fputs("trotter", o->f);
+    for (int i = 0; i < argc; i++) put_word(o->f, argv[i]);
+    if (fflush(o->f) == 0) return 0;
+    output_drop(o);
+    return error_set(ERR_MEMORY, "out of memory");
+}
+
+/* "AMD EPYC ..., 2 threads"; no name that is the machine's own. */
+static void find_machine(char out[256])
+{
+    char line[200] = "", *name = NULL;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "model name", 10) == 0 && (name = strchr(line, ':'))) break;
+    if (f) fclose(f);
+    if (name) name[strcspn(name, "\n")] = '\0';
+    snprintf(out, 256, "%s, %ld threads", name ? name + 1 + (name[1] == ' ') : "unknown processor",
+             sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static int add_row(Report *r, int argc, char *const *argv, int code, const char *words)
+{
+    char when[32] = "", machine[256];
+    struct tm utc;
+    time_t now = time(NULL);
+    Output line;
+    TRY(command_line(argc, argv, &line));
+    if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    find_machine(machine);
+    report_text(r, when);
+    report_text(r, line.text);
+    report_text(r, TROTTER_VERSION);
+    report_text(r, machine);
+    report_size(r, (uint64_t)error_status(code));
+    report_text(r, code == 0 ? "" : *words ? words : error_name(code));
+    output_drop(&line);
+    return 0;
+}
+
+/* The row alone where there is a file, with the header before the first. */
+static int new_rows(const Report *r, int header, Output *row)
+{
+    TRY(output_open(row));
+    int code = report_write(r, REPORT_CSV, row->f);
+    if (code == 0 && fflush(row->f) != 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0 && !header)
+        memmove(row->text, strchr(row->text, '\n') + 1, strlen(strchr(row->text, '\n')));
+    return code;
+}
+
+/* The old rows stay byte by byte: what reads them tells what is wrong with them. */
+static int append(const Report *r, const char *path)
+{
+    char *before = NULL;
+    size_t bytes = 0;
+    Output o, row;
+    if (output_exists(path)) TRY(output_read(path, &before, &bytes));
+    int code = new_rows(r, bytes == 0, &row);
+    if (code == 0) code = output_open(&o);
+    if (code == 0) {
+        if (bytes) fwrite(before, 1, bytes, o.f);
+        fputs(row.text, o.f);
+        code = output_close(&o, path);
+    }
+    output_drop(&row);
+    memory_free(before);
+    return code;
+}
+
+static int record(const char *dir, int argc, char *const *argv, int code, const char *words)
+{
+    char path[OUTPUT_PATH];
+    Report *r;
+    TRY(output_path(path, dir, "%s", RECORD_FILE));
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    int failed = add_row(r, argc, argv, code, words);
+    if (failed == 0) failed = append(r, path);
+    report_free(r);
+    return failed;
+}
+
+int record_command(const char *dir, int argc, char *const *argv, int code)
+{
+    char words[1024];
+    struct stat s;
+    if (code < 0 || stat(dir, &s) != 0 || !S_ISDIR(s.st_mode)) return 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    int failed = record(dir, argc, argv, code, words);
+    if (failed == 0 || code != 0) error_set(code, "%s", words);
+    return failed;
+}

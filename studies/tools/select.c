@@ -1,0 +1,94 @@
+/* select.c: --scheme and --scheme-file. */
+#include "studies/tools/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* A splitting that was given `solver` for want of a suffix gets it into its name. */
+static int name_solver(const Zoo *z, const char *solver, Table *t)
+{
+    Table *exact;
+    TRY(zoo_find(z, t->name, "exact", &exact));
+    size_t n = strlen(t->name);
+    if (exact->flows && !t->flows) snprintf(t->name + n, TABLE_NAME - n, ":%s", solver);
+    table_free(exact);
+    return 0;
+}
+
+static int open_zoo(const Options *o, Zoo *z)
+{
+    const char *file;
+    TRY(zoo_open(z));
+    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
+    return 0;
+}
+
+/* Appends a copy of the table, unless one of its name is in the list. */
+static int append(const Table *t, Table ***list, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp((*list)[i]->name, t->name) == 0) return 0;
+    Table *copy = table_copy(t);
+    Table **grown = copy ? memory_grow(*list, *count, *count + 1, sizeof(Table *)) : NULL;
+    if (!grown) {
+        table_free(copy);
+        return ERR_MEMORY;
+    }
+    (*list = grown)[(*count)++] = copy;
+    return 0;
+}
+
+static int add_list(const char *names, const char *solver, Selection *s)
+{
+    Table **list;
+    size_t count;
+    TRY(zoo_list(&s->zoo, names, solver, &list, &count));
+    int code = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (code == 0) code = name_solver(&s->zoo, solver, list[i]);
+        if (code == 0) code = append(list[i], &s->scheme, &s->count);
+        table_free(list[i]);
+    }
+    memory_free(list);
+    return code;
+}
+
+static int find(const Options *o, const char *solver, const Table *own, const char *usual,
+                Selection *s)
+{
+    const char *names = options_text(o, "scheme");
+    TRY(open_zoo(o, &s->zoo));
+    if (own) TRY(append(own, &s->zoo.scheme, &s->zoo.count));
+    if (!names && own) TRY(append(own, &s->scheme, &s->count));
+    return add_list(names ? names : usual, solver, s);
+}
+
+int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
+                  Selection *s)
+{
+    *s = (Selection){0};
+    int code = find(o, solver, own, usual, s);
+    if (code != 0) select_close(s);
+    return code;
+}
+
+int select_open(const Options *o, const char *solver, Selection *s)
+{
+    return select_beside(o, solver, NULL, NULL, s);
+}
+
+int select_add(const char *name, const char *solver, Selection *s)
+{
+    return add_list(name, solver, s);
+}
+
+void select_close(Selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) table_free(s->scheme[i]);
+    memory_free(s->scheme);
+    zoo_close(&s->zoo);
+    *s = (Selection){0};
+}

@@ -1,0 +1,31 @@
+/* select.h: the options that choose schemes, and the schemes they choose. */
+#ifndef TROTTER_SELECT_H
+#define TROTTER_SELECT_H
+
+#include "ode/ode.h"
+#include "studies/tools/option.h"
+
+/* --scheme-file, shared by all; --scheme has another default in each command. */
+#define SELECT_FILE                                                                                \
+    {                                                                                              \
+        "scheme-file", OPTION_LIST, NULL, "FILE", "more schemes, in the language of schemes", 0, 0 \
+    }
+
+typedef struct {
+    Zoo zoo;
+    Table **scheme; /* (count), as named by --scheme, in order */
+    size_t count;
+} Selection;
+
+/* Opens the zoo and the files, finds the schemes of --scheme, each once; a splitting without suffix takes
+ * `solver`. Every unusable file or name: ERR_INPUT with words. */
+int select_open(const Options *o, const char *solver, Selection *s);
+/* The same beside a trained model, whose scheme `own` (borrowed for the call) --scheme may name too, unless a
+ * text of the zoo or of a file has its name. Without --scheme: own, then those of `usual`. */
+int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
+                  Selection *s);
+/* Adds a scheme by name, if none of that name is there. */
+int select_add(const char *name, const char *solver, Selection *s);
+void select_close(Selection *s);
+
+#endif

@@ -1,0 +1,272 @@
+/* statistics.c: Student's t, Spearman's rho, its bootstrap and its permutations. */
+#include "studies/tools/statistics.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+
+enum { RESAMPLES = 4000, SHUFFLES = 20000, EXACT_MOST = 8 };
+enum { STREAM_BOOTSTRAP = 0x626f6f74, STREAM_SHUFFLE = 0x73687566 }; /* "boot", "shuf" */
+
+Interval statistics_mean(const double *x, size_t stride, size_t n)
+{
+    Interval r = {0, NAN, NAN, NAN, NAN, NAN};
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(x[i * stride])) sum += x[i * stride], r.n++;
+    if (r.n == 0) return r;
+    r.mean = sum / (double)r.n;
+    if (r.n == 1) return r;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(x[i * stride])) square += (x[i * stride] - r.mean) * (x[i * stride] - r.mean);
+    double free = (double)r.n - 1;
+    r.sd = sqrt(square / free);
+    double half = gsl_cdf_tdist_Pinv(0.975, free) * r.sd / sqrt((double)r.n);
+    r.low = r.mean - half;
+    r.high = r.mean + half;
+    double t = fabs(r.mean) / (r.sd / sqrt((double)r.n));
+    r.p = r.mean == 0 ? 1 : 2 * gsl_cdf_tdist_Q(t, free);
+    return r;
+}
+
+Interval statistics_paired(const double *a, const double *b, size_t n)
+{
+    double *d = memory_new(n, sizeof *d);
+    if (!d) return (Interval){0, NAN, NAN, NAN, NAN, NAN};
+    for (size_t i = 0; i < n; i++) d[i] = a[i] - b[i];
+    Interval r = statistics_mean(d, 1, n);
+    memory_free(d);
+    return r;
+}
+
+int statistics_holm(double *p, size_t n)
+{
+    double *x = memory_new(n, sizeof *x), least = 0;
+    size_t *from = memory_new(2 * n, sizeof *from), tests = 0;
+    int code = x && from ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < n; i++) {
+        if (isnan(p[i])) continue;
+        x[tests] = p[i];
+        from[tests++] = i;
+    }
+    if (code == 0) gsl_sort_index(from + n, x, 1, tests);
+    for (size_t k = 0; code == 0 && k < tests; k++) {
+        size_t i = from[n + k];
+        p[from[i]] = least = fmin(1, fmax(least, x[i] * (double)(tests - k)));
+    }
+    memory_free(x);
+    memory_free(from);
+    return code;
+}
+
+/* ---- rank correlation ------------------------------------------------------------------------ */
+
+/* x, y (n): pairs; rx, ry (n): ranks about their mean; u, v (n), work (2 n): room. */
+typedef struct {
+    size_t n;
+    double *x, *y, *rx, *ry, *u, *v, *work;
+    uint32_t *order;
+    double *sample; /* (RESAMPLES) */
+} Pairs;
+
+static void find_ranks(const double *x, size_t n, double *rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        double less = 0, equal = 0;
+        for (size_t j = 0; j < n; j++) {
+            less += x[j] < x[i];
+            equal += x[j] == x[i];
+        }
+        rank[i] = less + 0.5 * (equal + 1) - 0.5 * ((double)n + 1);
+    }
+}
+
+static double product(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static int is_constant(const double *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (x[i] != x[0]) return 0;
+    return 1;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Pairs drawn with replacement; draws without a correlation are drawn again by the next index. */
+static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
+{
+    size_t n = p->n, count = 0;
+    for (uint64_t b = 0; count < RESAMPLES && b < 10 * RESAMPLES; b++) {
+        for (size_t i = 0; i < n; i++) {
+            size_t k = random_below(seed, STREAM_BOOTSTRAP, b * n + i, n);
+            p->u[i] = p->x[k];
+            p->v[i] = p->y[k];
+        }
+        if (is_constant(p->u, n) || is_constant(p->v, n)) continue;
+        p->sample[count++] = gsl_stats_spearman(p->u, 1, p->v, 1, n, p->work);
+    }
+    if (count < RESAMPLES) return;
+    qsort(p->sample, count, sizeof *p->sample, compare_numbers);
+    out->low = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.025);
+    out->high = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.975);
+}
+
+/* |sum| of a permutation at least that of the data, up to rounding: ranks are halves of whole
+ * numbers. */
+static int is_extreme(double sum, double seen)
+{
+    return fabs(sum) >= fabs(seen) - 1e-6;
+}
+
+static void swap(double *a, double *b)
+{
+    double t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* All orders of v (n), by Heap 1963. */
+static double count_all(Pairs *p, double seen)
+{
+    size_t turn[EXACT_MOST] = {0}, all = 1;
+    size_t extreme = (size_t)is_extreme(product(p->rx, p->v, p->n), seen);
+    for (size_t i = 1; i < p->n;) {
+        if (turn[i] >= i) {
+            turn[i++] = 0;
+            continue;
+        }
+        swap(&p->v[i % 2 ? turn[i] : 0], &p->v[i]);
+        all++;
+        extreme += (size_t)is_extreme(product(p->rx, p->v, p->n), seen);
+        turn[i]++;
+        i = 1;
+    }
+    return (double)extreme / (double)all;
+}
+
+static double count_some(Pairs *p, double seen, uint64_t seed)
+{
+    size_t extreme = 1;
+    for (uint64_t k = 0; k < SHUFFLES; k++) {
+        random_permutation(seed, STREAM_SHUFFLE + (k << 32), p->n, p->order);
+        for (size_t i = 0; i < p->n; i++) p->v[i] = p->ry[p->order[i]];
+        extreme += (size_t)is_extreme(product(p->rx, p->v, p->n), seen);
+    }
+    return (double)extreme / (SHUFFLES + 1);
+}
+
+static void correlate(Pairs *p, size_t least, uint64_t seed, Correlation *out)
+{
+    size_t n = p->n;
+    if (n < 3 || is_constant(p->x, n) || is_constant(p->y, n)) return;
+    find_ranks(p->x, n, p->rx);
+    find_ranks(p->y, n, p->ry);
+    double seen = product(p->rx, p->ry, n);
+    out->rho = gsl_stats_spearman(p->x, 1, p->y, 1, n, p->work);
+    memcpy(p->v, p->ry, n * sizeof *p->v);
+    out->p = n <= EXACT_MOST ? count_all(p, seen) : count_some(p, seen, seed);
+    if (n >= least) bootstrap(p, seed, out);
+}
+
+int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out)
+{
+    return statistics_rank_from(BOOTSTRAP_LEAST, x, y, n, seed, out);
+}
+
+int statistics_rank_from(size_t least, const double *x, const double *y, size_t n, uint64_t seed,
+                         Correlation *out)
+{
+    double *room = memory_new(8 * n + RESAMPLES, sizeof *room);
+    uint32_t *order = memory_new(n, sizeof *order);
+    *out = (Correlation){0, NAN, NAN, NAN, NAN};
+    int code = room && order ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        Pairs p = {0,
+                   room,
+                   room + n,
+                   room + 2 * n,
+                   room + 3 * n,
+                   room + 4 * n,
+                   room + 5 * n,
+                   room + 6 * n,
+                   order,
+                   room + 8 * n};
+        for (size_t i = 0; i < n; i++) {
+            if (isnan(x[i]) || isnan(y[i])) continue;
+            p.x[p.n] = x[i];
+            p.y[p.n++] = y[i];
+        }
+        out->n = p.n;
+        correlate(&p, least, seed, out);
+    }
+    memory_free(room);
+    memory_free(order);
+    return code;
+}
+
+/* ---- distances --------------------------------------------------------------------------------- */
+
+/* D of the division whose second group is the set of bits; NaN where there is none. */
+static double apart(const double *distance, size_t n, uint64_t second)
+{
+    double sum[2] = {0, 0}, count[2] = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) {
+            int between = (second >> i & 1) != (second >> j & 1);
+            sum[between] += distance[i * n + j];
+            count[between]++;
+        }
+    return sum[1] / count[1] - sum[0] / count[0];
+}
+
+/* The next larger number with as many bits (Gosper). */
+static uint64_t next_set(uint64_t s)
+{
+    uint64_t low = s & (~s + 1), ripple = s + low;
+    return ripple | ((s ^ ripple) / low >> 2);
+}
+
+static uint64_t drawn_set(size_t n, size_t k, uint64_t seed, uint64_t draw)
+{
+    uint32_t order[64];
+    uint64_t s = 0;
+    random_permutation(seed, STREAM_SHUFFLE + (draw << 32), n, order);
+    for (size_t i = 0; i < k; i++) s |= UINT64_C(1) << order[i];
+    return s;
+}
+
+void statistics_apart(const double *distance, const int *second, size_t n, uint64_t seed, double *p)
+{
+    uint64_t mine = 0;
+    size_t k = 0, extreme = 0;
+    for (size_t i = 0; i < n; i++)
+        if (second[i]) mine |= UINT64_C(1) << i, k++;
+    double seen = apart(distance, n, mine), ways = 1;
+    *p = NAN;
+    if (isnan(seen)) return;
+    for (size_t i = 0; i < k; i++) ways *= (double)(n - i) / (double)(i + 1);
+    int exact = ways < SHUFFLES + 0.5;
+    size_t all = exact ? (size_t)(ways + 0.5) : SHUFFLES + 1;
+    uint64_t s = exact ? (UINT64_C(1) << k) - 1 : mine;
+    for (size_t i = 0; i < all; i++) {
+        extreme += apart(distance, n, s) >= seen - 1e-9 * fabs(seen);
+        s = exact ? next_set(s) : drawn_set(n, k, seed, i);
+    }
+    *p = (double)extreme / (double)all;
+}

@@ -1,0 +1,169 @@
+/* command_data.c: what is in a corpus: sizes, unknown words, checksums, and what a model has to beat. */
+#include <math.h>
+#include <nettle/sha2.h>
+#include <string.h>
+
+#include "nn/corpus.h"
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+
+static const Option data_options[] = {
+    {"corpus", OPTION_TEXT, "kjv", "NAME",
+     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
+    {"level", OPTION_CHOICE, "word", "word|char",
+     "word: tokens are words; char: characters, _ between words", 0, 0},
+    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
+     0, 1e9},
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv and DIR/data.md too", 0, 0},
+    {0},
+};
+
+static const OptionGroup data_group = {"Corpus", 1, data_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&data_group, &output_group, NULL};
+
+static const char *const columns[] = {"file", "lines", "tokens", "distinct", "unknown", "sha256"};
+
+/* The text of a split byte by byte: the file's, the built-in one's, or, of a synthetic source, its
+ * words as a file would hold them. */
+typedef struct {
+    char *bytes;
+    size_t count;
+} Bytes;
+
+static int write_words(const Corpus *c, int split, Bytes *b)
+{
+    Output o;
+    TRY(output_open(&o));
+    const Text *t = &c->text[split];
+    for (size_t i = 0; i < t->tokens; i++) {
+        int ends = t->id[i] == c->vocab.eos,
+            next_ends = i + 1 < t->tokens && t->id[i + 1] == c->vocab.eos;
+        if (ends)
+            fputc('\n', o.f);
+        else
+            fprintf(o.f, "%s%s", c->vocab.word[t->id[i]], next_ends ? "" : " ");
+    }
+    fflush(o.f);
+    b->count = o.bytes;
+    b->bytes = memory_new(o.bytes + 1, 1);
+    if (b->bytes) memcpy(b->bytes, o.text, o.bytes);
+    output_drop(&o);
+    return b->bytes ? 0 : ERR_MEMORY;
+}
+
+static int read_bytes(const Corpus *c, int split, Bytes *b)
+{
+    if (strcmp(c->name, "kjv") == 0) {
+        BuiltinText t = builtin_kjv(split);
+        b->count = t.count;
+        b->bytes = memory_new(t.count + 1, 1);
+        if (b->bytes) memcpy(b->bytes, t.bytes, t.count);
+        return b->bytes ? 0 : ERR_MEMORY;
+    }
+    if (!isnan(c->entropy_rate)) return write_words(c, split, b);
+    return read_file(c->text[split].file, SIZE_MAX, &b->bytes, &b->count);
+}
+
+static void digest(const Bytes *b, char hex[2 * SHA256_DIGEST_SIZE + 1])
+{
+    struct sha256_ctx state;
+    uint8_t sum[SHA256_DIGEST_SIZE];
+    sha256_init(&state);
+    sha256_update(&state, b->count, (const uint8_t *)b->bytes);
+    sha256_digest(&state, sizeof sum, sum);
+    for (size_t i = 0; i < sizeof sum; i++) sprintf(hex + 2 * i, "%02x", sum[i]);
+}
+
+/* Distinct words (or characters) of a text before any cut, <eos> counted as one. */
+static int count_distinct(const Bytes *b, int level, size_t *distinct)
+{
+    Words words = {0};
+    const char *word;
+    size_t bytes;
+    int code = words_add(&words, WORD_EOS, strlen(WORD_EOS), 1);
+    for (Scan s = scan_begin(b->bytes, b->count, level); code == 0 && scan_next(&s, &word, &bytes);)
+        if (bytes) code = words_add(&words, word, bytes, 1);
+    *distinct = words.size;
+    words_free(&words);
+    return code;
+}
+
+static int add_row(Report *r, const Corpus *c, int split)
+{
+    const Text *t = &c->text[split];
+    char hex[2 * SHA256_DIGEST_SIZE + 1];
+    size_t distinct;
+    Bytes b = {0};
+    TRY(read_bytes(c, split, &b));
+    digest(&b, hex);
+    int code = count_distinct(&b, c->vocab.level, &distinct);
+    memory_free(b.bytes);
+    TRY(code);
+    report_text(r, t->file);
+    report_size(r, t->lines);
+    report_size(r, t->tokens);
+    report_size(r, distinct);
+    report_size(r, t->unknown);
+    report_text(r, hex);
+    return 0;
+}
+
+static void print_bounds(const Corpus *c)
+{
+    printf("\nvocabulary: %zu %s%s\n", c->vocab.size,
+           c->vocab.level == LEVEL_CHAR ? "characters" : "words",
+           c->vocab.unk < 0 ? ", none of them <unk>" : "");
+    printf(
+        "unigram perplexity (what the frequencies of words alone reach): valid %.2f, test %.2f\n",
+        corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST));
+    if (!isnan(c->entropy_rate))
+        printf("entropy rate: %.6f nats a token, so no model has a perplexity below %.4f\n",
+               c->entropy_rate, exp(c->entropy_rate));
+}
+
+static int show(const Options *o, const Corpus *c, Report *r)
+{
+    int csv = options_flag(o, "csv");
+    const char *dir = options_text(o, "out");
+    for (int split = 0; split < SPLITS; split++) TRY(add_row(r, c, split));
+    TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    if (!csv) print_bounds(c);
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_report(r, REPORT_CSV, dir, "data.csv"));
+    return output_report(r, REPORT_MARKDOWN, dir, "data.md");
+}
+
+static int run(Options *o)
+{
+    Corpus c;
+    Report *r;
+    TRY(network_corpus(o, 0, &c));
+    int code = report_new(sizeof columns / sizeof *columns, columns, &r);
+    if (code == 0) {
+        code = show(o, &c, r);
+        report_free(r);
+    }
+    corpus_free(&c);
+    return code;
+}
+
+const Command command_data = {
+    .name = "data",
+    .purpose = "check a corpus",
+    .about = "Lines, tokens (<eos> ends every line), distinct words before a cut of the "
+             "vocabulary, words that\n"
+             "became <unk>, and the sha256 of each text; the perplexity of word frequencies alone, "
+             "and the\n"
+             "least possible one where it is known.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,150 @@
+/* command_eval.c: a saved model on a text: perplexity, and logits for other programs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+#include "studies/train/spans_table.h"
+
+static const Option eval_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once", 0, 0},
+    {"context", OPTION_CHOICE, NULL, "stream|sentence", "stream or sentence (default: as trained)",
+     0, 0},
+    {"sequence", OPTION_SIZE, NULL, "T", "longest sequence (default: as trained)", 1, 65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 1, 1048576},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "tokens,nll,ppl as CSV; nll is the mean in nats a token", 0,
+     0},
+    {"logits", OPTION_TEXT, NULL, "FILE.npy",
+     "write logits (N, V) as a NumPy array of f32, a row per predicted token in order", 0, 0},
+    {"max-tokens", OPTION_SIZE, "1024", "N", "rows of the logits at most", 1, 1e9},
+    {0},
+};
+
+static const OptionGroup eval_group = {"Evaluation", 1, eval_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
+                                            NULL};
+
+/* The last one where tokens are characters. */
+static const char *const columns[] = {"tokens", "nll", "ppl", "bits_per_character"};
+
+/* ---- logits -------------------------------------------------------------------------------------- */
+
+/* Rows of a batch, as far as `most` allows, appended behind `rows`. */
+static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float *out, size_t *rows)
+{
+    double *z = memory_new(b->N, V * sizeof *z);
+    if (!z) return ERR_MEMORY;
+    int code = model_logits(m, b, z);
+    size_t n = most - *rows < b->N ? most - *rows : b->N;
+    for (size_t i = 0; code == 0 && i < n * V; i++) out[*rows * V + i] = (float)z[i];
+    *rows += n;
+    memory_free(z);
+    return code;
+}
+
+/* Format: NEP 1, version 1.0: magic, length of the header, a Python literal padded to 64 bytes. */
+static int write_npy(const char *file, const float *x, size_t rows, size_t V)
+{
+    char head[128], literal[118];
+    int n = snprintf(literal, sizeof literal,
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, V);
+    memset(head, ' ', sizeof head);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a header of fixed length, no string */
+    memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memcpy(head + 10, literal, (size_t)n);
+    head[127] = '\n';
+    Output o;
+    TRY(output_open(&o));
+    fwrite(head, 1, sizeof head, o.f);
+    fwrite(x, sizeof *x, rows * V, o.f);
+    return output_close(&o, file);
+}
+
+static int collect_logits(Network *n, Batches *b, size_t most, float *out, size_t *rows)
+{
+    Batch x;
+    batches_epoch(b, -1);
+    *rows = 0;
+    for (size_t i = 0; i < batches_count(b) && *rows < most; i++) {
+        TRY(batches_get(b, i, &x));
+        TRY(append_logits(n->model, &x, n->vocab.size, most, out, rows));
+    }
+    return 0;
+}
+
+static int save_logits(Network *n, const Text *t, const char *file, size_t most)
+{
+    const TrainConfig c = network_training(n->options);
+    Batches *b;
+    size_t rows;
+    if (most > t->tokens) most = t->tokens;
+    TRY(batches_new(t, &n->vocab, c.context, c.batch_tokens, c.sequence, 0, &b));
+    float *x = memory_new(most, n->vocab.size * sizeof *x);
+    int code = x ? collect_logits(n, b, most, x, &rows) : ERR_MEMORY;
+    if (code == 0) code = write_npy(file, x, rows, n->vocab.size);
+    memory_free(x);
+    batches_free(b);
+    return code;
+}
+
+/* ---- perplexity ---------------------------------------------------------------------------------- */
+
+static int report_result(size_t tokens, double nll, int level, int csv)
+{
+    Report *r;
+    TRY(report_new(level == LEVEL_CHAR ? 4 : 3, columns, &r));
+    report_size(r, tokens);
+    report_real(r, nll, 9);
+    report_real(r, exp(nll), 7);
+    if (level == LEVEL_CHAR) report_real(r, nll / log(2), 7);
+    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    report_free(r);
+    return code;
+}
+
+static int eval_text(const Options *o, Network *n, const Text *t)
+{
+    const TrainConfig c = network_training(n->options);
+    const char *logits = options_text(o, "logits");
+    double nll;
+    size_t tokens;
+    TRY(train_eval(n->model, t, &n->vocab, c.context, c.batch_tokens, c.sequence, &nll, &tokens));
+    if (logits) TRY(save_logits(n, t, logits, options_size(o, "max-tokens")));
+    TRY(spans_tell(n->model));
+    return report_result(tokens, nll, n->vocab.level, options_flag(o, "csv"));
+}
+
+static int run(Options *o)
+{
+    Network n;
+    Text t = {0};
+    const char *dir = options_text(o, "model"), *file = options_text(o, "text");
+    if (!dir || !file) return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    TRY(network_load(dir, o, &n));
+    int code = text_read(file, &n.vocab, &t);
+    if (code == 0) code = eval_text(o, &n, &t);
+    text_free(&t);
+    network_free(&n);
+    return code;
+}
+
+const Command command_eval = {
+    .name = "eval",
+    .purpose = "perplexity and logits of a saved model on a text",
+    .about =
+        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every "
+        "token of the\n"
+        "text exactly once, <eos> at the end of every line included. Of a model of "
+        "characters it tells\n"
+        "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,232 @@
+/* command_generate.c: a saved model goes on with a text. Every token is drawn from the softmax of the
+ * logits after the last T tokens, divided by the temperature and cut to the most likely ones; the draws
+ * are a function of the seed. The text begins with <eos>, as every text a model was trained on. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/random.h"
+#include "nn/corpus.h"
+#include "studies/tools/command.h"
+#include "studies/model/network.h"
+
+static const Option generate_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
+    {"prompt", OPTION_TEXT, "", "TEXT", "what the text begins with, in the model's own spelling", 0,
+     0},
+    {"tokens", OPTION_SIZE, "100", "N", "tokens to add", 1, 1e6},
+    {"temperature", OPTION_REAL, "1", "X",
+     "below 1: the likely ones more often; 0: always the likeliest", 0, 100},
+    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest; 0: among all", 0, 1e9},
+    {0},
+};
+
+static const Option seed_options[] = {
+    {"seed", OPTION_SIZE, "1", "N", "of the draws", 0, 1e18},
+    {0},
+};
+
+static const OptionGroup generate_group = {"Generation", 1, generate_options};
+static const OptionGroup seed_group = {"Seed", 1, seed_options};
+static const OptionGroup *const groups[] = {&generate_group, &seed_group, &network_machine_group,
+                                            NULL};
+
+/* A text as it grows. */
+typedef struct {
+    const Options *options;
+    Network *net;
+    size_t T;            /* tokens the model sees at most */
+    size_t begun, count; /* the sequence's first token; all tokens */
+    int32_t *id;         /* (count and those to come) */
+    int32_t *position;   /* (T) 0, 1, ... */
+    double *logits;      /* (T, V) */
+    double *order;       /* (V) */
+} Speech;
+
+/* ---- drawing ------------------------------------------------------------------------------------- */
+
+static int falling(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a < b) - (a > b);
+}
+
+/* The K-th largest of z (V): what is below it is not drawn. */
+static double threshold(const double *z, size_t V, size_t K, double *order)
+{
+    if (K == 0 || K >= V) return -INFINITY;
+    memcpy(order, z, V * sizeof *z);
+    qsort(order, V, sizeof *order, falling);
+    return order[K - 1];
+}
+
+static size_t likeliest(const double *z, size_t V)
+{
+    size_t best = 0;
+    for (size_t v = 1; v < V; v++)
+        if (z[v] > z[best]) best = v;
+    return best;
+}
+
+/* The first v whose cumulative weight exp((z_v - max) / temperature) passes u of the whole. */
+static size_t draw(const double *z, size_t V, double least, double temperature, double u)
+{
+    double most = z[likeliest(z, V)], sum = 0, at = 0;
+    size_t last = 0;
+    for (size_t v = 0; v < V; v++)
+        if (z[v] >= least) sum += exp((z[v] - most) / temperature);
+    for (size_t v = 0; v < V; v++) {
+        if (z[v] < least) continue;
+        last = v;
+        at += exp((z[v] - most) / temperature);
+        if (at > u * sum) break;
+    }
+    return last;
+}
+
+/* *z = the logits behind the last token, from at most T tokens of its sequence. */
+static int look(Speech *s, const double **z)
+{
+    size_t V = s->net->vocab.size, all = s->count - s->begun, n = all < s->T ? all : s->T;
+    size_t start[2] = {0, n};
+    int32_t *window = s->id + s->count - n;
+    Batch b = {n, 1, n, window, window, s->position, start};
+    TRY(model_logits(s->net->model, &b, s->logits));
+    *z = s->logits + (n - 1) * V;
+    for (size_t v = 0; v < V; v++)
+        if (!isfinite((*z)[v])) return error_set(ERR_NUMERIC, "a logit is not finite");
+    return 0;
+}
+
+static int choose(Speech *s, size_t *token)
+{
+    const double *z, temperature = options_real(s->options, "temperature");
+    size_t V = s->net->vocab.size;
+    TRY(look(s, &z));
+    double u = random_uniform(options_size(s->options, "seed"), 0, s->count);
+    double least = threshold(z, V, options_size(s->options, "top"), s->order);
+    *token = temperature > 0 ? draw(z, V, least, temperature, u) : likeliest(z, V);
+    return 0;
+}
+
+/* ---- words --------------------------------------------------------------------------------------- */
+
+static void print_token(const Speech *s, size_t i)
+{
+    const Vocab *v = &s->net->vocab;
+    const char *word = v->word[s->id[i]];
+    if (s->id[i] == v->eos)
+        putchar('\n');
+    else if (v->level == LEVEL_CHAR)
+        fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
+    else
+        printf("%s%s", s->id[i - 1] == v->eos ? "" : " ", word);
+}
+
+static void append(Speech *s, int32_t id)
+{
+    s->id[s->count++] = id;
+    if (id == s->net->vocab.eos && options_choice(s->net->options, "context") == CONTEXT_SENTENCE)
+        s->begun = s->count - 1;
+    if (s->count > 1) print_token(s, s->count - 1);
+}
+
+/* Names each unknown word once. */
+static int warn_unknown(const char *prompt, const Vocab *v)
+{
+    const char *word;
+    size_t n;
+    int code = 0;
+    Words known = {0};
+    for (Scan c = scan_begin(prompt, strlen(prompt), v->level);
+         !code && scan_next(&c, &word, &n);) {
+        size_t before = known.size;
+        if (n == 0 || vocab_find(v, word, n) >= 0) continue;
+        code = words_add(&known, word, n, 1);
+        if (known.size > before)
+            command_warn("the model does not know '%.*s': it reads " WORD_UNK,
+                         n > 200 ? 200 : (int)n, word);
+    }
+    words_free(&known);
+    return code;
+}
+
+/* The prompt's tokens, without the <eos> that ends its last line. */
+static void speak_prompt(Speech *s, const Text *t)
+{
+    append(s, s->net->vocab.eos);
+    for (size_t i = 0; i + 1 < t->tokens; i++) append(s, t->id[i]);
+}
+
+static int speak(Speech *s, const Text *prompt)
+{
+    size_t more = options_size(s->options, "tokens"), token;
+    speak_prompt(s, prompt);
+    for (size_t i = 0; i < more; i++) {
+        TRY(choose(s, &token));
+        append(s, (int32_t)token);
+        fflush(stdout);
+    }
+    if (s->id[s->count - 1] != s->net->vocab.eos) putchar('\n');
+    return 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static int speech_open(Speech *s, const Text *prompt)
+{
+    size_t V = s->net->vocab.size;
+    s->T = options_size(s->net->options, "sequence");
+    s->id = memory_new(prompt->tokens + options_size(s->options, "tokens") + 1, sizeof *s->id);
+    s->position = memory_new(s->T, sizeof *s->position);
+    s->logits = memory_new(s->T, V * sizeof *s->logits);
+    s->order = memory_new(V, sizeof *s->order);
+    if (!s->id || !s->position || !s->logits || !s->order) return ERR_MEMORY;
+    for (size_t i = 0; i < s->T; i++) s->position[i] = (int32_t)i;
+    return 0;
+}
+
+static void speech_close(Speech *s)
+{
+    memory_free(s->id);
+    memory_free(s->position);
+    memory_free(s->logits);
+    memory_free(s->order);
+}
+
+static int generate(const Options *o, Network *n)
+{
+    const char *prompt = options_text(o, "prompt");
+    Speech s = {.options = o, .net = n};
+    Text t;
+    TRY(text_encode("prompt", prompt, strlen(prompt), &n->vocab, &t));
+    int code = warn_unknown(prompt, &n->vocab);
+    if (code == 0) code = speech_open(&s, &t);
+    if (code == 0) code = speak(&s, &t);
+    speech_close(&s);
+    text_free(&t);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Network n;
+    const char *dir = options_text(o, "model");
+    if (!dir) return error_set(ERR_INPUT, "--model is needed");
+    TRY(network_load(dir, o, &n));
+    int code = generate(o, &n);
+    network_free(&n);
+    return code;
+}
+
+const Command command_generate = {
+    .name = "generate",
+    .purpose = "let a saved model go on with a text",
+    .about = "Prints the prompt as the model reads it and the tokens the model adds; <eos> ends a "
+             "line.\n"
+             "The same seed gives the same text. A word the model does not know is read as <unk>, "
+             "and told.\n",
+    .groups = groups,
+    .run = run,
+};

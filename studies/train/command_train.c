@@ -1,0 +1,449 @@
+/* command_train.c: trains one model; its directory holds all that a later command needs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "studies/runs/lease.h"
+#include "studies/tools/command.h"
+#include "studies/model/memory_forecast.h"
+#include "studies/model/network.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/runs/rerun.h"
+#include "studies/tools/select.h"
+#include "studies/train/shares.h"
+#include "studies/train/spans_table.h"
+#include "studies/runs/worker.h"
+
+static const Option scheme_options[] = {
+    {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
+    SELECT_FILE,
+    {"untested", OPTION_FLAG, NULL, NULL,
+     "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, "out/train", "DIR",
+     "run directory: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "the rows of DIR/log.csv on stdout, as they come", 0, 0},
+    {"config", OPTION_TEXT, NULL, "FILE",
+     "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
+    {"resume", OPTION_FLAG, NULL, NULL,
+     "go on with the run in DIR as if it had not stopped; its config.ini counts", 0, 0},
+    {0},
+};
+
+static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
+                                            &network_depth_group,    &network_model_group,
+                                            &network_training_group, &network_seed_group,
+                                            &network_machine_group,  &network_limit_group,
+                                            &output_group,           NULL};
+
+static const char *const columns[] = {"scheme",   "layers",       "params",
+                                      "seed",     "best_epoch",   "valid_ppl",
+                                      "test_ppl", "tokens_per_s", "peak_bytes"};
+
+/* A run as it goes. */
+typedef struct {
+    const Options *options;
+    Selection schemes;
+    const Table *scheme;
+    const char *dir;
+    const Backend *backend;
+    Ranks *ranks; /* NULL: alone */
+    Claim claim;  /* of the directory */
+    size_t need;  /* bytes, counted before the model was there */
+    Corpus corpus;
+    Model *model;
+    Metadata meta;
+    TrainResult result;
+    Share *shares; /* (ranks) what each did, on the first */
+    FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
+} Run;
+
+/* The one that writes and speaks. */
+static int is_first(const Run *r)
+{
+    return !r->ranks || r->ranks->rank == 0;
+}
+
+/* ---- while it runs ------------------------------------------------------------------------------- */
+
+/* Lines of log.csv that have come since. */
+static void copy_log(Run *r)
+{
+    char line[512], path[OUTPUT_PATH];
+    if (!options_flag(r->options, "csv")) return;
+    if (!r->log && output_path(path, r->dir, "log.csv") == 0) r->log = fopen(path, "r");
+    if (!r->log) return;
+    clearerr(r->log);
+    while (fgets(line, sizeof line, r->log)) fputs(line, stdout);
+    fflush(stdout);
+}
+
+static void on_report(void *arg, const TrainReport *t)
+{
+    Run *r = arg;
+    char left[32];
+    size_t seed = options_size(r->options, "seed");
+    claim_keep(&r->claim);
+    progress_time(t->seconds_left, left);
+    if (t->valid_ppl > 0)
+        progress_note(
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s",
+            r->scheme->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
+            t->best ? "" : " (not the best)");
+    else
+        progress_show(
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+            r->scheme->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+    copy_log(r);
+}
+
+/* What the run will take, before it begins. */
+static void tell_memory(const Run *r)
+{
+    const Model *m = r->model;
+    char words[512];
+    size_t n = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++)
+        n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
+                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
+}
+
+/* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
+static void tell_length(const Run *r, const char *key, const char *option)
+{
+    char path[OUTPUT_PATH], *was;
+    size_t now = options_size(r->options, option);
+    if (output_path(path, r->dir, "state.safetensors") != 0 || store_meta(path, key, &was) != 0)
+        return;
+    if (strtoull(was, NULL, 10) != now)
+        progress_note("%s: it was a run of --%s %s, and goes on with %zu", r->dir, option, was,
+                      now);
+    memory_free(was);
+}
+
+static void tell_begin(void *arg)
+{
+    const Run *r = arg;
+    if (options_flag(r->options, "resume")) {
+        tell_length(r, "epochs", "epochs");
+        tell_length(r, "max_steps", "max-steps");
+    }
+    tell_memory(r);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int write_config(const Run *r)
+{
+    char path[OUTPUT_PATH], *text;
+    TRY(output_path(path, r->dir, "config.ini"));
+    TRY(network_config_text(r->options, &text));
+    int code = store_write(path, text, strlen(text));
+    memory_free(text);
+    return code;
+}
+
+/* DIR/scheme.txt tells what `scheme` meant, whatever becomes of a scheme file. A run goes on only
+ * with the scheme it began with. */
+static int write_scheme(const Run *r, int resume)
+{
+    char path[OUTPUT_PATH], *text, *before = NULL;
+    size_t bytes;
+    TRY(output_path(path, r->dir, "scheme.txt"));
+    TRY(network_scheme_text(r->scheme, &text));
+    int code = 0;
+    if (resume && output_exists(path)) {
+        code = output_read(path, &before, &bytes);
+        if (code == 0 && strcmp(text, before) != 0)
+            code = error_set(ERR_INPUT, "--scheme %s: %s/scheme.txt has another, %.*s",
+                             r->scheme->name, r->dir, (int)strcspn(before, "\n"), before);
+    } else {
+        code = store_write(path, text, strlen(text));
+    }
+    memory_free(before);
+    memory_free(text);
+    return code;
+}
+
+static int write_result(const Run *r)
+{
+    Report *t;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
+    report_text(t, r->scheme->name);
+    report_size(t, options_size(r->options, "layers"));
+    report_size(t, model_size(r->model));
+    report_size(t, options_size(r->options, "seed"));
+    report_size(t, (uint64_t)r->result.best_epoch);
+    report_fixed(t, r->result.valid_ppl, 2);
+    report_fixed(t, r->result.test_ppl, 2);
+    report_fixed(t, r->result.tokens_per_s, 0);
+    report_size(t, r->result.peak_bytes);
+    int code = output_report(t, REPORT_CSV, r->dir, "result.csv");
+    report_free(t);
+    return code;
+}
+
+static int draw_loss(const Run *r, const char *what)
+{
+    char title[512], style[96];
+    Plot *p;
+    snprintf(title, sizeof title, "Loss: %s", what);
+    PlotFrame frame = {"loss", title, "step", "nats a token", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    plot_style(0, style);
+    plot_item(p, "'log.csv' using 1:4 with lines title 'training%s' noenhanced %s",
+              options_real(r->options, "label-smoothing") > 0 ? " (smoothed labels)" : "", style);
+    plot_style(1, style);
+    plot_item(p, "'log.csv' using 1:(log($5)) title 'validation' noenhanced %s", style);
+    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
+    return plot_finish(p);
+}
+
+static int draw_perplexity(const Run *r, const char *what)
+{
+    char title[512], style[96];
+    Plot *p;
+    snprintf(title, sizeof title, "Validation perplexity: %s", what);
+    PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    plot_style(1, style);
+    plot_setting(p, "set yrange [0:*]");
+    plot_count(p, options_size(r->options, "epochs"));
+    plot_item(p, "'log.csv' using 2:5 title 'validation' noenhanced %s", style);
+    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    return plot_finish(p);
+}
+
+static int draw(const Run *r)
+{
+    char what[256];
+    size_t layers = options_size(r->options, "layers");
+    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->scheme->name, layers,
+             layers == 1 ? "" : "s", r->corpus.name);
+    TRY(draw_loss(r, what));
+    return draw_perplexity(r, what);
+}
+
+/* Of whose weights the perplexities are. */
+static void name_model(const TrainResult *t, char *words, size_t room)
+{
+    if (t->averaged == 1)
+        snprintf(words, room, "end of epoch %ld", t->best_epoch);
+    else if (t->averaged)
+        snprintf(words, room, "mean of the ends of epochs %ld to %ld",
+                 t->best_epoch - t->averaged + 1, t->best_epoch);
+    else
+        snprintf(words, room, "best epoch %ld", t->best_epoch);
+}
+
+static void tell(const Run *r, double seconds)
+{
+    char time[32], model[96], test[48] = "the test text unread";
+    name_model(&r->result, model, sizeof model);
+    progress_time(seconds, time);
+    if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
+    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on validation, %s; "
+                  "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+                  r->scheme->name, options_size(r->options, "layers"),
+                  options_size(r->options, "seed"), model, r->result.valid_ppl, test,
+                  model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
+                  time, r->dir);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+static int drop_result(const Run *r)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, r->dir, "spans.csv"));
+    unlink(path);
+    TRY(output_path(path, r->dir, "result.csv"));
+    unlink(path); /* they come back when the run is done */
+    return 0;
+}
+
+/* One process at a time writes there. */
+static int claim_directory(Run *r)
+{
+    char path[OUTPUT_PATH];
+    int mine;
+    TRY(output_path(path, r->dir, "train.claim"));
+    TRY(claim_take(path, worker_find().name, &r->claim, &mine));
+    if (mine) return 0;
+    char *who = NULL;
+    size_t bytes;
+    if (output_read(path, &who, &bytes) == 0) who[strcspn(who, "\n")] = '\0';
+    error_set(ERR_INPUT, "%s: another training is at work there (%s)", r->dir,
+              who ? who : "unknown");
+    memory_free(who);
+    return ERR_INPUT;
+}
+
+/* A run that goes on keeps its files until it is known to be the same. */
+static int begin_files(Run *r, int resume)
+{
+    TRY(output_directory(r->dir));
+    TRY(claim_directory(r));
+    if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir, 1));
+    store_sweep(r->dir);
+    TRY(write_scheme(r, resume));
+    if (resume) return 0;
+    TRY(write_config(r));
+    return drop_result(r);
+}
+
+static int end_files(const Run *r, int code, int resume)
+{
+    if (code != 0 && code != ERR_INTERRUPTED) return code;
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    if (resume) TRY(write_config(r));
+    if (code == 0) return 0;
+    TRY(drop_result(r));
+    return error_set(code, "%s", words);
+}
+
+/* Of ranks each takes the device of its number on this machine. */
+static int find_backend(Run *r)
+{
+    const Options *o = r->options;
+    if (r->ranks) backend_device(r->ranks->local);
+    TRY(network_backend(o, &r->backend));
+    if (r->ranks && options_size(o, "threads") == 0 && !getenv("OMP_NUM_THREADS"))
+        backend_threads(r->ranks->threads);
+    return 0;
+}
+
+static int build(Run *r)
+{
+    const Backend *b = r->backend;
+    const Options *o = r->options;
+    int ranks = r->ranks ? r->ranks->size : 1;
+    TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
+    TRY(network_adaptive(o, &r->corpus));
+    TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
+    TRY(need_check(o, r->need));
+    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
+    return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
+}
+
+static int train(Run *r)
+{
+    TrainConfig t = network_training(r->options);
+    t.out = r->dir;
+    t.meta = r->meta.item;
+    t.meta_count = r->meta.count;
+    t.resume = options_flag(r->options, "resume");
+    t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
+    if (is_first(r)) t.begin = tell_begin;
+    if (is_first(r)) t.report = on_report;
+    t.arg = r;
+    t.stop = &command_stop;
+    t.ranks = r->ranks;
+    int code = train_run(r->model, &r->corpus, &t, &r->result);
+    if (is_first(r)) copy_log(r);
+    return code;
+}
+
+/* Options from a file, of rank below the command line's. */
+static int read_files(Options *o)
+{
+    const char *config = options_text(o, "config");
+    int resume = options_flag(o, "resume");
+    if (config && resume)
+        return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
+    if (config) return options_read(o, config);
+    return resume ? rerun_resume(o, groups, options_text(o, "out")) : 0;
+}
+
+/* Whatever is given, read and checked. */
+static int open_run(Run *r, Options *o)
+{
+    TRY(read_files(o));
+    TRY(select_open(o, "euler", &r->schemes));
+    if (r->schemes.count != 1)
+        return error_set(ERR_INPUT,
+                         "--scheme: one scheme is trained at a time; compare takes several");
+    r->scheme = r->schemes.scheme[0];
+    r->dir = options_text(o, "out");
+    return find_backend(r);
+}
+
+static int finish(Run *r, double begun)
+{
+    TRY(write_result(r));
+    if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
+    if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
+    TRY(draw(r));
+    tell(r, progress_now() - begun);
+    return 0;
+}
+
+/* What one rank alone could fail in is agreed upon before all go on. */
+static int run_all(Run *r, Options *o)
+{
+    double begun = progress_now();
+    int resume = options_flag(o, "resume");
+    TRY(ranks_agree(r->ranks, open_run(r, o)));
+    TRY(ranks_join(r->ranks, r->backend));
+    TRY(ranks_agree(r->ranks, build(r)));
+    TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r, resume) : 0));
+    int code = train(r);
+    if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
+    if (!is_first(r)) return code;
+    TRY(end_files(r, code, resume));
+    return finish(r, begun);
+}
+
+static int run(Options *o)
+{
+    Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
+    need_begin();
+    TRY(ranks_open(&r.ranks));
+    if (r.ranks) r.ranks->tell = command_failed;
+    int code = run_all(&r, o);
+    if (r.log) fclose(r.log);
+    claim_drop(&r.claim);
+    network_metadata_free(&r.meta);
+    model_free(r.model);
+    corpus_free(&r.corpus);
+    select_close(&r.schemes);
+    memory_free(r.shares);
+    /* mpirun ends them all when one is gone that failed: by then it is told. */
+    if (code != 0 && r.ranks && is_first(&r)) command_failed(code);
+    ranks_close(r.ranks);
+    return code;
+}
+
+const Command command_train = {
+    .name = "train",
+    .purpose = "train a language model whose layers are steps of a scheme",
+    .about =
+        "Trains on the corpus' training text, keeps the weights of the epoch with the best "
+        "validation\n"
+        "perplexity, or with --average the mean of the last epochs' ends, and reads the test text "
+        "once, with\n"
+        "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
+        "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
+        "model "
+        "together,\n"
+        "each on its rows of every batch: the same loss curve to rounding; with --device cuda each "
+        "on a GPU of its own.\n",
+    .groups = groups,
+    .saves = 1,
+    .ranks = 1,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/* spans.c: learnt spans as a table and in words (spans.h). */
+#include "studies/train/spans_table.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+enum { SHOWN = 16 /* heads of a line */, WORDS = 512 };
+
+/* z (A, H); *count = A H. Caller: memory_free. */
+static int read_spans(const Model *m, double **z, size_t *count)
+{
+    const Plan *p = model_plan(m);
+    *count = 0;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == SLOT_ATTENTION) *count += model_config(m)->heads;
+    *z = memory_new(*count, sizeof **z);
+    if (!*z) return ERR_MEMORY;
+    model_spans(m, *z, NULL);
+    return 0;
+}
+
+static double mean_of(const double *z, size_t n)
+{
+    double sum = 0;
+    for (size_t h = 0; h < n; h++) sum += z[h];
+    return n ? sum / (double)n : 0;
+}
+
+static void tell_slot(const PlanSlot *s, const double *z, size_t H)
+{
+    char words[WORDS];
+    size_t n = 0;
+    for (size_t h = 0; h < H && h < SHOWN; h++)
+        n += (size_t)snprintf(words + n, sizeof words - n, " %.1f", z[h]);
+    progress_note("spans of layer %d, set %d:%s%s; mean %.1f", s->layer, s->set, words,
+                  H > SHOWN ? " ..." : "", mean_of(z, H));
+}
+
+static void tell(const Model *m, const double *z, size_t count)
+{
+    const ModelConfig *c = model_config(m);
+    const Plan *p = model_plan(m);
+    size_t at = 0;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) most = z[i] > most ? z[i] : most;
+    for (size_t i = 0; i < p->slots; i++) {
+        if (p->slot[i].kind != SLOT_ATTENTION) continue;
+        tell_slot(&p->slot[i], z + at, c->heads);
+        at += c->heads;
+    }
+    progress_note("spans in tokens, of %zu at most and a ramp of %zu behind each: mean %.1f, "
+                  "longest %.1f",
+                  c->span, c->ramp, mean_of(z, count), most);
+}
+
+int spans_tell(const Model *m)
+{
+    double *z;
+    size_t count;
+    if (model_config(m)->span == 0) return 0;
+    TRY(read_spans(m, &z, &count));
+    tell(m, z, count);
+    memory_free(z);
+    return 0;
+}
+
+static void add_rows(Report *t, const Model *m, const double *z)
+{
+    const Plan *p = model_plan(m);
+    for (size_t i = 0; i < p->slots; i++)
+        for (size_t h = 0; p->slot[i].kind == SLOT_ATTENTION && h < model_config(m)->heads; h++) {
+            report_size(t, (uint64_t)p->slot[i].layer);
+            report_size(t, (uint64_t)p->slot[i].set);
+            report_size(t, h);
+            report_fixed(t, *z++, 2);
+        }
+}
+
+int spans_write(const Model *m, const char *dir)
+{
+    static const char *const columns[] = {"layer", "set", "head", "span"};
+    Report *t;
+    double *z;
+    size_t count;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
+    int code = read_spans(m, &z, &count);
+    if (code == 0) {
+        add_rows(t, m, z);
+        code = output_report(t, REPORT_CSV, dir, "spans.csv");
+        tell(m, z, count);
+    }
+    memory_free(z);
+    report_free(t);
+    return code;
+}

@@ -1,0 +1,208 @@
+/* command_truncation.c: the true truncation error of a trained network. */
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/model/trained.h"
+#include "studies/truncation/truncation_study.h"
+
+/* Without --scheme, behind the model's own. */
+#define USUAL "euler,transformer,macaron,strang-marchuk,heun,heun-layer,rk4,rk4-layer,ab2"
+
+static const Option study_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from", 0, 0},
+    {"scheme", OPTION_TEXT, NULL, "A,B,...",
+     "names separated by commas, or all; a splitting without suffix is NAME:euler; the model's own "
+     "scheme is known by its name (default: the model's own, then " USUAL ")",
+     0, 0},
+    SELECT_FILE,
+    {"field", OPTION_CHOICE, NULL, "split|layer",
+     "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and layer too for "
+     "schemes over L)",
+     0, 0},
+    {"depth", OPTION_CHOICE, "frozen", "frozen|piecewise",
+     "weights along depth-time: this layer's at all times, or piecewise constant", 0, 0},
+    {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000},
+    {"tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
+    {"halvings", OPTION_SIZE, "6", "N", "h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
+    {"tolerance", OPTION_REAL, "0", "X",
+     "of the exact flow, relative; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
+    {"seed", OPTION_SIZE, "1", "N", "of the draw of sentences", 0, 1e18},
+    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
+    {0},
+};
+
+static const Option other_options[] = {
+    {"jacobian", OPTION_FLAG, NULL, NULL,
+     "instead: Lipschitz estimates, eigenvalues and the step's stability, on one sentence", 0, 0},
+    {"refine", OPTION_SIZE, "0", "N",
+     "instead: perplexity with 1, 2, 4, .. N steps of size 1/N a layer, without retraining", 0,
+     1024},
+    {"refine-tokens", OPTION_SIZE, "2000", "N", "of the text, for --refine", 1, 1e12},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "every error as CSV; with --summary the verdicts", 0, 0},
+    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write truncation.csv, summary.csv, summary.md, terms.csv, path.csv and plots", 0, 0},
+    {0},
+};
+
+static const OptionGroup study_group = {"Study", 1, study_options};
+static const OptionGroup other_group = {"Other studies of the field", 1, other_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&study_group, &other_group, &output_group, NULL};
+
+/* ---- what is read ----------------------------------------------------------------------------------- */
+
+static int read_sentences(const Options *o, TruncationInput *in)
+{
+    size_t tokens = options_size(o, "tokens");
+    const ModelConfig *c = model_config(in->network.model);
+    if (tokens > c->max_length) tokens = c->max_length;
+    if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
+    TRY(text_read(options_text(o, "text"), &in->network.vocab, &in->text));
+    return sentences_draw(&in->network.vocab, &in->text, options_size(o, "sentences"), tokens,
+                          options_size(o, "seed"), &in->start, &in->token, &in->sentences);
+}
+
+static int open_input(const Options *o, TruncationInput *in)
+{
+    const char *dir = options_text(o, "model");
+    *in = (TruncationInput){.dir = options_text(o, "out")};
+    if (!dir || !options_text(o, "text"))
+        return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    in->options = (TruncationOptions){.depth = options_choice(o, "depth"),
+                                      .halvings = (int)options_size(o, "halvings"),
+                                      .tolerance = options_real(o, "tolerance")};
+    if (options_text(o, "field")) in->fields[options_choice(o, "field")] = 1;
+    TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));
+    TRY(select_beside(o, "euler", in->network.table, USUAL, &in->schemes));
+    return read_sentences(o, in);
+}
+
+static void close_input(TruncationInput *in)
+{
+    network_free(&in->network);
+    select_close(&in->schemes);
+    text_free(&in->text);
+    memory_free(in->start);
+    memory_free(in->token);
+}
+
+/* ---- what is told ----------------------------------------------------------------------------------- */
+
+static void print_words(const TruncationStudy *u)
+{
+    const Network *n = &u->in->network;
+    double agreement = 0;
+    for (size_t i = 0; i < u->count * u->layers * u->in->sentences.count; i++)
+        agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
+    printf(
+        "model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
+        "error: RMS of step - exact flow over the flow's displacement at h = 1, the network's own "
+        "step: median,\nquartiles; order p means error h^(p+1), seen `from h` down; leading: "
+        "predicted; rest: what is left\nthe flow's two integrators differ by %.1g, the "
+        "sublayers put together and a forward pass by %.1g\n\n",
+        n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
+        u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
+        u->check);
+}
+
+static int show(const Options *o, TruncationStudy *u)
+{
+    int csv = options_flag(o, "csv");
+    if (!csv) print_words(u);
+    Report *r = !csv ? u->brief : options_flag(o, "summary") ? u->summary : u->points;
+    TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    if (u->in->dir) TRY(truncation_save(u, u->in->dir));
+    if (u->disagree)
+        return error_set(ERR_CHECK,
+                         "in %zu of the rows the error without its predicted leading terms does "
+                         "not fall by one power of h faster",
+                         u->disagree);
+    return 0;
+}
+
+static int study(const Options *o, TruncationInput *in)
+{
+    TruncationStudy u = {0};
+    int code = truncation_run(in, &u);
+    if (code == 0) code = show(o, &u);
+    truncation_free(&u);
+    return code;
+}
+
+static int run(Options *o)
+{
+    TruncationInput in;
+    size_t refine = options_size(o, "refine");
+    int csv = options_flag(o, "csv");
+    int code = open_input(o, &in);
+    if (code == 0 && refine)
+        code = refine_study(&in, refine, options_size(o, "refine-tokens"), csv, in.dir);
+    else if (code == 0 && options_flag(o, "jacobian"))
+        code = jacobian_study(&in, csv, in.dir);
+    else if (code == 0)
+        code = study(o, &in);
+    close_input(&in);
+    return code;
+}
+
+const Command command_truncation = {
+    .name = "truncation",
+    .purpose = "the true truncation error of a trained network's layers",
+    .about =
+        "A layer of a trained model is a vector field, so the exact flow that its step stands for "
+        "can be\n"
+        "computed. On real sentences each scheme's step from the state that enters a layer is "
+        "compared with\n"
+        "that flow, solved by two independent integrators, at h = 1 (the network's own step), 1/2, "
+        "1/4, ...\n"
+        "`slope` is that of the error, order + 1 where steps are small enough; `asymptotic_h` "
+        "tells from which h\n"
+        "down they are (1: the network's own step is). `leading` is the part of the error at h = 1 "
+        "that theory\n"
+        "predicts, elementary differentials of the trained field; `remainder` is the rest, whose "
+        "slope must be\n"
+        "one more. With ReLU the field has kinks, and slopes above 2.5 are not seen: verdict "
+        "kinks.\n"
+        "\n"
+        "The field is F + G, F the layer's attention sets weighted as its own scheme weighs them, "
+        "G its feed-\n"
+        "forward sets; a scheme with the same sets reads each by itself (sets: own), and any other "
+        "reads the\n"
+        "mean (sets: mean). Multistep schemes have their history on the exact forward flow; with "
+        "--depth\n"
+        "piecewise it reaches into the layers before, across the jump of the weights (verdict "
+        "jump). "
+        "Learned\n"
+        "scalars and gates of a scheme stand at their starting values; those of the model's own "
+        "are as trained\n"
+        "at h = 1, the network's own step, with its own history (weights frozen).\n"
+        "\n"
+        "--jacobian: at the states that enter the layers. lipschitz_F, _G: the largest singular "
+        "value of F', G'\n"
+        "by power iteration, so the Lipschitz constant at that point; the eigenvalues are all of "
+        "the frozen\n"
+        "Jacobian's (attention is causal: those of its diagonal blocks), and the amplification is "
+        "that of the\n"
+        "test equation with lambda_F = lambda_G = half an eigenvalue, or over L all of it. "
+        "flow_growth: of the\n"
+        "exact flow; unstable: the share of eigenvalues on the left that the step lets grow.\n"
+        "\n"
+        "--refine: as many steps a layer, with the layer's weights; learned ones at their starting "
+        "values.\n"
+        "\n"
+        "A model of another program: a safetensors file with the names and shapes of nn/nn.h and "
+        "the metadata\n"
+        "scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt "
+        "beside it.\n",
+    .groups = groups,
+    .run = run,
+};

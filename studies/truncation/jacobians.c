@@ -1,0 +1,271 @@
+/* jacobians.c: how fast a trained layer's field changes, and whether a scheme's step follows it. */
+#include <math.h>
+#include <stdio.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/contour.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/truncation/truncation_study.h"
+
+static const char *const columns[] = {
+    "scheme",          "layer",       "field",       "largest_amplification",
+    "unstable",        "flow_growth", "lipschitz_F", "lipschitz_G",
+    "spectral_radius", "eigenvalues", "tokens"};
+static const char *const eigen_columns[] = {"layer", "field", "re", "im"};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+typedef struct {
+    TruncationInput *in;
+    Report *table, *eigen;
+    Jacobian now;
+    int layer, field;
+    double low[2], high[2]; /* of all eigenvalues */
+    int seen[2];            /* a field was studied */
+} Study;
+
+/* The two parts of mu: halves for F and G, all of it for L. */
+static void part(int field, const double mu[2], double F[2], double G[2])
+{
+    for (int k = 0; k < 2; k++) {
+        F[k] = field == FIELD_LAYER ? mu[k] : mu[k] / 2;
+        G[k] = field == FIELD_LAYER ? 0 : mu[k] / 2;
+    }
+}
+
+/* Largest |R(mu)| over the eigenvalues, and the share where |R| > 1
+ * though the flow does not grow. */
+static int amplify(const Study *u, const Truncator *truncator, const Table *scheme, double *largest,
+                   double *unstable)
+{
+    Stability *s;
+    Table *t;
+    size_t grown = 0, still = 0;
+    TRY(truncator_table(truncator, scheme, &t));
+    int code = stability_new(t, &s);
+    *largest = 0;
+    for (size_t i = 0; code == 0 && i < u->now.count; i++) {
+        double F[2], G[2];
+        part(u->field, u->now.eigen[i], F, G);
+        double r = stability_at(s, F, G);
+        *largest = fmax(*largest, r);
+        still += u->now.eigen[i][0] <= 0;
+        grown += u->now.eigen[i][0] <= 0 && r > 1;
+    }
+    *unstable = still ? (double)grown / (double)still : NAN;
+    if (code == 0) stability_free(s);
+    table_free(t);
+    return code;
+}
+
+static int report_scheme(Study *u, const Truncator *t, const Table *scheme)
+{
+    double largest, unstable, growth = 0, radius = 0;
+    TRY(amplify(u, t, scheme, &largest, &unstable));
+    for (size_t i = 0; i < u->now.count; i++) {
+        growth = fmax(growth, exp(u->now.eigen[i][0]));
+        radius = fmax(radius, hypot(u->now.eigen[i][0], u->now.eigen[i][1]));
+    }
+    report_text(u->table, scheme->name);
+    report_size(u->table, (uint64_t)u->layer);
+    report_text(u->table, truncation_field(u->field));
+    report_real(u->table, largest, 4);
+    report_real(u->table, unstable, 3);
+    report_real(u->table, growth, 4);
+    report_real(u->table, u->now.lipschitz[OP_F], 4);
+    report_real(u->table, u->now.lipschitz[OP_G], 4);
+    report_real(u->table, radius, 4);
+    report_size(u->table, u->now.count);
+    report_size(u->table, u->now.tokens);
+    return 0;
+}
+
+static void report_eigenvalues(Study *u)
+{
+    for (size_t i = 0; i < u->now.count; i++) {
+        report_size(u->eigen, (uint64_t)u->layer);
+        report_text(u->eigen, truncation_field(u->field));
+        report_real(u->eigen, u->now.eigen[i][0], 6);
+        report_real(u->eigen, u->now.eigen[i][1], 6);
+        for (int k = 0; k < 2; k++) {
+            u->low[k] = fmin(u->low[k], u->now.eigen[i][k]);
+            u->high[k] = fmax(u->high[k], u->now.eigen[i][k]);
+        }
+    }
+}
+
+static int study_layer(Study *u, Truncator *t)
+{
+    const Selection *s = &u->in->schemes;
+    TRY(truncator_jacobian(t, u->layer, &u->now));
+    report_eigenvalues(u);
+    int code = 0;
+    for (size_t i = 0; i < s->count && code == 0; i++)
+        if (truncation_fields(u->in, s->scheme[i]) & 1 << u->field &&
+            truncator_takes(t, s->scheme[i]) == 0)
+            code = report_scheme(u, t, s->scheme[i]);
+    jacobian_free(&u->now);
+    return code;
+}
+
+static int any_scheme(const Study *u)
+{
+    int any = 0;
+    for (size_t i = 0; i < u->in->schemes.count; i++)
+        any = any || truncation_fields(u->in, u->in->schemes.scheme[i]) & 1 << u->field;
+    return any;
+}
+
+static int study_field(Study *u)
+{
+    const Sentences *s = &u->in->sentences;
+    TruncationOptions o = u->in->options;
+    Truncator *t;
+    if (!any_scheme(u)) return 0;
+    o.field = u->field;
+    u->seen[u->field] = 1;
+    TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
+    int code = truncator_sentence(t, s->start[1], s->token, NULL);
+    int layers = (int)model_plan(u->in->network.model)->layers;
+    for (u->layer = 0; u->layer < layers && code == 0; u->layer++) {
+        progress_show("Jacobian of layer %d of %d, field %s", u->layer + 1, layers,
+                      truncation_field(u->field));
+        code = study_layer(u, t);
+    }
+    progress_clear();
+    truncator_free(t);
+    return code;
+}
+
+/* ---- the plot --------------------------------------------------------------------------------------- */
+
+enum { GRID = 161, REGIONS = 6 };
+
+/* The box that holds the eigenvalues and the usual stability regions. */
+static void find_box(const Study *u, double low[2], double high[2])
+{
+    low[0] = -3.2, high[0] = 1, low[1] = -3.2, high[1] = 3.2;
+    for (int k = 0; k < 2; k++) {
+        low[k] = fmin(low[k], 1.1 * u->low[k]);
+        high[k] = fmax(high[k], 1.1 * u->high[k]);
+    }
+}
+
+typedef struct {
+    Report *r;
+    const char *scheme;
+    size_t first, lines;
+} Lines;
+
+static void add_point(void *context, size_t line, double x, double y)
+{
+    Lines *l = context;
+    report_text(l->r, l->scheme);
+    report_size(l->r, l->first + line);
+    report_real(l->r, x, 5);
+    report_real(l->r, y, 5);
+    if (line >= l->lines) l->lines = line + 1;
+}
+
+/* |R| of a scheme on the grid. */
+static int fill_grid(const Table *scheme, const double low[2], const double step[2], double *value)
+{
+    Stability *s;
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = stability_new(t, &s);
+    for (size_t k = 0; code == 0 && k < GRID * GRID; k++) {
+        double half[2] = {(low[0] + step[0] * (double)(k % GRID)) / 2,
+                          (low[1] + step[1] * (double)(k / GRID)) / 2};
+        value[k] = stability_at(s, half, half);
+    }
+    if (code == 0) stability_free(s);
+    table_free(t);
+    return code;
+}
+
+/* The boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
+static int add_regions(const Study *u, Plot *p, Report *r, double *value)
+{
+    const Selection *s = &u->in->schemes;
+    double low[2], high[2], step[2];
+    size_t line = 0;
+    find_box(u, low, high);
+    for (int k = 0; k < 2; k++) step[k] = (high[k] - low[k]) / (GRID - 1);
+    for (size_t i = 0; i < s->count && i < REGIONS; i++) {
+        char name[2 * TABLE_NAME];
+        Lines l = {.r = r, .scheme = s->scheme[i]->name, .first = line};
+        TRY(fill_grid(s->scheme[i], low, step, value));
+        TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
+        plot_quote(l.scheme, name, sizeof name);
+        for (size_t k = 0; k < l.lines; k++)
+            plot_item(p,
+                      "'regions.csv' using ($2 == %zu ? $3 : 1/0):4 with lines lc rgb '%s' lw 1.5 "
+                      "dt %d %s%s noenhanced",
+                      line + k, plot_colour(i), (int)(i % 3) + 1, k ? "notitle" : "title ",
+                      k ? "" : name);
+        line += l.lines;
+    }
+    return 0;
+}
+
+static void add_eigenvalues(const Study *u, Plot *p)
+{
+    static const char *const shade[] = {"#555555", "#b0b0b0"};
+    int layers = (int)model_plan(u->in->network.model)->layers;
+    plot_setting(p, "is(layer, field) = strcol(1) eq layer && strcol(2) eq field");
+    for (int f = 0; f < 2; f++)
+        for (int l = 0; l < layers && u->seen[f]; l++)
+            plot_item(p,
+                      "'eigenvalues.csv' using (is('%d', '%s') ? $3 : NaN):4 with points lc rgb "
+                      "'%s' pt %d ps 0.4 title 'layer %d, field %s' noenhanced",
+                      l, truncation_field(f), shade[f], l % 2 ? 6 : 7, l, truncation_field(f));
+}
+
+static int draw(const Study *u, const char *dir)
+{
+    static const char *const region_columns[] = {"scheme", "line", "re", "im"};
+    PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
+                       "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", 0};
+    Plot *p;
+    Report *r = NULL;
+    double *value = memory_new(GRID * GRID, sizeof *value);
+    if (!value) return ERR_MEMORY;
+    int code = report_new(COUNT(region_columns), region_columns, &r);
+    if (code == 0) code = plot_new(dir, &frame, &p);
+    if (code == 0) {
+        plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
+        add_eigenvalues(u, p);
+        code = add_regions(u, p, r, value);
+        if (code == 0) code = output_report(r, REPORT_CSV, dir, "regions.csv");
+        if (code == 0)
+            code = plot_finish(p);
+        else
+            plot_drop(p);
+    }
+    report_free(r);
+    memory_free(value);
+    return code;
+}
+
+static int save(const Study *u, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(u->table, REPORT_CSV, dir, "jacobian.csv"));
+    TRY(output_report(u->eigen, REPORT_CSV, dir, "eigenvalues.csv"));
+    return draw(u, dir);
+}
+
+int jacobian_study(TruncationInput *in, int csv, const char *dir)
+{
+    Study u = {.in = in};
+    int code = report_new(COUNT(columns), columns, &u.table);
+    if (code == 0) code = report_new(COUNT(eigen_columns), eigen_columns, &u.eigen);
+    for (u.field = 0; u.field < 2 && code == 0; u.field++) code = study_field(&u);
+    if (code == 0) code = report_write(u.table, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    if (code == 0 && dir) code = save(&u, dir);
+    report_free(u.table);
+    report_free(u.eigen);
+    return code;
+}

@@ -1,0 +1,126 @@
+/* refine_study.c: perplexity of a trained model when each layer is cut into N steps of size 1/N. */
+#include <math.h>
+#include <stdio.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/truncation/truncation_study.h"
+
+static const char *const columns[] = {"scheme", "substeps", "h", "tokens", "nll", "ppl", "depth"};
+
+typedef struct {
+    TruncationInput *in;
+    Text text; /* the first tokens, borrowed */
+    TrainConfig how;
+    double own;     /* nats a token of the model as it was trained */
+    double largest; /* perplexity */
+    Report *table;
+} Study;
+
+static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
+{
+    return train_eval(m, &u->text, &u->in->network.vocab, u->how.context, u->how.batch_tokens,
+                      u->how.sequence, nll, tokens);
+}
+
+static int refine_once(Study *u, const Table *scheme, size_t substeps)
+{
+    const Network *n = &u->in->network;
+    Model *m;
+    double nll;
+    size_t tokens;
+    TRY(bridge_refine(n->model, n->table, scheme, substeps, &m));
+    int code = evaluate(u, m, &nll, &tokens);
+    model_free(m);
+    TRY(code);
+    if (isfinite(nll)) u->largest = fmax(u->largest, exp(nll));
+    report_text(u->table, scheme->name);
+    report_size(u->table, substeps);
+    report_real(u->table, 1.0 / (double)substeps, 6);
+    report_size(u->table, tokens);
+    report_real(u->table, nll, 6);
+    report_real(u->table, exp(nll), 5);
+    report_text(u->table, "piecewise");
+    return 0;
+}
+
+static int refine_scheme(Study *u, const Table *scheme, size_t most, const char *left)
+{
+    for (size_t n = 1; n <= most; n *= 2) {
+        progress_show("%s in %zu steps a layer%s%s", scheme->name, n, *left ? ", about " : "",
+                      left);
+        TRY(refine_once(u, scheme, n));
+    }
+    return 0;
+}
+
+static int refine_all(Study *u, size_t most)
+{
+    const Selection *s = &u->in->schemes;
+    double begun = progress_now();
+    char left[32] = "";
+    for (size_t i = 0; i < s->count; i++) {
+        int code = refine_scheme(u, s->scheme[i], most, left);
+        if (code == ERR_ACCURACY) command_warn("%s; left out", error_text());
+        if (code != 0 && code != ERR_ACCURACY) return code;
+        double passed = progress_now() - begun;
+        progress_time(passed / (double)(i + 1) * (double)(s->count - i - 1), left);
+    }
+    progress_clear();
+    return 0;
+}
+
+/* Tokens up to the end of the line that the limit falls in. */
+static Text cut(const Text *t, size_t tokens, int32_t eos)
+{
+    Text c = *t;
+    if (c.tokens <= tokens) return c;
+    for (c.tokens = tokens; c.tokens < t->tokens && t->id[c.tokens - 1] != eos;) c.tokens++;
+    return c;
+}
+
+static int draw(const Study *u, const char *dir)
+{
+    const Selection *s = &u->in->schemes;
+    char title[256];
+    snprintf(title, sizeof title,
+             "More and smaller steps through the layers of a model trained as %s",
+             u->in->network.table->name);
+    PlotFrame frame = {"refine", title, "steps a layer", "perplexity",
+                       u->largest > 10 * exp(u->own) ? PLOT_LOG_Y : 0};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    plot_setting(p, "set logscale x 2\nset format y '%%.4g'");
+    plot_level(p, exp(u->own), "as trained");
+    for (size_t i = 0; i < s->count; i++)
+        plot_series(p, "refine.csv", 1, s->scheme[i]->name, 2, 6, s->scheme[i]->name);
+    return plot_finish(p);
+}
+
+static int run(Study *u, size_t most, int csv, const char *dir)
+{
+    size_t tokens;
+    TRY(evaluate(u, u->in->network.model, &u->own, &tokens));
+    TRY(refine_all(u, most));
+    if (!csv)
+        printf("model trained as %s: perplexity %.5g of %zu tokens; symbols of a scheme at their "
+               "starting values;\nweights piecewise constant in depth-time\n\n",
+               u->in->network.table->name, exp(u->own), tokens);
+    TRY(report_write(u->table, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_report(u->table, REPORT_CSV, dir, "refine.csv"));
+    return draw(u, dir);
+}
+
+int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir)
+{
+    Study u = {.in = in, .how = network_training(in->network.options)};
+    u.text = cut(&in->text, tokens, in->network.vocab.eos);
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &u.table));
+    int code = run(&u, most, csv, dir);
+    report_free(u.table);
+    return code;
+}

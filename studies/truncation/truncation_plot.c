@@ -1,0 +1,240 @@
+/* truncation_plot.c: files of a truncation study: errors against h with the slopes of the exact orders,
+ * errors by layer, and the tokens' paths through depth in their first two principal components. */
+#include <gsl/gsl_eigen.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/truncation/truncation_study.h"
+
+enum { PARTS = 32, TOKENS_SHOWN = 4 };
+
+/* ---- errors ----------------------------------------------------------------------------------------- */
+
+/* The largest constant of the relative errors that follow an order (order 0 here: those that kinks end,
+ * h^3/2), from their finest steps; 0: none does. */
+static double guide_height(const TruncationStudy *u, int order)
+{
+    double top = 0;
+    size_t cells = u->layers * u->in->sentences.count;
+    for (size_t i = 0; i < u->count * cells; i++) {
+        const Truncation *t = &u->cell[i];
+        if (t->points == 0) continue;
+        const TruncationPoint *p = &t->point[t->points - 1];
+        int follows = t->asymptotic >= 4 * p->h, kinks = order == 0 && t->order > 1 && !follows;
+        if (!isfinite(p->relative) || !(kinks || (order && t->order == order && follows))) continue;
+        top = fmax(top, p->relative / pow(p->h, order ? order : 1.5));
+    }
+    return top;
+}
+
+static void add_guides(const TruncationStudy *u, Plot *p)
+{
+    char words[32];
+    for (int k = 1; k <= TREE_MAX; k++) {
+        double c = guide_height(u, k);
+        snprintf(words, sizeof words, "slope %d", k);
+        if (c > 0) plot_guide(p, 2 * c, k, 1, words);
+    }
+    double kinks = model_config(u->in->network.model)->act == ACT_RELU ? guide_height(u, 0) : 0;
+    if (kinks > 0)
+        plot_item(p,
+                  "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title "
+                  "'slope 3/2: kinks'",
+                  2 * kinks);
+}
+
+static int draw_errors(const TruncationStudy *u, const char *dir)
+{
+    char title[256];
+    snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
+             truncation_depth(u->in->options.depth),
+             model_config(u->in->network.model)->act == ACT_RELU ? "ReLU" : "GELU");
+    PlotFrame frame = {"truncation", title, "step h (1: the network's own)",
+                       "error / displacement of the exact flow", PLOT_HALVINGS | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    add_guides(u, p);
+    for (size_t i = 0; i < u->count; i++)
+        plot_series(p, "curves.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
+    return plot_finish(p);
+}
+
+static int draw_layers(const TruncationStudy *u, const char *dir)
+{
+    PlotFrame frame = {"layers", "Truncation error at h = 1 by layer", "layer (from 0)",
+                       "error / displacement of the exact flow", PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);
+    for (size_t i = 0; i < u->count; i++)
+        plot_series(p, "layers.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
+    return plot_finish(p);
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t n, d, rows;   /* tokens, coordinates; states on the path */
+    const double *path;  /* (rows, n, d) */
+    const double *state; /* (layers + 1, n, d) */
+    double *mean, *axis; /* (d), (2, d) */
+} Paths;
+
+static void find_mean(Paths *p)
+{
+    size_t count = p->rows * p->n;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < p->d; k++) p->mean[k] += p->path[i * p->d + k] / (double)count;
+}
+
+static void fill_covariance(const Paths *p, gsl_matrix *c)
+{
+    gsl_matrix_set_zero(c);
+    for (size_t i = 0; i < p->rows * p->n; i++)
+        for (size_t a = 0; a < p->d; a++)
+            for (size_t b = 0; b <= a; b++) {
+                const double *x = p->path + i * p->d;
+                double v = (x[a] - p->mean[a]) * (x[b] - p->mean[b]);
+                gsl_matrix_set(c, a, b, gsl_matrix_get(c, a, b) + v);
+            }
+}
+
+/* The two directions of largest variance of all states on the path. */
+static int find_axes(Paths *p)
+{
+    gsl_matrix *c = gsl_matrix_alloc(p->d, p->d), *vector = gsl_matrix_alloc(p->d, p->d);
+    gsl_vector *value = gsl_vector_alloc(p->d);
+    gsl_eigen_symmv_workspace *w = gsl_eigen_symmv_alloc(p->d);
+    int code = c && vector && value && w ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        fill_covariance(p, c);
+        gsl_eigen_symmv(c, value, vector, w);
+        gsl_eigen_symmv_sort(value, vector, GSL_EIGEN_SORT_VAL_DESC);
+        for (size_t a = 0; a < 2; a++)
+            for (size_t k = 0; k < p->d; k++) p->axis[a * p->d + k] = gsl_matrix_get(vector, k, a);
+    }
+    gsl_matrix_free(c);
+    gsl_matrix_free(vector);
+    gsl_vector_free(value);
+    gsl_eigen_symmv_free(w);
+    return code;
+}
+
+static void report_state(Report *r, const Paths *p, const char *token, const char *kind, double t,
+                         const double *x)
+{
+    report_text(r, token);
+    report_text(r, kind);
+    report_real(r, t, 6);
+    for (size_t a = 0; a < 2; a++) {
+        double sum = 0;
+        for (size_t k = 0; k < p->d; k++) sum += (x[k] - p->mean[k]) * p->axis[a * p->d + k];
+        report_real(r, sum, 5);
+    }
+}
+
+/* The last tokens, which have seen most. */
+static size_t first_shown(const Paths *p)
+{
+    return p->n > TOKENS_SHOWN ? p->n - TOKENS_SHOWN : 0;
+}
+
+static void name_token(const TruncationStudy *u, size_t i, char out[128])
+{
+    const Sentences *s = &u->in->sentences;
+    snprintf(out, 128, "%zu %.80s", i, u->in->network.vocab.word[s->token[s->start[0] + i]]);
+}
+
+static int report_paths(const TruncationStudy *u, const Paths *p, const char *dir)
+{
+    static const char *const columns[] = {"token", "kind", "t", "pc1", "pc2"};
+    Report *r;
+    TRY(report_new(5, columns, &r));
+    for (size_t i = first_shown(p); i < p->n; i++) {
+        char token[128];
+        name_token(u, i, token);
+        for (size_t k = 0; k < p->rows; k++)
+            report_state(r, p, token, "exact", (double)k / PARTS, p->path + (k * p->n + i) * p->d);
+        for (size_t l = 0; l <= u->layers; l++)
+            report_state(r, p, token, "network", (double)l, p->state + (l * p->n + i) * p->d);
+    }
+    int code = output_report(r, REPORT_CSV, dir, "path.csv");
+    report_free(r);
+    return code;
+}
+
+static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
+{
+    PlotFrame frame = {"path", "Tokens through depth: the network's steps on the exact path",
+                       "first principal component", "second principal component", 0};
+    Plot *plot;
+    TRY(plot_new(dir, &frame, &plot));
+    plot_setting(plot, "is(token, kind) = strcol(1) eq token && strcol(2) eq kind");
+    for (size_t i = first_shown(p), k = 0; i < p->n; i++, k++) {
+        char token[128], name[256];
+        name_token(u, i, token);
+        plot_quote(token, name, sizeof name);
+        plot_item(plot,
+                  "'path.csv' using (is(%s, 'exact') ? $4 : 1/0):5 with lines lc rgb '%s' lw 2 "
+                  "title %s.': exact flow' noenhanced",
+                  name, plot_colour(k), name);
+        plot_item(plot,
+                  "'path.csv' using (is(%s, 'network') ? $4 : NaN):5 with linespoints lc rgb '%s' "
+                  "lw 1 dt '.' pt 7 ps 1.2 title '%s network' noenhanced",
+                  name, plot_colour(k), "   ");
+    }
+    return plot_finish(plot);
+}
+
+static int make_paths(const TruncationStudy *u, Truncator *t, double *path, const char *dir)
+{
+    const Sentences *s = &u->in->sentences;
+    size_t n = s->start[1] - s->start[0], d = model_config(u->in->network.model)->width;
+    Paths p = {.n = n, .d = d, .rows = u->layers * PARTS + 1, .path = path};
+    TRY(truncator_path(t, PARTS, path));
+    p.state = truncator_states(t);
+    p.mean = memory_new(3, d * sizeof *p.mean);
+    if (!p.mean) return ERR_MEMORY;
+    p.axis = p.mean + d;
+    find_mean(&p);
+    int code = find_axes(&p);
+    if (code == 0) code = report_paths(u, &p, dir);
+    if (code == 0) code = draw_paths(u, &p, dir);
+    memory_free(p.mean);
+    return code;
+}
+
+/* Of the first sentence. */
+static int save_paths(const TruncationStudy *u, const char *dir)
+{
+    const Sentences *s = &u->in->sentences;
+    size_t n = s->start[1] - s->start[0], d = model_config(u->in->network.model)->width;
+    TruncationOptions o = u->in->options;
+    Truncator *t;
+    o.field = FIELD_SPLIT;
+    TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
+    double *path = memory_new(u->layers * PARTS + 1, n * d * sizeof *path);
+    int code = path ? truncator_sentence(t, n, s->token, NULL) : ERR_MEMORY;
+    if (code == 0) code = make_paths(u, t, path, dir);
+    memory_free(path);
+    truncator_free(t);
+    return code;
+}
+
+int truncation_save(TruncationStudy *u, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(u->points, REPORT_CSV, dir, "truncation.csv"));
+    TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
+    TRY(output_report(u->brief, REPORT_MARKDOWN, dir, "summary.md"));
+    TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
+    TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
+    TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));
+    TRY(draw_errors(u, dir));
+    TRY(draw_layers(u, dir));
+    return save_paths(u, dir);
+}

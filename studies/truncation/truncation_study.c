@@ -1,0 +1,147 @@
+/* truncation.c: truncator_measure for every scheme, layer and sentence; tables of it. */
+#include "studies/truncation/truncation_study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
+
+static const double check_most = 1e-9; /* rounding of some layers, amplified, is below */
+
+/* ---- what is measured ------------------------------------------------------------------------------- */
+
+int truncation_fields(const TruncationInput *in, const Table *scheme)
+{
+    int asked = in->fields[FIELD_SPLIT] << FIELD_SPLIT | in->fields[FIELD_LAYER] << FIELD_LAYER;
+    if (asked) return asked;
+    return 1 << FIELD_SPLIT | (table_over(scheme, OP_L) ? 1 << FIELD_LAYER : 0);
+}
+
+/* A scheme that has no step of a field asked for is left out, and said so. */
+static int add_series(TruncationStudy *u, Truncator *const truncator[2], const Table *scheme)
+{
+    int fields = truncation_fields(u->in, scheme);
+    for (int f = 0; f < 2; f++) {
+        if (!(fields & 1 << f)) continue;
+        int code = truncator_takes(truncator[f], scheme);
+        if (code == ERR_ACCURACY) command_warn("%s; left out", error_text());
+        if (code < 0) return code;
+        if (code > 0) continue;
+        TruncationSeries *s = &u->series[u->count++];
+        *s = (TruncationSeries){.scheme = scheme, .field = f};
+        snprintf(s->name, sizeof s->name, "%s%s", scheme->name, f ? " (field L)" : "");
+    }
+    return 0;
+}
+
+static int list_series(TruncationStudy *u, Truncator *const truncator[2])
+{
+    const Selection *s = &u->in->schemes;
+    u->series = memory_new(2 * s->count, sizeof *u->series);
+    if (!u->series) return ERR_MEMORY;
+    for (size_t i = 0; i < s->count; i++) TRY(add_series(u, truncator, s->scheme[i]));
+    if (u->count == 0)
+        return error_set(ERR_INPUT, "no scheme of --scheme has a step of this field");
+    u->cell = memory_new(u->count * u->layers, u->in->sentences.count * sizeof *u->cell);
+    return u->cell ? 0 : ERR_MEMORY;
+}
+
+Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence)
+{
+    return &u->cell[(series * u->layers + layer) * u->in->sentences.count + sentence];
+}
+
+typedef struct {
+    double begun;
+    size_t done, all;
+} Pace;
+
+static void show_pace(Pace *p, const char *name, size_t layer, size_t sentence, size_t sentences)
+{
+    char left[32];
+    double passed = progress_now() - p->begun;
+    progress_time(p->done ? passed / (double)p->done * (double)(p->all - p->done) : INFINITY, left);
+    progress_show("sentence %zu of %zu, layer %zu, %s%s%s", sentence + 1, sentences, layer, name,
+                  *left ? ", about " : "", *left ? left : "");
+    p->done++;
+}
+
+static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sentence, size_t layer,
+                         Pace *pace)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        const TruncationSeries *s = &u->series[i];
+        if (s->field != field) continue;
+        Truncation *c = truncation_cell(u, i, layer, sentence);
+        show_pace(pace, s->name, layer, sentence, u->in->sentences.count);
+        int code = truncator_measure(t, (int)layer, s->scheme, c);
+        if (code == ERR_NUMERIC)
+            command_warn("%s, layer %zu, sentence %zu: %s", s->name, layer, sentence + 1,
+                         error_text());
+        if (code != 0 && code != ERR_NUMERIC) return code;
+        if (code != 0) c->points = 0;
+    }
+    return 0;
+}
+
+static int measure_all(TruncationStudy *u, Truncator *const truncator[2])
+{
+    const Sentences *s = &u->in->sentences;
+    Pace pace = {progress_now(), 0, u->count * u->layers * s->count};
+    for (size_t k = 0; k < s->count; k++)
+        for (int f = 0; f < 2; f++) {
+            double check;
+            TRY(truncator_sentence(truncator[f], s->start[k + 1] - s->start[k],
+                                   s->token + s->start[k], &check));
+            if (!(check <= u->check)) u->check = check;
+            for (size_t l = 0; l < u->layers; l++)
+                TRY(measure_layer(u, truncator[f], f, k, l, &pace));
+        }
+    progress_clear();
+    return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+static int run(TruncationStudy *u, Truncator *truncator[2])
+{
+    for (int f = 0; f < 2; f++) {
+        TruncationOptions o = u->in->options;
+        o.field = f;
+        o.terms = 1;
+        TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &truncator[f]));
+    }
+    TRY(list_series(u, truncator));
+    TRY(measure_all(u, truncator));
+    return truncation_tables(u);
+}
+
+int truncation_run(TruncationInput *in, TruncationStudy *u)
+{
+    Truncator *truncator[2] = {NULL, NULL};
+    *u = (TruncationStudy){.in = in, .layers = model_plan(in->network.model)->layers};
+    int code = run(u, truncator);
+    truncator_free(truncator[0]);
+    truncator_free(truncator[1]);
+    progress_clear();
+    if (code == 0 && !(u->check <= check_most))
+        return error_set(ERR_CHECK,
+                         "the field's sublayers do not make the network: they differ by %.2g",
+                         u->check);
+    return code;
+}
+
+void truncation_free(TruncationStudy *u)
+{
+    report_free(u->points);
+    report_free(u->summary);
+    report_free(u->brief);
+    report_free(u->terms);
+    report_free(u->curves);
+    report_free(u->by_layer);
+    memory_free(u->series);
+    memory_free(u->cell);
+    *u = (TruncationStudy){0};
+}

@@ -1,0 +1,62 @@
+/* truncation.h: the studies of a trained model as a vector field: truncation errors, Jacobians, and
+ * what finer steps do to the loss (command_truncation.c). */
+#ifndef TROTTER_STUDIES_TRUNCATION_H
+#define TROTTER_STUDIES_TRUNCATION_H
+
+#include "bridge/truncation.h"
+#include "studies/measure/sentences.h"
+#include "studies/model/network.h"
+#include "studies/tools/sheet.h"
+#include "studies/tools/select.h"
+
+/* What every study reads. */
+typedef struct {
+    Network network; /* in double precision */
+    Selection schemes;
+    Text text;
+    Sentences sentences; /* of the text, drawn by the seed */
+    size_t *start;       /* their arrays */
+    int32_t *token;
+    TruncationOptions options; /* but for the field */
+    int fields[2];             /* FIELD_SPLIT, FIELD_LAYER asked for; both 0: each scheme's own */
+    const char *dir;           /* of --out, or NULL */
+} TruncationInput;
+
+/* One curve: a scheme for one field. */
+typedef struct {
+    const Table *scheme;
+    int field;
+    char name[TABLE_NAME + 16]; /* with the field where it is L */
+} TruncationSeries;
+
+typedef struct {
+    TruncationInput *in;
+    size_t count, layers;
+    TruncationSeries *series; /* (count) */
+    Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
+    double check;             /* worst, of truncator_sentence */
+    size_t disagree;          /* schemes whose remainder falls too slowly */
+    Report *points, *summary, *brief, *terms, *curves, *by_layer;
+} TruncationStudy;
+
+/* Measures everything; progress and words on stderr. Caller: truncation_free, after errors too. */
+int truncation_run(TruncationInput *in, TruncationStudy *out);
+void truncation_free(TruncationStudy *u);
+Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence);
+/* truncation_table.c: the reports of what was measured; counts `disagree`. */
+int truncation_tables(TruncationStudy *u);
+/* truncation_plot.c: DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv,
+ * path.csv and the plots truncation, layers, path. */
+int truncation_save(TruncationStudy *u, const char *dir);
+
+/* Which fields a scheme is measured on: bits 1 << FIELD_*. */
+int truncation_fields(const TruncationInput *in, const Table *scheme);
+
+/* jacobians.c: Lipschitz estimates, eigenvalues and the step's stability, layer by layer, on the first
+ * sentence. Prints the table (csv: as CSV); dir: jacobian.csv, eigenvalues.csv and the plot. */
+int jacobian_study(TruncationInput *in, int csv, const char *dir);
+
+/* refine_study.c: perplexity of the text's first `tokens` tokens with 1, 2, 4, .. most sub-steps a layer. */
+int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir);
+
+#endif

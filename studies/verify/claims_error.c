@@ -1,0 +1,164 @@
+/* claims_error.c: claims about the size of errors, about clocks, and about global errors. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/verify/claims_expansion.h"
+
+/* ---- check: error norms ------------------------------------------------------------------------------------ */
+
+static int norm_of(const Zoo *z, const char *scheme, const char *stated, Finding *f, double *norm2,
+                   int *as_stated)
+{
+    Table *t;
+    Theory theory;
+    mpq_t q;
+    TRY(map_table(z, scheme, &t));
+    int code = theory_search(t, 5, &theory);
+    table_free(t);
+    TRY(code);
+    mpq_init(q);
+    if (mpq_set_str(q, stated, 10) != 0) code = error_set(ERR_INPUT, "no rational: %s", stated);
+    *norm2 = theory.error_norm2;
+    *as_stated = fabs(*norm2 - table_double(q)) <= 1e-15;
+    mpq_clear(q);
+    if (code == 0) finding_say(f, "%s %.4g, ", scheme, *norm2);
+    return code;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* |local error of a| / |local error of b| at a small step on random fields: median, number below 1. */
+static int ratios(const Map *a, const Map *b, double *median, int *smaller)
+{
+    enum { FIELDS = 41 };
+    double ratio[FIELDS], e[2][SINE_D];
+    *smaller = 0;
+    for (int k = 0; k < FIELDS; k++) {
+        Sine s;
+        sine_new(&s, 100 + (uint64_t)k, 0);
+        TRY(map_error(a, &s, 0x1p-7, e[0]));
+        TRY(map_error(b, &s, 0x1p-7, e[1]));
+        ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
+        *smaller += ratio[k] < 1;
+    }
+    qsort(ratio, FIELDS, sizeof *ratio, compare_doubles);
+    *median = ratio[FIELDS / 2];
+    return 0;
+}
+
+static int measured_ratios(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
+{
+    Map m[2] = {0};
+    int code = map_read(z, a, &m[0]);
+    if (code == 0) code = map_read(z, b, &m[1]);
+    if (code == 0) code = ratios(&m[0], &m[1], median, smaller);
+    for (int i = 0; i < 2; i++) map_free(&m[i]);
+    return code;
+}
+
+int check_norms(const Zoo *z, const char *const *arg, Finding *f)
+{
+    double a, b, median = NAN;
+    int smaller = 0, stated[2];
+    finding_say(f, "squared principal error norms: ");
+    TRY(norm_of(z, arg[0], arg[1], f, &a, &stated[0]));
+    TRY(norm_of(z, arg[2], arg[3], f, &b, &stated[1]));
+    TRY(measured_ratios(z, arg[0], arg[2], &median, &smaller));
+    f->holds = a < b && stated[0] && stated[1];
+    f->sound = f->sound && (median < 1) == (a < b);
+    finding_say(f,
+                "ratio of the norms %.3g; measured at h = 1/128 on 41 random fields: median ratio "
+                "of the local errors %.3g, "
+                "below 1 on %d",
+                sqrt(a / b), median, smaller);
+    return 0;
+}
+
+/* ---- check: time nodes --------------------------------------------------------------------------------------- */
+
+/* A field that notes when it is asked: param is a list of (operator, time), the count first. */
+static void note(const System *s, int op, double t, double *dy)
+{
+    size_t n = (size_t)s->param[0]++;
+    s->param[1 + 2 * n] = op;
+    s->param[2 + 2 * n] = t;
+    *dy = 1;
+}
+
+static void note_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)y;
+    note(s, OP_F, t, dy);
+}
+
+static void note_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)y;
+    note(s, OP_G, t, dy);
+}
+
+int check_times(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Table *t;
+    Stepper *st = NULL;
+    double y = 0, list[64] = {0};
+    char table[256] = "", seen[256] = "";
+    System s = {
+        .name = "clock", .n = 1, .d = 1, .field = {note_F, note_G}, .initial = &y, .param = list};
+    TRY(map_table(z, arg[0], &t));
+    int code = stepper_new(t, &s, &st);
+    if (code == 0) code = stepper_begin(st, 0, 1, &y, START_GIVEN, NULL);
+    if (code == 0) code = stepper_step(st);
+    for (size_t e = 0; code == 0 && e < t->evals; e++) {
+        const Eval *eval = &t->eval[e];
+        gmp_snprintf(table + strlen(table), 32, "%s%c@%Qd", e ? " " : "", "FG"[eval->op],
+                     t -> point[eval->point].c[eval->op]);
+        snprintf(seen + strlen(seen), 32, "%s%c@%g", e ? " " : "", "FG"[(int)list[1 + 2 * e]],
+                 list[2 + 2 * e]);
+        f->sound = f->sound && list[2 + 2 * e] == table_double(t->point[eval->point].c[eval->op]);
+    }
+    f->holds = strcmp(table, arg[1]) == 0;
+    f->sound = f->sound && list[0] == (double)t->evals;
+    finding_say(f, "nodes of the table: %s; times a field was asked at in a step of 1: %s", table,
+                seen);
+    stepper_free(st);
+    table_free(t);
+    return code;
+}
+
+/* ---- check: global order ----------------------------------------------------------------------------------- */
+
+int check_global(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Table *t;
+    System *s = NULL;
+    Theory theory;
+    OrderStudy study = {0};
+    OrderOptions options = {.halvings = 6};
+    int want = atoi(arg[2]);
+    TRY(map_table(z, arg[0], &t));
+    int code = theory_search(t, 4, &theory);
+    if (code == 0) code = system_new(arg[1], 6, 2, 7, &s);
+    if (code == 0) code = order_measure(t, s, &options, want, theory.zero_stable, &study);
+    if (code == 0) {
+        f->holds = study.verdict == VERDICT_AGREE;
+        finding_say(
+            f,
+            "measured on the system %s: error as h^%.3f (95 %% interval %.3f .. %.3f), %s with %d",
+            arg[1], study.slope, study.low, study.high, verdict_name(study.verdict), want);
+        /* a system that does not depend on time has the exact order */
+        f->sound =
+            f->sound && isfinite(study.slope) && (s->timed || f->holds == (theory.order == want));
+        order_free(&study);
+    }
+    system_free(s);
+    table_free(t);
+    return code;
+}

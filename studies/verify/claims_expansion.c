@@ -1,0 +1,237 @@
+/* claims_expansion.c: the expansion of map - minus, exactly and by numbers. */
+#include "studies/verify/claims_expansion.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { STEPS = 6, COARSEST = 3, SEED = 11, ROWS_MOST = 24 };
+static const double spoilt = 1.0 / 7; /* added to one coefficient by a control */
+
+void expansion_close(Expansion *x)
+{
+    if (!x->open) return;
+    map_free(&x->map);
+    map_free(&x->minus);
+    for (size_t i = 0; x->forest && i < x->forest->count; i++) {
+        if (x->want) mpq_clear(x->want[i]);
+        if (x->have) mpq_clear(x->have[i]);
+    }
+    mpq_clears(x->want_y, x->have_y, NULL);
+    memory_free(x->want);
+    memory_free(x->have);
+    forest_free(x->forest);
+    x->open = 0;
+}
+
+int expansion_counts(const Expansion *x, size_t tree)
+{
+    const Tree *t = &x->forest->tree[tree];
+    int yes = !x->one_field || t->colour == OP_F;
+    for (int k = 0; yes && k < t->children; k++) yes = expansion_counts(x, (size_t)t->child[k]);
+    return yes;
+}
+
+/* "1/2 G'F; -1/2 F'G; 1 y" into want. */
+int expansion_terms(Expansion *x, const char *terms)
+{
+    char name[256], term[256];
+    mpq_t c;
+    mpq_init(c);
+    int code = 0;
+    for (const char *at = terms; code == 0 && *at; at += strcspn(at, ";"), at += *at == ';') {
+        char number[32];
+        if (sscanf(at, " %31[-0-9/] %255[^; ]", number, term) != 2 || mpq_set_str(c, number, 10)) {
+            code = error_set(ERR_INPUT, "expected terms like 1/2 F'G: '%s'", at);
+            break;
+        }
+        size_t i = 0;
+        while (i < x->forest->count &&
+               (tree_name(x->forest, i, name, sizeof name), strcmp(name, term) != 0))
+            i++;
+        if (strcmp(term, "y") == 0)
+            mpq_set(x->want_y, c);
+        else if (i < x->forest->count)
+            mpq_set(x->want[i], c);
+        else
+            code = error_set(ERR_INPUT, "no such elementary differential: '%s'", term);
+    }
+    mpq_clear(c);
+    return code;
+}
+
+mpq_t *expansion_rationals(size_t n)
+{
+    mpq_t *q = memory_new(n, sizeof *q);
+    for (size_t i = 0; q && i < n; i++) mpq_init(q[i]);
+    return q;
+}
+
+/* have = (map - minus) / sigma; a map without expansion about y leaves expands = 0. */
+static int subtract_series(Expansion *x)
+{
+    Series *a = NULL, *b = NULL;
+    mpq_t sigma;
+    mpq_init(sigma);
+    int code = map_series(&x->map, x->forest, &a);
+    if (code == 0 && x->has_minus) code = map_series(&x->minus, x->forest, &b);
+    x->expands = code == 0;
+    if (code == 0) mpq_set(x->have_y, a->empty);
+    if (b) mpq_sub(x->have_y, a->empty, b->empty);
+    for (size_t i = 0; code == 0 && i < x->forest->count; i++) {
+        mpq_set_ui(sigma, 1, x->forest->tree[i].sigma);
+        if (b) mpq_sub(a->a[i], a->a[i], b->a[i]);
+        mpq_mul(x->have[i], a->a[i], sigma);
+    }
+    mpq_clear(sigma);
+    series_free(a);
+    series_free(b);
+    return code == ERR_ACCURACY ? 0 : code;
+}
+
+static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
+{
+    TRY(forest_new(x->degree + 1, &x->forest));
+    if (minus) {
+        TRY(map_read(z, minus, &x->minus));
+        x->has_minus = 1;
+        for (int op = 0; op < 2; op++) mpq_set(x->minus.weight[op], x->map.weight[op]);
+    }
+    x->want = expansion_rationals(x->forest->count);
+    x->have = expansion_rationals(x->forest->count);
+    if (!x->want || !x->have) return ERR_MEMORY;
+    sine_new(&x->sine, SEED, x->one_field);
+    x->coarsest = COARSEST + (int)ceil(log2(table_double(x->map.weight[OP_F])));
+    return subtract_series(x);
+}
+
+/* minus may be NULL; field: "F" for one field, else F+G. */
+int expansion_open(const Zoo *z, const char *map, const char *minus, int degree, const char *field,
+                   Expansion *x)
+{
+    *x = (Expansion){.open = 1, .degree = degree, .one_field = strcmp(field, "F") == 0};
+    mpq_inits(x->want_y, x->have_y, NULL);
+    int code = map_read(z, map, &x->map);
+    if (code == 0) code = expansion_fill(z, minus, x);
+    if (code != 0) expansion_close(x);
+    return code;
+}
+
+/* ---- exactly ------------------------------------------------------------------------------------------ */
+
+int expansion_is_zero(const mpq_t q)
+{
+    return mpq_sgn(q) == 0 || fabs(mpq_get_d(q)) <= 1e-12; /* decimals of irrational tables */
+}
+
+/* Are all trees of an order as wanted? */
+int expansion_met(const Expansion *x, int order, mpq_t *want)
+{
+    mpq_t d;
+    mpq_init(d);
+    int met = 1;
+    for (size_t i = x->forest->first[order]; i < x->forest->first[order + 1]; i++) {
+        if (!expansion_counts(x, i)) continue;
+        mpq_set(d, x->have[i]);
+        if (want) mpq_sub(d, d, want[i]);
+        met = met && expansion_is_zero(d);
+    }
+    mpq_clear(d);
+    return met;
+}
+
+int expansion_as_wanted(const Expansion *x)
+{
+    int met = x->expands && mpq_equal(x->want_y, x->have_y);
+    for (int n = 1; met && n <= x->degree; n++) met = expansion_met(x, n, x->want);
+    return met;
+}
+
+static int derive_order(const Expansion *x, const char *map, int order, Finding *f)
+{
+    char name[256];
+    for (size_t i = x->forest->first[order]; i < x->forest->first[order + 1]; i++) {
+        if (!expansion_counts(x, i) || expansion_is_zero(x->have[i]) || f->count == ROWS_MOST)
+            continue;
+        TRY(tree_name(x->forest, i, name, sizeof name));
+        TRY(finding_derive(f, map, name, x->have[i]));
+    }
+    return 0;
+}
+
+/* All non-zero terms through the degree, or the first behind it, into the derivation. */
+int expansion_derive(const Expansion *x, const char *map, Finding *f)
+{
+    size_t before = f->count;
+    if (!expansion_is_zero(x->have_y)) TRY(finding_derive(f, map, "y", x->have_y));
+    for (int n = 1; n <= x->degree; n++) TRY(derive_order(x, map, n, f));
+    return f->count > before ? 0 : derive_order(x, map, x->degree + 1, f);
+}
+
+void expansion_say(const Expansion *x, Finding *f)
+{
+    char name[256];
+    mpq_t c;
+    int n = 1, said = 0;
+    mpq_init(c);
+    while (n < x->degree + 1 && expansion_met(x, n, x->want)) n++;
+    finding_say(f, "h^%d (", n);
+    for (size_t i = x->forest->first[n]; i < x->forest->first[n + 1]; i++) {
+        mpq_sub(c, x->have[i], x->want[i]);
+        if (!expansion_counts(x, i) || expansion_is_zero(c) || said++ >= 8) continue;
+        const char *sign = mpq_sgn(c) < 0 ? "-" : "+";
+        mpq_abs(c, c);
+        tree_name(x->forest, i, name, sizeof name);
+        char *text = mpq_get_str(NULL, 10, c);
+        if (said > 1)
+            finding_say(f, " %s ", sign);
+        else if (*sign == '-')
+            finding_say(f, "-");
+        finding_say(f, "%s %s", text, name);
+        free(text);
+    }
+    finding_say(f, said > 8 ? " + ..)" : ")");
+    mpq_clear(c);
+}
+
+/* ---- by numbers --------------------------------------------------------------------------------------- */
+
+/* e (D) = map(y) - minus(y) - sum want h^|t| F(t)(y). */
+static int remainder_at(const Expansion *x, double h, double *e)
+{
+    double b[SINE_D] = {0}, v[SINE_D];
+    memcpy(e, x->sine.y, sizeof x->sine.y);
+    if (x->has_minus) memcpy(b, x->sine.y, sizeof b);
+    TRY(map_apply(&x->map, &x->sine, h, e));
+    if (x->has_minus) TRY(map_apply(&x->minus, &x->sine, h, b));
+    sine_subtract(e, 1, b);
+    sine_subtract(e, table_double(x->want_y), x->sine.y);
+    for (size_t i = 0; i < x->forest->count; i++) {
+        if (mpq_sgn(x->want[i]) == 0) continue;
+        sine_differential(&x->sine, x->forest, i, x->sine.y, v);
+        sine_subtract(e, table_double(x->want[i]) * pow(h, x->forest->tree[i].order), v);
+    }
+    return 0;
+}
+
+/* Slope of the remainder, and of a control that has one coefficient of h^degree spoilt. */
+int expansion_measure(const Expansion *x, int degree, double *slope, double *control)
+{
+    double e[SINE_D], v[SINE_D], norm[STEPS], bad[STEPS];
+    size_t tree = degree ? x->forest->first[degree] : 0;
+    while (!expansion_counts(x, tree)) tree++;
+    sine_differential(&x->sine, x->forest, tree, x->sine.y, v);
+    for (int j = 0; j < STEPS; j++) {
+        double h = ldexp(1, -x->coarsest - j);
+        TRY(remainder_at(x, h, e));
+        norm[j] = sine_norm(e);
+        sine_subtract(e, spoilt * pow(h, degree), degree ? v : x->sine.y);
+        bad[j] = sine_norm(e);
+    }
+    *slope = sine_slope(norm, STEPS);
+    *control = sine_slope(bad, STEPS);
+    return 0;
+}

@@ -1,0 +1,155 @@
+/* claims_family.c: claims about a family of methods in one number K. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/verify/claims_expansion.h"
+
+enum { VALUES = 8 };
+
+static int in_list(const char *list, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *at = list; at; at = strchr(at, ' '), at += at != NULL)
+        if (strncmp(at, value, n) == 0 && (at[n] == ' ' || at[n] == '\0')) return 1;
+    return 0;
+}
+
+/* The defects of all values, so that they can be seen to be affine in K. */
+typedef struct {
+    size_t count, trees;
+    mpq_t k[VALUES];
+    mpq_t *have[VALUES];
+} Family;
+
+/* slope = (d_i - d_0) / (k_i - k_0) */
+static void divided(const Family *y, size_t i, size_t tree, mpq_t slope)
+{
+    mpq_t dk;
+    mpq_init(dk);
+    mpq_sub(dk, y->k[i], y->k[0]);
+    mpq_sub(slope, y->have[i][tree], y->have[0][tree]);
+    mpq_div(slope, slope, dk);
+    mpq_clear(dk);
+}
+
+static int is_affine(const Family *y)
+{
+    mpq_t a, b;
+    mpq_inits(a, b, NULL);
+    int affine = y->count > 2;
+    for (size_t t = 0; affine && t < y->trees; t++) {
+        divided(y, 1, t, a);
+        for (size_t i = 2; i < y->count; i++) {
+            divided(y, i, t, b);
+            affine = affine && mpq_equal(a, b);
+        }
+    }
+    mpq_clears(a, b, NULL);
+    return affine;
+}
+
+/* "1/2 - K", "-1 + 2 K" */
+static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_t bytes)
+{
+    mpq_t size;
+    mpq_init(size);
+    mpq_abs(size, slope);
+    const char *sign = mpq_sgn(slope) < 0 ? "-" : "+";
+    if (mpq_cmp_ui(size, 1, 1) == 0)
+        gmp_snprintf(out, bytes, "%Qd %s K", at_zero, sign);
+    else
+        gmp_snprintf(out, bytes, "%Qd %s %Qd K", at_zero, sign, size);
+    mpq_clear(size);
+}
+
+/* "F'F: -1/2 + 1 K" for the first tree that depends on K, all trees into the derivation. */
+static int say_affine(const Family *y, const Expansion *x, Finding *f)
+{
+    mpq_t slope, at_zero;
+    char name[256], line[96];
+    int code = 0, said = 0;
+    mpq_inits(slope, at_zero, NULL);
+    for (size_t t = 0; code == 0 && t < y->trees; t++) {
+        if (!expansion_counts(x, t)) continue;
+        divided(y, 1, t, slope);
+        mpq_mul(at_zero, slope, y->k[0]);
+        mpq_sub(at_zero, y->have[0][t], at_zero);
+        if (mpq_sgn(slope) == 0 && mpq_sgn(at_zero) == 0) continue;
+        code = tree_name(x->forest, t, name, sizeof name);
+        affine_text(at_zero, slope, line, sizeof line);
+        if (code == 0) code = finding_derive_text(f, "map - exact", name, line);
+        if (!said++) finding_say(f, "; every defect is affine in K, that of %s is %s", name, line);
+    }
+    mpq_clears(slope, at_zero, NULL);
+    return code;
+}
+
+static void family_free(Family *y)
+{
+    for (size_t i = 0; i < y->count; i++) {
+        for (size_t t = 0; t < y->trees; t++) mpq_clear(y->have[i][t]);
+        memory_free(y->have[i]);
+        mpq_clear(y->k[i]);
+    }
+}
+
+/* Keeps the defects through h^order of one value. */
+static int family_add(Family *y, const Expansion *x, int order, const char *value)
+{
+    size_t i = y->count;
+    y->trees = x->forest->first[order + 1];
+    if (i == VALUES) return error_set(ERR_INPUT, "too many values");
+    if (!(y->have[i] = expansion_rationals(y->trees))) return ERR_MEMORY;
+    mpq_init(y->k[i]);
+    y->count++;
+    if (mpq_set_str(y->k[i], value, 10) != 0) return error_set(ERR_INPUT, "no rational: %s", value);
+    mpq_canonicalize(y->k[i]);
+    for (size_t t = 0; t < y->trees; t++) mpq_set(y->have[i][t], x->have[t]);
+    return 0;
+}
+
+/* One value: does the member have at least the order? The last expansion stays open for names. */
+static int family_member(const Zoo *z, const char *const *arg, const char *value, Family *y,
+                         Expansion *x, Finding *f, int *met)
+{
+    int order = atoi(arg[1]), all = 1;
+    double slope, control;
+    char *text = claim_value(arg[0], value);
+    int code = text ? expansion_open(z, text, "exact", order, arg[4], x) : ERR_MEMORY;
+    memory_free(text);
+    TRY(code);
+    for (int n = 1; n <= order; n++) all = all && expansion_met(x, n, NULL);
+    *met = all && x->expands && expansion_is_zero(x->have_y);
+    code = expansion_measure(x, order, &slope, &control);
+    f->sound =
+        f->sound && (slope > order + 1 - claim_near) == *met && !(control > order + claim_near);
+    finding_say(f, " %s (measured %.2f)", *met ? "yes" : "no", claim_slope(slope - 1));
+    if (code == 0) code = family_add(y, x, order, value);
+    return code;
+}
+
+int check_family(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Family y = {0};
+    Expansion x = {0};
+    char *values = memory_string(arg[2]), *rest = values;
+    int code = values ? 0 : ERR_MEMORY;
+    f->holds = f->conditional = 1;
+    finding_say(f, "order %s at K =", arg[1]);
+    for (char *value; code == 0 && (value = strsep(&rest, " "));) {
+        int met = 0;
+        expansion_close(&x);
+        finding_say(f, "%s %s", value == values ? "" : ",", value);
+        code = family_member(z, arg, value, &y, &x, f, &met);
+        f->holds = f->holds && met;
+        f->conditional = f->conditional && arg[3] && met == in_list(arg[3], value);
+    }
+    if (code == 0 && is_affine(&y)) code = say_affine(&y, &x, f);
+    expansion_close(&x);
+    family_free(&y);
+    memory_free(values);
+    return code;
+}

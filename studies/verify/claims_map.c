@@ -1,0 +1,143 @@
+/* claims_map.c: maps made of schemes and exact flows, as series in exact rationals and by numbers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/verify/claims.h"
+
+/* Statements have an '=' or begin with flow; a name has neither. */
+static int is_text(const char *spec)
+{
+    return strchr(spec, '=') || strncmp(spec, "flow ", 5) == 0 || strncmp(spec, "field ", 6) == 0;
+}
+
+static int parse(const char *statements, Table **out)
+{
+    Table **list = NULL;
+    size_t count = 0, bytes = strlen(statements) + 32;
+    char *text = memory_new(bytes, 1);
+    if (!text) return ERR_MEMORY;
+    snprintf(text, bytes, "scheme stated\n%s\n", statements);
+    int code = scheme_parse("claim", text, strlen(text), &list, &count);
+    memory_free(text);
+    if (code != 0) return code;
+    *out = list[0];
+    memory_free(list);
+    return 0;
+}
+
+int map_table(const Zoo *z, const char *spec, Table **out)
+{
+    Table *t = NULL;
+    *out = NULL;
+    TRY(is_text(spec) ? parse(spec, &t) : zoo_find(z, spec, "exact", &t));
+    *out = table_freeze(t);
+    table_free(t);
+    return *out ? 0 : ERR_MEMORY;
+}
+
+static int read_part(const Zoo *z, const char *spec, Map *m)
+{
+    size_t i = m->parts++;
+    m->part[i].table = NULL;
+    mpq_init(m->part[i].theta);
+    mpq_set_ui(m->part[i].theta, 1, 1);
+    if (strcmp(spec, "exact") == 0) return 0;
+    if (strncmp(spec, "exact:", 6) != 0) return map_table(z, spec, &m->part[i].table);
+    if (mpq_set_str(m->part[i].theta, spec + 6, 10) != 0)
+        return error_set(ERR_INPUT, "expected exact:FRACTION: '%s'", spec);
+    return 0;
+}
+
+int map_read(const Zoo *z, const char *spec, Map *out)
+{
+    static const char then[] = " then ";
+    *out = (Map){.open = 1};
+    mpq_inits(out->weight[0], out->weight[1], NULL);
+    for (int op = 0; op < 2; op++) mpq_set_ui(out->weight[op], 1, 1);
+    char *text = memory_string(spec);
+    int code = text ? 0 : ERR_MEMORY;
+    for (char *at = text, *end; code == 0 && at; at = end ? end + strlen(then) : NULL) {
+        end = strstr(at, then);
+        if (end) *end = '\0';
+        code = out->parts < MAP_PARTS ? read_part(z, at, out)
+                                      : error_set(ERR_INPUT, "a map of too many parts: %s", spec);
+    }
+    memory_free(text);
+    for (int op = 0; op < 2 && code == 0; op++)
+        if (out->part[0].table) mpq_set(out->weight[op], out->part[0].table->weight[op]);
+    if (code != 0) map_free(out);
+    return code;
+}
+
+void map_free(Map *m)
+{
+    if (!m->open) return;
+    for (size_t i = 0; i < m->parts; i++) {
+        table_free(m->part[i].table);
+        mpq_clear(m->part[i].theta);
+    }
+    mpq_clears(m->weight[0], m->weight[1], NULL);
+    m->open = 0;
+}
+
+static int part_series(const Map *m, size_t i, const Forest *f, Series **out)
+{
+    if (m->part[i].table) return series_step(f, m->part[i].table, out);
+    TRY(series_new(f, out));
+    series_exact(*out, m->part[i].theta, ((Map *)m)->weight);
+    return 0;
+}
+
+int map_series(const Map *m, const Forest *f, Series **out)
+{
+    TRY(part_series(m, 0, f, out));
+    for (size_t i = 1; i < m->parts; i++) {
+        Series *next = NULL, *both = NULL;
+        int code = part_series(m, i, f, &next);
+        if (code == 0) code = series_new(f, &both);
+        if (code == 0) series_compose(both, *out, next);
+        series_free(next);
+        series_free(*out);
+        *out = both;
+        TRY(code);
+    }
+    return 0;
+}
+
+int map_apply(const Map *m, const Sine *s, double h, double *y)
+{
+    double w[2] = {table_double(m->weight[0]), table_double(m->weight[1])};
+    for (size_t i = 0; i < m->parts; i++) {
+        if (m->part[i].table)
+            TRY(sine_step(s, m->part[i].table, h, y));
+        else
+            TRY(sine_flow(s, w, table_double(m->part[i].theta) * h, y));
+    }
+    return 0;
+}
+
+int map_error(const Map *m, const Sine *s, double h, double *e)
+{
+    double w[2] = {table_double(m->weight[0]), table_double(m->weight[1])}, exact[SINE_D];
+    memcpy(e, s->y, sizeof exact);
+    memcpy(exact, s->y, sizeof exact);
+    TRY(map_apply(m, s, h, e));
+    TRY(sine_flow(s, w, h, exact));
+    sine_subtract(e, 1, exact);
+    return 0;
+}
+
+char *claim_value(const char *statements, const char *value)
+{
+    size_t room = strlen(statements) * (strlen(value) + 2) + 1;
+    char *out = memory_new(room, 1), *o = out;
+    if (!out) return NULL;
+    for (const char *s = statements; *s; s++)
+        if (*s == 'K')
+            o += sprintf(o, "(%s)", value);
+        else
+            *o++ = *s;
+    return out;
+}

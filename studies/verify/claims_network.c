@@ -1,0 +1,340 @@
+/* claims_network.c: claims about network blocks, on small networks in double precision: the paper's
+ * equations, written out here by hand, against the plan compiled from a scheme's text; the gradient
+ * formulas of the ODE Transformer against the engine's backward pass. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "studies/verify/claims_net.h"
+
+enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, HEADS = 2, INNER = 16 };
+
+/* Largest difference that rounding explains: some 10^3 operations of 2e-16 on numbers of size 10. */
+static const double rounding = 1e-11;
+
+void net_close(Net *n)
+{
+    system_free(n->system);
+    model_free(n->model);
+}
+
+int net_perturb(Net *n)
+{
+    const Param *p;
+    size_t count = model_params(n->model, &p);
+    for (size_t i = 0; i < count; i++) {
+        double *x = memory_new(p[i].size, sizeof *x);
+        void *at = backend_at(n->f64, model_data(n->model), p[i].offset);
+        if (!x) return ERR_MEMORY;
+        n->f64->get(x, at, p[i].size);
+        for (size_t k = 0; k < p[i].size; k++) x[k] += 0.1 * random_normal(71, i, k);
+        n->f64->put(at, x, p[i].size);
+        memory_free(x);
+    }
+    return 0;
+}
+
+int net_shrink(Net *n, double factor)
+{
+    const Param *p;
+    size_t count = model_params(n->model, &p);
+    for (size_t i = 0; i < count; i++) {
+        if (!strstr(p[i].name, ".out.") && !strstr(p[i].name, ".down.")) continue;
+        double *x = memory_new(p[i].size, sizeof *x);
+        void *at = backend_at(n->f64, model_data(n->model), p[i].offset);
+        if (!x) return ERR_MEMORY;
+        n->f64->get(x, at, p[i].size);
+        for (size_t k = 0; k < p[i].size; k++) x[k] *= factor;
+        n->f64->put(at, x, p[i].size);
+        memory_free(x);
+    }
+    return 0;
+}
+
+int net_open(Plan *plan, Net *n)
+{
+    ModelConfig c = {.vocab = NET_VOCAB,
+                     .width = WIDTH,
+                     .heads = HEADS,
+                     .untied = 1,
+                     .act = ACT_GELU,
+                     .max_tokens = TOKENS,
+                     .max_length = TOKENS,
+                     .seed = 5};
+    *n = (Net){0};
+    int code = backend_find("cpu-f64", NULL, &n->f64);
+    if (code != 0) {
+        plan_free(plan);
+        return code;
+    }
+    return model_new(&c, plan, n->f64, 1, &n->model);
+}
+
+int net_scheme(const Table *t, size_t layers, Net *n)
+{
+    BridgeOptions o = {.layers = layers, .width = WIDTH, .inner = INNER, .match = MATCH_NONE};
+    Plan *plan;
+    TRY(bridge_plan(t, &o, &plan));
+    TRY(net_open(plan, n));
+    int code = bridge_system(n->model, 0, TOKENS, &n->system);
+    if (code != 0) net_close(n);
+    return code;
+}
+
+void net_start(double *y)
+{
+    for (uint64_t i = 0; i < N; i++) y[i] = random_normal(72, 0, i);
+}
+
+double net_distance(const double *a, const double *b)
+{
+    double most = 0;
+    for (int i = 0; i < N; i++) {
+        double e = fabs(a[i] - b[i]);
+        if (!(e <= most)) most = e;
+    }
+    return most;
+}
+
+/* ---- the papers' equations, by hand -------------------------------------------------------------------- */
+
+void net_add(const double *x, double c, const double *v, double *y)
+{
+    for (int i = 0; i < N; i++) y[i] = x[i] + c * v[i];
+}
+
+static void sublayer(const Net *n, int op, int set, const double *x, double *y)
+{
+    n->system->field[op](n->system, set, 0, x, y);
+}
+
+void net_layer(const Net *n, const double *x, double *y)
+{
+    double k[N];
+    sublayer(n, OP_F, 1, x, k);
+    net_add(x, 1, k, y);
+    sublayer(n, OP_G, 1, y, k);
+    net_add(y, 1, k, y);
+}
+
+void net_block(const Net *n, const double *x, double *y)
+{
+    net_layer(n, x, y);
+    net_add(y, -1, x, y);
+}
+
+/* (17)-(19) of the Macaron paper. */
+static void macaron(const Net *n, const double *x, double *y)
+{
+    double k[N];
+    sublayer(n, OP_G, 1, x, k);
+    net_add(x, 0.5, k, y);
+    sublayer(n, OP_F, 1, y, k);
+    net_add(y, 1, k, y);
+    sublayer(n, OP_G, 2, y, k);
+    net_add(y, 0.5, k, y);
+}
+
+void net_two_stages(const Net *n, Equations *f, double a, double b, const double *x, double *y)
+{
+    double F1[N], F2[N], at[N];
+    f(n, x, F1);
+    net_add(x, 1, F1, at);
+    f(n, at, F2);
+    net_add(x, a, F1, y);
+    net_add(y, b, F2, y);
+}
+
+/* (15)-(19) of the ODE Transformer. */
+static void four_stages(const Net *n, Equations *f, const double *x, double *y)
+{
+    double F[4][N], at[N];
+    static const double beta[] = {0.5, 0.5, 1}, gamma[] = {1.0 / 6, 2.0 / 6, 2.0 / 6, 1.0 / 6};
+    f(n, x, F[0]);
+    for (int i = 1; i < 4; i++) {
+        net_add(x, beta[i - 1], F[i - 1], at);
+        f(n, at, F[i]);
+    }
+    memcpy(at, x, sizeof at);
+    for (int i = 0; i < 4; i++) net_add(at, gamma[i], F[i], at);
+    memcpy(y, at, sizeof at);
+}
+
+static void rk2(const Net *n, const double *x, double *y)
+{
+    net_two_stages(n, net_block, 0.5, 0.5, x, y);
+}
+
+static void rk2_unit(const Net *n, const double *x, double *y)
+{
+    net_two_stages(n, net_block, 1, 1, x, y);
+}
+
+static void rk4(const Net *n, const double *x, double *y)
+{
+    four_stages(n, net_block, x, y);
+}
+
+static void rk2_released(const Net *n, const double *x, double *y)
+{
+    net_two_stages(n, net_layer, 0.5, 0.5, x, y);
+}
+
+static void rk4_released(const Net *n, const double *x, double *y)
+{
+    four_stages(n, net_layer, x, y);
+}
+
+static void layer_twice(const Net *n, const double *x, double *y)
+{
+    double between[N];
+    net_layer(n, x, between);
+    net_layer(n, between, y);
+}
+
+static const struct {
+    const char *name;
+    Equations *run;
+} equations[] = {{"layer", net_layer},           {"layer-twice", layer_twice},
+                 {"macaron", macaron},           {"rk2", rk2},
+                 {"rk2-unit", rk2_unit},         {"rk4", rk4},
+                 {"rk2-released", rk2_released}, {"rk4-released", rk4_released}};
+
+static Equations *find_equations(const char *name)
+{
+    for (size_t i = 0; i < sizeof equations / sizeof *equations; i++)
+        if (strcmp(equations[i].name, name) == 0) return equations[i].run;
+    return NULL;
+}
+
+/* Distance of the scheme's plan from equations, and from the same on a state moved by 1e-6. */
+static int plan_distance(const Net *n, Equations *run, double *distance, double *control)
+{
+    double x[N], a[N], b[N];
+    net_start(x);
+    TRY(model_run_plan(n->model, TOKENS, x, a));
+    run(n, x, b);
+    *distance = net_distance(a, b);
+    x[0] += 1e-6;
+    run(n, x, b);
+    *control = net_distance(a, b);
+    return bridge_system_failed(n->system);
+}
+
+int check_layer(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Table *t;
+    Net n;
+    double distance = NAN, control = NAN;
+    Equations *run = find_equations(arg[1]);
+    if (!run) return error_set(ERR_MISUSE, "no equations named %s", arg[1]);
+    TRY(map_table(z, arg[0], &t));
+    int code = net_scheme(t, 1, &n);
+    table_free(t);
+    TRY(code);
+    code = net_perturb(&n);
+    if (code == 0) code = plan_distance(&n, run, &distance, &control);
+    net_close(&n);
+    f->holds = distance <= rounding;
+    f->sound = f->sound && !(control <= rounding);
+    finding_say(
+        f,
+        "plan of %s run by the engine, and the equations by hand on the same weights: %d tokens of "
+        "width %d differ by %.1e (control, one input moved by 1e-6: %.1e)",
+        arg[0], TOKENS, WIDTH, distance, control);
+    return code;
+}
+
+/* ---- the released code's form ---------------------------------------------------------------------------- */
+
+/* Sum of the update's weights on y. */
+static void state_factor(const Table *t, mpq_t sum)
+{
+    for (size_t i = 0; i < t->update.terms; i++)
+        if (t->update.term[i].eval == TABLE_STATE) mpq_add(sum, sum, t->update.term[i].c);
+}
+
+/* The field y + L(y) of a network as F of a system, G = 0. */
+static void whole_layer(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    net_layer((const Net *)(const void *)s->param, y, dy);
+}
+
+static void no_field(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t, (void)y;
+    memset(dy, 0, N * sizeof *dy);
+}
+
+/* One step of 1 of the scheme over the one field y + L(y). */
+static int step_whole(const Zoo *z, const char *scheme, Net *n, const double *x, double *y)
+{
+    System s = {.name = "y + L(y)",
+                .n = TOKENS,
+                .d = WIDTH,
+                .field = {whole_layer, no_field},
+                .param = (double *)(void *)n};
+    Table *t;
+    Stepper *st = NULL;
+    TRY(map_table(z, scheme, &t));
+    int code = stepper_new(t, &s, &st);
+    if (code == 0) code = stepper_begin(st, 0, 1, x, START_GIVEN, NULL);
+    if (code == 0) code = stepper_step(st);
+    if (code == 0) memcpy(y, stepper_state(st), N * sizeof *y);
+    stepper_free(st);
+    table_free(t);
+    return code;
+}
+
+/* Plan of the released scheme against: the stated block over L; the stated scheme over y + L(y). */
+static int released_distances(const Zoo *z, const char *const *arg, Net *n, double *over_L,
+                              double *over_whole)
+{
+    double x[N], a[N], b[N];
+    net_start(x);
+    TRY(model_run_plan(n->model, TOKENS, x, a));
+    find_equations(arg[2])(n, x, b);
+    *over_L = net_distance(a, b);
+    TRY(step_whole(z, arg[3], n, x, b));
+    *over_whole = net_distance(a, b);
+    return 0;
+}
+
+int check_released(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Table *t;
+    Net n;
+    Theory theory;
+    mpq_t factor, stated;
+    double over_L = NAN, over_whole = NAN;
+    TRY(map_table(z, arg[0], &t));
+    mpq_inits(factor, stated, NULL);
+    state_factor(t, factor);
+    int code =
+        mpq_set_str(stated, arg[1], 10) == 0 ? 0 : error_set(ERR_INPUT, "no rational: %s", arg[1]);
+    if (code == 0) code = theory_search(t, 2, &theory);
+    if (code == 0) code = net_scheme(t, 1, &n);
+    if (code == 0) {
+        code = net_perturb(&n);
+        if (code == 0) code = released_distances(z, arg, &n, &over_L, &over_whole);
+        net_close(&n);
+        f->holds = over_L <= rounding;
+        f->conditional = over_whole <= rounding && mpq_equal(factor, stated);
+        f->sound = f->sound && theory.order == 0;
+        char *text = mpq_get_str(NULL, 10, factor);
+        finding_say(f,
+                    "order %d; with zero sublayers the state is multiplied by %s; the network's "
+                    "block is off "
+                    "the paper's equations by %.2g, off %s over the field y + L(y) by %.1e",
+                    theory.order, text, over_L, arg[3], over_whole);
+        free(text);
+        if (code == 0) code = finding_derive(f, arg[0], "y", factor);
+    }
+    mpq_clears(factor, stated, NULL);
+    table_free(t);
+    return code;
+}

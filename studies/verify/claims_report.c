@@ -1,0 +1,186 @@
+/* claims_report.c: claims and what was found of them, as Markdown and as LaTeX, with the coefficients
+ * of the derivations. */
+#include <ctype.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "studies/verify/claims.h"
+
+static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
+                              "Macaron paper counts local orders, "
+                              "one more. Error is numerical - exact unless a claim says otherwise; "
+                              "[F,G] = G'F - F'G; \"F then G\" is "
+                              "S_G(S_F(y)). Exact parts are computed in rationals; measured parts "
+                              "have a negative control that was "
+                              "refused.";
+
+/* How many derivation rows in a row share a map. */
+static size_t run_length(const Finding *f, size_t from)
+{
+    size_t n = 1;
+    while (from + n < f->count && strcmp(f->derived[from].map, f->derived[from + n].map) == 0) n++;
+    return n;
+}
+
+/* Power of h that belongs to a row: letters of the term, one less in log(step)/h. */
+static int power(const Derived *d)
+{
+    int n = -(strncmp(d->map, "log", 3) == 0);
+    for (const char *s = d->term; *s; s++) n += *s == 'F' || *s == 'G';
+    return n;
+}
+
+static int checked(FILE *out)
+{
+    return ferror(out) ? error_set(ERR_SYSTEM, "the report cannot be written") : 0;
+}
+
+/* ---- Markdown ------------------------------------------------------------------------------------------ */
+
+/* Characters that Markdown or a table would read as its own get a backslash. */
+static void markdown_text(const char *s, FILE *out)
+{
+    for (; *s; s++) {
+        if (strchr("|*_[]<>`\\", *s)) putc('\\', out);
+        putc(*s, out);
+    }
+}
+
+static void markdown_derivation(const Finding *f, FILE *out)
+{
+    for (size_t i = 0, n; i < f->count; i += n) {
+        n = run_length(f, i);
+        fprintf(out, "\n| ");
+        markdown_text(f->derived[i].map, out);
+        fprintf(out, " | power of h | coefficient |\n|---|---|---|\n");
+        for (size_t k = i; k < i + n; k++)
+            fprintf(out, "| `%s` | %d | %s |\n", f->derived[k].term, power(&f->derived[k]),
+                    f->derived[k].coefficient);
+    }
+}
+
+int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out)
+{
+    char verdict[512];
+    fprintf(out, "# The papers' derivations, claim by claim\n\n");
+    markdown_text(reading, out);
+    fprintf(out, "\n");
+    for (size_t i = 0; i < count; i++) {
+        claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
+        fprintf(out, "\n## %s\n\n*", c[i]->id);
+        markdown_text(c[i]->source, out);
+        fprintf(out, "*\n\n");
+        markdown_text(c[i]->statement, out);
+        fprintf(out, "\n\n**%c", toupper((unsigned char)verdict[0]));
+        markdown_text(verdict + 1, out);
+        fprintf(out, ".** Evidence: ");
+        markdown_text(f[i].text, out);
+        fprintf(out, ".\n");
+        markdown_derivation(&f[i], out);
+    }
+    return checked(out);
+}
+
+/* ---- LaTeX --------------------------------------------------------------------------------------------- */
+
+/* What a ^ or _ lifts or lowers: {..}, (..), a number, or one letter. Its length, braces included. */
+static size_t script_length(const char *s)
+{
+    if (*s == '{') return strcspn(s, "}") + 1;
+    if (*s == '(') return strcspn(s, ")") + 1;
+    size_t n = strspn(s, "0123456789.");
+    if (n && s[n - 1] == '.') n--;
+    return n ? n : *s != '\0';
+}
+
+/* ^2 as $^{2}$; returns what it used. */
+static size_t latex_script(const char *s, FILE *out)
+{
+    size_t n = script_length(s + 1), braces = s[1] == '{';
+    fprintf(out, "$%c{%.*s}$", *s, (int)(n - 2 * braces), s + 1 + braces);
+    return n;
+}
+
+static void latex_text(const char *s, FILE *out)
+{
+    for (; *s; s++) {
+        if (*s == '^' || (*s == '_' && s[1]))
+            s += latex_script(s, out);
+        else if (*s == '\\')
+            fputs("\\textbackslash{}", out);
+        else if (strchr("<>|", *s))
+            fprintf(out, "$%c$", *s);
+        else if (*s == '\'')
+            fputs("\\textquotesingle{}", out);
+        else if (*s == '"')
+            fputs("\\textquotedbl{}", out);
+        else
+            fprintf(out, strchr("#$%&{}", *s) ? "\\%c" : "%c", *s);
+    }
+}
+
+/* One rational, "-1/12" as -\tfrac{1}{12}; anything longer in parentheses. */
+static void latex_number(const char *c, FILE *out)
+{
+    const char *slash = strchr(c, '/');
+    if (strchr(c, ' ')) {
+        fprintf(out, "(%s)", c);
+        return;
+    }
+    if (*c == '-') putc(*c++, out);
+    if (slash)
+        fprintf(out, "\\tfrac{%.*s}{%s}", (int)(slash - c), c, slash + 1);
+    else
+        fputs(c, out);
+}
+
+/* Terms are formulas as they are: F''(F,G), [F,[F,G]]; a colour's number goes below. */
+static void latex_term(const char *term, FILE *out)
+{
+    for (; *term; term++) fprintf(out, isdigit((unsigned char)*term) ? "_{%c}" : "%c", *term);
+}
+
+static void latex_derivation(const Finding *f, FILE *out)
+{
+    for (size_t i = 0, n; i < f->count; i += n) {
+        n = run_length(f, i);
+        fprintf(out, "\n\\par\\smallskip\\noindent ");
+        latex_text(f->derived[i].map, out);
+        fprintf(out, ": $");
+        for (size_t k = i; k < i + n; k++) {
+            const Derived *d = &f->derived[k];
+            int minus = d->coefficient[0] == '-' && !strchr(d->coefficient, ' ');
+            if (k > i) fprintf(out, "\\allowbreak %s", minus ? "" : "+");
+            latex_number(d->coefficient, out);
+            fprintf(out, "\\,h^{%d}", power(d));
+            latex_term(d->term, out);
+        }
+        fprintf(out, "$\n");
+    }
+}
+
+int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
+{
+    char verdict[512];
+    fprintf(out, "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
+                 "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
+                 "\\section*{The papers' derivations, claim by claim}\n\\sloppy\n");
+    latex_text(reading, out);
+    for (size_t i = 0; i < count; i++) {
+        claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
+        fprintf(out, "\n\n\\subsection*{");
+        latex_text(c[i]->id, out);
+        fprintf(out, "}\n\\emph{");
+        latex_text(c[i]->source, out);
+        fprintf(out, ".} ");
+        latex_text(c[i]->statement, out);
+        fprintf(out, "\n\n\\textbf{%c", toupper((unsigned char)verdict[0]));
+        latex_text(verdict + 1, out);
+        fprintf(out, ".} Evidence: ");
+        latex_text(f[i].text, out);
+        fprintf(out, ".\n");
+        latex_derivation(&f[i], out);
+    }
+    fprintf(out, "\n\\end{document}\n");
+    return checked(out);
+}

@@ -1,0 +1,159 @@
+/* claims_sine.c: a vector field whose elementary differentials of every order are known in closed
+ * form, so that a predicted error term is a vector, not only an order. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "studies/verify/claims.h"
+
+static const double half_pi = 1.57079632679489661923;
+
+void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
+                     const double (*v)[SINE_D], double *out)
+{
+    int k = s->sets && set == 2;
+    double unit[SINE_UNITS];
+    for (int u = 0; u < SINE_UNITS; u++) {
+        double x = s->b[op][k][u] + m * half_pi;
+        for (int i = 0; i < SINE_D; i++) x += s->B[op][k][u][i] * y[i];
+        unit[u] = sin(x);
+        for (int j = 0; j < m; j++) {
+            double Bv = 0;
+            for (int i = 0; i < SINE_D; i++) Bv += s->B[op][k][u][i] * v[j][i];
+            unit[u] *= Bv;
+        }
+    }
+    for (int i = 0; i < SINE_D; i++) {
+        out[i] = 0;
+        for (int u = 0; u < SINE_UNITS; u++) out[i] += s->A[op][k][i][u] * unit[u];
+    }
+}
+
+void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out)
+{
+    const Tree *t = &f->tree[tree];
+    double v[TREE_MAX][SINE_D];
+    for (int k = 0; k < t->children; k++) sine_differential(s, f, (size_t)t->child[k], y, v[k]);
+    sine_derivative(s, t->colour, 1, y, t->children, (const double(*)[SINE_D])v, out);
+}
+
+static void field(const System *system, int op, int set, const double *y, double *dy)
+{
+    const Sine *s = system->context; /* a stepper may hand on a copy of the system */
+    double part[SINE_D];
+    if (!s->mixed) {
+        sine_derivative(s, op, set, y, 0, NULL, dy);
+        return;
+    }
+    memset(dy, 0, SINE_D * sizeof *dy);
+    for (int k = 0; k < SINE_SETS; k++) {
+        sine_derivative(s, op, k + 1, y, 0, NULL, part);
+        for (int i = 0; i < SINE_D; i++) dy[i] += s->weight[op][k] * part[i];
+    }
+}
+
+static void field_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)t;
+    field(s, OP_F, set, y, dy);
+}
+
+static void field_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)t;
+    field(s, OP_G, set, y, dy);
+}
+
+void sine_new(Sine *s, uint64_t seed, int one_field)
+{
+    *s = (Sine){.system = {.name = "sine",
+                           .title = "y' = A sin(B y + b)",
+                           .source = "claims_sine.c",
+                           .n = 1,
+                           .d = SINE_D,
+                           .field = {field_F, field_G},
+                           .t_end = 1,
+                           .h0 = 0.125}};
+    /* A of size 1, B of size 1/2: Lipschitz constants near 1, so that h = 1/8 is asymptotic. */
+    double *all[] = {&s->A[0][0][0][0], &s->B[0][0][0][0], &s->b[0][0][0], s->y};
+    size_t count[] = {sizeof s->A / sizeof(double), sizeof s->B / sizeof(double),
+                      sizeof s->b / sizeof(double), SINE_D};
+    double scale[] = {0.6, 0.5, 1, 1};
+    for (int a = 0; a < 4; a++)
+        for (size_t i = 0; i < count[a]; i++)
+            all[a][i] = scale[a] * random_normal(seed, (uint64_t)a, i);
+    if (one_field) memset(s->A[OP_G], 0, sizeof s->A[OP_G]);
+}
+
+int sine_flow(const Sine *s, const double w[2], double t, double *y)
+{
+    Sine mixed = *s;
+    double end[SINE_D], agreement;
+    if (!s->mixed) {
+        mixed.mixed = 1;
+        for (int op = 0; op < 2; op++) mixed.weight[op][0] = w[op];
+    }
+    mixed.system.initial = y;
+    mixed.system.context = &mixed;
+    TRY(reference_solve(&mixed.system, &t, 1, end, &agreement));
+    if (!(agreement <= 1e-13))
+        return error_set(ERR_ACCURACY, "two reference solutions differ by %.1e", agreement);
+    memcpy(y, end, sizeof end);
+    return 0;
+}
+
+static int past_states(const Sine *s, const Table *t, double h, int count, const double *y,
+                       double *past)
+{
+    double w[2] = {table_double(t->weight[0]), table_double(t->weight[1])};
+    for (int j = 1; j <= count; j++) {
+        double *at = past + (size_t)(j - 1) * SINE_D;
+        memcpy(at, y, SINE_D * sizeof *at);
+        TRY(sine_flow(s, w, -j * h, at));
+    }
+    return 0;
+}
+
+int sine_step(const Sine *s, const Table *t, double h, double *y)
+{
+    Stepper *st;
+    System system = s->system;
+    system.context = (void *)s;
+    TRY(stepper_new(t, &system, &st));
+    size_t history = (size_t)stepper_history(st);
+    double *past = memory_new(history, SINE_D * sizeof *past);
+    int code = past ? past_states(s, t, h, (int)history, y, past) : ERR_MEMORY;
+    if (code == 0) code = stepper_begin(st, 0, h, y, START_GIVEN, past);
+    if (code == 0) code = stepper_step(st);
+    if (code == 0) memcpy(y, stepper_state(st), SINE_D * sizeof *y);
+    memory_free(past);
+    stepper_free(st);
+    return code;
+}
+
+double sine_slope(const double *e, int n)
+{
+    const double rounding = 3e-13; /* references agree to 1e-13, states are of size 1 */
+    double last = INFINITY, before = NAN;
+    for (int j = 0; j + 1 < n; j++) {
+        if (!isfinite(e[j]) || !isfinite(e[j + 1])) return NAN;
+        if (e[j + 1] <= 10 * rounding) break;
+        before = last;
+        last = log2(e[j] / e[j + 1]);
+    }
+    return isfinite(before) && isfinite(last) ? 2 * last - before : last;
+}
+
+double sine_norm(const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < SINE_D; i++) sum += x[i] * x[i];
+    return sqrt(sum / SINE_D);
+}
+
+void sine_subtract(double *e, double c, const double *v)
+{
+    for (int i = 0; i < SINE_D; i++) e[i] -= c * v[i];
+}

@@ -1,0 +1,268 @@
+/* command_verify.c: the papers' claims, one by one: verified, refuted, or what they hold under. */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/verify/claims.h"
+#include "studies/tools/command.h"
+#include "studies/tools/nearest.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+static const Option claim_options[] = {
+    {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
+    {"mutants", OPTION_FLAG, NULL, NULL,
+     "run each claim's altered form instead: every verdict must change", 0, 0},
+    {"list", OPTION_FLAG, NULL, NULL, "name the claims and their registered verdicts; run nothing",
+     0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
+     0, 0},
+    {0},
+};
+
+static const OptionGroup claim_group = {"Claims", 1, claim_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
+
+static const char *const columns[] = {"id", "source", "claim", "expected", "verdict", "evidence"};
+enum { CLAIMS_MOST = 256, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
+
+typedef struct {
+    int mutants;
+    size_t count, done, met;
+    const Claim *claim[CLAIMS_MOST];
+    Finding finding[CLAIMS_MOST]; /* (done) */
+} Verification;
+
+/* ---- which claims -------------------------------------------------------------------------------------- */
+
+static int unknown_claim(const char *id)
+{
+    const char *names[CLAIMS_MOST];
+    size_t n = 0;
+    for (const Claim *c; n < CLAIMS_MOST && (c = claim_at(n)); n++) names[n] = c->id;
+    const char *near = nearest_name(id, names, n);
+    return error_set(ERR_INPUT, "unknown claim '%.60s'%s%s%s; 'trotter verify --list' names them",
+                     id, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+}
+
+static int add_claims(Verification *v, const char *id)
+{
+    size_t before = v->count;
+    const Claim *c;
+    for (size_t i = 0; (c = claim_at(i)); i++) {
+        if (strcmp(id, "all") != 0 && strcmp(id, c->id) != 0) continue;
+        if (v->count == CLAIMS_MOST) return error_set(ERR_INPUT, "at most %d claims", CLAIMS_MOST);
+        v->claim[v->count++] = c;
+    }
+    return v->count > before ? 0 : unknown_claim(id);
+}
+
+static int choose(Verification *v, const char *ids)
+{
+    char *list = memory_string(ids), *rest = list;
+    int code = list ? 0 : ERR_MEMORY;
+    for (char *id; code == 0 && (id = strsep(&rest, ","));) code = add_claims(v, id);
+    memory_free(list);
+    return code;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------- */
+
+/* The registered verdict; of a mutant: any other. */
+static int is_met(const Verification *v, size_t i)
+{
+    int same = finding_verdict(&v->finding[i]) == v->claim[i]->expected;
+    return v->mutants ? !same : same;
+}
+
+static int run_claims(Verification *v)
+{
+    Zoo z;
+    TRY(zoo_open(&z));
+    int code = 0;
+    while (code == 0 && v->done < v->count) {
+        const Claim *c = v->claim[v->done];
+        progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
+        code = claim_run(c, &z, v->mutants, &v->finding[v->done]);
+        if (code != 0) break;
+        v->met += (size_t)is_met(v, v->done++);
+    }
+    progress_clear();
+    zoo_close(&z);
+    return code;
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------------- */
+
+static void expected_words(const Verification *v, size_t i, char *out, size_t bytes)
+{
+    int n = v->mutants ? snprintf(out, bytes, "not: ") : 0;
+    claim_verdict(v->claim[i], v->claim[i]->expected, out + n, bytes - (size_t)n);
+}
+
+/* The statement; of a mutant: what was altered. */
+static void claim_words(const Verification *v, size_t i, char *out, size_t bytes)
+{
+    const Claim *c = v->claim[i];
+    if (v->mutants)
+        snprintf(out, bytes, "Mutant: %s. %s", c->mutant.what, c->statement);
+    else
+        snprintf(out, bytes, "%s", c->statement);
+}
+
+static void fill(const Verification *v, Report *r)
+{
+    char words[1024];
+    for (size_t i = 0; i < v->done; i++) {
+        report_text(r, v->claim[i]->id);
+        report_text(r, v->claim[i]->source);
+        claim_words(v, i, words, sizeof words);
+        report_text(r, words);
+        expected_words(v, i, words, sizeof words);
+        report_text(r, words);
+        claim_verdict(v->claim[i], finding_verdict(&v->finding[i]), words, sizeof words);
+        report_text(r, words);
+        report_text(r, v->finding[i].text);
+    }
+}
+
+/* A paragraph in lines of TEXT_WIDTH, its first begun by a label. */
+static void wrap(const char *label, const char *text)
+{
+    int column = printf("  %-9s ", label);
+    for (int n; *text; text += n + (text[n] == ' ')) {
+        n = (int)strcspn(text, " ");
+        if (column > 12 && column + n >= TEXT_WIDTH) column = printf("\n%*s", 12, "") - 1;
+        column += printf("%s%.*s", column > 12 ? " " : "", n, text);
+    }
+    printf("\n");
+}
+
+static void print_claim(const Verification *v, size_t i)
+{
+    char words[1024];
+    const Claim *c = v->claim[i];
+    printf("%s  (%s)\n", c->id, c->source);
+    claim_words(v, i, words, sizeof words);
+    wrap("claim", words);
+    claim_verdict(c, finding_verdict(&v->finding[i]), words, sizeof words);
+    wrap("verdict", words);
+    wrap("evidence", v->finding[i].text);
+    if (!is_met(v, i)) {
+        expected_words(v, i, words, sizeof words);
+        wrap("EXPECTED", words);
+    }
+    printf("\n");
+}
+
+static void print_claims(const Verification *v)
+{
+    printf("Order p means local error h^(p+1); the Macaron paper counts local orders. Error = "
+           "numerical -\n"
+           "exact unless said otherwise; [F,G] = G'F - F'G.\n\n");
+    for (size_t i = 0; i < v->done; i++) print_claim(v, i);
+    size_t number[4] = {0};
+    for (size_t i = 0; i < v->done; i++) number[finding_verdict(&v->finding[i])]++;
+    printf("%zu claims: %zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; "
+           "%zu as %s.\n",
+           v->done, number[CLAIM_VERIFIED], number[CLAIM_REFUTED], number[CLAIM_CONDITIONAL],
+           number[CLAIM_UNDECIDED], v->met, v->mutants ? "a mutant should be" : "registered");
+}
+
+static int list_claims(const Verification *v)
+{
+    static const char *const names[] = {"id", "source", "expected"};
+    Report *r;
+    char words[VERDICT_BYTES];
+    TRY(report_new(3, names, &r));
+    for (size_t i = 0; i < v->count; i++) {
+        report_text(r, v->claim[i]->id);
+        report_text(r, v->claim[i]->source);
+        claim_verdict(&(const Claim){0}, v->claim[i]->expected, words, sizeof words);
+        report_text(r, v->claim[i]->expected == CLAIM_CONDITIONAL ? "conditional" : words);
+    }
+    int code = report_write(r, REPORT_PLAIN, stdout);
+    report_free(r);
+    return code;
+}
+
+typedef int Writer(const Claim *const *c, const Finding *f, size_t count, FILE *out);
+
+static int write_with(const Verification *v, Writer *writer, const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    TRY(output_path(path, dir, "%s", name));
+    TRY(output_open(&o));
+    int code = writer(v->claim, v->finding, v->done, o.f);
+    if (code == 0) return output_close(&o, path);
+    output_drop(&o);
+    return code;
+}
+
+static int save(const Verification *v, const Report *r, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_report(r, REPORT_CSV, dir, "verify.csv"));
+    TRY(write_with(v, claims_markdown, dir, "verify.md"));
+    return write_with(v, claims_latex, dir, "verify.tex");
+}
+
+static int show(const Options *o, const Verification *v)
+{
+    Report *r;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    fill(v, r);
+    int code = 0;
+    if (options_flag(o, "csv"))
+        code = report_write(r, REPORT_CSV, stdout);
+    else
+        print_claims(v);
+    if (code == 0 && options_text(o, "out")) code = save(v, r, options_text(o, "out"));
+    report_free(r);
+    return code;
+}
+
+static int verify(const Options *o, Verification *v)
+{
+    TRY(choose(v, options_text(o, "claim")));
+    if (options_flag(o, "list")) return list_claims(v);
+    TRY(run_claims(v));
+    TRY(show(o, v));
+    if (v->met == v->count) return 0;
+    return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be",
+                     v->count - v->met, v->count);
+}
+
+static int run(Options *o)
+{
+    Verification *v = memory_new(1, sizeof *v);
+    if (!v) return ERR_MEMORY;
+    v->mutants = options_flag(o, "mutants");
+    /* All is tiny; threads would only wait for each other, and on a busy machine for long. */
+    omp_set_num_threads(1);
+    int code = verify(o, v);
+    for (size_t i = 0; i < v->done; i++) finding_free(&v->finding[i]);
+    memory_free(v);
+    return code;
+}
+
+const Command command_verify = {
+    .name = "verify",
+    .purpose = "verify or refute the papers' theorems and claims",
+    .about = "Each claim is checked exactly where it can be (series in rationals, tables, words) "
+             "and by\n"
+             "numbers with a negative control. Exit status 0 when every verdict is the registered "
+             "one, 1\n"
+             "otherwise. A claim whose exact and numerical answers differ, or whose control was "
+             "not refused, is\n"
+             "undecided.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,330 @@
+/* test_device.c: whole models on a device against the processor: every scheme's logits and gradients with
+ * the same masks, ten steps of training, recorded steps against steps call by call. Skipped where
+ * there is no device; tests/cuda runs it on a stand-in.
+ *
+ * Tolerances. Both add numbers of order 1 to 10 in chains of some 200 operations in f32: 200 eps times
+ * a magnitude of 50, twice. Products of lower precision leave that behind: some 8 in a row, each off by
+ * eps of a magnitude of 10. A loss is a mean over rows of a chain that begins at 1: 1e-5 of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "kernels/memory.h"
+#include "tests/lib/backends.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/tiny.h"
+
+enum { LAYERS = 3, INNER = 32, STEPS = 10, MOST = 8 };
+
+static const Backend *cpu, *device[MOST];
+static size_t devices;
+static Table **scheme;
+static size_t schemes;
+static Zoo zoo;
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i) && devices < MOST; i++) {
+        const Backend *b;
+        if (backend_find(tested_backend(i), NULL, &b) == 0 && b->record) device[devices++] = b;
+    }
+    if (backend_find("cpu-f32", NULL, &cpu) != 0 || zoo_open(&zoo) != 0) return 1;
+    return zoo_list(&zoo, "all,word:ssfsff,looped:2", "euler", &scheme, &schemes);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < schemes; i++) table_free(scheme[i]);
+    memory_free(scheme);
+    zoo_close(&zoo);
+    return 0;
+}
+
+static Model *model_of(const Backend *b, const Table *t)
+{
+    BridgeOptions o = {.layers = LAYERS, .width = TINY_WIDTH, .inner = INNER, .match = MATCH_NONE};
+    ModelConfig c = tiny_config();
+    Plan *plan;
+    Model *m;
+    if (bridge_plan(t, &o, &plan) != 0) fail_msg("%s: %s", t->name, error_text());
+    if (model_new(&c, plan, b, 1, &m) != 0) fail_msg("%s: %s", t->name, error_text());
+    tiny_shake(m, 3);
+    return m;
+}
+
+static double rounding(const Backend *b)
+{
+    return b->eps > 0x1p-20 ? 80 * b->eps : 2e4 * 0x1p-24;
+}
+
+/* Largest |x - y|, relative to 1 + the largest |y|. */
+static double scaled_distance(const double *x, const double *y, size_t n)
+{
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(y[i]));
+    return distance(x, y, n) / (1 + size);
+}
+
+static double logit_distance(Model *m, Model *r)
+{
+    static double x[TINY_ROWS * TINY_VOCAB], y[TINY_ROWS * TINY_VOCAB];
+    Batch batch = tiny_batch();
+    assert_int_equal(model_logits(m, &batch, x), 0);
+    assert_int_equal(model_logits(r, &batch, y), 0);
+    return scaled_distance(x, y, TINY_ROWS * TINY_VOCAB);
+}
+
+/* Of the gradients of two steps, whose masks are the same where the steps are. */
+static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t other)
+{
+    Batch batch = tiny_batch();
+    double mean[2];
+    assert_int_equal(model_gradient(m, &batch, step, &mean[0]), 0);
+    assert_int_equal(model_gradient(r, &batch, other, &mean[1]), 0);
+    double *x = tiny_get(m, model_grad(m), 0, model_size(m));
+    double *y = tiny_get(r, model_grad(r), 0, model_size(r));
+    double d = scaled_distance(x, y, model_size(m));
+    memory_free(x);
+    memory_free(y);
+    return fmax(d, scaled_distance(&mean[0], &mean[1], 1));
+}
+
+/* All on the first backend; the others, which differ from it in their products alone, take every tenth. */
+static void every_scheme_agrees_with_the_processor(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    for (size_t k = 0; k < schemes; k++) {
+        Model *r = model_of(cpu, scheme[k]);
+        for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
+            Model *m = model_of(device[i], scheme[k]);
+            double tol = rounding(device[i]), z = logit_distance(m, r);
+            double g = gradient_distance(m, 4, r, 4);
+            if (!(z <= tol && g <= tol))
+                fail_msg("%s, %s: logits differ by %g, gradients by %g", device[i]->name,
+                         scheme[k]->name, z, g);
+            if (k == 0 && tol < 0.01) /* other masks: a control */
+                assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
+            model_free(m);
+        }
+        model_free(r);
+    }
+}
+
+/* ---- steps of training --------------------------------------------------------------------------- */
+
+/* Batches of two shapes: the last sequence of one is left out of the other. */
+static Batch batch_of(int shape)
+{
+    Batch b = tiny_batch();
+    if (shape) b.S = 2, b.N = b.start[2];
+    return b;
+}
+
+/* loss (STEPS): the sum of nll of each step. shapes: one character a step. */
+static void train(Model *m, const char *shapes, double *loss)
+{
+    AdamConfig a = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    for (uint64_t i = 0; i < STEPS; i++) {
+        Batch b = batch_of(shapes[i] == 'b');
+        Step s;
+        model_tally_set(m, 0, 0);
+        assert_int_equal(model_step(m, &b, &a, i + 1), 0);
+        assert_int_equal(model_tally(m, &s), 0);
+        assert_true(s.norm > 0 && s.what == 0);
+        loss[i] = s.loss;
+    }
+}
+
+static const char *const orders[] = {"aaaaaaaaaa", "aababbbaaa", "ababababab"};
+
+static void ten_steps_agree_with_the_processor(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    Model *r = model_of(cpu, scheme[0]);
+    double want[STEPS], got[STEPS];
+    train(r, orders[0], want);
+    for (size_t i = 0; i < devices; i++) {
+        Model *m = model_of(device[i], scheme[0]);
+        double tol = fmax(1e-5, 4 * (device[i]->eps - 0x1p-24));
+        train(m, orders[0], got);
+        for (int k = 0; k < STEPS; k++)
+            if (!(fabs(got[k] / want[k] - 1) <= tol))
+                fail_msg("%s: loss %.9g after step %d, not %.9g", device[i]->name, got[k], k + 1,
+                         want[k]);
+        assert_true(fabs(got[0] / want[STEPS - 1] - 1) > 0.01); /* it learns: a control */
+        model_free(m);
+    }
+    model_free(r);
+}
+
+/* Recorded and replayed, or run call by call: the same bits, whatever shapes come when. */
+static void recording_changes_no_bit(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+            Backend plain = *device[i];
+            plain.record = NULL;
+            Model *m = model_of(device[i], scheme[0]), *r = model_of(&plain, scheme[0]);
+            double x[STEPS], y[STEPS];
+            train(m, orders[k], x);
+            train(r, orders[k], y);
+            assert_memory_equal(x, y, sizeof x);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
+            train(r, orders[k], y); /* a control */
+            assert_memory_not_equal(x, y, sizeof x);
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* Steps of so many batches each, in the shapes of `order`. */
+static void train_by_parts(Model *m, const char *order, size_t parts)
+{
+    AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    for (uint64_t step = 1; step <= STEPS; step++)
+        for (size_t i = 0; i < parts; i++) {
+            Batch b = batch_of(order[step - 1] == 'b');
+            StepPart p = {i, parts, parts, parts * b.N, 0, NULL};
+            assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
+        }
+}
+
+/* Each role of a part has a recording of its own; a post-norm network has norms to record. */
+static void recorded_parts_change_no_bit(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    for (size_t i = 0; i < devices; i++)
+        for (size_t parts = 1; parts <= 4; parts++) {
+            const char *order = orders[parts % 3];
+            Backend plain = *device[i];
+            plain.record = NULL;
+            Model *m = model_of(device[i], scheme[0]), *r = model_of(&plain, scheme[0]);
+            train_by_parts(m, order, parts);
+            train_by_parts(r, order, parts);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
+            train_by_parts(r, order, parts); /* a control */
+            assert_false(tiny_same(m, model_data(m), r, model_data(r)));
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* More than fits one launch: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
+static void long_lists(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    enum { N = 600, D = 4, TERMS = 40, INPUTS = 70 };
+    for (size_t i = 0; i < devices; i++) {
+        const Backend *b = device[i];
+        double x[N * D], r[N * D], g[N], w[INPUTS * D];
+        for (int k = 0; k < N * D; k++) x[k] = sin(k);
+        for (int k = 0; k < INPUTS * D; k++) w[k] = 0.01 * cos(k);
+        void *dx = b->alloc(N * D), *dr = b->alloc(N * D), *dw = b->alloc(INPUTS * D);
+        void *dg = b->alloc(N), *zero = b->alloc(1), *dE = b->alloc(2 * D);
+        int32_t token[N], *dt = b->alloc(N);
+        b->put(dx, x, N * D);
+        b->put(dw, w, INPUTS * D);
+        LinTerm term[TERMS] = {{0}};
+        const void *list[INPUTS];
+        for (int k = 0; k < TERMS; k++) term[k] = (LinTerm){k + 1, dx, NULL, 0, {{0}}};
+        for (int k = 0; k < INPUTS; k++) list[k] = dx;
+        b->lin(N, D, TERMS, term, dr);
+        b->gate(N, D, INPUTS, list, dw, zero, ACT_TANH, dg);
+        b->get(r, dr, N * D);
+        b->get(g, dg, N);
+        for (int k = 0; k < N; k++) {
+            double z = 0, *row = x + k * D;
+            for (int c = 0; c < D; c++) {
+                assert_true(fabs(r[k * D + c] - 820 * row[c]) <= 820 * TERMS * 0x1p-23);
+                for (int l = 0; l < INPUTS; l++) z += w[l * D + c] * row[c];
+            }
+            assert_true(fabs(g[k] - tanh(z)) <= (INPUTS + 8) * 0x1p-23);
+        }
+        double sum[2 * D] = {0};
+        for (int k = 0; k < N; k++) {
+            token[k] = k % 7 == 3;
+            for (int c = 0; c < D; c++) sum[token[k] * D + c] += 0.5 * x[k * D + c];
+        }
+        b->send(dt, token, sizeof token);
+        b->embed_back(N, D, 2, dt, 0.5, (Dropout){0}, dx, dE);
+        b->get(r, dE, 2 * D);
+        for (int k = 0; k < 2 * D; k++) assert_true(fabs(r[k] - sum[k]) <= N * N * 0x1p-24);
+        assert_int_equal(b->wait(), 0);
+        void *all[] = {dx, dr, dw, dg, zero, dE, dt};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) b->release(all[k]);
+    }
+}
+
+/* More than what is sent through holds, and numbers of every size class. */
+static void large_transfers(void **state)
+{
+    (void)state;
+    if (devices == 0) skip();
+    enum { N = 3000000 };
+    double *x = memory_new(N, sizeof *x), *y = memory_new(N, sizeof *y);
+    assert_true(x && y);
+    for (size_t k = 0; k < N; k++) x[k] = (double)(k % 16777213);
+    for (size_t i = 0; i < devices; i++) {
+        const Backend *b = device[i];
+        void *d = b->alloc(2 * N);
+        b->put(d, x, N);
+        b->get(y, d, N);
+        assert_memory_equal(x, y, N * sizeof *x);
+        b->send(d, x, N * sizeof *x);
+        memset(y, 0, N * sizeof *y);
+        b->receive(y, d, N * sizeof *y);
+        assert_memory_equal(x, y, N * sizeof *x);
+        assert_int_equal(b->wait(), 0);
+        b->release(d);
+    }
+    memory_free(x);
+    memory_free(y);
+}
+
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    size_t live = memory_live();
+    for (size_t i = 0; i < devices; i++) {
+        double loss[STEPS];
+        Model *m = model_of(device[i], scheme[0]);
+        train(m, orders[1], loss);
+        assert_true(memory_live() > live);
+        model_free(m);
+        assert_int_equal(memory_live(), live);
+    }
+    if (devices == 0) skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
+        cmocka_unit_test(every_scheme_agrees_with_the_processor),
+        cmocka_unit_test(ten_steps_agree_with_the_processor),
+        cmocka_unit_test(recording_changes_no_bit),
+        cmocka_unit_test(recorded_parts_change_no_bit),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(large_transfers),
+        cmocka_unit_test(nothing_leaks),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,281 @@
+/* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with a layer
+ * norm of this file's; which schemes have one; what is refused. Gradients: test_gradient.c. In f64. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/tiny.h"
+
+enum { D = 8, INNER = 32, TOKENS = 6, LAYERS = 2, STEPS = 6 };
+
+static const Backend *f64;
+static Zoo zoo;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return zoo_open(&zoo) != 0 || backend_find("cpu-f64", NULL, &f64) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    zoo_close(&zoo);
+    return 0;
+}
+
+static int make_plan(const char *name, int norm, Plan **out)
+{
+    BridgeOptions o = {.layers = LAYERS, .width = D, .inner = INNER, .norm = norm};
+    Table *t;
+    assert_int_equal(zoo_find(&zoo, name, "euler", &t), 0);
+    int code = bridge_plan(t, &o, out);
+    table_free(t);
+    return code;
+}
+
+static Model *post_model(const char *name)
+{
+    Plan *plan;
+    Model *m;
+    ModelConfig c = tiny_config();
+    c.width = D;
+    c.max_length = TOKENS;
+    if (make_plan(name, NORM_POST, &plan) != 0) fail_msg("%s: %s", name, error_text());
+    assert_int_equal(plan_check(plan), 0);
+    assert_int_equal(model_new(&c, plan, f64, 1, &m), 0);
+    tiny_shake(m, 7); /* norms too: no two alike */
+    return m;
+}
+
+/* ---- sub-steps by hand --------------------------------------------------------------------------- */
+
+/* y <- LN(y + c sublayer(y)). */
+typedef struct {
+    double c;
+    int kind, set;
+} SubStep;
+
+static const struct {
+    const char *scheme;
+    SubStep step[STEPS];
+} known[] = {
+    {"transformer", {{1, SLOT_ATTENTION, 1}, {1, SLOT_FEEDFORWARD, 1}}},
+    {"macaron", {{0.5, SLOT_FEEDFORWARD, 1}, {1, SLOT_ATTENTION, 1}, {0.5, SLOT_FEEDFORWARD, 2}}},
+    {"att-ffn-att", {{0.5, SLOT_ATTENTION, 1}, {1, SLOT_FEEDFORWARD, 1}, {0.5, SLOT_ATTENTION, 2}}},
+    {"strang-marchuk-fgf",
+     {{0.5, SLOT_ATTENTION, 1}, {1, SLOT_FEEDFORWARD, 1}, {0.5, SLOT_ATTENTION, 2}}},
+    {"word:sff", {{1, SLOT_ATTENTION, 1}, {1, SLOT_FEEDFORWARD, 1}, {1, SLOT_FEEDFORWARD, 2}}},
+    {"looped:2",
+     {{0.5, SLOT_ATTENTION, 1},
+      {0.5, SLOT_FEEDFORWARD, 1},
+      {0.5, SLOT_ATTENTION, 1},
+      {0.5, SLOT_FEEDFORWARD, 1}}},
+    {"rk2-unit",
+     {{1, SLOT_ATTENTION, 1},
+      {1, SLOT_FEEDFORWARD, 1},
+      {1, SLOT_ATTENTION, 1},
+      {1, SLOT_FEEDFORWARD, 1}}},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static int slot_of(const Model *m, int layer, const SubStep *s)
+{
+    const Plan *p = model_plan(m);
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == s->kind && p->slot[i].set == s->set && p->slot[i].layer == layer)
+            return (int)i;
+    fail_msg("no slot of kind %d, set %d, layer %d", s->kind, s->set, layer);
+    return -1;
+}
+
+/* (x - mean) / sqrt(variance + 1e-5) w + b by rows: Ba, Kiros, Hinton 2016, eq. 4. */
+static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
+{
+    char name[64];
+    const char *kind = s->kind == SLOT_ATTENTION ? "attn" : "ffn";
+    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.weight", layer, kind, s->set);
+    double *w = tiny_tensor(m, name);
+    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.bias", layer, kind, s->set);
+    double *b = tiny_tensor(m, name);
+    for (size_t i = 0; i < TOKENS; i++) {
+        double mean = 0, var = 0, *x = y + i * D;
+        for (size_t k = 0; k < D; k++) mean += x[k] / D;
+        for (size_t k = 0; k < D; k++) var += (x[k] - mean) * (x[k] - mean) / D;
+        for (size_t k = 0; k < D; k++) x[k] = (x[k] - mean) / sqrt(var + 1e-5) * w[k] + b[k];
+    }
+    memory_free(w);
+    memory_free(b);
+}
+
+/* spoil: a coefficient 1e-6 off, in the last sub-step of the last layer. */
+static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
+{
+    double k[TOKENS * D];
+    for (int l = 0; l < LAYERS; l++)
+        for (int s = 0; s < STEPS && step[s].set; s++) {
+            int last = l == LAYERS - 1 && (s == STEPS - 1 || !step[s + 1].set);
+            double c = step[s].c * (spoil && last ? 1 + 1e-6 : 1);
+            assert_int_equal(model_sublayer(m, slot_of(m, l, &step[s]), TOKENS, y, k), 0);
+            for (size_t i = 0; i < TOKENS * D; i++) y[i] += c * k[i];
+            layer_norm(m, l, &step[s], y);
+        }
+}
+
+/* Both do the same operations but for the order of sums of at most 32 terms: 1e-12 leaves room for eight
+ * sub-steps of condition 10, and is far below the control's 1e-6. */
+static void plans_are_normalised_sub_steps(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KNOWN; i++) {
+        double x[TOKENS * D], got[TOKENS * D], want[TOKENS * D], off[TOKENS * D];
+        Model *m = post_model(known[i].scheme);
+        for (size_t k = 0; k < TOKENS * D; k++) x[k] = random_normal(3, 0, k);
+        memcpy(want, x, sizeof x);
+        memcpy(off, x, sizeof x);
+        assert_int_equal(model_run_plan(m, TOKENS, x, got), 0);
+        by_hand(m, known[i].step, 0, want);
+        by_hand(m, known[i].step, 1, off);
+        double error = distance(got, want, TOKENS * D), control = distance(got, off, TOKENS * D);
+        if (!(error <= 1e-12)) fail_msg("%s: %g", known[i].scheme, error);
+        if (control <= 1e-9) fail_msg("%s: blind to a coefficient", known[i].scheme);
+        model_free(m);
+    }
+}
+
+/* A sublayer alone sees the scale of the state, which one with its norm inside does not (but for eps). */
+static void sublayers_have_no_norm_inside(void **state)
+{
+    (void)state;
+    double x[TOKENS * D], y[TOKENS * D], z[TOKENS * D];
+    Plan *plan;
+    Model *m[2] = {post_model("transformer"), NULL};
+    ModelConfig c = *model_config(m[0]);
+    assert_int_equal(make_plan("transformer", NORM_PRE, &plan), 0);
+    assert_int_equal(model_new(&c, plan, f64, 1, &m[1]), 0);
+    tiny_shake(m[1], 7);
+    for (size_t k = 0; k < TOKENS * D; k++) x[k] = random_normal(3, 0, k);
+    for (int pre = 0; pre < 2; pre++) {
+        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, y), 0);
+        for (size_t k = 0; k < TOKENS * D; k++) x[k] *= 4;
+        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, z), 0);
+        for (size_t k = 0; k < TOKENS * D; k++) x[k] /= 4;
+        assert_int_equal(distance(y, z, TOKENS * D) < 1e-3, pre);
+        model_free(m[pre]);
+    }
+}
+
+/* ---- which schemes ------------------------------------------------------------------------------- */
+
+/* Every built-in scheme either has a plan that passes its check, or is refused in words. */
+static void every_scheme_has_one_or_is_told(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"euler", "heun",        "rk4",  "rk2-gate", "rk2-scalar",
+                                          "ab2",   "no-residual", "dlcl", "leapfrog", "polynet"};
+    size_t made = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        Plan *plan = NULL;
+        int code = make_plan(zoo.scheme[i]->name, NORM_POST, &plan);
+        if (code == 0) {
+            made++;
+            assert_int_equal(plan_check(plan), 0);
+            assert_int_equal(plan->post, 1);
+        } else {
+            assert_int_equal(code, ERR_INPUT);
+            assert_non_null(strstr(error_text(), "--norm post needs"));
+            assert_null(strchr(error_text(), '\n'));
+        }
+        plan_free(plan);
+    }
+    assert_true(made >= 4);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        Plan *plan = NULL;
+        if (make_plan(refused[i], NORM_POST, &plan) != ERR_INPUT)
+            fail_msg("%s has a plan", refused[i]);
+    }
+}
+
+static void a_post_model_is_no_field(void **state)
+{
+    (void)state;
+    System *s = NULL;
+    Model *m = post_model("transformer");
+    assert_int_equal(bridge_system(m, 0, TOKENS, &s), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "post-norm"));
+    model_free(m);
+}
+
+/* Where the norms stand is part of what a plan computes. */
+static void same_plans_have_the_same_norms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        int norm_a, norm_b, same;
+    } pair[] = {{"transformer", "transformer", NORM_POST, NORM_POST, 1},
+                {"rk2-unit", "repeat:2", NORM_POST, NORM_POST, 1},
+                {"transformer", "transformer", NORM_POST, NORM_PRE, 0},
+                {"transformer", "looped:2", NORM_POST, NORM_POST, 0},
+                {"rk2-unit", "transformer", NORM_POST, NORM_POST, 0}};
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+        Plan *a, *b;
+        int same = -1;
+        assert_int_equal(make_plan(pair[i].a, pair[i].norm_a, &a), 0);
+        assert_int_equal(make_plan(pair[i].b, pair[i].norm_b, &b), 0);
+        assert_int_equal(plan_same(a, b, &same), 0);
+        if (same != pair[i].same) fail_msg("%s, %s: %d", pair[i].a, pair[i].b, same);
+        plan_free(a);
+        plan_free(b);
+    }
+}
+
+/* ---- plans --------------------------------------------------------------------------------------- */
+
+static Plan *spoilt(int how)
+{
+    Plan *p = plan_new(1);
+    int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
+    int k = plan_eval(p, f, 0, 0);
+    p->post = how != 1;
+    if (how != 2) k = plan_norm(p, how == 3 ? 5 : f, how == 4 ? 9 : k);
+    p->output = how == 5 ? 0 : k;
+    return p;
+}
+
+/* 1: a norm in a plan that has them inside; 2: none; 3, 4: of no slot, of no register; 5: not last. */
+static void norms_out_of_place_are_refused(void **state)
+{
+    (void)state;
+    for (int how = 0; how <= 5; how++) {
+        Plan *p = spoilt(how);
+        assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
+        plan_free(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_are_normalised_sub_steps),
+        cmocka_unit_test(sublayers_have_no_norm_inside),
+        cmocka_unit_test(every_scheme_has_one_or_is_told),
+        cmocka_unit_test(a_post_model_is_no_field),
+        cmocka_unit_test(same_plans_have_the_same_norms),
+        cmocka_unit_test(norms_out_of_place_are_refused),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,446 @@
+/* test_truncation.c: truncation errors of networks whose flow is known.
+ *
+ * LN(y) = (y - mean) / sigma. A sublayer A LN(y) with A skew and A 1 = 0 keeps mean and sigma, so it
+ * turns y - mean at the constant speed 1 / sigma: the exact flow of any sum of such sublayers is a
+ * rotation. In 4 coordinates the vectors of mean zero are three-dimensional: two such sublayers do not
+ * commute, and Rodrigues' formula gives the flow. Attention of a single token is linear in its values;
+ * a GELU (or ReLU) far to the right is the identity. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/truncator.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/layers.h"
+#include "tests/lib/schemes.h"
+
+enum { D = 4, FAR = 40 };
+
+/* ---- models ----------------------------------------------------------------------------------------- */
+
+/* The skew matrix of the rotation about `axis` (3) in an orthonormal basis of the vectors of mean 0. */
+static void rotation(const double axis[3], double A[D][D])
+{
+    static const double basis[3][D] = {
+        {0.5, 0.5, -0.5, -0.5}, {0.5, -0.5, 0.5, -0.5}, {0.5, -0.5, -0.5, 0.5}};
+    double w[3][3] = {{0, -axis[2], axis[1]}, {axis[2], 0, -axis[0]}, {-axis[1], axis[0], 0}};
+    memset(A, 0, D * D * sizeof(double));
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            for (int i = 0; i < D; i++)
+                for (int k = 0; k < D; k++) A[i][k] += basis[a][i] * w[a][b] * basis[b][k];
+}
+
+static const double axis_F[3] = {0.5, -0.3, 0.2},
+                    axis_G[2][3] = {{-0.2, 0.6, 0.4}, {0.7, 0.1, -0.5}};
+
+/* layers.0: F_1 = rotation about axis_F, G_s about axis_G[s - 1]. */
+static Model *turning(const Table *t, int act)
+{
+    Model *m = layers_model(t, 1, D, act);
+    double A[D][D];
+    rotation(axis_F, A);
+    layers_fill(m, "layers.0.attn.1.qkv.weight", 0);
+    layers_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
+    layers_put(m, "layers.0.attn.1.out.weight", 0, &A[0][0], D * D);
+    for (int s = 1; s <= table_sets(t, OP_G); s++) {
+        char up[64], bias[64], down[64];
+        snprintf(up, sizeof up, "layers.0.ffn.%d.up.weight", s);
+        snprintf(bias, sizeof bias, "layers.0.ffn.%d.up.bias", s);
+        snprintf(down, sizeof down, "layers.0.ffn.%d.down.weight", s);
+        rotation(axis_G[s - 1], A);
+        layers_identity(m, up, 0, D);
+        layers_fill(m, bias, FAR); /* A 1 = 0: it leaves no trace */
+        layers_put(m, down, 0, &A[0][0], D * D);
+    }
+    return m;
+}
+
+static Truncator *open(Model *m, const Table *trained, TruncationOptions o, size_t tokens)
+{
+    Truncator *u;
+    double check;
+    if (truncator_new(m, trained, &o, &u) != 0 ||
+        truncator_sentence(u, tokens, layers_token, &check) != 0)
+        fail_msg("%s", error_text());
+    assert_true(check <= 1e-12);
+    return u;
+}
+
+static Truncation measure(Truncator *u, const Table *t)
+{
+    Truncation r;
+    if (truncator_measure(u, 0, t, &r) != 0) fail_msg("%s: %s", t->name, error_text());
+    return r;
+}
+
+/* ---- the same field, written down -------------------------------------------------------------------- */
+
+typedef struct {
+    double A[2][D][D]; /* of F, of G */
+} Turning;
+
+static void turn(const System *s, int op, const double *y, double *dy)
+{
+    const Turning *r = s->context;
+    double mean = 0, var = 0;
+    for (int i = 0; i < D; i++) mean += y[i] / D;
+    for (int i = 0; i < D; i++) var += (y[i] - mean) * (y[i] - mean) / D;
+    double sigma = sqrt(var + 1e-5);
+    for (int i = 0; i < D; i++) {
+        dy[i] = 0;
+        for (int k = 0; k < D; k++) dy[i] += r->A[op][i][k] * (y[k] - mean) / sigma;
+    }
+}
+
+static void turn_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    turn(s, OP_F, y, dy);
+}
+
+static void turn_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    turn(s, OP_G, y, dy);
+}
+
+static void multiply(double A[D][D], const double *x, double *out)
+{
+    for (int i = 0; i < D; i++) {
+        out[i] = 0;
+        for (int k = 0; k < D; k++) out[i] += A[i][k] * x[k];
+    }
+}
+
+/* exp(A t / sigma) by Rodrigues: A^3 = -a^2 A, a the angle of the axes' sum. */
+static void exact(const double axis[3], double t, const double *y, double *out)
+{
+    double A[D][D], z[D], u[D], v[D], mean = 0, var = 0;
+    rotation(axis, A);
+    for (int i = 0; i < D; i++) mean += y[i] / D;
+    for (int i = 0; i < D; i++) z[i] = y[i] - mean, var += z[i] * z[i] / D;
+    double a = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+    double angle = a * t / sqrt(var + 1e-5);
+    multiply(A, z, u);
+    multiply(A, u, v);
+    for (int i = 0; i < D; i++)
+        out[i] = y[i] + sin(angle) / a * u[i] + (1 - cos(angle)) / (a * a) * v[i];
+}
+
+/* The error of one step of h from y, history on the closed flow; end: displacement of the flow. */
+static double closed_error(const Table *t, const double w[2], double h, const double *y0)
+{
+    Turning r;
+    System s = {.n = 1, .d = D, .field = {turn_F, turn_G}, .context = &r};
+    double axis[3], past[16][D], y[D], end[D], sum = 0;
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    rotation(axis_F, r.A[OP_F]);
+    rotation(axis_G[0], r.A[OP_G]);
+    for (int i = 0; i < 3; i++) axis[i] = w[0] * axis_F[i] + w[1] * axis_G[0][i];
+    assert_int_equal(stepper_new(frozen, &s, &st), 0);
+    int history = stepper_history(st);
+    assert_true(history <= 16);
+    for (int j = 0; j < history; j++) exact(axis, (history - 1 - j) * h, y0, past[j]);
+    exact(axis, history * h, y0, y);
+    exact(axis, (history + 1) * h, y0, end);
+    assert_int_equal(stepper_begin(st, 0, h, y, START_GIVEN, &past[0][0]), 0);
+    assert_int_equal(stepper_step(st), 0);
+    for (int i = 0; i < D; i++) {
+        double e = stepper_state(st)[i] - end[i];
+        sum += e * e;
+    }
+    stepper_free(st);
+    table_free(frozen);
+    return sqrt(sum / D);
+}
+
+/* The first point whose step begins at most 4 from the state that enters the layer; there is none before. */
+static size_t check_near(const Truncation *t)
+{
+    size_t j = 0;
+    for (; t->history * t->point[j].h > 4; j++) assert_true(isnan(t->point[j].error));
+    return j;
+}
+
+/* Of every scheme, on both activations: the exact error; its slope is order + 1. The tolerance: a
+ * pre-activation of size 40 has rounding 40 eps = 1e-14, the integrators meet 1e-13 of |y| = 2. */
+static void test_known_flow(void **state)
+{
+    (void)state;
+    static const int acts[] = {ACT_GELU, ACT_RELU};
+    Table *trained = layers_find("transformer");
+    size_t judged = 0;
+    for (int a = 0; a < 2; a++) {
+        Model *m = turning(trained, acts[a]);
+        Truncator *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
+        for (size_t i = 0; i < layers_schemes; i++) {
+            double w[2] = {table_double(layers_scheme[i]->weight[0]),
+                           table_double(layers_scheme[i]->weight[1])};
+            Truncation t = measure(u, layers_scheme[i]);
+            for (size_t j = check_near(&t); j < t.points; j++) {
+                double want = closed_error(layers_scheme[i], w, t.point[j].h, truncator_states(u));
+                if (!(fabs(t.point[j].error - want) <= 2e-12))
+                    fail_msg("%s, h = %g: error %.10g, not %.10g", layers_scheme[i]->name,
+                             t.point[j].h, t.point[j].error, want);
+            }
+            if (isnan(t.slope)) continue;
+            judged++;
+            if (!(t.slope >= t.order + 0.7))
+                fail_msg("%s: slope %g of order %d", layers_scheme[i]->name, t.slope, t.order);
+        }
+        truncator_free(u);
+        model_free(m);
+    }
+    assert_true(judged > layers_schemes);
+    table_free(trained);
+}
+
+/* By hand, as a check of the check: transformer and Heun on the rotation. */
+static void test_by_hand(void **state)
+{
+    (void)state;
+    Table *trained = layers_find("transformer");
+    Model *m = turning(trained, ACT_GELU);
+    Truncator *u = open(m, trained, (TruncationOptions){0}, 1);
+    const double *x = truncator_states(u);
+    Turning r;
+    System s = {.n = 1, .d = D, .context = &r};
+    double axis[3], k1[D], k2[D], y[D], end[D], sum = 0, h = 0.5;
+    rotation(axis_F, r.A[OP_F]);
+    rotation(axis_G[0], r.A[OP_G]);
+    for (int i = 0; i < 3; i++) axis[i] = axis_F[i] + axis_G[0][i];
+    turn(&s, OP_F, x, k1);
+    for (int i = 0; i < D; i++) y[i] = x[i] + h * k1[i];
+    turn(&s, OP_G, y, k2);
+    exact(axis, h, x, end);
+    for (int i = 0; i < D; i++) sum += pow(y[i] + h * k2[i] - end[i], 2);
+    Truncation t = measure(u, trained);
+    assert_true(fabs(t.point[1].error - sqrt(sum / D)) <= 1e-12);
+    sum = 0;
+    for (int i = 0; i < D; i++) sum += pow(end[i] - x[i], 2);
+    assert_true(fabs(t.point[1].displacement - sqrt(sum / D)) <= 1e-12);
+    assert_true(fabs(t.slope - 2) <= 0.05);
+    assert_true(t.agreement <= 1e-12);
+    truncator_free(u);
+    model_free(m);
+    table_free(trained);
+}
+
+/* ---- zero ------------------------------------------------------------------------------------------- */
+
+/* Sublayers that give zero: no error at any h, of any scheme that keeps the state, for either field. */
+static void test_zero(void **state)
+{
+    (void)state;
+    Table *trained = layers_find("transformer");
+    Model *m = layers_model(trained, 1, 8, ACT_GELU);
+    size_t seen = 0;
+    layers_shake(m, 0.3);
+    layers_zero(m);
+    for (int field = 0; field < 2; field++) {
+        Truncator *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
+        for (size_t i = 0; i < layers_schemes; i++) {
+            if (truncator_takes(u, layers_scheme[i]) != 0) continue;
+            Truncation t = measure(u, layers_scheme[i]);
+            if (t.order < 0) continue;
+            for (size_t j = check_near(&t); j < t.points; j++)
+                if (t.point[j].error != 0 || t.point[j].relative != 0)
+                    fail_msg("%s: error %g", layers_scheme[i]->name, t.point[j].error);
+            assert_true(isnan(t.slope) && t.agreement == 0);
+            seen++;
+        }
+        truncator_free(u);
+    }
+    assert_true(seen > layers_schemes);
+    model_free(m);
+    table_free(trained);
+}
+
+/* ---- leading terms ---------------------------------------------------------------------------------- */
+
+/* The tree whose term is the largest part of the leading error. */
+static size_t largest_term(const Truncator *u, const Scheme *s)
+{
+    size_t best = 0;
+    double most = 0;
+    const Kept *k = &u->kept[u->keeps - 1]; /* of this scheme: the truncator measured no other */
+    for (size_t i = 0; i < s->forest->count; i++) {
+        double size = fabs(s->coefficient[i]) * truncation_rms(u->N, k->found.value + i * u->N);
+        if (size > most) most = size, best = i;
+    }
+    return best;
+}
+
+/* The slope of the remainder, with one predicted coefficient (of different sets: all) times `factor`. */
+static double rest_slope(Truncator *u, const Table *t, double factor, Truncation *out)
+{
+    *out = measure(u, t); /* makes it ready */
+    Scheme *s = &u->scheme[u->schemes - 1];
+    if (s->coefficient && u->keeps) s->coefficient[largest_term(u, s)] *= factor;
+    for (size_t i = 0; s->pair && i < s->colours * s->colours; i++) s->pair[i] *= factor;
+    *out = measure(u, t);
+    return out->remainder_slope;
+}
+
+static Model *shaken(const Table *t, size_t layers)
+{
+    Model *m = layers_model(t, layers, 8, ACT_GELU);
+    layers_shake(m, 0.1);
+    return m;
+}
+
+/* One power of h more than the error, to within 0.35 (the fit's own intervals are narrower where h is
+ * small enough); with the largest term half as large again it is the error's power (order 5: above rounding there are
+ * too few small steps to tell). */
+static void check_terms(const char *trained_as, int field)
+{
+    Table *trained = layers_find(trained_as);
+    Model *m = shaken(trained, 1);
+    size_t told = 0;
+    TruncationOptions o = {.field = field, .terms = 1, .halvings = 9};
+    for (size_t i = 0; i < layers_schemes; i++) {
+        Truncation t, wrong;
+        Truncator *u = open(m, trained, o, 4);
+        if (truncator_takes(u, layers_scheme[i]) == 0) {
+            double rest = rest_slope(u, layers_scheme[i], 1, &t);
+            if (!isnan(rest) && t.asymptotic > 0) {
+                told++;
+                if (!(rest >= t.order + 1.65))
+                    fail_msg("%s, field %s: remainder h^%g, order %d", layers_scheme[i]->name,
+                             truncation_field(field), rest, t.order);
+                rest = rest_slope(u, layers_scheme[i], 1.5, &wrong);
+                if (t.order <= 4 && !(rest <= t.order + 1.35))
+                    fail_msg("%s: a wrong coefficient went unseen: h^%g", layers_scheme[i]->name,
+                             rest);
+            }
+        }
+        truncator_free(u);
+    }
+    assert_true(told >= 15);
+    model_free(m);
+    table_free(trained);
+}
+
+static void test_terms(void **state)
+{
+    (void)state;
+    check_terms("transformer", FIELD_SPLIT);
+}
+
+static void test_terms_layer(void **state)
+{
+    (void)state;
+    check_terms("transformer", FIELD_LAYER);
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------- */
+
+static double coefficient(const Truncation *t, const char *name)
+{
+    for (size_t i = 0; i < t->terms; i++)
+        if (strcmp(t->term[i].name, name) == 0) return t->term[i].coefficient;
+    return 0;
+}
+
+/* Strang-Marchuk by Heun's method with two feed-forward sets: 1/4 [F, G2 - G1] + 1/8 [G1, G2] at h^2. */
+static void test_sets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double c;
+    } want[] = {{"F'G1", 0.25}, {"F'G2", -0.25},   {"G1'F", -0.25},
+                {"G2'F", 0.25}, {"G1'G2", -0.125}, {"G2'G1", 0.125}};
+    Table *t = layers_find("strang-marchuk:heun"), *heun = layers_find("heun");
+    Model *m = shaken(t, 1);
+    Truncator *u = open(m, t, (TruncationOptions){.terms = 1, .halvings = 9}, 4);
+    Truncation r, wrong;
+    assert_true(rest_slope(u, t, 1, &r) >= 2.7);
+    assert_true(r.sets && r.order == 1 && r.terms == 6 && fabs(r.slope - 2) <= 0.1);
+    for (size_t i = 0; i < 6; i++) assert_true(coefficient(&r, want[i].name) == want[i].c);
+    assert_true(rest_slope(u, t, 1.5, &wrong) <= 2.3);
+    r = measure(u, heun); /* reads the mean */
+    assert_true(!r.sets && r.order == 2 && fabs(r.slope - 3) <= 0.1);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+    table_free(heun);
+}
+
+/* The mean of sets that turn about different axes turns about their mean: the flow is closed again. */
+static void test_known_sets(void **state)
+{
+    (void)state;
+    Table *t = layers_find("macaron");
+    Model *m = turning(t, ACT_GELU);
+    Truncator *u = open(m, t, (TruncationOptions){0}, 1);
+    Truncation r = measure(u, t);
+    const double *x = truncator_states(u);
+    double axis[3], end[D], sum = 0;
+    for (int i = 0; i < 3; i++) axis[i] = axis_F[i] + 0.5 * (axis_G[0][i] + axis_G[1][i]);
+    exact(axis, 1, x, end);
+    for (int i = 0; i < D; i++) sum += pow(end[i] - x[i], 2);
+    assert_true(fabs(r.point[0].displacement - sqrt(sum / D)) <= 1e-12);
+    assert_true(r.sets && fabs(r.slope - 2) <= 0.05);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+}
+
+/* h = 1 is the trained network's own step, with what it has learned and its own history; the rest has the
+ * starting values and the exact history. `as_trained` writes the step out with what was learned. */
+static void check_network(const char *name, const char *tensor, double value,
+                          const char *as_trained)
+{
+    double w[2] = {1, 1}, bias = value;
+    Table *t = layers_find(name), *trained = scheme_of_text(as_trained),
+          *other = layers_find("transformer");
+    Model *m = turning(t, ACT_GELU);
+    if (tensor) layers_put(m, tensor, 0, &bias, 1);
+    Truncator *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
+    Truncation r = measure(u, t);
+    const double *x = truncator_states(u);
+    assert_true(r.network && r.asymptotic < 1 && isnan(r.point[0].remainder));
+    assert_true(fabs(r.point[0].error - closed_error(trained, w, 1, x)) <= 2e-12);
+    assert_true(fabs(r.point[0].error - closed_error(t, w, 1, x)) >= 1e-3);
+    assert_true(fabs(r.point[1].error - closed_error(t, w, 0.5, x)) <= 2e-12);
+    Truncation o = measure(u, other);
+    assert_true(!o.network && fabs(o.point[0].error - closed_error(other, w, 1, x)) <= 2e-12);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+    table_free(trained);
+    table_free(other);
+}
+
+static void test_network(void **state)
+{
+    (void)state;
+    static const char stages[] = "k1 = L(y)\nk2 = L(y + k1)\n";
+    char text[256];
+    snprintf(text, sizeof text, "%sy' = y + 1/4*k1 + k2", stages);
+    check_network("rk2-scalar", "layers.0.scheme.a", 0.25, text);
+    snprintf(text, sizeof text, "%sy' = y + 3/4*k1 + 1/4*k2", stages);
+    check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), text);
+    check_network("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_flow),  cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_zero),        cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_terms_layer), cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_known_sets),  cmocka_unit_test(test_network),
+    };
+    return cmocka_run_group_tests(tests, layers_open, layers_close);
+}

@@ -1,0 +1,325 @@
+/* test_truncation_parts.c: what the truncation error is made from: states between layers, exact paths,
+ * weights piecewise constant in depth, Jacobians, refinement, shortage of memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/truncator.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/layers.h"
+#include "tests/lib/scratch.h"
+
+enum { D = 8, N = 5 };
+
+static Truncator *open(Model *m, const Table *trained, TruncationOptions o)
+{
+    Truncator *u;
+    if (truncator_new(m, trained, &o, &u) != 0 || truncator_sentence(u, N, layers_token, NULL) != 0)
+        fail_msg("%s: %s", trained->name, error_text());
+    return u;
+}
+
+/* Largest difference over the largest value. */
+static double apart(const double *a, const double *b, size_t n)
+{
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(b[i]));
+    return distance(a, b, n) / size;
+}
+
+/* ---- states ----------------------------------------------------------------------------------------- */
+
+/* Models of every scheme, gates and learned numbers away from their starts: the network put together
+ * from sublayers is nn/'s own, to rounding (some 10^3 sums of eps 2e-16, amplified by 3 layers). */
+static void test_states(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < layers_schemes; i++) {
+        const Table *t = layers_scheme[i];
+        Model *m = layers_model(t, 3, D, ACT_GELU);
+        Truncator *u;
+        double check;
+        layers_shake(m, 0.2);
+        assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
+        assert_int_equal(truncator_sentence(u, N, layers_token, &check), 0);
+        if (!(check <= 1e-11)) fail_msg("%s: %g apart", t->name, check);
+        truncator_free(u);
+        model_free(m);
+    }
+}
+
+/* Control: a scheme that is not the model's makes another network of the same sublayers. */
+static void test_states_control(void **state)
+{
+    (void)state;
+    Table *t = layers_find("heun"), *other = layers_find("midpoint");
+    Model *m = layers_model(t, 2, D, ACT_GELU);
+    Truncator *u;
+    double check;
+    layers_shake(m, 0.2);
+    assert_int_equal(truncator_new(m, other, &(TruncationOptions){0}, &u), 0);
+    assert_int_equal(truncator_sentence(u, N, layers_token, &check), 0);
+    assert_true(check > 1e-4);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+    table_free(other);
+}
+
+/* ---- depth ------------------------------------------------------------------------------------------ */
+
+/* Layer 1 := layer 0. */
+static void repeat_layer(Model *m)
+{
+    const Param *p;
+    size_t n = model_params(m, &p);
+    const Backend *b = model_backend(m);
+    for (size_t i = 0; i < n; i++) {
+        char name[96];
+        double *x = malloc(p[i].size * sizeof *x);
+        if (strncmp(p[i].name, "layers.0", 8) == 0) {
+            snprintf(name, sizeof name, "%s", p[i].name);
+            name[7] = '1';
+            b->get(x, backend_at(b, model_data(m), p[i].offset), p[i].size);
+            layers_put(m, name, 0, x, p[i].size);
+        }
+        free(x);
+    }
+}
+
+/* Weights piecewise constant: where two layers are alike a multistep scheme meets its order across
+ * them; where they differ its history ends at a jump and the error is O(h). */
+static void test_piecewise(void **state)
+{
+    (void)state;
+    Table *t = layers_find("ab2");
+    for (int alike = 0; alike < 2; alike++) {
+        Model *m = layers_model(t, 2, D, ACT_GELU);
+        Truncation r;
+        layers_shake(m, 0.1);
+        if (alike) repeat_layer(m);
+        Truncator *u = open(m, t, (TruncationOptions){.depth = DEPTH_PIECEWISE, .halvings = 8});
+        assert_int_equal(truncator_measure(u, 1, t, &r), 0);
+        if (!(fabs(r.slope - (alike ? 3 : 1)) <= 0.2)) fail_msg("slope %g", r.slope);
+        assert_int_equal(truncator_measure(u, 0, t, &r), 0);
+        assert_true(isnan(r.point[0].error) && isnan(r.slope)); /* no history */
+        truncator_free(u);
+        model_free(m);
+    }
+    table_free(t);
+}
+
+/* ---- refinement ------------------------------------------------------------------------------------- */
+
+/* Every scheme through a model of two feed-forward sets or one: one step of the trained scheme is the
+ * model; many steps of any consistent scheme end where the exact path does. */
+static void refine(const char *trained_as)
+{
+    Table *trained = layers_find(trained_as);
+    Model *m = layers_model(trained, 2, D, ACT_GELU), *fine;
+    double x[N * D], a[N * D], b[N * D], path[9 * N * D];
+    layers_shake(m, 0.1);
+    Truncator *u = open(m, trained, (TruncationOptions){0});
+    memcpy(x, truncator_states(u), sizeof x);
+    assert_int_equal(model_run_plan(m, N, x, a), 0);
+    assert_int_equal(bridge_refine(m, trained, trained, 1, &fine), 0);
+    assert_int_equal(model_run_plan(fine, N, x, b), 0);
+    assert_true(apart(a, b, N * D) <= 1e-13);
+    model_free(fine);
+    assert_int_equal(truncator_path(u, 4, path), 0);
+    for (size_t i = 0; i < layers_schemes; i++) {
+        Theory theory;
+        double e[2];
+        assert_int_equal(theory_search(layers_scheme[i], 2, &theory), 0);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(bridge_refine(m, trained, layers_scheme[i], k ? 64 : 32, &fine), 0);
+            assert_int_equal(model_run_plan(fine, N, x, b), 0);
+            e[k] = apart(b, path + 8 * N * D, N * D);
+            model_free(fine);
+        }
+        int converges = e[1] <= 0.05 && e[1] <= 0.6 * e[0];
+        if (theory.consistent && theory.zero_stable && !converges)
+            fail_msg("%s: %g, %g off the exact path", layers_scheme[i]->name, e[0], e[1]);
+        if (!theory.consistent) assert_false(converges); /* control */
+    }
+    truncator_free(u);
+    model_free(m);
+    table_free(trained);
+}
+
+static void test_refine(void **state)
+{
+    (void)state;
+    refine("transformer");
+}
+
+static void test_refine_sets(void **state)
+{
+    (void)state;
+    refine("macaron");
+}
+
+/* ---- Jacobians -------------------------------------------------------------------------------------- */
+
+/* J (N D, N D) of F + G by differences of the layer's system, another step than jacobian.c's. */
+static void differences(Model *m, const double *x, double *J)
+{
+    enum { ALL = N * D };
+    System *s;
+    double y[ALL], plus[ALL], minus[ALL], h = 1e-4;
+    assert_int_equal(bridge_system(m, 0, N, &s), 0);
+    memset(J, 0, ALL * ALL * sizeof *J);
+    for (int op = 0; op < 2; op++)
+        for (size_t k = 0; k < ALL; k++) {
+            memcpy(y, x, sizeof y);
+            y[k] = x[k] + h;
+            s->field[op](s, 1, 0, y, plus);
+            y[k] = x[k] - h;
+            s->field[op](s, 1, 0, y, minus);
+            for (size_t i = 0; i < ALL; i++) J[i * ALL + k] += (plus[i] - minus[i]) / (2 * h);
+        }
+    system_free(s);
+}
+
+/* Sums of powers of the eigenvalues are traces of powers of the whole matrix. */
+static void test_eigenvalues(void **state)
+{
+    (void)state;
+    enum { ALL = N * D };
+    Table *t = layers_find("transformer");
+    Model *m = layers_model(t, 1, D, ACT_GELU);
+    Jacobian j;
+    static double J[ALL * ALL], P[ALL * ALL], Q[ALL * ALL];
+    layers_shake(m, 0.2);
+    Truncator *u = open(m, t, (TruncationOptions){0});
+    assert_int_equal(truncator_jacobian(u, 0, &j), 0);
+    assert_true(j.count == ALL && j.tokens == N);
+    differences(m, truncator_states(u), J);
+    memcpy(P, J, sizeof P);
+    for (int power = 1; power <= 4; power++) {
+        double trace = 0, sum = 0;
+        for (size_t i = 0; i < ALL; i++) trace += P[i * ALL + i];
+        for (size_t i = 0; i < ALL; i++)
+            sum += pow(hypot(j.eigen[i][0], j.eigen[i][1]), power) *
+                   cos(power * atan2(j.eigen[i][1], j.eigen[i][0]));
+        if (!(fabs(sum - trace) <= 1e-5 * (1 + fabs(trace)))) fail_msg("%g, not %g", sum, trace);
+        for (size_t a = 0; a < ALL; a++)
+            for (size_t b = 0; b < ALL; b++) {
+                Q[a * ALL + b] = 0;
+                for (size_t c = 0; c < ALL; c++) Q[a * ALL + b] += P[a * ALL + c] * J[c * ALL + b];
+            }
+        memcpy(P, Q, sizeof P);
+    }
+    jacobian_free(&j);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+}
+
+/* F = c (LN(y) - mean) of one token: F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
+static void test_lipschitz(void **state)
+{
+    (void)state;
+    Table *t = layers_find("transformer");
+    Model *m = layers_model(t, 1, D, ACT_GELU);
+    Truncator *u;
+    Jacobian j;
+    double mean = 0, var = 0, c = 3;
+    layers_fill(m, "layers.0.attn.1.qkv.weight", 0);
+    layers_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
+    layers_fill(m, "layers.0.attn.1.out.weight", 0);
+    for (size_t i = 0; i < D; i++) layers_put(m, "layers.0.attn.1.out.weight", i * D + i, &c, 1);
+    assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
+    assert_int_equal(truncator_sentence(u, 1, layers_token, NULL), 0);
+    const double *x = truncator_states(u);
+    for (int i = 0; i < D; i++) mean += x[i] / D;
+    for (int i = 0; i < D; i++) var += (x[i] - mean) * (x[i] - mean) / D;
+    assert_int_equal(truncator_jacobian(u, 0, &j), 0);
+    double want = c / sqrt(var + 1e-5);
+    if (!(fabs(j.lipschitz[OP_F] - want) <= 1e-4 * want))
+        fail_msg("%g, not %g", j.lipschitz[OP_F], want);
+    jacobian_free(&j);
+    truncator_free(u);
+    model_free(m);
+    table_free(t);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+static Model *model;
+static Table *table;
+
+static int study(void)
+{
+    static const size_t start[] = {0, 1};
+    TruncationOptions o = {.terms = 1, .halvings = 4, .tolerance = 1e-4};
+    Sentences s = {1, start, layers_token};
+    TruncationSummary sum;
+    Truncator *u;
+    Model *fine;
+    double path[2 * D];
+    TRY(truncation_summary(model, table, table, &s, &o, &sum));
+    TRY(truncator_new(model, table, &o, &u));
+    int code = truncator_sentence(u, 1, layers_token, NULL);
+    if (code == 0) code = truncator_path(u, 1, path);
+    truncator_free(u);
+    TRY(code);
+    TRY(bridge_refine(model, table, table, 2, &fine));
+    model_free(fine);
+    return 0;
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    table = layers_find("macaron");
+    model = layers_model(table, 1, D, ACT_GELU);
+    layers_shake(model, 0.1);
+    assert_true(fail_each(study, 0) > 50);
+    model_free(model);
+    table_free(table);
+}
+
+/* ---- misuse ----------------------------------------------------------------------------------------- */
+
+static void test_misuse(void **state)
+{
+    (void)state;
+    Table *t = layers_find("transformer"), *flows;
+    Model *m = layers_model(t, 1, D, ACT_GELU);
+    Truncator *u;
+    Truncation r;
+    assert_int_equal(truncator_new(m, t, &(TruncationOptions){.halvings = 99}, &u), ERR_INPUT);
+    u = open(m, t, (TruncationOptions){.field = FIELD_LAYER});
+    assert_int_equal(truncator_takes(u, t), ERR_ACCURACY); /* not over L */
+    assert_int_equal(truncator_measure(u, 1, t, &r), ERR_MISUSE);
+    assert_int_equal(zoo_find(&layers_zoo, "strang-marchuk", "exact", &flows), 0);
+    assert_int_equal(truncator_takes(u, flows), ERR_INPUT);
+    assert_true(truncator_sentence(u, LAYERS_TOKENS + 1, layers_token, NULL) < 0);
+    assert_int_equal(truncator_measure(u, 0, t, &r), ERR_MISUSE); /* no sentence */
+    truncator_free(u);
+    table_free(flows);
+    table_free(t);
+    model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_states),      cmocka_unit_test(test_states_control),
+        cmocka_unit_test(test_piecewise),   cmocka_unit_test(test_refine),
+        cmocka_unit_test(test_refine_sets), cmocka_unit_test(test_eigenvalues),
+        cmocka_unit_test(test_lipschitz),   cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_misuse),
+    };
+    return cmocka_run_group_tests(tests, layers_open, layers_close);
+}

@@ -1,0 +1,426 @@
+/* test_cli.c: the program as a user meets it: help, exit statuses, one clear line on stderr for what is
+ * unusable, the shapes of data on stdout. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernels/backend.h"
+#include "tests/lib/cli.h"
+
+/* ---- help and the overview ----------------------------------------------------------------------- */
+
+static const char *const commands[] = {"schemes", "expand", "order",  "data",
+                                       "train",   "eval",   "compare"};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void test_help(void **state)
+{
+    (void)state;
+    Outcome o = run("--help");
+    expect(&o, 0, "--help");
+    for (int i = 0; i < COMMANDS; i++) assert_non_null(strstr(o.out, commands[i]));
+    assert_string_equal(o.err, "");
+    drop(&o);
+    for (int i = 0; i < COMMANDS; i++) {
+        char args[64];
+        snprintf(args, sizeof args, "%s --help", commands[i]);
+        o = run(args);
+        expect(&o, 0, args);
+        assert_non_null(strstr(o.out, "Usage: trotter "));
+        assert_non_null(strstr(o.out, "--csv"));
+        assert_string_equal(o.err, "");
+        drop(&o);
+    }
+    o = run("train --help");
+    static const char *const promised[] = {"--corpus",
+                                           "--scheme",
+                                           "--layers",
+                                           "--width",
+                                           "--inner",
+                                           "--heads",
+                                           "--batch-tokens",
+                                           "--context",
+                                           "--sequence",
+                                           "--dropout",
+                                           "--positions",
+                                           "--untied",
+                                           "--activation",
+                                           "--epochs",
+                                           "--rate",
+                                           "--warmup",
+                                           "--clip",
+                                           "--beta1",
+                                           "--beta2",
+                                           "--seed",
+                                           "--threads",
+                                           "--device",
+                                           "--precision",
+                                           "--match",
+                                           "--config",
+                                           "--resume",
+                                           "--out",
+                                           "(default 0.997)",
+                                           "--schedule",
+                                           "--end-rate",
+                                           "--accumulate",
+                                           "--average",
+                                           "--norm",
+                                           "(default inverse-sqrt)",
+                                           "--label-smoothing",
+                                           "--weight-decay",
+                                           "--adaptive",
+                                           "--span",
+                                           "--span-ramp",
+                                           "--span-loss"};
+    for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
+        if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
+    drop(&o);
+}
+
+/* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
+static void test_version(void **state)
+{
+    (void)state;
+    size_t bytes;
+    char *changes = slurp("CHANGES.md", &bytes), number[32], when[32], line[96];
+    const char *heading = strstr(changes, "\n## ");
+    assert_non_null(heading);
+    assert_int_equal(sscanf(heading, " ## %31s (%31[^)]", number, when), 2);
+    snprintf(line, sizeof line, "trotter %s%s\n", number,
+             strcmp(when, "unreleased") == 0 ? "-dev" : "");
+    free(changes);
+    Outcome o = run("--version");
+    expect(&o, 0, "--version");
+    assert_string_equal(o.out, line);
+    drop(&o);
+}
+
+/* ---- what cannot be used ------------------------------------------------------------------------- */
+
+static void test_bad_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *words;
+    } bad[] = {
+        {"shemes", "nearest is 'schemes'"},
+        {"'train\nx'", "unknown command"},
+        {"--verbose", "unknown command"},
+        {"help shemes", "nearest is 'schemes'"},
+        {"schemes --sheme euler", "nearest is '--scheme'"},
+        {"schemes -x", "unknown option '-x'"},
+        {"schemes --scheme", "needs a value"},
+        {"schemes euler", "unexpected argument 'euler'"},
+        {"schemes --csv=perhaps", "expected yes or no"},
+        {"schemes --scheme eulre", "euler"},
+        {"schemes --scheme euler,,heun", "scheme"},
+        {"schemes --scheme-file nowhere.txt", "nowhere.txt"},
+        {"schemes --degree 99", "from 2 to 8"},
+        {"expand --degree 2x", "expected a whole number"},
+        {"expand --degree -1", "expected a whole number"},
+        {"expand --degree 99999999999999999999999", "expected a whole number"},
+        {"order --system atention", "attention"},
+        {"order --scheme euler --out /dev/null/x", "/dev/null: not a directory"},
+        {"schemes --scheme euler --out /dev/null", "/dev/null: not a directory"},
+        {"expand --out /dev/null/x/y", "/dev/null: not a directory"},
+        {"order --h0 nan", "expected a number"},
+        {"order --h0 0", "--h0: expected a number from"},
+        {"order --t-end -1", "--t-end: expected a number from"},
+        {"order --t-end 0", "--t-end: expected a number from"},
+        {"order --particles 0", "--particles: expected a whole number from 1"},
+        {"order --dim 0", "--dim: expected a whole number from 1"},
+        {"expand --degree 0", "from 1 to 10"},
+        {"expand --degree 30", "from 1 to 10"},
+        {"order --halvings 3", "from 4 to 24"},
+        {"data --corpus nowhere", "nowhere"},
+        {"train --context paragraph", "expected one of stream|sentence"},
+        {"train --rate 1e-3x", "--rate: expected a number"},
+        {"train --dropout 1", "--dropout: expected a number"},
+        {"train --scheme euler,heun", "one scheme"},
+        {"train --scheme lie-trotter:exact --corpus markov:20 --out x", "lie-trotter:exact: a "},
+        {"train --scheme lie-trotter:exact --corpus markov:20 --out x", ": lie-trotter:euler, lie"},
+        {"train --scheme word:ssf:exact --corpus markov:20 --out x", ": word:ssf:euler, word"},
+        {"train --width 30 --heads 4 --corpus markov:20 --out x", "heads"},
+        {"train --sequence 512 --batch-tokens 256 --corpus markov:20 --out x", "batch-tokens"},
+        {"train --device cuda --precision f64 --corpus markov:20 --out x", "--precision f64"},
+        {"train --device cpu --precision tf32 --corpus markov:20 --out x", "--precision tf32"},
+        {"train --kernel x86-64-v9 --corpus markov:20 --out x", "x86-64-v9"},
+        {"train --corpus markov:20 --out /dev/null/x", "/dev/null"},
+        {"train --config nowhere.ini", "nowhere.ini"},
+        {"train --schedule cosin", "expected one of inverse-sqrt|cosine|linear|constant"},
+        {"train --end-rate 1e-4 --corpus markov:20 --out x", "inverse-sqrt has no end"},
+        {"train --schedule linear --end-rate 1 --corpus markov:20 --out x", "end rate"},
+        {"train --accumulate 0", "--accumulate"},
+        {"train --label-smoothing 1 --corpus text --out x", "--label-smoothing: expected a number"},
+        {"train --weight-decay -1 --corpus text --out x", "--weight-decay: expected a number"},
+        {"train --adaptive 0 --corpus text --out x", "--adaptive: expected"},
+        {"train --adaptive 9,5 --corpus text --out x", "cut-off 5 is not above 9"},
+        {"train --adaptive 1,2,3,4,5,6,7,8,9 --corpus text --out x", "at most 8"},
+        {"train --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
+        {"train --adaptive 5,6,7,8 --width 32 --corpus text --out x", "width 32 is too small"},
+        {"train --adaptive-factor 2 --corpus text --out x", "without --adaptive"},
+        {"train --span-ramp 2 --corpus text --out x", "without --span"},
+        {"train --span-loss 0 --corpus text --out x", "without --span"},
+        {"train --span 0 --corpus text --out x", "--span: expected"},
+        {"train --span 9 --span-ramp 1 --corpus text --out x", "--span-ramp: expected"},
+        {"train --span 9 --span-loss -1 --corpus text --out x", "--span-loss: expected"},
+        {"train --norm post --scheme heun --corpus markov:20 --out x", "heun: --norm post needs"},
+        {"train --resume --out never", "never"},
+        {"compare --corpus nowhere --out x", "nowhere"},
+        {"compare --scheme macaron --inner 31 --corpus markov:20 --out x", "macaron"},
+        {"eval --text a.txt", "--model is needed"},
+        {"eval --model nowhere --text a.txt", "nowhere"},
+    };
+    write_corpus("text", "");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) must_refuse(bad[i].args, bad[i].words);
+    Outcome good = run("schemes --scheme euler"); /* the judge itself */
+    assert_false(refused(&good, ""));
+    drop(&good);
+}
+
+/* Without a device `cuda` says in one line what is missing; `auto` takes what there is. */
+static void test_devices(void **state)
+{
+    (void)state;
+    const Backend *b;
+    const char *small = "--corpus markov:20 --max-steps 2 --width 8 --heads 2 --inner 16 "
+                        "--batch-tokens 128 --sequence 16 --out";
+    char args[256];
+    if (backend_find("cuda-f32", NULL, &b) != 0) {
+        snprintf(args, sizeof args, "train --device cuda %s x", small);
+        must_refuse(args, "cuda-f32: ");
+    }
+    static const char *const precision[] = {"f32", "tf32", "f64"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(args, sizeof args, "train --device auto --precision %s %s %s", precision[i], small,
+                 precision[i]);
+        Outcome o = run(args);
+        assert_int_equal(o.status, 0);
+        drop(&o);
+    }
+}
+
+static void test_bad_schemes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"scheme a\nk1 = H(y\ny' = y + k1\n", "bad.scheme:2:"},
+        {"scheme a\nk1 = H(y + k2)\nk2 = H(y)\ny' = y + k1\n", "bad.scheme:2:"},
+        {"scheme a\nk1 = H(y)\n", "bad.scheme"},
+        {"scheme euler\nk1 = H(y)\ny' = y + k1\n", "bad.scheme"},
+        {"k1 = H(y)\n", "bad.scheme:1:"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text("bad.scheme", bad[i].text);
+        must_refuse("schemes --scheme-file bad.scheme", bad[i].words);
+        must_refuse("order --scheme a --scheme-file bad.scheme", bad[i].words);
+    }
+    write_file("bad.scheme", "scheme a\0\nk1 = H(y)\ny' = y + k1\n", 30);
+    must_refuse("schemes --scheme-file bad.scheme", "bad.scheme");
+}
+
+static void test_bad_corpora(void **state)
+{
+    (void)state;
+    write_corpus("whole", "");
+    run_ok("data --corpus whole");
+    write_corpus("unseen", "the zebra sat\n");
+    must_refuse("data --corpus unseen", "zebra");
+    must_refuse("train --corpus unseen --out x", "zebra");
+    write_corpus("empty", "");
+    write_text("empty/test.txt", "");
+    must_refuse("data --corpus empty", "test.txt");
+    write_corpus("nul", "");
+    write_file("nul/valid.txt", "the cat\nsat \0 on\n", 17);
+    must_refuse("data --corpus nul", "valid.txt");
+    write_corpus("short", "");
+    unlink(at("short/valid.txt"));
+    must_refuse("data --corpus short", "valid");
+}
+
+/* A line of 10 MB is only long. */
+static void test_long_line(void **state)
+{
+    (void)state;
+    enum { BYTES = 10 << 20 };
+    char *text = malloc(BYTES);
+    assert_non_null(text);
+    for (size_t i = 0; i < BYTES; i++) text[i] = "cat "[i % 4];
+    text[BYTES - 1] = '\n';
+    write_corpus("long", "");
+    write_file("long/train.txt", text, BYTES);
+    write_text("long/valid.txt", "cat cat\n");
+    write_text("long/test.txt", "cat\n");
+    free(text);
+    Outcome o = run("data --corpus long --csv");
+    expect(&o, 0, "data --corpus long");
+    assert_non_null(strstr(o.out, ",1,2621441,2,0,"));
+    drop(&o);
+}
+
+static void test_config(void **state)
+{
+    (void)state;
+    write_text("good.ini", "# comment\nwidth = 16\nheads = 3\n");
+    must_refuse("train --corpus markov:20 --config good.ini --out x", "heads"); /* it is read */
+    write_text("bad.ini", "width = 16\nwitdh = 16\n");
+    must_refuse("train --config bad.ini",
+                "bad.ini:2: unknown option 'witdh'; the nearest is 'width'");
+    write_text("bad.ini", "\nrate = fast\n");
+    must_refuse("train --config bad.ini", "bad.ini:2: rate: expected a number");
+    write_text("bad.ini", "[model]\nwidth = 16\n");
+    must_refuse("train --config bad.ini", "bad.ini:2:");
+    write_text("bad.ini", "width = 16\nnonsense\n");
+    must_refuse("train --config bad.ini", "bad.ini:2");
+    must_refuse("train --config bad.ini --resume", "--config and --resume");
+}
+
+/* ---- output that cannot be written --------------------------------------------------------------- */
+
+static void test_full_stdout(void **state)
+{
+    (void)state;
+    char line[8192];
+    snprintf(line, sizeof line, "%s schemes --csv >/dev/full 2>%s", program, at("err.txt"));
+    int status = system(line);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    char *err = slurp(at("err.txt"), NULL);
+    assert_int_equal(lines(err), 1);
+    assert_non_null(strstr(err, "stdout"));
+    free(err);
+    /* A reader that goes away needs no words. */
+    snprintf(line, sizeof line, "{ %s schemes --csv; echo $? >%s; } 2>%s | true", program,
+             at("status.txt"), at("err.txt"));
+    assert_int_equal(system(line), 0);
+    err = slurp(at("err.txt"), NULL);
+    assert_string_equal(err, "");
+    free(err);
+}
+
+/* ---- schemes, expand, order ---------------------------------------------------------------------- */
+
+static size_t fields(const char *line)
+{
+    size_t n = 1;
+    int quoted = 0;
+    for (; *line && *line != '\n'; line++) {
+        quoted ^= *line == '"';
+        n += *line == ',' && !quoted;
+    }
+    return n;
+}
+
+static void test_csv_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *header;
+    } list[] = {
+        {"schemes --csv",
+         "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
+         "real_limit,imag_limit,error_norm2\n"},
+        {"expand --scheme rk2-unit,transformer --degree 3 --csv",
+         "scheme,degree,term,coefficient\n"},
+        {"order --scheme heun --csv", "scheme,system,h,steps,evals,error\n"},
+        {"order --scheme heun,rk4 --csv --summary",
+         "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"},
+        {"data --corpus markov:20 --csv", "file,lines,tokens,distinct,unknown,sha256\n"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        Outcome o = run(list[i].args);
+        expect(&o, 0, list[i].args);
+        assert_int_equal(strncmp(o.out, list[i].header, strlen(list[i].header)), 0);
+        size_t n = fields(o.out), rows = 0;
+        for (const char *row = o.out; *row; row = strchr(row, '\n') + 1, rows++)
+            if (fields(row) != n) fail_msg("%s: %.80s", list[i].args, row);
+        assert_true(rows > 1);
+        drop(&o);
+    }
+}
+
+/* The text --print writes of a scheme, under a name of its own, is the same scheme. */
+static void test_printed_schemes(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"ab3", "strang-marchuk:heun", "rk2-gate", "yoshida4",
+                                       "dlcl"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char args[256], text[8192];
+        snprintf(args, sizeof args, "schemes --print --scheme %s", name[i]);
+        Outcome print = run(args);
+        expect(&print, 0, args);
+        snprintf(text, sizeof text, "scheme mine%s", strchr(print.out, '\n'));
+        write_text("mine.scheme", text);
+        snprintf(args, sizeof args, "schemes --csv --scheme-file mine.scheme --scheme %s", name[i]);
+        Outcome a = run(args), b = run("schemes --csv --scheme-file mine.scheme --scheme mine");
+        expect(&b, 0, "schemes --scheme mine");
+        assert_string_equal(strchr(strchr(a.out, '\n'), ','), strchr(strchr(b.out, '\n'), ','));
+        drop(&print);
+        drop(&a);
+        drop(&b);
+    }
+}
+
+static void test_zero_unstable(void **state)
+{
+    (void)state;
+    write_text("wild.scheme", "scheme wild\nk1 = H(y)\ny' = 5*y[-1] - 4*y + 4*k1 + 2*k1[-1]\n");
+    Outcome o = run("order --scheme wild --scheme-file wild.scheme --csv --summary");
+    expect(&o, 0, "order --scheme wild");
+    assert_non_null(strstr(o.err, "warning: wild is zero-unstable"));
+    assert_non_null(strstr(o.out, "diverges"));
+    drop(&o);
+    write_text("sum.scheme", "scheme heavy\nk1 = H(y)\ny' = 2*y + k1\n");
+    o = run("expand --scheme heavy --scheme-file sum.scheme --csv");
+    expect(&o, 0, "expand --scheme heavy");
+    assert_non_null(strstr(o.out, "heavy,0,y,1\n"));
+    assert_int_equal(lines(o.err), 1);
+    drop(&o);
+    o = run("expand --scheme rk2-released,polynet --csv"); /* nothing expands: degree 0 alone */
+    expect(&o, 0, "expand --scheme rk2-released");
+    assert_string_equal(o.out, "scheme,degree,term,coefficient\nrk2-released,0,y,3/2\n");
+    assert_int_equal(lines(o.err), 2);
+    drop(&o);
+}
+
+static void test_plots_without_gnuplot(void **state)
+{
+    (void)state;
+    Outcome o = shell("PATH=/nowhere", "order --scheme heun --out plots");
+    expect(&o, 0, "order --out plots");
+    assert_non_null(strstr(o.err, "warning: gnuplot cannot be run"));
+    assert_true(exists("plots/order.csv") && exists("plots/order.gp") &&
+                !exists("plots/order.png"));
+    drop(&o);
+    run_ok("order --scheme heun --out plots");
+    assert_true(exists("plots/order.svg") && exists("plots/order.png") && exists("plots/work.png"));
+}
+
+/* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
+static void test_plots_cut_short(void **state)
+{
+    (void)state;
+    Outcome o = shell("trap '' XFSZ; ulimit -f 80;", "order --scheme heun --out cut");
+    expect(&o, 0, "order --out cut");
+    assert_non_null(strstr(o.err, "warning: cut/order.png could not be written whole"));
+    assert_true(exists("cut/order.svg") && !exists("cut/order.png"));
+    drop(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_help),          cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_bad_schemes),
+        cmocka_unit_test(test_bad_corpora),   cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
+        cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
+        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
+        cmocka_unit_test(test_version),       cmocka_unit_test(test_plots_cut_short),
+    };
+    return cmocka_run_group_tests(tests, cli_begin, cli_end);
+}

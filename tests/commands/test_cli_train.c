@@ -1,0 +1,516 @@
+/* test_cli_train.c: trainings and comparisons as a user runs them: files that stay whole, runs that stop and go on,
+ * models that are read back. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <time.h>
+
+#include "tests/lib/cli.h"
+
+/* ---- training ------------------------------------------------------------------------------------ */
+
+/* Column `n` (from 0) of the second line of a CSV text. */
+static double column(const char *csv, int n)
+{
+    const char *c = strchr(csv, '\n') + 1;
+    while (n--) c = strchr(c, ',') + 1;
+    return strtod(c, NULL);
+}
+
+static void test_train_and_eval(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu"
+           " --scheme strang-marchuk:heun --out model" TINY);
+    assert_int_equal(rename(at("model"), at("moved")), 0);
+    char *result = slurp(at("moved/result.csv"), NULL);
+    Outcome o = run("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
+    expect(&o, 0, "eval");
+    /* The same numbers in the same order: only batches may round otherwise. */
+    double ppl = column(o.out, 2), valid = column(result, 5);
+    assert_true(fabs(ppl - valid) <= 1e-5 * valid);
+    assert_true(fabs(exp(column(o.out, 1)) - ppl) <= 1e-12 * ppl);
+    drop(&o);
+    free(result);
+    size_t bytes;
+    char *npy = slurp(at("l.npy"), &bytes);
+    assert_non_null(strstr(npy + 10, "(7, 11)"));
+    assert_int_equal(bytes, 128 + 4 * 7 * 11);
+    free(npy);
+    must_refuse("eval --model moved --text whole/nowhere.txt", "nowhere.txt");
+}
+
+static void spoil(const char *from, const char *to, size_t keep, size_t flip)
+{
+    size_t n;
+    char *bytes = slurp(at(from), &n);
+    if (flip < n) bytes[flip] ^= 0x10;
+    write_file(to, bytes, keep < n ? keep : n);
+    free(bytes);
+}
+
+static void test_spoiled_model(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out fine" TINY);
+    mkdir(at("spoiled"), 0777);
+    copy_file("fine/vocab.txt", "spoiled/vocab.txt");
+    copy_file("fine/model.safetensors", "spoiled/model.safetensors");
+    run_ok("eval --model spoiled --text text/test.txt");
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", 5000, SIZE_MAX); /* truncated */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+    size_t n;
+    free(slurp(at("fine/model.safetensors"), &n));
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", n, n - 3); /* a weight altered */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+    spoil("fine/model.safetensors", "spoiled/model.safetensors", n, 5); /* the header's length */
+    must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out full" TINY);
+    copy_file("full/model.safetensors", "before");
+    assert_int_equal(unlink(at("full/result.csv")), 0); /* or another run is refused there */
+    Outcome o = shell("ulimit -f 8;", "train --corpus text --epochs 1 --seed 2 --out full" TINY);
+    expect(&o, 1, "train on a full disk");
+    assert_int_equal(strncmp(last_line(o.err), "trotter train: ", 15), 0);
+    assert_true(same_files("before", "full/model.safetensors"));
+    drop(&o);
+    run_ok("train --corpus text --epochs 1 --seed 2 --out full" TINY); /* the control */
+    assert_false(same_files("before", "full/model.safetensors"));
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    write_text("boom.scheme", "scheme boom\nk1 = H(y)\ny' = y + 10^40*k1\nscheme calm\nk1 = H(y)\n"
+                              "y' = y + k1\n");
+    Outcome o = run("train --corpus text --scheme boom --scheme-file boom.scheme --out boom" TINY);
+    expect(&o, 1, "train --scheme boom");
+    assert_non_null(strstr(last_line(o.err), "epoch"));
+    assert_non_null(strstr(last_line(o.err), "finite"));
+    drop(&o);
+    run_ok(
+        "train --corpus text --scheme calm --scheme-file boom.scheme --epochs 1 --out boom" TINY);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Starts the program, interrupts it once DIR/log.csv has rows, and gives its exit status. */
+static int interrupt(const char *log, char *const argv[])
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0), dup2(null, 1), dup2(null, 2);
+        if (chdir(scratch) == 0) execv(program, argv);
+        _exit(127);
+    }
+    int status;
+    for (int i = 0; i < 3000; i++) {
+        if (exists(log)) {
+            char *text = slurp(at(log), NULL);
+            size_t n = lines(text);
+            free(text);
+            if (n > 3) break;
+        }
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* not over yet */
+        pause_ms(10);
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* All of the log but the last column, which tells the speed. */
+static char *log_without_speed(const char *name)
+{
+    char *text = slurp(at(name), NULL), *to = text;
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n'), *comma = end;
+        while (*comma != ',') comma--;
+        memmove(to, line, (size_t)(comma - line));
+        to += comma - line;
+        *to++ = '\n';
+        line = end + 1;
+    }
+    *to = '\0';
+    return text;
+}
+
+static void test_interrupt_and_resume(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 12 --out straight" TINY);
+    char line[] = "trotter train --corpus text --epochs 12 --out stopped" TINY, *argv[64];
+    int n = 0;
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
+    argv[n] = NULL;
+    assert_int_equal(interrupt("stopped/log.csv", argv), 130);
+    assert_true(exists("stopped/state.safetensors") && !exists("stopped/result.csv"));
+    must_refuse("train --resume --scheme euler --out stopped",
+                "--scheme euler: stopped/scheme.txt has another, scheme transformer");
+    must_refuse("train --resume --rate 0.5 --out stopped",
+                "--rate 0.5: the run in stopped has 1e-2");
+    must_refuse("train --resume --corpus whole/nowhere --out stopped", "nowhere");
+    run_ok("train --resume --out stopped");
+    assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
+    char *a = log_without_speed("straight/log.csv"), *b = log_without_speed("stopped/log.csv");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    run_ok("train --corpus text --epochs 12 --seed 2 --out other" TINY); /* the control */
+    assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
+}
+
+/* A comparison that is interrupted stops its run as well, and the same command goes on. */
+static void test_interrupt_compare(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    static const char args[] =
+        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" TINY;
+    char line[512], *argv[64];
+    int n = 0;
+    snprintf(line, sizeof line, "trotter %s", args);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
+    argv[n] = NULL;
+    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", argv), 130);
+    assert_false(exists("halt/runs/euler-seed1/result.csv"));
+    run_ok(args);
+    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" TINY);
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+    run_ok("train --resume --out alone"); /* nothing is left to do */
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+}
+
+/* Another length than the state's is told, be it asked for or a damaged config.ini's. */
+static void test_another_length(void **state)
+{
+    (void)state;
+    static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --out long" TINY);
+    Outcome o = run("train --resume --out long");
+    expect(&o, 0, "the same length");
+    assert_null(strstr(o.err, "it was a run of"));
+    drop(&o);
+    o = shell("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini;", "train --resume --out long");
+    expect(&o, 0, "a damaged length");
+    if (!strstr(o.err, note)) fail_msg("%s", o.err);
+    drop(&o);
+    o = run("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
+    expect(&o, 0, "fewer steps");
+    char *config = slurp(at("long/config.ini"), NULL);
+    assert_non_null(strstr(config, "\nmax-steps = 9\n"));
+    free(config);
+    if (!strstr(o.err, "--max-steps 0, and goes on with 9") || strstr(o.err, "of --epochs"))
+        fail_msg("%s", o.err);
+    drop(&o);
+}
+
+/* Every context, precision and kind of positions, and a model rebuilt from each. */
+static void test_train_variants(void **state)
+{
+    (void)state;
+    static const char *const variant[] = {
+        "--context sentence --positions relative",
+        "--precision f64 --positions none --layers 2 --scheme ab2",
+        "--match none --masks step --clip 1 --scheme word:ssfsff --vocabulary 8",
+        "--scheme rk2-gate --layers 2 --warmup 0",
+        "--schedule cosine --end-rate 1e-3 --accumulate 2 --average 2 --epochs 2",
+        "--norm post --scheme macaron --layers 2 --recompute",
+        "--label-smoothing 0.1 --weight-decay 0.1",
+        "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
+        "--adaptive 3,6 --adaptive-factor 2 --untied --label-smoothing 0.1",
+        "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
+        "--span 5 --span-ramp 2 --span-loss 0.01 --positions both --recompute",
+        "--span 40 --context sentence --scheme heun --accumulate 2",
+    };
+    write_corpus("text", "");
+    for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "train --corpus text --epochs 1 --out kind" TINY "%s",
+                 variant[i]);
+        run_ok(args);
+        char *result = slurp(at("kind/result.csv"), NULL);
+        Outcome o = run("eval --model kind --text text/test.txt --csv");
+        assert_int_equal(unlink(at("kind/result.csv")), 0); /* room for the next */
+        expect(&o, 0, "eval");
+        double ppl = column(o.out, 2), test = column(result, 6);
+        assert_true(fabs(ppl - test) <= 1e-5 * test);
+        drop(&o);
+        free(result);
+    }
+}
+
+/* What decides the function is in the file where no option told it, and is what was told where one did. */
+static void test_defaults_told(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"", " --span-ramp 8 --adaptive-factor 2"};
+    static const char *const told[2][3] = {
+        {"\"span-ramp\":\"32\"", "\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
+        {"\"span-ramp\":\"8\"", "\"adaptive-factor\":\"2\"", "\"gelu\":\"tanh\""}};
+    write_corpus("text", "");
+    for (int i = 0; i < 2; i++) {
+        char args[512], path[64], out[16];
+        size_t bytes;
+        snprintf(out, sizeof out, "told%d", i);
+        snprintf(args, sizeof args,
+                 "train --corpus text --epochs 1 --activation gelu --span 5 --adaptive 4%s --out "
+                 "%s" TINY,
+                 given[i], out);
+        run_ok(args);
+        snprintf(path, sizeof path, "%s/model.safetensors", out);
+        char *file = slurp(at(path), &bytes);
+        for (int k = 0; k < 3; k++)
+            if (!memmem(file, bytes, told[i][k], strlen(told[i][k])))
+                fail_msg("%s has no %s", path, told[i][k]);
+        free(file);
+    }
+}
+
+/* config.ini of a run is the run. */
+static void test_replay(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --scheme macaron --dropout 0.2 --out first" TINY);
+    run_ok("train --config first/config.ini --out second");
+    assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
+    assert_true(same_files("first/config.ini", "second/config.ini"));
+    run_ok("train --config first/config.ini --dropout 0.1 --out third");
+    assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
+}
+
+/* Rate of the last row of a run's log. */
+static double last_rate(const char *log)
+{
+    char *text = slurp(at(log), NULL);
+    const char *c = last_line(text);
+    for (int n = 0; n < 5; n++) c = strchr(c, ',') + 1;
+    double rate = strtod(c, NULL);
+    free(text);
+    return rate;
+}
+
+/* Each schedule is the one of its name, told by where it ends. All ways of training and the place of the
+ * norms are recorded, come again from config.ini, and do something. */
+static void test_replay_ways(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
+    run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
+    run_ok("train --corpus text --epochs 2 --schedule cosine --end-rate 1e-3 --accumulate 2 "
+           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out ways" TINY);
+    assert_true(last_rate("flat/log.csv") == 1e-2 && last_rate("line/log.csv") == 0);
+    assert_true(last_rate("ways/log.csv") == 1e-3);
+    run_ok("train --config ways/config.ini --out ways-again");
+    assert_true(same_files("ways/model.safetensors", "ways-again/model.safetensors"));
+    assert_true(same_files("ways/config.ini", "ways-again/config.ini"));
+    static const char *const other[] = {"--accumulate 1", "--average 0", "--norm pre",
+                                        "--label-smoothing 0", "--weight-decay 0"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        char args[128];
+        snprintf(args, sizeof args, "train --config ways/config.ini %s --out ways-other", other[i]);
+        run_ok(args);
+        assert_false(same_files("ways/model.safetensors", "ways-other/model.safetensors"));
+        assert_int_equal(unlink(at("ways-other/result.csv")), 0);
+    }
+}
+
+/* A finished run is spared: another configuration is refused there, and the first option that differs told with
+ * both values. The same one, however its numbers are written, trains again. */
+static void test_finished_run(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
+    static const char again[] = "train --corpus text --epochs 1 --scheme own --scheme-file "
+                                "own.scheme --out done" TINY;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"--width 8", "done holds a finished run of another configuration (--width 16, now 8): "
+                      "give another --out, or remove done first"},
+        {"--scheme heun", "(--scheme own, now heun): give another"},
+        {"--weight-decay 0.1", "(--weight-decay none, now 0.1)"},
+        {"--max-steps 3", "(--max-steps 0, now 3): give --resume to go on with it, another --out"},
+        {"--untested", "(--untested none, now yes)"},
+    };
+    char args[512];
+    run_ok(again);
+    copy_file("done/model.safetensors", "before");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(args, sizeof args,
+                 "train --corpus text --epochs 1 --scheme-file own.scheme "
+                 "%s --out done" TINY "%s",
+                 strstr(other[i].more, "--scheme") ? "" : "--scheme own", other[i].more);
+        if (strstr(other[i].more, "--width"))
+            snprintf(args, sizeof args, "train --config done/config.ini --out done %s",
+                     other[i].more);
+        must_refuse(args, other[i].words);
+    }
+    assert_true(same_files("before", "done/model.safetensors") && exists("done/result.csv"));
+    run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
+    copy_file("done/model.safetensors", "before"); /* it has the new words in its metadata */
+    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    must_refuse(again, "scheme.txt has another text of own");
+    assert_true(same_files("before", "done/model.safetensors"));
+    assert_int_equal(unlink(at("done/result.csv")), 0); /* the control */
+    run_ok(again);
+    assert_false(same_files("before", "done/model.safetensors"));
+}
+
+/* What --resume cannot go on with, and what it could. */
+static void test_resume_words(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 1 --out going" TINY);
+    must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
+    must_refuse("train --resume --width 32 --out going", "--width 32: the run in going has 16");
+    must_refuse("train --resume --schedule cosine --out going",
+                "the run in going has inverse-sqrt");
+    run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
+    assert_int_equal(unlink(at("going/state.safetensors")), 0);
+    must_refuse("train --resume --out going", "state.safetensors is not there: the run saved");
+    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" TINY);
+    must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
+}
+
+/* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
+ * stops and goes on has those of one that does not; the term of the loss makes them shorter. */
+static void test_spans(void **state)
+{
+    (void)state;
+    static const char head[] = "layer,set,head,span\n";
+    write_corpus("text", "");
+#define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" TINY
+    run_ok("train --corpus text --epochs 4 --span-loss 0 --out once" SPANS);
+    run_ok("train --corpus text --epochs 2 --span-loss 0 --out twice" SPANS);
+    run_ok("train --resume --epochs 4 --out twice");
+    assert_true(same_files("once/spans.csv", "twice/spans.csv"));
+    char *log = slurp(at("once/log.csv"), NULL), *again = slurp(at("twice/log.csv"), NULL);
+    const char *row = last_line(log);
+    size_t all_but_speed = (size_t)(strrchr(row, ',') - row);
+    assert_true(all_but_speed > 40 && strncmp(row, last_line(again), all_but_speed) == 0);
+    free(log);
+    free(again);
+    char *free_spans = slurp(at("once/spans.csv"), NULL);
+    assert_memory_equal(free_spans, head, sizeof head - 1);
+    double sum = 0;
+    int rows = 0;
+    for (const char *line = strchr(free_spans, '\n'); line[1]; line = strchr(line + 1, '\n')) {
+        sum += strtod(strchr(strchr(strchr(line, ',') + 1, ',') + 1, ',') + 1, NULL);
+        rows++;
+    }
+    assert_true(rows == 4 && sum > 0); /* 2 layers of 2 heads */
+    Outcome o = run("eval --model once --text text/test.txt --csv");
+    expect(&o, 0, "eval");
+    assert_non_null(strstr(o.err, "spans of layer 1, set 1: "));
+    assert_non_null(strstr(o.err, "of 12 at most"));
+    drop(&o);
+    o = run("train --resume --epochs 5 --span-loss 1 --out twice");
+    expect(&o, 2, "another loss");
+    drop(&o);
+    run_ok("train --corpus text --epochs 4 --span-loss 100 --out short" SPANS);
+    char *short_spans = slurp(at("short/spans.csv"), NULL);
+    assert_string_equal(short_spans, "layer,set,head,span\n0,1,0,0\n0,1,1,0\n1,1,0,0\n1,1,1,0\n");
+    assert_int_equal(unlink(at("short/result.csv")), 0); /* a finished run would be spared */
+    run_ok("train --corpus text --epochs 1 --out short" TINY);
+    assert_false(exists("short/spans.csv"));
+    free(free_spans);
+    free(short_spans);
+#undef SPANS
+}
+
+static void test_train_csv(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    Outcome o = run("train --corpus text --epochs 2 --csv --out rows" TINY);
+    expect(&o, 0, "train --csv");
+    char *log = slurp(at("rows/log.csv"), NULL);
+    assert_string_equal(o.out, log);
+    assert_int_equal(
+        strncmp(log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n", 67),
+        0);
+    assert_non_null(strstr(last_line(o.err), "perplexity"));
+    free(log);
+    drop(&o);
+}
+
+/* ---- compare ------------------------------------------------------------------------------------- */
+
+static void test_compare(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
+        " --csv --out both" TINY;
+    write_corpus("text", "");
+    Outcome first = run(args);
+    expect(&first, 0, args);
+    assert_non_null(strstr(first.out, "\nlie-trotter:euler,1,attention,"));
+    assert_non_null(strstr(first.out, "\nunigram,"));
+    assert_true(exists("both/compare.md") && exists("both/perplexity.png") &&
+                exists("both/curves.svg") && exists("both/work.svg"));
+    Outcome again = run(args); /* reads the runs of the first */
+    expect(&again, 0, args);
+    assert_string_equal(first.out, again.out);
+    assert_non_null(strstr(again.err, "there already"));
+    drop(&first);
+    drop(&again);
+    Outcome o =
+        run("compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9"
+            " --width 16 --inner 32 --heads 2 --threads 1 --out untrained");
+    expect(&o, 1, "compare, untrained");
+    assert_non_null(strstr(last_line(o.err), "word frequencies"));
+    drop(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_train_and_eval),
+        cmocka_unit_test(test_spoiled_model),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_interrupt_and_resume),
+        cmocka_unit_test(test_interrupt_compare),
+        cmocka_unit_test(test_another_length),
+        cmocka_unit_test(test_train_variants),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_defaults_told),
+        cmocka_unit_test(test_replay_ways),
+        cmocka_unit_test(test_finished_run),
+        cmocka_unit_test(test_resume_words),
+
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_train_csv),
+        cmocka_unit_test(test_compare),
+    };
+    return cmocka_run_group_tests(tests, cli_begin, cli_end);
+}

@@ -1,0 +1,495 @@
+/* test_compare.c: `trotter compare` as its users run it: depths, controls, equal maps, tuning
+ * with the test text untouched, several processes at one directory, one of them killed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+
+#include "tests/lib/study.h"
+
+#define MEASURED MODEL "--system linear "
+#define TINY MEASURED "--truncation 0 "
+
+static int begin(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    return 0;
+}
+
+/* ---- the whole row --------------------------------------------------------------------------- */
+
+static const char old_columns[] =
+    "scheme,order,system,measured,low,high,verdict,evals_F,evals_G,layers,params,seeds,valid_ppl,"
+    "valid_sd,test_ppl,test_sd,tokens_per_s,peak_bytes,beats_unigram,";
+
+/* A cell of the last row of a run's log. */
+static double log_end(const char *run, const char *name)
+{
+    char path[96], csv[1 << 14], row[256];
+    snprintf(path, sizeof path, "rows/runs/%s/log.csv", run);
+    file_read(path, csv, sizeof csv);
+    size_t n = strlen(csv);
+    while (n > 1 && csv[n - 2] != '\n') n--;
+    snprintf(row, sizeof row, "%.12s", csv + n - 1);
+    return number(csv, row, name);
+}
+
+/* After the last epoch of two seeds; a run is still gaining where its best epoch was that one. */
+static void check_epochs(void)
+{
+    char csv[1 << 14];
+    int gaining = 0;
+    double a = log_end("macaron-seed1", "valid_ppl"), b = log_end("macaron-seed2", "valid_ppl");
+    assert_true(log_end("macaron-seed1", "epoch") == 2 && a > 1 && b > 1);
+    for (int k = 1; k <= 2; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "rows/runs/macaron-seed%d/result.csv", k);
+        file_read(name, csv, sizeof csv);
+        gaining += number(csv, "macaron,", "best_epoch") == 2;
+    }
+    assert_true(number(out, "macaron,", "gaining") == gaining);
+    file_read("rows/epochs.csv", csv, sizeof csv);
+    assert_true(fabs(number(csv, "macaron,1,2,", "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
+    assert_true(number(csv, "macaron,1,2,", "seeds") == 2);
+    assert_int_equal(count_words(csv, "\nmacaron,"), 4); /* two depths, two epochs */
+}
+
+/* Two depths, two seeds: a row each; intervals and differences are those of the runs' own
+ * results. */
+static void test_rows(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme transformer,macaron --layers 1,2 --seeds 2 --epochs 2 --csv --out "
+           "rows" TINY);
+    assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
+    assert_int_equal(count_words(out, "\nmacaron,"), 2);
+    assert_true(file_exists("rows/runs/macaron-seed1/result.csv") &&
+                file_exists("rows/runs/macaron-layers2-seed2/result.csv"));
+    double ppl[2][2];
+    static const char *const scheme[] = {"transformer", "macaron"};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            char name[64], csv[1024];
+            snprintf(name, sizeof name, "rows/runs/%s-seed%d/result.csv", scheme[i], k + 1);
+            file_read(name, csv, sizeof csv);
+            ppl[i][k] = number(csv, scheme[i], "valid_ppl");
+        }
+    /* half width of two numbers: tan(0.475 pi) |a - b| / 2, t with one degree of freedom */
+    double mean = (ppl[1][0] + ppl[1][1]) / 2,
+           half = tan(0.475 * M_PI) / 2 * fabs(ppl[1][0] - ppl[1][1]);
+    double a = ppl[1][0] - ppl[0][0], b = ppl[1][1] - ppl[0][1];
+    assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_high") - mean - half) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_diff") - (a + b) / 2) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_diff_low") -
+                     ((a + b) / 2 - tan(0.475 * M_PI) / 2 * fabs(a - b))) <= 1e-9 * mean);
+    double p = 1 - 2 / M_PI * atan(fabs(a + b) / fabs(a - b)); /* Cauchy's; one comparison */
+    assert_true(fabs(number(out, "macaron,", "valid_diff_p") - p) <= 0.06 * p);
+    assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
+    assert_string_equal(cell(out, "transformer,", "valid_diff_p"), "");
+    assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
+    static const char *const files[] = {"compare.csv", "compare.md",       "compare.tex",
+                                        "curves.csv",  "correlations.csv", "perplexity.png",
+                                        "curves.png",  "gradients.png",    "evaluations.png",
+                                        "epochs.csv",  "epochs.png"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "rows/%s", files[i]);
+        if (!file_exists(name)) fail_msg("no %s", name);
+    }
+    check_epochs();
+    /* a deeper study finds the runs of a shallower one */
+    run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
+           "rows" TINY);
+    assert_int_equal(count_words(err, "there already"), 4);
+}
+
+/* ---- controls and equal maps ----------------------------------------------------------------- */
+
+static void test_controls(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1"
+           " --csv --out controls" TINY);
+    assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
+    assert_string_equal(cell(out, "repeat:2,", "control_of"), "heun-layer rk2-unit");
+    assert_string_equal(cell(out, "heun-layer,", "control_of"), "");
+    assert_string_equal(cell(out, "repeat:2,", "same_as"), "rk2-unit");
+    assert_string_equal(cell(out, "looped:2,", "same_as"), "");
+    file_read("controls/correlations.csv", big, sizeof big);
+    /* five schemes, four maps */
+    assert_string_equal(cell(big, "validation,1,evaluations", "designs"), "4");
+    file_read("controls/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map"));
+    assert_non_null(strstr(big, "control of equal evaluations for: heun-layer rk2-unit"));
+    file_read("controls/compare.tex", big, sizeof big);
+    assert_non_null(strstr(big, "\\begin{tabular}{lrrr"));
+    assert_non_null(strstr(big, "$\\pm$"));
+}
+
+/* With two layers a two-step scheme is no longer Euler: the same names, another count. */
+static void test_maps_by_depth(void **state)
+{
+    (void)state;
+    run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 "
+           "--epochs 3 --csv --out depth" TINY);
+    assert_string_equal(cell(out, "ab2,", "same_as"), "euler");
+    file_read("depth/correlations.csv", big, sizeof big);
+    assert_string_equal(cell(big, "test,1,parameters", "designs"), "2");
+    assert_string_equal(cell(big, "test,2,parameters", "designs"), "4");
+    file_read("depth/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "ab2 and euler are the same map at the first depth: one"));
+    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map: one design"));
+}
+
+/* Colours tell evaluations, marks the designs of as many: no two designs look the same. */
+static void test_marks(void **state)
+{
+    (void)state;
+    char mark[16][64], point[16], colour[16];
+    int marks = 0;
+    run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 "
+           "--out marks" TINY);
+    file_read("marks/evaluations.gp", big, sizeof big);
+    for (const char *at = big; (at = strstr(at, "with points title")); at++, marks++) {
+        assert_true(marks < 16);
+        assert_int_equal(sscanf(strstr(at, " pt "), " pt %15s", point), 1);
+        assert_int_equal(sscanf(strstr(at, "rgb '#"), "rgb '#%15[0-9a-f]", colour), 1);
+        snprintf(mark[marks], sizeof mark[marks], "%s %s", point, colour);
+        for (int j = 0; j < marks; j++) assert_string_not_equal(mark[j], mark[marks]);
+    }
+    assert_int_equal(marks, 12);
+    assert_null(strstr(big, "95 % intervals")); /* of one seed there are none */
+}
+
+/* ---- truncation errors ----------------------------------------------------------------------- */
+
+/* Other words in a file. */
+static void spoil(const char *name, const char *was, const char *is)
+{
+    static char old[1 << 14], new[1 << 14];
+    file_read(name, old, sizeof old);
+    char *at = strstr(old, was);
+    assert_non_null(at);
+    int n = snprintf(new, sizeof new, "%.*s%s%s", (int)(at - old), old, is, at + strlen(was));
+    file_write(name, new, (size_t)n);
+}
+
+/* The columns are what `trotter truncation` says of the same model and sentences, measured once;
+ * a run trained anew is measured anew. */
+static void test_truncation(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2"
+        " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+    char line[512];
+    run_ok(args);
+    double split = number(out, "heun-layer,", "truncation");
+    double layer = number(out, "heun-layer,", "layer_truncation");
+    double slope = number(out, "heun-layer,", "truncation_slope");
+    assert_true(split > 0 && layer > 0 && split != layer);
+    assert_true(fabs(slope - 2) < 0.5); /* order 1 for F + G */
+    assert_string_equal(cell(out, "transformer,", "layer_truncation"), "");
+    file_read("errors/correlations.csv", big, sizeof big);
+    assert_string_equal(cell(big, "validation,1,truncation", "designs"), "4");
+    assert_non_null(
+        strstr(big, "\nvalidation,1,\"truncation, order > 0\",3,")); /* repeat:2 has order 0 */
+    static const char *const field[] = {"split", "layer"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(
+            line, sizeof line,
+            "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2"
+            " --tokens 10 --scheme heun-layer --field %s --csv",
+            field[i]);
+        run_ok(line);
+        double told = number(out, "heun-layer,0,1,", "relative_error");
+        assert_true(fabs(told - (i ? layer : split)) <= 1e-9 * told);
+    }
+    run_ok(args);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 1);
+    spoil("errors/runs/heun-layer-seed1/truncation.csv", "network_step", "another_step");
+    run_ok(args); /* a file of another measure */
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
+    assert_true(number(out, "heun-layer,", "truncation") == split);
+    run_ok("compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 3"
+           " --activation gelu --truncation 2 --csv --out errors" MEASURED);
+    file_read("errors/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 3);
+    assert_true(number(out, "heun-layer,", "truncation") != split);
+}
+
+/* A network worse than drawing words blindly is not measured. */
+static void test_diverged(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
+                               "--truncation 1 --csv --out far" MEASURED;
+    char csv[1024];
+    run_ok(args);
+    assert_true(number(out, "euler,", "truncation") > 0);
+    file_read("far/runs/euler-seed1/result.csv", csv, sizeof csv);
+    spoil("far/runs/euler-seed1/result.csv", cell(csv, "euler,", "valid_ppl"), "inf");
+    assert_int_equal(program_run(args), 1);
+    assert_string_equal(cell(out, "euler,", "truncation"), "");
+    assert_true(number(out, "heun,", "truncation") > 0);
+}
+
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* A test text that cannot be read does not hurt what does not read it. */
+static void test_untested(void **state)
+{
+    (void)state;
+    write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
+    static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2"
+                               " --sequence 16 --batch-tokens 256 --threads 1 --out sprung";
+    char line[512];
+    assert_int_equal(program_run(args), 2);
+    assert_non_null(strstr(err, "zebra"));
+    snprintf(line, sizeof line, "%s --untested", args);
+    run_ok(line);
+    file_read("sprung/result.csv", big, sizeof big);
+    assert_string_equal(cell(big, "transformer,", "test_ppl"), "");
+    assert_true(number(big, "transformer,", "valid_ppl") > 1);
+}
+
+/* Every choice is on the log before the first reading of the test text, and each row trains with
+ * what tune.csv shows best. */
+static void test_tuning(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme euler,macaron --seeds 2 --epochs 1 --tune --tune-rate 1e-3,2e-2"
+        " --tune-dropout 0,0.2 --csv --out tuned" TINY;
+    run_ok(args);
+    file_read("tuned/study.log", big, sizeof big);
+    const char *last = NULL, *read = strstr(big, "test text read once");
+    for (const char *at = big; (at = strstr(at, "chosen on validation")); at++) last = at;
+    assert_true(last && read && last < read);
+    assert_int_equal(count_words(big, "the test text was not opened"), 8);
+    assert_int_equal(count_words(big, "test text read once"), 4);
+    assert_int_equal(count_words(big, "chosen on validation"), 2);
+    file_read("tuned/tune.csv", big, sizeof big);
+    double best = INFINITY, chosen = NAN;
+    char rate[32] = "";
+    for (const char *row = strchr(big, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        double r, p, ppl;
+        char mark[8];
+        if (sscanf(row, "macaron,1,%lf,%lf,0,%lf,%*[^,],%3[a-z]", &r, &p, &ppl, mark) != 4)
+            continue;
+        best = fmin(best, ppl);
+        if (strcmp(mark, "yes") != 0) continue;
+        chosen = ppl;
+        snprintf(rate, sizeof rate, "%g", r);
+    }
+    assert_true(chosen == best);
+    assert_true(strtod(cell(out, "macaron,", "rate"), NULL) == strtod(rate, NULL));
+    file_read("tuned/runs/macaron-seed1/config.ini", big, sizeof big);
+    char *line = strstr(big, "\nrate = ");
+    assert_true(line && strtod(line + 8, NULL) == strtod(rate, NULL));
+    assert_null(strstr(big, "untested"));
+    assert_int_equal(program_run("compare --tune --tune-seed 1 --out x" TINY), 2);
+    assert_non_null(strstr(err, "tune-seed"));
+    /* the control of the trap: the choice is made before the unreadable text is met */
+    write_corpus("trap", "the zebra sat\n");
+    assert_int_equal(
+        program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2"
+                    " --tune-dropout 0 --out caught" TINY "--corpus trap"),
+        2);
+    file_read("caught/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, "chosen on validation"), 1);
+    assert_int_equal(count_words(big, "test text read once"), 0);
+}
+
+/* ---- several processes ----------------------------------------------------------------------- */
+
+#define SHARED "compare --scheme euler,transformer --seeds 3 --epochs 6 --csv --out shared" TINY
+
+static void test_two_workers(void **state)
+{
+    (void)state;
+    forget("shared");
+    pid_t a = start(SHARED, "a"), b = start(SHARED, "b");
+    assert_int_equal(finish(a), 0);
+    assert_int_equal(finish(b), 0);
+    file_read("shared/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": trains "), 6); /* each once */
+    assert_int_equal(count_words(big, " is done"), 6);
+    assert_int_equal(count_words(big, "left over"), 0);
+    char x[8192], y[8192];
+    file_read("a.out", x, sizeof x);
+    file_read("b.out", y, sizeof y);
+    assert_true(strlen(x) > 100);
+    assert_string_equal(x, y);
+    run_ok(SHARED); /* and nothing is left to do */
+    assert_int_equal(count_words(err, "there already"), 6);
+}
+
+/* The first worker is killed in the middle of a run; the second takes that run over, goes on
+ * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
+static void test_killed_worker(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "compare --scheme euler,transformer --seeds 1 --epochs 60 --csv --out killed" TINY;
+    pid_t a = start(args, "a");
+    for (int i = 0; i < 2000 && !file_exists("killed/runs/euler-seed1/model.safetensors"); i++)
+        pause_ms(5);
+    pid_t b = start(args, "b");
+    pause_ms(50);
+    kill(a, SIGKILL);
+    assert_int_equal(finish(a), -SIGKILL);
+    assert_false(file_exists("killed/runs/euler-seed1/result.csv"));
+    assert_int_equal(finish(b), 0);
+    file_read("killed/study.log", big, sizeof big);
+    if (count_words(big, "euler-seed1, left over by ") != 1 || count_words(big, " is done") != 2 ||
+        count_words(big, ": trains transformer-seed1") != 1)
+        fail_msg("%s", big);
+    run_ok("train --scheme euler --epochs 60 --out alone" MODEL);
+    static char x[1 << 17], y[1 << 17];
+    file_read("alone/model.safetensors", x, sizeof x);
+    file_read("killed/runs/euler-seed1/model.safetensors", y, sizeof y);
+    assert_memory_equal(x, y, sizeof x);
+}
+
+static void refuse(const char *args, const char *words)
+{
+    int status = program_run(args);
+    if (status != 2 || !strstr(err, words)) fail_msg("%s: status %d: %s", args, status, err);
+}
+
+/* Finished runs asked for more epochs go on where they ended, to the bytes of runs that had them at once; where
+ * the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
+static void test_lengthened(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"", "--schedule cosine "};
+    static char x[1 << 17], y[1 << 17];
+    for (int i = 0; i < 2; i++) {
+        char args[3][512];
+        static const char *const form[] = {"compare --epochs 2 --out long",
+                                           "compare --epochs 5 --out long",
+                                           "compare --epochs 5 --out once"};
+        for (int k = 0; k < 3; k++)
+            snprintf(args[k], sizeof *args, "%s --scheme euler --seeds 2 %s" TINY, form[k],
+                     ends[i]);
+        forget("long");
+        forget("once");
+        run_ok(args[0]);
+        if (i)
+            refuse(args[1],
+                   "euler-seed1 holds a finished run of another configuration (--epochs 2, now 5): "
+                   "give another --out, or remove"); /* its rates end with the run */
+        if (i) forget("long");
+        run_ok(args[1]);
+        run_ok(args[2]);
+        file_read("long/study.log", big, sizeof big);
+        assert_int_equal(count_words(big, ": goes on with euler-seed"), i == 0 ? 2 : 0);
+        assert_int_equal(count_words(big, ": trains euler-seed"), 2);
+        for (int k = 1; k <= 2; k++) {
+            char name[64];
+            snprintf(name, sizeof name, "long/runs/euler-seed%d/model.safetensors", k);
+            file_read(name, x, sizeof x);
+            memcpy(name, "once", 4);
+            file_read(name, y, sizeof y);
+            assert_memory_equal(x, y, sizeof x);
+        }
+        refuse(args[0], "(--epochs 5, now 2)");
+        file_read("long/runs/euler-seed2/model.safetensors", x, sizeof x);
+        assert_memory_equal(x, y, sizeof x);
+    }
+}
+
+/* Only the first of a job writes tables; the others train and leave. */
+static void test_ranks(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme euler --seeds 2 --epochs 1 --csv --out ranks" TINY;
+    static const char *const others[] = {
+        "OMPI_COMM_WORLD_RANK=3", "PMI_RANK=1", "SLURM_PROCID=2",
+        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=5"};
+    static const char *const first[] = {
+        "OMPI_COMM_WORLD_RANK=0", "PMI_RANK=0",
+        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=4"};
+    char line[3 * PATH_MAX];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        forget("ranks");
+        snprintf(line, sizeof line, "cd %s && %s %s %s >out.txt 2>err.txt", folder, others[i],
+                 program, args);
+        assert_int_equal(system(line), 0);
+        file_read("out.txt", out, sizeof out);
+        assert_string_equal(out, "");
+        assert_true(file_exists("ranks/runs/euler-seed2/result.csv"));
+        assert_false(file_exists("ranks/compare.csv"));
+    }
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        snprintf(line, sizeof line,
+                 "cd %s && rm -f ranks/compare.csv && %s %s %s >out.txt 2>err.txt", folder,
+                 first[i], program, args);
+        assert_int_equal(system(line), 0);
+        file_read("out.txt", out, sizeof out);
+        assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
+        assert_true(file_exists("ranks/compare.csv"));
+    }
+}
+
+/* A run that fails is told, tried by one worker, and tried again by the next call. */
+static void test_failed_run(void **state)
+{
+    (void)state;
+    static const char wild[] = "scheme wild\nk1 = H(y)\ny' = y + 10^40*k1\n";
+    static const char args[] = "compare --scheme euler,wild --scheme-file wild.scheme --seeds 1 "
+                               "--epochs 1 --csv --out failed" TINY;
+    file_write("wild.scheme", wild, sizeof wild - 1);
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(program_run(args), 1);
+        assert_non_null(strstr(err, "1 run(s) failed"));
+        assert_string_equal(cell(out, "wild,", "valid_ppl"), "");
+        assert_true(number(out, "euler,", "valid_ppl") > 1);
+        file_read("failed/study.log", big, sizeof big);
+        assert_int_equal(count_words(big, ": trains wild-seed1"), i);
+        assert_int_equal(count_words(big, ": trains euler-seed1"), 1);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *words;
+    } bad[] = {
+        {"--layers 1,0", "expected a whole number from 1 to 1000, or several"},
+        {"--layers 1,,2", "separated by commas"},
+        {"--layers 2,1,2", "2 is there twice"},
+        {"--scheme euler --baseline heun", "none of the schemes compared"},
+        {"--scheme leapfrog-F", "past states"},
+        {"--tune --tune-rate 1e-3,fast", "expected a number"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "compare --out x" TINY "%s", bad[i].args);
+        refuse(args, bad[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
+        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_truncation),    cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
+        cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
+        cmocka_unit_test(test_diverged),      cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

@@ -1,0 +1,142 @@
+/* test_memory_limit.c: what a training says it will take, against what it took; and --memory-limit. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "tests/lib/program.h"
+
+enum { WORDS = 3000 };
+
+/* A text of so many words, drawn evenly. */
+static int begin(void **state)
+{
+    static const char *const split[] = {"train", "valid", "test"};
+    static char text[1 << 17];
+    if (program_open(state)) return -1;
+    mkdir(file_path("text"), 0777);
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        size_t n = 0;
+        for (int k = 0; k < (i ? 300 : 3 * WORDS); k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "w%d%c", k % WORDS,
+                                  k % 10 == 9 ? '\n' : ' ');
+        snprintf(name, sizeof name, "text/%s.txt", split[i]);
+        file_write(name, text, n);
+    }
+    return 0;
+}
+
+#define RUN \
+    "train --corpus text --out run --untested --epochs 1 --max-steps 2 --heads 4 --sequence 32 "
+
+/* Bytes told before, and the peak; 0, 0 where it was refused. */
+static void measure(const char *arguments, double *told, double *took)
+{
+    char line[1024], result[1024];
+    snprintf(line, sizeof line, RUN "%s", arguments);
+    forget_result(RUN);
+    int status = program_run(line);
+    *told = *took = 0;
+    if (status != 0) return;
+    file_read("run/result.csv", result, sizeof result);
+    const char *words = strstr(err, "of the process: about ");
+    assert_non_null(words);
+    *told = 1e6 * atof(words + strlen("of the process: about "));
+    *took = atof(strrchr(result, ',') + 1);
+}
+
+static const char *const runs[] = {
+    "--threads 1 --width 32 --inner 64 --batch-tokens 512",
+    "--threads 1 --width 128 --inner 512 --batch-tokens 1024",
+    "--threads 2 --width 128 --inner 512 --batch-tokens 1024 --scheme macaron",
+    "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer --recompute --span "
+    "32",
+    "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer",
+    "--threads 1 --width 128 --inner 512 --batch-tokens 512 --scheme heun --precision f64 --untied",
+    "--threads 1 --width 256 --inner 1024 --batch-tokens 512 --scheme transformer --layers 2",
+    "--threads 1 --width 128 --inner 256 --batch-tokens 512 --scheme ab2 --layers 4 --accumulate 2 "
+    "--recompute",
+};
+
+static void the_count_is_within_a_tenth(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    print_message("# SKIP the sanitizer's own memory\n");
+    skip();
+#endif
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        double told, took;
+        measure(runs[i], &told, &took);
+        print_message("# %s: told %.1f MB, took %.1f MB\n", runs[i], 1e-6 * told, 1e-6 * took);
+        if (!(told > 0 && fabs(told - took) <= 0.1 * took))
+            fail_msg("%s: told %.1f MB, took %.1f MB", runs[i], 1e-6 * told, 1e-6 * took);
+    }
+}
+
+/* A limit above the need lets it run, one below does not, and nothing is left; a smaller need passes the limit
+ * that the larger one did not. */
+static void a_limit_stops_what_is_above(void **state)
+{
+    (void)state;
+    double told, took;
+    char line[1024];
+    static const char size[] = RUN "--threads 1 --width 128 --scheme rk4-layer --batch-tokens 2048";
+    forget_result(RUN);
+    assert_int_equal(program_run(size), 0);
+    told = 1e6 * atof(strstr(err, "of the process: about ") + strlen("of the process: about "));
+    snprintf(line, sizeof line, "%s --memory-limit %.0f", size, told * 1.1);
+    assert_int_equal(program_run(line), 0);
+    snprintf(line, sizeof line, "rm -rf %s", file_path("run"));
+    assert_int_equal(system(line), 0);
+    snprintf(line, sizeof line, "%s --memory-limit %.0fK", size, told * 0.9 / 1024);
+    int status = program_run(line);
+    if (!refused(status, "train", "--memory-limit") || !strstr(err, "--recompute") ||
+        !strstr(err, "--accumulate"))
+        fail_msg("status %d: %s", status, err);
+    assert_false(file_exists("run"));
+    snprintf(line, sizeof line, "%s --memory-limit %.0fK --recompute", size, told * 0.9 / 1024);
+    assert_int_equal(program_run(line), 0);
+    measure("--threads 1 --memory-limit 1000T", &told, &took);
+    assert_true(told > 0);
+}
+
+static void what_is_no_size_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "", "0", "G", "4X", "-1", "1.5G", "4GB", "99999999999999999999", "999999999T"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        snprintf(line, sizeof line, RUN "--memory-limit '%s'", bad[i]);
+        int status = program_run(line);
+        if (!refused(status, "train", "--memory-limit: expected bytes"))
+            fail_msg("'%s': status %d: %s", bad[i], status, err);
+    }
+}
+
+/* Runs of a comparison are given the limit. */
+static void compare_passes_it_on(void **state)
+{
+    (void)state;
+    int status = program_run("compare --corpus text --scheme transformer --seeds 1 --truncation 0 "
+                             "--epochs 1 --max-steps 1 --memory-limit 1M --out compared");
+    if (status != 1 || !strstr(err, "--memory-limit 1M: this training needs"))
+        fail_msg("status %d: %s", status, err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_count_is_within_a_tenth),
+        cmocka_unit_test(a_limit_stops_what_is_above),
+        cmocka_unit_test(what_is_no_size_is_refused),
+        cmocka_unit_test(compare_passes_it_on),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

@@ -1,0 +1,82 @@
+/* test_network_system.c: `trotter order --system network:DIR`: a smooth trained layer shows every exact
+ * order; what does not fit the model is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/program.h"
+
+#define TRAIN \
+    "train --corpus markov:20 --scheme transformer --width 16 --heads 2 --inner 32 --max-steps 20"
+
+static void train(const char *more)
+{
+    char arguments[256];
+    snprintf(arguments, sizeof arguments, TRAIN " %s", more);
+    int status = program_run(arguments);
+    if (status != 0) fail_msg("%s: status %d: %s", arguments, status, err);
+}
+
+static int open_models(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    train("--activation gelu --out smooth");
+    return 0;
+}
+
+/* Whether the summary just printed has a scheme with this exact order and verdict. */
+static int row_says(const char *scheme, int order, const char *verdict)
+{
+    char begin[128], end[32];
+    snprintf(begin, sizeof begin, "\n%s,network,%d,", scheme, order);
+    snprintf(end, sizeof end, ",%s,", verdict);
+    const char *row = strstr(out, begin), *found = row ? strstr(row, end) : NULL;
+    return found && found < row + 1 + strcspn(row + 1, "\n");
+}
+
+static void test_orders(void **state)
+{
+    (void)state;
+    const char *study = "order --system network:smooth --summary --csv --scheme "
+                        "euler,transformer,heun,rk4";
+    int status = program_run(study);
+    if (status != 0) fail_msg("%s: status %d: %s", study, status, err);
+    assert_true(row_says("euler", 1, "agree"));
+    assert_true(row_says("transformer", 1, "agree"));
+    assert_true(row_says("heun", 2, "agree"));
+    assert_true(row_says("rk4", 4, "agree"));
+    assert_false(row_says("rk4", 3, "agree")); /* controls */
+    assert_false(row_says("rk4", 4, "disagree"));
+}
+
+static void must_refuse(const char *more, const char *words)
+{
+    char arguments[256];
+    snprintf(arguments, sizeof arguments, "order --scheme euler --csv %s", more);
+    int status = program_run(arguments);
+    if (!refused(status, "order", words)) fail_msg("%s: status %d: %s", more, status, err);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    must_refuse("--system network", "system network: expected network:DIR");
+    must_refuse("--system network:nowhere", "cannot open nowhere/model.safetensors");
+    must_refuse("--system network:smooth:1", "expected a layer below 1; 1 is asked for");
+    must_refuse("--system network:smooth:99999999999999999999", "expected a layer below 1");
+    must_refuse("--system network:smooth --particles 21", "smooth: expected 1 to 20 particles");
+    must_refuse("--system network:smooth --dim 16", "--dim is not for network");
+    must_refuse("--system network:smooth --scheme macaron", "macaron reads G2; the model");
+    must_refuse("--system network:smooth --invariant", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, open_models, program_close);
+}

@@ -1,0 +1,213 @@
+/* test_plot.c: `trotter plot` as a user runs it: saved results over each other, and one clear line with
+ * FILE:LINE for every table that cannot be read. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/program.h"
+
+#define HEAD "scheme,h,error\n"
+
+static void run_ok(const char *arguments)
+{
+    int status = program_run(arguments);
+    if (status != 0) fail_msg("trotter %s: status %d: %s", arguments, status, err);
+}
+
+/* The last run's stdout becomes a file. */
+static void save(const char *arguments, const char *name)
+{
+    run_ok(arguments);
+    file_write(name, out, strlen(out));
+}
+
+static void save_studies(void)
+{
+    save("order --system linear --scheme euler,heun --halvings 4 --csv", "a.csv");
+    save("order --system kuramoto --scheme heun --halvings 5 --csv", "b.csv");
+}
+
+/* Cell (row, column) of a CSV without quotes; "" where there is none. */
+static const char *cell(const char *text, int row, int column)
+{
+    static char word[4][128];
+    static int turn;
+    char *w = word[turn++ % 4];
+    for (; row > 0; row--) text = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
+    for (; column > 0; column--) {
+        text += strcspn(text, ",\n");
+        text += *text == ',';
+    }
+    snprintf(w, sizeof word[0], "%.*s", (int)strcspn(text, ",\n"), text);
+    return w;
+}
+
+/* ---- what is drawn ------------------------------------------------------------------------------- */
+
+/* scheme, system, h, evals, error of every row, in the order of the files. */
+static void compare_rows(const char *data, const char *from, int first, const char *file)
+{
+    static const int theirs[] = {0, 1, 2, 4, 5}, ours[] = {2, 3, 4, 5, 7};
+    for (int i = 1; i < count_lines(from); i++) {
+        assert_string_equal(cell(data, first + i, 1), file);
+        for (int k = 0; k < 5; k++)
+            assert_string_equal(cell(data, first + i, ours[k]), cell(from, i, theirs[k]));
+    }
+}
+
+static void test_overlay(void **state)
+{
+    static char a[1 << 16], b[1 << 16];
+    (void)state;
+    save_studies();
+    file_read("a.csv", a, sizeof a);
+    file_read("b.csv", b, sizeof b);
+    run_ok("plot a.csv b.csv --csv --out both");
+    assert_int_equal(count_lines(out), count_lines(a) + count_lines(b) - 1);
+    assert_string_equal(cell(out, 0, 0), "series");
+    compare_rows(out, a, 0, "a.csv");
+    compare_rows(out, b, count_lines(a) - 1, "b.csv");
+    char *data = strdup(out);
+    file_read("both/overlay.csv", out, sizeof out);
+    assert_string_equal(out, data);
+    free(data);
+}
+
+/* Names tell lines apart: the system where there are two, the file where a line stands in two. */
+static void test_names(void **state)
+{
+    (void)state;
+    save_studies();
+    run_ok("plot a.csv b.csv");
+    assert_int_equal(count_lines(out), 2 + 3);
+    assert_non_null(strstr(out, "heun on linear "));
+    assert_non_null(strstr(out, "heun on kuramoto "));
+    run_ok("plot a.csv a.csv --scheme heun");
+    assert_int_equal(count_lines(out), 2 + 2);
+    assert_non_null(strstr(out, "heun (a.csv)"));
+    run_ok("plot a.csv --file b.csv a.csv --csv"); /* in the order given, however they are named */
+    assert_string_equal(cell(out, 1, 1), "a.csv");
+    assert_string_equal(cell(out, count_lines(out) - 1, 1), "a.csv");
+    assert_non_null(strstr(out, "b.csv"));
+    run_ok("plot --file a.csv --scheme heun");
+    assert_null(strstr(out, "euler"));
+    assert_null(strstr(out, "heun on"));
+}
+
+static int has_images(const char *dir, const char *name)
+{
+    static const char *const ends[] = {"gp", "svg", "png"};
+    int n = 0;
+    for (int k = 0; k < 3; k++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s.%s", dir, name, ends[k]);
+        n += file_exists(path);
+    }
+    return n == 3;
+}
+
+/* Seconds are in no order.csv, but in work.csv. */
+static void test_files(void **state)
+{
+    (void)state;
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    save_studies();
+    run_ok("plot a.csv b.csv --out steps");
+    assert_string_equal(err, "");
+    assert_true(has_images("steps", "overlay") && has_images("steps", "overlay-work"));
+    assert_false(has_images("steps", "overlay-time"));
+    run_ok("order --system linear --scheme euler,heun --halvings 4 --out study");
+    run_ok("plot study/work.csv --out times");
+    assert_true(has_images("times", "overlay-time"));
+}
+
+/* Other columns, other line ends, quotes, empty cells and lines: read all the same. */
+static void test_forms(void **state)
+{
+    static const char *const good[] = {
+        "scheme,h,error\neuler,0.5,0.1\neuler,0.25,0.05\n",
+        "\xef\xbb\xbf"
+        "scheme,h,error\r\neuler,0.5,0.1\r\neuler,0.25,0.05",
+        "error,note,h,scheme\n0.1,\"a,\"\"b\"\"\nc\",0.5,\"euler\"\n\n0.05,,0.25,euler\n",
+        "scheme,evals,error\neuler,2,0.1\neuler,4,0.05\n",
+        "scheme,h,error\neuler,0.5,inf\neuler,0.25,0.05\neuler,0.125,\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        file_write("good.csv", good[i], strlen(good[i]));
+        run_ok("plot good.csv");
+        if (!strstr(out, "\neuler")) fail_msg("%s: %s", good[i], out);
+        assert_non_null(strstr(out, "0.05"));
+    }
+}
+
+/* ---- what cannot be used ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *words;
+} bad[] = {
+    {"", "bad.csv: "},
+    {"\n\n", "bad.csv: "},
+    {HEAD, "no point"},
+    {"h,error\n1,1\n", "bad.csv:1: expected columns"},
+    {"scheme,h\neuler,1\n", "bad.csv:1: expected columns"},
+    {"scheme,error\neuler,1\n", "bad.csv:1: expected columns"},
+    {HEAD "euler,1\n", "bad.csv:2: expected 3 cells"},
+    {HEAD "euler,1,1\neuler,1,1,1\n", "bad.csv:3: expected 3 cells"},
+    {HEAD "euler,1,1\n\neuler,1,x\n", "bad.csv:4: expected a number in column 'error'"},
+    {HEAD "euler,1e,1\n", "bad.csv:2: expected a number in column 'h'"},
+    {HEAD "euler,nan,1\n", "bad.csv:2: expected a number in column 'h'"},
+    {HEAD "euler,0,1\n", "bad.csv:2: expected a positive number in column 'h'"},
+    {HEAD "euler,1,-1\n", "bad.csv:2: expected a positive number in column 'error'"},
+    {HEAD "\"euler,1,1\n\n", "bad.csv:2: a quoted cell does not end"},
+    {HEAD "\"euler\"s,1,1\n", "bad.csv:2: expected ','"},
+    {HEAD "eu\"ler,1,1\n", "bad.csv:2: a quote inside"},
+    {HEAD "\"a\nb\",1,1\neuler,1\n", "bad.csv:4: expected 3 cells"},
+};
+
+static void must_refuse(const char *arguments, const char *text, const char *words)
+{
+    int status = program_run(arguments);
+    if (!refused(status, "plot", words))
+        fail_msg("'%s': status %d, '%s', not '%s'", text, status, err, words);
+}
+
+static void test_bad_tables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        file_write("bad.csv", bad[i].text, strlen(bad[i].text));
+        must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
+        assert_false(file_exists("never"));
+    }
+    file_write("bad.csv", HEAD "eu\0er,1,1\n", sizeof HEAD + 10);
+    must_refuse("plot bad.csv", "a NUL byte", "bad.csv: ");
+    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
+    assert_false(refused(program_run("plot good.csv"), "plot", "")); /* the judge itself */
+    file_write("bad.csv", HEAD "euler,1\n", sizeof HEAD - 1 + 8);
+    assert_false(refused(program_run("plot bad.csv"), "plot", "bad.csv:3:"));
+    must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
+}
+
+static void test_bad_arguments(void **state)
+{
+    (void)state;
+    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
+    must_refuse("plot", "no file", "expected a CSV file");
+    must_refuse("plot nowhere.csv", "no such file", "nowhere.csv");
+    must_refuse("plot .", "a folder", ".");
+    must_refuse("plot good.csv --scheme eul", "no such scheme", "no point of the wanted schemes");
+    must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlay),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_bad_arguments),
+    };
+    return cmocka_run_group_tests(tests, program_open, program_close);
+}

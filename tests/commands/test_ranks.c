@@ -1,0 +1,197 @@
+/* test_ranks.c: `mpirun -n N trotter train`: the loss curve of one process, stopped, killed and refused as one
+ * process is. And two trainings that are given the same directory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/mpirun.h"
+
+static int begin(void **state)
+{
+    return program_open(state) || ranks_begin();
+}
+
+/* ---- curves --------------------------------------------------------------------------------------- */
+
+/* Curves are told to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which
+ * divides by the gradient's size, carry that on: 1e-8 leaves a factor 1e6 in 60 steps. In f32 the same factor, which
+ * is generous for f64, would leave nothing: measured 2e-6 to 2e-5; allowed 5e-4, a twentieth of what
+ * another mask does (below). */
+static const struct {
+    const char *arguments;
+    double tolerance;
+    int ranks[4];
+} curves[] = {
+    {"train --scheme transformer --precision f64 --epochs 2 --dropout 0.2" TINY,
+     1e-8,
+     {2, 3, 4, 0}},
+    {"train --scheme heun --precision f32 --context sentence --epochs 2 --dropout 0.2" TINY,
+     5e-4,
+     {2, 3, 4, 0}},
+    {"train --scheme macaron --precision f64 --context sentence --accumulate 2 --clip 0.3 "
+     "--average 2"
+     " --epochs 3 --dropout 0.2 --positions both --untied --span 9 --span-ramp 3 --span-loss "
+     "0.1" TINY,
+     1e-8,
+     {3, 0}},
+    {"train --scheme ab2 --layers 3 --precision f32 --activation gelu --recompute --masks step"
+     " --epochs 2 --dropout 0.2" TINY,
+     5e-4,
+     {2, 0}},
+};
+
+static void ranks_have_the_curve_of_one_process(void **state)
+{
+    (void)state;
+    need_ranks();
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        char line[1024];
+        snprintf(line, sizeof line, "%s --out one", curves[i].arguments);
+        must_run(1, line);
+        read_log("one", &one);
+        for (const int *n = curves[i].ranks; *n; n++) {
+            double e = apart_from_one(*n, curves[i].arguments);
+            if (!(e <= curves[i].tolerance)) fail_msg("%d ranks, %s: off by %g", *n, line, e);
+        }
+    }
+}
+
+/* The check sees masks that are a little different: of the elements kept at 0.2, 0.21 drops one in 80. */
+static void another_mask_has_another_curve(void **state)
+{
+    (void)state;
+    must_run(1, "train --precision f32 --epochs 2 --dropout 0.2 --out one" TINY);
+    read_log("one", &one);
+    double e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.21" TINY);
+    if (!(e > 1e-2 && e < 1e8)) fail_msg("off by %g", e);
+    e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.2" TINY);
+    assert_true(e == 0);
+}
+
+/* ---- stopped and killed --------------------------------------------------------------------------- */
+
+#define LONG "train --epochs 25 --precision f32 --dropout 0.2" TINY
+
+static void continues_as_if_it_had_not_stopped(void)
+{
+    must_run(2, LONG " --resume --out run");
+    assert_true(same_file("run/model.safetensors", "whole/model.safetensors"));
+}
+
+static void signals_and_kills(void **state)
+{
+    (void)state;
+    need_ranks();
+    must_run(2, LONG " --out whole");
+    for (int k = 0; k < 2; k++) {
+        int status = finish(start_and_signal(LONG, k, k ? SIGTERM : SIGINT));
+        if (status != 130 || errors() != 1 || !strstr(err, "interrupted after step"))
+            fail_msg("rank %d stopped: status %d, %s", k, status, err);
+        continues_as_if_it_had_not_stopped();
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_int_not_equal(finish(start_and_signal(LONG, k, SIGKILL)), 0);
+        continues_as_if_it_had_not_stopped();
+    }
+}
+
+/* ---- refused -------------------------------------------------------------------------------------- */
+
+static void what_ranks_cannot_do_is_told_once(void **state)
+{
+    (void)state;
+    need_ranks();
+    must_refuse(4, "train --batch-tokens 48 --sequence 16 --out no", "fewer than the 4 ranks");
+    must_refuse(2, "train --memory-limit 1M --out no", "--memory-limit 1M: this training needs");
+    must_refuse(2, "train --resume --out none", "none/config.ini");
+    must_refuse(2, "train --width 15 --heads 2 --out no", "width 15");
+    assert_false(file_exists("no"));
+}
+
+/* A rank whose last step's sum is not finite ends all, with the step. */
+static void what_is_not_finite_ends_all(void **state)
+{
+    (void)state;
+    need_ranks();
+    int status =
+        run_ranks(2, "train --rate 100 --precision f32 --epochs 50 --warmup 0 --layers 8"
+                     " --norm post --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208"
+                     " --eps 1e-30 --beta2 0 --beta1 0 --threads 1 --out nan");
+    if (status != 1 || errors() != 1 || !strstr(err, "is not finite"))
+        fail_msg("status %d: %s", status, err);
+}
+
+/* A compare's child is no rank of its parent's. */
+static void children_train_alone(void **state)
+{
+    (void)state;
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    int status = run_ranks(
+        1, "compare --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared"
+           " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2"
+           " --warmup 5 --threads 1");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    if (!file_exists("compared/runs/transformer-seed1/result.csv"))
+        fail_msg("status %d: %s", status, err);
+    assert_false(file_exists("compared/runs/transformer-seed1/ranks.csv"));
+}
+
+/* ---- two in one directory ------------------------------------------------------------------------- */
+
+static void a_directory_has_one_training(void **state)
+{
+    (void)state;
+    pid_t pid = start(1, LONG " --epochs 4000 --out shared");
+    await("shared/state.safetensors");
+    int status = program_run("train --corpus text --out shared" TINY);
+    if (!refused(status, "train", "shared: another training is at work there"))
+        fail_msg("status %d: %s", status, err);
+    kill(pid, SIGKILL);
+    finish(pid);
+    must_run(1, "train --epochs 1 --out shared" TINY); /* its lock died with it */
+    assert_false(file_exists("shared/train.claim"));
+}
+
+/* A gnuplot that takes long, and lives on when its training is killed. */
+static void a_plot_being_drawn_holds_no_directory(void **state)
+{
+    (void)state;
+    static const char slow[] =
+        "#!/bin/sh\necho $$ >../drawing.tmp && mv ../drawing.tmp ../drawing\n"
+        "exec sleep 60\n";
+    char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
+    mkdir(file_path("bin"), 0777);
+    file_write("bin/gnuplot", slow, sizeof slow - 1);
+    assert_int_equal(chmod(file_path("bin/gnuplot"), 0755), 0);
+    snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
+    setenv("PATH", path, 1);
+    pid_t pid = start(1, "train --epochs 1 --out drawn" TINY);
+    await("drawing");
+    setenv("PATH", before, 1);
+    free(before);
+    kill(pid, SIGKILL);
+    finish(pid);
+    int status = run_ranks(1, "train --resume --epochs 2 --out drawn" TINY);
+    file_read("drawing", text, sizeof text);
+    assert_int_equal(kill(atoi(text), SIGKILL), 0); /* it was there all the time */
+    if (status != 0) fail_msg("status %d: %s", status, err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_have_the_curve_of_one_process),
+        cmocka_unit_test(another_mask_has_another_curve),
+        cmocka_unit_test(signals_and_kills),
+        cmocka_unit_test(what_ranks_cannot_do_is_told_once),
+        cmocka_unit_test(what_is_not_finite_ends_all),
+        cmocka_unit_test(children_train_alone),
+        cmocka_unit_test(a_directory_has_one_training),
+        cmocka_unit_test(a_plot_being_drawn_holds_no_directory),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

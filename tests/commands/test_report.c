@@ -1,0 +1,465 @@
+/* test_report.c: the program's `report`: every kind of study is on the page, tags are balanced, what comes from
+ * files means nothing but itself, drawings that are more than drawings are left out, the same files give the same
+ * bytes. It runs the program named by TROTTER, as a user would. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/cli.h"
+#include "tests/lib/html.h"
+
+/* ---- a judge of pages ------------------------------------------------------------------------------ */
+
+/* Every id once, and every reference to one that is there. */
+static int ids_clash(const char *page)
+{
+    for (const char *s = strstr(page, " id=\""); s; s = strstr(s + 1, " id=\"")) {
+        size_t n = strcspn(s + 5, "\"") + 6;
+        for (const char *t = strstr(s + 1, " id=\""); t; t = strstr(t + 1, " id=\""))
+            if (memcmp(s, t, n) == 0) return 1;
+    }
+    for (const char *s = strstr(page, "href=\"#"); s; s = strstr(s + 1, "href=\"#")) {
+        char id[160];
+        snprintf(id, sizeof id, " id=\"%.*s\"", (int)strcspn(s + 7, "\""), s + 7);
+        if (!strstr(page, id)) return 1;
+    }
+    return 0;
+}
+
+static void check_page(const char *name, const char *page)
+{
+    const char *bad = html_unbalanced(page);
+    if (bad) fail_msg("%s: tags are not balanced at '%.80s'", name, bad);
+    bad = html_reaching_out(page);
+    if (bad) fail_msg("%s: '%.80s'", name, bad);
+    if (ids_clash(page)) fail_msg("%s: ids clash or are missing", name);
+}
+
+/* The judge sees what is wrong with pages. */
+static void test_judge(void **state)
+{
+    static const char *const torn[] = {
+        "<p>a",      "<p>a</b>",         "a</p>", "<p>a & b</p>", "<p><i>a</p></i>",
+        "<p a='<'>", "<p title=\"a></p>"};
+    static const char *const out[] = {"<p onclick=\"x\">",
+                                      "<script>",
+                                      "<a href=\"x\">",
+                                      "<img src=x>",
+                                      "<use href=\"http://x/#a\">",
+                                      "<g style=\"fill:url(x)\">"};
+    (void)state;
+    for (size_t i = 0; i < sizeof torn / sizeof *torn; i++)
+        if (!html_unbalanced(torn[i])) fail_msg("'%s' passes", torn[i]);
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        if (!html_reaching_out(out[i])) fail_msg("'%s' passes", out[i]);
+    assert_true(ids_clash("<p id=\"a\"><p id=\"a\">"));
+    assert_true(ids_clash("<a href=\"#a\">"));
+    check_page("a good one",
+               "<!DOCTYPE html><meta a=\"b\"><p id=\"a\">1 &lt; 2 <a href=\"#a\">x</a><i/></p>");
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------- */
+
+/* `trotter report DIR`, its page checked; caller frees it. What was said stays in `said`. */
+static char said[16384];
+
+static char *page_of(const char *dir)
+{
+    char line[256];
+    snprintf(line, sizeof line, "report %s --out %s.html", dir, dir);
+    Outcome o = run(line);
+    expect(&o, 0, line);
+    assert_string_equal(o.out, "");
+    snprintf(said, sizeof said, "%s", o.err);
+    drop(&o);
+    snprintf(line, sizeof line, "%s.html", dir);
+    char *page = slurp(at(line), NULL);
+    check_page(dir, page);
+    return page;
+}
+
+static void must_have(const char *page, const char *words)
+{
+    if (!strstr(page, words)) fail_msg("the page has no '%s'", words);
+}
+
+static void make_dir(const char *name)
+{
+    assert_int_equal(mkdir(at(name), 0777), 0);
+}
+
+static int has_gnuplot(void)
+{
+    return system("command -v gnuplot >/dev/null") == 0;
+}
+
+/* Commands that need no corpus, all into one directory's folders. What each has to show is its title, its own
+ * command, and a definition of each column. */
+static const struct {
+    const char *arguments, *title;
+} studies[] = {
+    {"order --system linear --scheme euler,heun --halvings 4", "Measured order of convergence"},
+    {"order --invariant --scheme euler --t-end 20", "Energy over long times"},
+    {"schemes --scheme euler,heun", "Schemes"},
+    {"schemes --structure --scheme euler,heun", "Schemes"},
+    {"expand --scheme heun,lie-trotter --degree 3", "Error terms"},
+    {"stability --scheme rk4 --points 21", "Stability"},
+    {"stability --split --scheme lie-trotter --points 21", "Stability"},
+    {"verify --claim lie-error", "The papers&#39; claims"},
+    {"data --corpus markov", "Corpus"},
+};
+enum { STUDIES = sizeof studies / sizeof *studies };
+
+static void columns_are_told(const char *page)
+{
+    for (const char *s = strstr(page, "<th scope=\"col\""); s;
+         s = strstr(s + 1, "<th scope=\"col\"")) {
+        char term[256];
+        const char *name = strchr(s, '>') + 1;
+        snprintf(term, sizeof term, "<dt>%.*s</dt>", (int)strcspn(name, "<"), name);
+        if (!strstr(page, term)) fail_msg("column %s has no definition", term);
+    }
+}
+
+static void test_studies(void **state)
+{
+    char line[512];
+    (void)state;
+    for (size_t i = 0; i < STUDIES; i++) {
+        snprintf(line, sizeof line, "%s --out all/s%zu", studies[i].arguments, i);
+        run_ok(line);
+    }
+    char *page = page_of("all");
+    for (size_t i = 0; i < STUDIES; i++) {
+        snprintf(line, sizeof line, "trotter %s --out all/s%zu", studies[i].arguments, i);
+        must_have(page, line);
+        snprintf(line, sizeof line, "</span>%s</h2>", studies[i].title);
+        must_have(page, line);
+    }
+    columns_are_told(page);
+    must_have(page, "2 agree (slope against the exact order)");
+    assert_null(strstr(page, "Left out"));
+    if (has_gnuplot()) must_have(page, "<figcaption>");
+    free(page);
+}
+
+/* The same files, the same bytes; the page itself is none of the studies. */
+static void test_same(void **state)
+{
+    (void)state;
+    run_ok("order --system linear --scheme euler --halvings 4 --out same/a");
+    run_ok("schemes --scheme euler --out same/b");
+    run_ok("report same");
+    assert_true(exists("same/report.html"));
+    copy_file("same/report.html", "first.html");
+    run_ok("report same/");
+    assert_true(same_files("same/report.html", "first.html"));
+    run_ok("schemes --scheme heun --out same/b");
+    run_ok("report --dir same");
+    assert_false(same_files("same/report.html", "first.html"));
+}
+
+/* A comparison: its trainings are one table, an unfinished one is told. */
+static void test_comparison(void **state)
+{
+    (void)state;
+    write_corpus("corpus", "");
+    run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
+           "1" TINY "--out both/cmp");
+    char *page = page_of("both");
+    must_have(page, "Comparison of schemes</h2>");
+    must_have(page, "4 of 4 finished");
+    must_have(page, "trotter compare --corpus corpus --scheme euler,transformer");
+    must_have(page, "euler-seed1");
+    assert_null(strstr(page, "</span>Training</h2>"));
+    columns_are_told(page);
+    free(page);
+    unlink(at("both/cmp/runs/euler-seed1/result.csv"));
+    page = page_of("both");
+    must_have(page, "3 of 4 finished");
+    must_have(page, "<td class=\"bad\">unfinished</td>");
+    free(page);
+    run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a training by itself */
+}
+
+/* Comparisons that share their trainings, as studies/scripts/tables.sh has them: a folder beside them, linked to. */
+static void test_shared(void **state)
+{
+    (void)state;
+    make_dir("tables");
+    make_dir("tables/runs-brief");
+    make_dir("tables/a");
+    assert_int_equal(symlink("../runs-brief", at("tables/a/runs")), 0);
+    run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
+           "1" TINY "--out tables/a");
+    assert_true(exists("tables/runs-brief/euler-seed1/truncation.csv"));
+    char *page = page_of("tables");
+    must_have(page, "Comparison of schemes</h2>");
+    must_have(page, "4 of 4 finished");
+    assert_null(strstr(page, "</span>Training</h2>"));
+    assert_null(strstr(page, "Left out"));
+    free(page);
+}
+
+/* ---- what comes from files -------------------------------------------------------------------------- */
+
+#define ORDER_HEAD "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"
+
+static void test_escapes(void **state)
+{
+    (void)state;
+    make_dir("odd");
+    make_dir("odd/<b onclick=alert(1)>&");
+    write_text("odd/<b onclick=alert(1)>&/summary.csv", ORDER_HEAD
+               "<script>alert(1)</script>,\"a\"\"b'&amp;\",1,1,1,1,</td><td>,disagree,\x01,x\n");
+    write_text("odd/<b onclick=alert(1)>&/README.md",
+               "# <h1>\n| a | `<i>` |\n|---|---|\n| </td> | `| x |\n"
+               "`<img src=x onerror=y>`\n```\n</pre>\n");
+    write_text("odd/<b onclick=alert(1)>&/commands.csv",
+               "time,command,version,machine,status,words\n"
+               "now,trotter order --out '</pre><script>',1,<m>,1,<words>\n");
+    char *page = page_of("odd");
+    must_have(page, "&lt;script&gt;alert(1)&lt;/script&gt;");
+    must_have(page, "trotter order --out &#39;&lt;/pre&gt;&lt;script&gt;&#39;");
+    must_have(page, "1 disagree");
+    must_have(page, "ended with status 1: &lt;words&gt;");
+    must_have(page, "\xef\xbf\xbd");
+    free(page);
+}
+
+static void test_broken_tables(void **state)
+{
+    static const char *const bad[] = {ORDER_HEAD "euler,1\n", ORDER_HEAD "\"euler",
+                                      ORDER_HEAD "a,b\"c\n", "scheme,system,expected,measured"};
+    (void)state;
+    make_dir("torn");
+    write_text("torn/good.csv",
+               "scheme,real_limit,imag_limit\neuler,-2,0\nrk4,-2.7853,2.828427\nx,,inf\n");
+    write_text("torn/other.csv", "name,age\nx,1\n");
+    write_text("torn/empty.csv", "");
+    write_file("torn/nul.csv", ORDER_HEAD "a\0b,1\n", sizeof ORDER_HEAD + 5);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text("torn/bad.csv", bad[i]);
+        char *page = page_of("torn");
+        must_have(page, "other.csv: not a table");
+        must_have(page, "empty.csv: not a table");
+        if (i < 3) must_have(page, "Left out: torn/bad.csv:2: ");
+        must_have(page, "Left out: torn/nul.csv: ");
+        must_have(page, "−2.785");
+        must_have(page, "∞");
+        assert_non_null(strstr(said, "trotter report: warning: left out: torn/nul.csv: "));
+        free(page);
+    }
+}
+
+/* ---- drawings --------------------------------------------------------------------------------------- */
+
+#define SVG(inside) "<svg viewBox='0 0 9 9' xmlns='http://www.w3.org/2000/svg'>" inside "</svg>"
+
+#define G8 "<g><g><g><g><g><g><g><g>"
+
+static const char *const hostile[] = {
+    SVG("<aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/>"),
+    SVG("< g/>"),
+    SVG("</>"),
+    SVG("</g>"),
+    SVG("<g /x>"),
+    SVG("<g ='a'/>"),
+    SVG("<text>&#;</text>"),
+    SVG("<text>&#x;</text>"),
+    SVG("<text>&#1234567;</text>"),
+    SVG("<text>&#x1g;</text>"),
+    "<svg><text>&#1",
+    "<svg><text>&am",
+    "<svg><g a",
+    "<svg><g a=",
+    "<svg><g fill='a",
+    "<svg><!-- ",
+    "<svg></svg",
+    "<svg></",
+    "</svg>",
+    SVG("<use href='#'/>"),
+    SVG("<use href='#a b'/>"),
+    SVG("<image href='#a'/>"),
+    SVG("<image href='data:image/png;base64,*'/>"),
+    SVG("<g fill='script'/>"),
+    SVG("<g fill='a\\b'/>"),
+    SVG("<use "
+        "href='http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'/>"),
+    SVG(G8 G8 G8 G8 G8 G8 G8 G8),
+    SVG("<?xml ?>"),
+    SVG("") "<?xml ?>",
+    SVG("<script>alert(1)</script>"),
+    SVG("<g onload='alert(1)'/>"),
+    SVG("<rect fill='url(http://x/#a)'/>"),
+    SVG("<use href='http://x/#a'/>"),
+    SVG("<use xlink:href='javascript:alert(1)'/>"),
+    SVG("<image href='http://x/a.png'/>"),
+    SVG("<image href='data:image/svg+xml;base64,AAAA'/>"),
+    SVG("<a href='#a'><rect/></a>"),
+    SVG("<foreignObject><p/></foreignObject>"),
+    SVG("<style>a{}</style>"),
+    SVG("<g style='fill:red'/>"),
+    SVG("<animate attributeName='href'/>"),
+    SVG("<text>&x;</text>"),
+    SVG("<text>a<![CDATA[<script>]]></text>"),
+    SVG("<g><rect></g>"),
+    SVG("<g fill='a' fill='b'/>"),
+    SVG("<g fill=red/>"),
+    SVG("<g fill='a<b'/>"),
+    SVG("<g fill='&quot;'/>"),
+    SVG("<g id='a b'/>"),
+    SVG("words"),
+    SVG("<svg/>"),
+    SVG("") SVG(""),
+    "<!DOCTYPE svg [<!ENTITY x 'y'>]>" SVG(""),
+    "<?xml-stylesheet href='x'?>" SVG(""),
+    "<svg",
+    "<svg><g>",
+    "<html></html>",
+    "",
+    "GIF89a",
+};
+
+static const char *const plain[] = {
+    SVG("<g id='a' fill='none' stroke='rgb( 85,  85,  85)'><use href='#a'/><path d='M0,0 L1,1 "
+        "z'/></g>"),
+    "<?xml version='1.0'?>\n<!-- <script> -->\n" SVG(
+        "<title>Gnuplot</title><text>a &amp; b &#233; > c</text>"),
+    SVG("<image width='1' height='1' xlink:href='data:image/png;base64,iVBORw0KGgo='/>"),
+    "<svg viewBox='0 0 9 9'/>",
+    SVG("<g fill='\" onload=\"alert(1)'/>"), /* the quote is the value's: it cannot end it */
+    "\xef\xbb\xbf" SVG("<desc/><filter id='a' x='1'/><text>&#xe9;&#233;</text>"),
+};
+
+static void test_drawings(void **state)
+{
+    (void)state;
+    make_dir("drawn");
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        write_text("drawn/order.svg", hostile[i]);
+        char *page = page_of("drawn");
+        if (strstr(page, "<svg") || !strstr(page, "Left out: order.svg: not a plain drawing"))
+            fail_msg("'%s' passes", hostile[i]);
+        assert_null(strstr(page, "<figure"));
+        free(page);
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        write_text("drawn/order.svg", plain[i]);
+        char *page = page_of("drawn");
+        if (!strstr(page, "<svg") || strstr(page, "Left out"))
+            fail_msg("'%s' does not pass: %s", plain[i], said);
+        must_have(page, "role=\"img\" aria-labelledby=\"f1-title\"><title id=\"f1-title\">");
+        free(page);
+    }
+}
+
+/* Two drawings with the same ids on one page. */
+static void test_two_drawings(void **state)
+{
+    (void)state;
+    make_dir("two");
+    write_text("two/order.svg", plain[0]);
+    write_text("two/work.svg", plain[0]);
+    write_text("two/mine.svg", plain[0]);
+    char *page = page_of("two");
+    must_have(page, "id=\"f1-a\"");
+    must_have(page, "href=\"#f2-a\"");
+    must_have(page, "mine.svg: not a plot");
+    free(page);
+}
+
+/* ---- what cannot be used ---------------------------------------------------------------------------- */
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    make_dir("nothing");
+    must_refuse("report", "say of which directory");
+    must_refuse("report nothing", "nothing: no study in it");
+    must_refuse("report nowhere", "nowhere: No such file");
+    write_text("a.txt", "a");
+    must_refuse("report a.txt", "a.txt: ");
+    run_ok("schemes --scheme euler --out little");
+    must_refuse("report little --out nothing", "expected a file");
+    must_refuse("report little --out a.txt/page.html", "a.txt: not a directory");
+    assert_false(exists("little/report.html"));
+    run_ok("report little --out new/page.html --title 'A & B'");
+    char *page = slurp(at("new/page.html"), NULL);
+    must_have(page, "<title>A &amp; B</title>");
+    free(page);
+}
+
+/* Long texts are shown in part; tables that do not end, empty cells, code in lines. */
+static void test_notes(void **state)
+{
+    char text[4096] = "| a | b\n|   |\n| a \\| b | "
+                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |\n\n"
+                      "    x < y\n\nwords\n    more\n```\nz\n```\n";
+    (void)state;
+    run_ok("schemes --scheme euler --out noted");
+    for (int i = 0; i < 250; i++) strcat(text, "word\n");
+    write_text("noted/README.md", text);
+    write_text("noted/config.ini", text);
+    char *page = page_of("noted");
+    must_have(page, "x &lt; y");
+    must_have(page, "<td class=\"long\">");
+    must_have(page, "words     more");
+    must_have(page, "Its first 200 lines.");
+    free(page);
+}
+
+/* A link to another place, or back to itself, is told and not followed. */
+static void test_links(void **state)
+{
+    (void)state;
+    run_ok("schemes --scheme euler --out linked/a");
+    assert_int_equal(symlink("..", at("linked/loop")), 0);
+    assert_int_equal(symlink("a/schemes.csv", at("linked/schemes.csv")), 0);
+    char *page = page_of("linked");
+    must_have(page, "schemes.csv: not a file");
+    must_have(page, "1 study");
+    free(page);
+}
+
+/* ---- the record beside results ------------------------------------------------------------------------ */
+
+static void test_record(void **state)
+{
+    (void)state;
+    run_ok("schemes --scheme euler --out 'it'\\''s'");
+    run_ok("schemes --scheme \"heun,rk4\" --out \"it's\"");
+    char *text = slurp(at("it's/commands.csv"), NULL);
+    assert_int_equal(lines(text), 3);
+    must_have(text, ",trotter schemes --scheme euler --out 'it'\\''s',");
+    must_have(text, "\"trotter schemes --scheme heun,rk4 --out 'it'\\''s'\",");
+    assert_null(strstr(text, scratch));
+    free(text);
+    write_text("kink.txt",
+               "system kink\nn 1\nd 1\nG = 1 + abs(t - 0.3)\ninitial = 0\nt-end 1\nh0 1/8\n");
+    Outcome o = run(
+        "order --scheme rk4 --system-file kink.txt --out off"); /* disagrees: no order 4 at a kink */
+    assert_int_equal(o.status, 1);
+    text = slurp(at("off/commands.csv"), NULL);
+    must_have(text, ",1,1 of 1 schemes disagree");
+    free(text);
+    drop(&o);
+    must_refuse("schemes --scheme nosuch --out never", "nosuch");
+    assert_false(exists("never"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_judge),    cmocka_unit_test(test_studies),
+        cmocka_unit_test(test_same),     cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_escapes),  cmocka_unit_test(test_broken_tables),
+        cmocka_unit_test(test_drawings), cmocka_unit_test(test_two_drawings),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_links),    cmocka_unit_test(test_record),
+        cmocka_unit_test(test_shared),
+    };
+    return cmocka_run_group_tests(tests, cli_begin, cli_end);
+}

@@ -1,0 +1,386 @@
+/* test_sweep.c: words over {s, f}: how they are drawn, what theory says of them, and `trotter sweep` as its
+ * users run it: each word trained once, by one process or several, one of them killed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "studies/sweep/sweep.h"
+#include "tests/lib/study.h"
+
+#define TINY MODEL "--pairs 3 --inner 32 --epochs 1 --csv "
+
+static size_t count(const char *word, char letter)
+{
+    size_t n = 0;
+    for (; *word; word++) n += *word == letter;
+    return n;
+}
+
+/* ---- draws ------------------------------------------------------------------------------------- */
+
+/* Every order is as likely: of 6 orders and 6,000 draws each comes 1,000 times, sd 29; 6 sd. */
+static void test_permutations(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"ssff", "sfsf", "sffs", "fssf", "fsfs", "ffss"};
+    char word[WORD_LETTERS + 1], again[WORD_LETTERS + 1];
+    int seen[6] = {0}, differ = 0;
+    for (uint64_t i = 0; i < 6000; i++) {
+        draw_permutation(7, i, 2, word);
+        for (int k = 0; k < 6; k++) seen[k] += strcmp(word, order[k]) == 0;
+    }
+    for (int k = 0; k < 6; k++)
+        if (abs(seen[k] - 1000) > 173) fail_msg("%s: %d", order[k], seen[k]);
+    for (uint64_t i = 0; i < 20; i++) {
+        draw_permutation(7, i, WORD_LETTERS / 2, word);
+        draw_permutation(7, i, WORD_LETTERS / 2, again);
+        assert_string_equal(word, again);
+        assert_true(count(word, 's') == WORD_LETTERS / 2 && count(word, 'f') == WORD_LETTERS / 2);
+        draw_permutation(8, i, WORD_LETTERS / 2, again);
+        differ += strcmp(word, again) != 0;
+    }
+    assert_int_equal(differ, 20);
+}
+
+/* Numbers are spent exactly, letters are as likely while both fit: of 8,000 first letters half are s, sd 45;
+ * 6 sd. Budgets that no word meets give 0. */
+static void test_random_words(void **state)
+{
+    (void)state;
+    char word[WORD_LETTERS + 1];
+    size_t first = 0, shortest = WORD_LETTERS, longest = 0;
+    for (uint64_t i = 0; i < 8000; i++) {
+        assert_true(draw_word(3, i, 1, 2, 24, word));
+        size_t n = strlen(word);
+        assert_int_equal(count(word, 's') + 2 * count(word, 'f'), 24);
+        first += word[0] == 's';
+        shortest = n < shortest ? n : shortest;
+        longest = n > longest ? n : longest;
+    }
+    assert_true(first > 4000 - 268 && first < 4000 + 268);
+    assert_true(shortest >= 12 && shortest < 16 && longest > 18 && longest <= 24);
+    int met = 0;
+    for (uint64_t i = 0; i < 100; i++) met += draw_word(3, i, 2, 4, 25, word);
+    assert_int_equal(met, 0);
+    for (uint64_t i = 0; i < 100; i++) met += draw_word(3, i, 2, 3, 25, word);
+    assert_true(met > 0 && met < 100); /* 1 may be left */
+    assert_false(draw_word(3, 0, 1, 1, 1000, word));
+    assert_int_equal(strlen(word), WORD_LETTERS);
+}
+
+/* The name sandwich:N-K means the same word. */
+static void test_sandwiches(void **state)
+{
+    (void)state;
+    char word[WORD_LETTERS + 1], name[TABLE_NAME];
+    Zoo z;
+    assert_int_equal(zoo_open(&z), 0);
+    for (size_t n = 1; n <= 6; n++)
+        for (size_t k = 0; k <= n; k++) {
+            Table *a, *b;
+            sandwich_word(n, k, word);
+            snprintf(name, sizeof name, "word:%s", word);
+            assert_int_equal(zoo_find(&z, name, "exact", &a), 0);
+            snprintf(name, sizeof name, "sandwich:%zu-%zu", n, k);
+            assert_int_equal(zoo_find(&z, name, "exact", &b), 0);
+            assert_true(table_equal(a, b));
+            table_free(b);
+            if (n > 1 && k == 0) { /* the judge */
+                snprintf(name, sizeof name, "sandwich:%zu-1", n);
+                assert_int_equal(zoo_find(&z, name, "exact", &b), 0);
+                assert_false(table_equal(a, b));
+                table_free(b);
+            }
+            table_free(a);
+        }
+    zoo_close(&z);
+}
+
+/* The paper's example; a word read backwards has its halves exchanged; nothing is lost. */
+static void test_halves(void **state)
+{
+    (void)state;
+    Halves h = word_halves("ssssff", 1, 2);
+    assert_true(h.bottom[0] == 4 && h.bottom[1] == 0 && h.top[0] == 0 && h.top[1] == 2);
+    h = word_halves("sfs", 1, 2); /* the middle is inside f */
+    assert_true(h.bottom[0] == 1 && h.bottom[1] == 0.5 && h.top[0] == 1 && h.top[1] == 0.5);
+    for (uint64_t i = 0; i < 50; i++) {
+        char word[WORD_LETTERS + 1], back[WORD_LETTERS + 1];
+        draw_word(5, i, 1, 2, 21, word);
+        size_t n = strlen(word);
+        for (size_t j = 0; j < n; j++) back[j] = word[n - 1 - j];
+        back[n] = '\0';
+        Halves a = word_halves(word, 1, 2), b = word_halves(back, 1, 2);
+        for (int k = 0; k < 2; k++) {
+            assert_true(fabs(a.bottom[k] - b.top[k]) <= 1e-12);
+            assert_true(fabs(a.bottom[k] + a.top[k] - (double)count(word, "sf"[k])) <= 1e-12);
+        }
+        assert_true(fabs(a.bottom[0] + 2 * a.bottom[1] - 10.5) <= 1e-12);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+static const char columns[] = "word,area,evals_F,evals_G,params,seed,valid_ppl,test_ppl\n";
+
+/* Half of (pairs s before f - pairs f before s): the definition, against the Lie series. */
+static double plain_area(const char *word)
+{
+    double area = 0, s = 0, f = 0;
+    for (; *word; word++) {
+        area += *word == 'f' ? 0.5 * s : -0.5 * f;
+        *(*word == 's' ? &s : &f) += 1;
+    }
+    return area;
+}
+
+/* What words.csv says of each word. Leading errors: area (G'F - F'G) by exact flows, of norm sqrt 2 |area|,
+ * and - a/2 F'F - b/2 G'G beside it with Euler sublayers, of a and b letters (an Euler step of 1 lacks
+ * F'F/2). */
+static size_t check_theory(const char *csv)
+{
+    size_t n = 0;
+    for (const char *row = strchr(csv, '\n') + 1; *row; row = strchr(row, '\n') + 1, n++) {
+        char word[WORD_LETTERS + 2];
+        snprintf(word, sizeof word, "%.*s,", (int)strcspn(row, ","), row);
+        double area = number(csv, word, "area");
+        word[strlen(word) - 1] = '\0';
+        double a = (double)count(word, 's'), b = (double)count(word, 'f'), real = plain_area(word);
+        strcat(word, ",");
+        assert_true(area == real);
+        assert_true(fabs(number(csv, word, "relative_area") - real / (a * b / 2)) <= 1e-15);
+        assert_int_equal((int)number(csv, word, "order"), real == 0 ? 2 : 1);
+        double norm = number(csv, word, "error_norm"), euler = number(csv, word, "euler_norm");
+        if (real != 0) assert_true(fabs(norm - sqrt(2) * fabs(real)) <= 1e-12);
+        assert_true(fabs(euler - sqrt(2 * real * real + a * a / 4 + b * b / 4)) <= 1e-12);
+    }
+    return n;
+}
+
+/* Bars of a row of a Markdown table that end a cell: those that no backslash stands before. */
+static int bars(const char *row)
+{
+    int n = 0;
+    for (const char *c = row; *c && *c != '\n'; c++) n += *c == '|' && (c == row || c[-1] != '\\');
+    return n;
+}
+
+/* Every row of a Markdown table has the cells of its header. */
+static void check_markdown(const char *text)
+{
+    int rows = 0, header = 0;
+    for (const char *row = text; *row; row = strchr(row, '\n') + 1) {
+        if (*row != '|') header = 0;
+        if (*row != '|') continue;
+        if (!header) header = bars(row);
+        if (bars(row) != header) fail_msg("%.200s", row);
+        rows++;
+    }
+    assert_true(rows > 20);
+}
+
+static char drawn[PATH_MAX]; /* the program, with gnuplot */
+
+static void test_families(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "sweep --interleaved --permutations 2 --random 2 --sandwiches --words "
+        "sffs --seeds 2 --out all" TINY;
+    run_ok(args);
+    assert_int_equal(strncmp(out, columns, sizeof columns - 1), 0);
+    char first[8192];
+    snprintf(first, sizeof first, "%s", out);
+    file_read("all/words.csv", big, sizeof big);
+    size_t words = check_theory(big);
+    assert_true(words >= 6 && words <= 9); /* of 1 + 2 + 2 + 3 + 1, some may be the same */
+    int given = 0;
+    for (const char *row = strchr(first, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        char word[64], name[128], csv[1024];
+        double area, s, f, params, ppl;
+        int seed;
+        if (sscanf(row, "%63[^,],%lf,%lf,%lf,%lf,%d,%lf", word, &area, &s, &f, &params, &seed,
+                   &ppl) != 7)
+            fail_msg("%s", row);
+        assert_true(s == (double)count(word, 's') && f == (double)count(word, 'f'));
+        given += strlen(word) == 4;
+        if (strlen(word) != 4) assert_true(s * 4 * 8 * 8 + f * 2 * 8 * 32 == 3 * (256 + 512));
+        snprintf(name, sizeof name, "all/runs/word:%s:euler-seed%d/result.csv", word, seed);
+        file_read(name, csv, sizeof csv);
+        assert_true(number(csv, "word:", "valid_ppl") == ppl);
+        assert_true(number(csv, "word:", "params") == params);
+    }
+    assert_int_equal(given, 2); /* seeds */
+    snprintf(program, sizeof program, "%.*s", (int)sizeof drawn - 1, drawn);
+    run_ok(args); /* with gnuplot, for the plots of the study alone */
+    undrawn(NULL);
+    assert_string_equal(out, first);
+    assert_int_equal(count_words(err, "there already"), count_lines(first) - 1);
+    file_read("all/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": trains "), count_lines(first) - 1);
+    file_read("all/sweep.md", big, sizeof big);
+    assert_non_null(strstr(big, "| \\|area\\| "));
+    check_markdown(big);
+    static const char *const files[] = {
+        "sweep.csv",  "words.csv",    "words.tex",        "sweep.md",         "correlations.csv",
+        "halves.csv", "random.md",    "permutations.tex", "permutations.png", "random.png",
+        "halves.png", "sandwich.png", "seeds.png",        "area.png"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "all/%s", files[i]);
+        if (!file_exists(name)) fail_msg("no %s", name);
+    }
+}
+
+/* A word's run is train's own; a longer list begins with a shorter one; another seed draws others. */
+static void test_lists(void **state)
+{
+    (void)state;
+    run_ok("sweep --permutations 3 --out list" TINY);
+    char three[4096];
+    snprintf(three, sizeof three, "%s", out);
+    run_ok("sweep --permutations 5 --out list" TINY);
+    assert_int_equal(strncmp(out, three, strlen(three)), 0);
+    assert_int_equal(count_words(err, "there already"), 3);
+    run_ok("sweep --permutations 3 --word-seed 2 --out list" TINY);
+    assert_string_not_equal(out, three);
+    run_ok("sweep --words sf --seeds 1 --out list" TINY);
+    double ppl = number(out, "sf,", "test_ppl");
+    run_ok("train --scheme word:sf --epochs 1 --out alone" MODEL "--inner 32");
+    file_read("alone/result.csv", big, sizeof big);
+    assert_true(number(big, "word:sf:euler,", "test_ppl") == ppl);
+    run_ok("sweep --words sf --seeds 1 --layers 2 --out list" TINY);
+    assert_true(file_exists("list/runs/word:sf:euler-layers2-seed1/result.csv"));
+}
+
+/* A word of one letter is the flow itself: no order, no leading error; its Euler steps have one. */
+static void test_one_letter(void **state)
+{
+    (void)state;
+    static const char *const word[] = {"ss,", "f,"};
+    run_ok("sweep --words ss,f,ssf --seeds 1 --out one" TINY);
+    file_read("one/words.csv", big, sizeof big);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(cell(big, word[i], "order"), "");
+        assert_string_equal(cell(big, word[i], "error_norm"), "");
+        assert_true(number(big, word[i], "euler_norm") > 0);
+    }
+    assert_string_equal(cell(big, "ssf,", "order"), "1");
+    assert_true(number(big, "ssf,", "error_norm") > 0);
+}
+
+/* Hardly trained, no model beats the frequencies of words: tables are written, and the exit status tells. Among
+ * better ones, such a word is named. */
+static void test_frequencies(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        program_run("sweep --words sf,fs --seeds 1 --out poor" TINY "--rate 1e-9 --max-steps 1"),
+        1);
+    assert_non_null(strstr(err, "no better than word frequencies, so there is nothing to compare: "
+                                "sf; fs"));
+    assert_int_equal(count_lines(out), 3);
+    assert_true(file_exists("poor/words.csv"));
+    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
+    assert_null(strstr(err, "word frequencies"));
+    file_read("poor/runs/word:fs:euler-seed1/result.csv", big, sizeof big);
+    file_write("good/runs/word:fs:euler-seed1/result.csv", big, strlen(big));
+    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
+    assert_non_null(strstr(err, "warning: no better than word frequencies: fs\n"));
+}
+
+/* The best sandwich, k >= 1, has all seeds; it is chosen by its first. */
+static void test_confirm(void **state)
+{
+    (void)state;
+    run_ok("sweep --sandwiches --seeds 3 --confirm --out best" TINY);
+    assert_int_equal(count_lines(out), 1 + 3 + 1 + 3); /* k = 0 is the baseline */
+    double ppl[2] = {number(out, "ssfsff,", "valid_ppl"), number(out, "sssfff,", "valid_ppl")};
+    file_read("best/study.log", big, sizeof big);
+    assert_non_null(strstr(big, ppl[0] < ppl[1] ? "word:ssfsff:euler is the best sandwich"
+                                                : "word:sssfff:euler is the best sandwich"));
+    file_read("best/words.csv", big, sizeof big);
+    assert_string_equal(cell(big, ppl[0] < ppl[1] ? "ssfsff," : "sssfff,", "seeds"), "3");
+    assert_string_equal(cell(big, ppl[0] < ppl[1] ? "sssfff," : "ssfsff,", "seeds"), "1");
+}
+
+/* Two processes, one of them killed in the middle of a run: every run is done, once, and the tables are
+ * those of a study that was never stopped. */
+static void test_shared(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "sweep --interleaved --permutations 3 --seeds 2 --out %s" TINY " --epochs 40";
+    char line[512], model[64] = "shared/runs/word:sfsfsf:euler-seed1/model.safetensors";
+    snprintf(line, sizeof line, args, "shared");
+    pid_t a = start(line, "a");
+    for (int i = 0; i < 4000 && !file_exists(model); i++) pause_ms(5);
+    pid_t b = start(line, "b");
+    pause_ms(50);
+    kill(a, SIGKILL);
+    assert_int_equal(finish(a), -SIGKILL);
+    assert_false(file_exists("shared/runs/word:sfsfsf:euler-seed1/result.csv"));
+    pid_t c = start(line, "c");
+    assert_int_equal(finish(b), 0);
+    assert_int_equal(finish(c), 0);
+    char x[8192], y[8192];
+    file_read("b.out", x, sizeof x);
+    file_read("c.out", y, sizeof y);
+    assert_string_equal(x, y);
+    file_read("shared/study.log", big, sizeof big);
+    int runs = count_lines(x) - 1;
+    if (count_words(big, " is done") != runs || count_words(big, ", left over by ") != 1)
+        fail_msg("%s", big);
+    snprintf(line, sizeof line, args, "alone-study");
+    run_ok(line);
+    assert_string_equal(out, x);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *words;
+    } bad[] = {
+        {"", "nothing to train"},
+        {"--words ssx", "'ssx' is none"},
+        {"--words sf,,fs", "--words"},
+        {"--words sf,", "missing at the end"},
+        {"--permutations 21", "21 different permutation words of 3 pairs"},
+        {"--random 4 --pairs 1 --inner 48", "4 different random words"},
+        {"--interleaved --pairs 65", "--pairs"},
+        {"--interleaved --heads 3", "word:sfsfsf:euler: "},
+        {"--interleaved --corpus nowhere", "nowhere"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char args[512];
+        snprintf(args, sizeof args, "sweep --out x" TINY "%s", bad[i].args);
+        int status = program_run(args);
+        if (!refused(status, "sweep", "") || !strstr(err, bad[i].words))
+            fail_msg("%s: status %d: %s", bad[i].args, status, err);
+    }
+    assert_false(file_exists("x"));
+}
+
+static int begin(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    snprintf(drawn, sizeof drawn, "%s", program);
+    return undrawn(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_permutations), cmocka_unit_test(test_random_words),
+        cmocka_unit_test(test_sandwiches),   cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_families),     cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_confirm),      cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_one_letter),
+        cmocka_unit_test(test_frequencies),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

@@ -1,0 +1,272 @@
+/* test_verify.c: the program's `verify`: every claim has its registered verdict, every mutant another
+ * one; the reports hold every claim; what cannot be meant is refused. It runs the program named by
+ * TROTTER, as a user would. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/scratch.h"
+
+enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, COLUMNS = 6 };
+
+static const char *program;
+
+static int setup(void **state)
+{
+    program = getenv("TROTTER");
+    if (!program) program = "build/release/trotter";
+    if (access(program, X_OK) != 0) {
+        fprintf(stderr, "%s is not there; build it, or name it in TROTTER\n", program);
+        return -1;
+    }
+    return scratch_open(state);
+}
+
+/* The bytes of `trotter verify ARGUMENTS` on stdout (caller: free), and its exit status. */
+static char *run(const char *arguments, int *status)
+{
+    char command[2048], *text = NULL;
+    size_t bytes;
+    int c;
+    snprintf(command, sizeof command, "'%s' verify %s 2>'%s'", program, arguments,
+             scratch_path("stderr"));
+    FILE *p = popen(command, "r"), *m = open_memstream(&text, &bytes);
+    assert_non_null(p);
+    assert_non_null(m);
+    while ((c = getc(p)) != EOF) putc(c, m);
+    fclose(m);
+    int ended = pclose(p);
+    assert_true(WIFEXITED(ended));
+    *status = WEXITSTATUS(ended);
+    return text;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    char *cell[ROWS][COLUMNS]; /* point into the text, which is cut up */
+    int rows;
+} Csv;
+
+/* Takes one cell off *at (RFC 4180), unquoted in place; returns what ended it: ',' or '\n'. */
+static char take(char **at, char **cell)
+{
+    char *in = *at, *out = in;
+    int quoted = *in == '"';
+    in += quoted;
+    for (*cell = out; *in; in++) {
+        if (quoted && *in == '"' && *++in != '"') break;
+        if (!quoted && (*in == ',' || *in == '\n')) break;
+        *out++ = *in;
+    }
+    char end = *in;
+    *at = in + (end != '\0');
+    *out = '\0';
+    return end;
+}
+
+/* The rows behind the header, which must be the six columns. */
+static void parse(char *text, Csv *csv)
+{
+    static const char header[] = "id,source,claim,expected,verdict,evidence\n";
+    assert_int_equal(strncmp(text, header, strlen(header)), 0);
+    csv->rows = 0;
+    for (char *at = text + strlen(header); *at; csv->rows++) {
+        assert_true(csv->rows < ROWS);
+        for (int i = 0; i < COLUMNS; i++)
+            assert_int_equal(take(&at, &csv->cell[csv->rows][i]), i + 1 < COLUMNS ? ',' : '\n');
+    }
+}
+
+static char *cell(Csv *csv, int row, int column)
+{
+    return csv->cell[row][column - ID];
+}
+
+/* Rows whose verdict is the expected one. */
+static int as_expected(Csv *csv)
+{
+    int n = 0;
+    for (int i = 0; i < csv->rows; i++)
+        n += strcmp(cell(csv, i, EXPECTED), cell(csv, i, VERDICT)) == 0;
+    return n;
+}
+
+static int starting(Csv *csv, int column, const char *with)
+{
+    int n = 0;
+    for (int i = 0; i < csv->rows; i++) n += strncmp(cell(csv, i, column), with, strlen(with)) == 0;
+    return n;
+}
+
+/* ---- the claims ------------------------------------------------------------------------------------- */
+
+static void test_verdicts(void **state)
+{
+    (void)state;
+    Csv csv;
+    int status;
+    char *text = run("--csv", &status);
+    parse(text, &csv);
+    for (int i = 0; i < csv.rows; i++)
+        if (strcmp(cell(&csv, i, EXPECTED), cell(&csv, i, VERDICT)) != 0)
+            fail_msg("%s: %s; %s", cell(&csv, i, ID), cell(&csv, i, VERDICT),
+                     cell(&csv, i, EVIDENCE));
+    assert_int_equal(status, 0);
+    assert_true(csv.rows >= 70);
+    assert_int_equal(starting(&csv, VERDICT, "undecided"), 0);
+    assert_true(starting(&csv, VERDICT, "refuted") >= 5);
+    assert_true(starting(&csv, VERDICT, "holds only if ") >= 15);
+    print_message("# %d claims have their registered verdict\n", csv.rows);
+    free(text);
+}
+
+/* Each claim's record is complete, and no id is there twice. */
+static void test_records(void **state)
+{
+    (void)state;
+    Csv csv;
+    int status;
+    char *text = run("--csv", &status);
+    parse(text, &csv);
+    for (int i = 0; i < csv.rows; i++) {
+        for (int k = ID; k <= EVIDENCE; k++) assert_true(*cell(&csv, i, k));
+        for (int j = 0; j < i; j++) assert_string_not_equal(cell(&csv, i, ID), cell(&csv, j, ID));
+        if (strstr(cell(&csv, i, EVIDENCE), "nan")) fail_msg("%s: nan", cell(&csv, i, ID));
+    }
+    assert_true(starting(&csv, SOURCE, "Macaron Net") > 10);
+    assert_true(starting(&csv, SOURCE, "ODE Transformer") > 20);
+    assert_true(starting(&csv, SOURCE, "Sandwich Transformer") > 2);
+    free(text);
+}
+
+/* Every mutant's verdict is decided and is not the registered one; it also shows that as_expected, the
+ * counter of test_verdicts, can say no. */
+static void test_mutants(void **state)
+{
+    (void)state;
+    Csv csv, mutant;
+    int status;
+    char *text = run("--csv", &status), *altered = run("--mutants --csv", &status);
+    assert_int_equal(status, 0);
+    parse(text, &csv);
+    parse(altered, &mutant);
+    assert_int_equal(csv.rows, mutant.rows);
+    for (int i = 0; i < csv.rows; i++) {
+        assert_string_equal(cell(&csv, i, ID), cell(&mutant, i, ID));
+        if (strcmp(cell(&csv, i, VERDICT), cell(&mutant, i, VERDICT)) == 0)
+            fail_msg("the mutant of %s is not caught: %s", cell(&csv, i, ID),
+                     cell(&mutant, i, CLAIM));
+        assert_string_not_equal(cell(&mutant, i, VERDICT), "undecided");
+        assert_int_equal(strncmp(cell(&mutant, i, CLAIM), "Mutant: ", 8), 0);
+    }
+    assert_int_equal(as_expected(&csv), csv.rows);
+    assert_int_equal(as_expected(&mutant), 0);
+    print_message("# %d mutants, each with another verdict\n", mutant.rows);
+    free(text);
+    free(altered);
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static void test_choice(void **state)
+{
+    (void)state;
+    Csv csv;
+    int status;
+    char *text = run("--claim gate-order,lie-error --csv", &status);
+    assert_int_equal(status, 0);
+    parse(text, &csv);
+    assert_int_equal(csv.rows, 2);
+    assert_string_equal(cell(&csv, 0, ID), "gate-order");
+    assert_string_equal(cell(&csv, 1, ID), "lie-error");
+    free(text);
+    text = run("--list", &status);
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(text, "macaron-order"));
+    free(text);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"--claim lie-eror", "--claim lie-error,", "--claim ''",
+                                      "--degree 3", "--out /dev/null/x --claim lie-error"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int status;
+        free(run(bad[i], &status));
+        if (status != 2) fail_msg("%s: exit status %d", bad[i], status);
+    }
+}
+
+/* A file of the reports; caller: free. */
+static char *slurp(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) fail_msg("%s is not there", path);
+    char *text = NULL;
+    size_t bytes;
+    FILE *m = open_memstream(&text, &bytes);
+    for (int c; (c = getc(f)) != EOF;) putc(c, m);
+    fclose(f);
+    fclose(m);
+    return text;
+}
+
+/* Braces that are not escaped, closed as often as opened and never before. */
+static int is_balanced(const char *tex)
+{
+    int depth = 0;
+    for (const char *s = tex; *s && depth >= 0; s++) {
+        if (*s == '\\' && s[1])
+            s++;
+        else
+            depth += (*s == '{') - (*s == '}');
+    }
+    return depth == 0;
+}
+
+static void test_reports(void **state)
+{
+    (void)state;
+    Csv csv;
+    int status;
+    char arguments[512], heading[128];
+    snprintf(arguments, sizeof arguments, "--csv --out '%s'", scratch);
+    char *text = run(arguments, &status);
+    assert_int_equal(status, 0);
+    char *saved = slurp(scratch_path("verify.csv"));
+    assert_string_equal(text, saved);
+    char *markdown = slurp(scratch_path("verify.md"));
+    char *tex = slurp(scratch_path("verify.tex"));
+    parse(text, &csv);
+    for (int i = 0; i < csv.rows; i++) {
+        snprintf(heading, sizeof heading, "\n## %s\n", cell(&csv, i, ID));
+        if (!strstr(markdown, heading)) fail_msg("%s is not in the Markdown", cell(&csv, i, ID));
+        snprintf(heading, sizeof heading, "\\subsection*{%s}\n", cell(&csv, i, ID));
+        if (!strstr(tex, heading)) fail_msg("%s is not in the LaTeX", cell(&csv, i, ID));
+    }
+    assert_non_null(strstr(tex, "\\tfrac{1}{2}\\,h^{2}F'G\\allowbreak -\\tfrac{1}{2}\\,h^{2}G'F"));
+    assert_non_null(strstr(tex, "\\end{document}\n"));
+    assert_true(is_balanced(tex));
+    assert_false(is_balanced(strstr(tex, "{article}") + 1)); /* control */
+    free(text), free(saved), free(markdown), free(tex);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_mutants),  cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_reports),
+    };
+    return cmocka_run_group_tests(tests, setup, scratch_close);
+}

@@ -1,0 +1,302 @@
+/* test_fuzz.c: every harness of tests/fuzz over its seeds, over what fuzzing found (all mended), and
+ * over damaged copies of both: one byte changed, the end cut off, a piece repeated. A harness aborts
+ * where a reader breaks its promise, so the last "# input" line of the log names the culprit.
+ *
+ *     test_fuzz --seeds DIR    writes the seeds that are made, for `make fuzz`
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "kernels/random.h"
+#include "ode/ode.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/saved.h"
+
+/* FUZZ_LIST: X(name) for every tests/fuzz/name.c, from the Makefile. */
+#define X(name) int fuzz_##name(const uint8_t *data, size_t size);
+FUZZ_LIST
+#undef X
+
+static const struct {
+    const char *name;
+    int (*run)(const uint8_t *data, size_t size);
+} harness[] = {
+#define X(name) {#name, fuzz_##name},
+    FUZZ_LIST
+#undef X
+};
+enum { HARNESSES = sizeof harness / sizeof *harness };
+
+enum { INPUT_MOST = 1 << 20, SECONDS_MOST = 20, DAMAGED = 24 };
+
+static struct {
+    size_t inputs, damaged;
+} done;
+
+static char made[512]; /* folder of the seeds that fuzz_seeds writes */
+
+/* ---- one input ----------------------------------------------------------------------------------- */
+
+/* In memory of just that length, so that a sanitizer sees the first byte behind it. */
+static void run_input(size_t h, const uint8_t *data, size_t size)
+{
+    uint8_t *exact = malloc(size ? size : 1);
+    struct timespec a, b;
+    assert_non_null(exact);
+    memcpy(exact, data, size);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    assert_int_equal(harness[h].run(exact, size), 0);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    free(exact);
+    if (b.tv_sec - a.tv_sec > SECONDS_MOST) fail_msg("%s: too slow", harness[h].name);
+}
+
+static size_t below(size_t h, size_t turn, size_t n)
+{
+    return (size_t)random_below(h + 1, 1, turn, n);
+}
+
+/* A copy (at most `size` + 64 bytes), damaged in one of three ways. */
+static size_t damage(size_t h, size_t turn, const uint8_t *data, size_t size, uint8_t *out)
+{
+    size_t at = below(h, 4 * turn, size), n = below(h, 4 * turn + 1, 64);
+    if (n > size - at) n = size - at;
+    memcpy(out, data, size);
+    switch (turn % 3) {
+    case 0: out[at] ^= (uint8_t)(1 + below(h, 4 * turn + 2, 255)); return size;
+    case 1: return at;
+    default:
+        memmove(out + at + n, data + at, size - at);
+        memcpy(out + at, data + at, n);
+        return size + n;
+    }
+}
+
+static void run_damaged(size_t h, const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size + 64);
+    assert_non_null(copy);
+    for (size_t turn = 0; size && turn < DAMAGED; turn++, done.damaged++)
+        run_input(h, copy, damage(h, turn, data, size, copy));
+    free(copy);
+}
+
+/* ---- folders of inputs --------------------------------------------------------------------------- */
+
+static void run_file(size_t h, const char *path)
+{
+    static uint8_t data[INPUT_MOST];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t size = fread(data, 1, sizeof data, f);
+    fclose(f);
+    assert_true(size < sizeof data);
+    printf("# input %s\n", path);
+    fflush(stdout);
+    run_input(h, data, size);
+    run_damaged(h, data, size);
+    done.inputs++;
+}
+
+/* Inputs of DIR/NAME; none where there is no such folder. */
+static size_t run_folder(size_t h, const char *dir)
+{
+    char folder[512], path[1024];
+    size_t n = 0;
+    snprintf(folder, sizeof folder, "%s/%s", dir, harness[h].name);
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        run_file(h, path);
+        n++;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+/* ---- bounds: what a mutation of seeds does not reach ---------------------------------------------- */
+
+/* The text `head`, `piece` n times, `tail` is refused with these words. */
+static void refused(const char *head, const char *piece, size_t n, const char *tail,
+                    const char *words)
+{
+    char *text = NULL;
+    size_t bytes, count = 0;
+    Table **list = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    fputs(head, f);
+    for (size_t i = 0; i < n; i++) fprintf(f, piece, i);
+    fputs(tail, f);
+    fclose(f);
+    assert_int_equal(scheme_parse("text", text, bytes, &list, &count), ERR_INPUT);
+    if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
+    memory_free(list); /* the array, which has grown, without its tables */
+    free(text);
+}
+
+/* Texts that took minutes or gigabytes to read; and one of their kind that is allowed. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char learned[] = "scheme x\nlearn a = 1\nlearn b = 1\nlearn c = 1\nlearn d = 1\n"
+                                  "learn e = 1\nlearn f = 1\nlearn g = 1\nlearn h = 1\n"
+                                  "let p = (a+b+c+d+e+f+g+h)^2\nlet q = 0";
+    refused(learned, "+p*p", 8000, "\n", "less to work out");
+    refused("scheme x\n", "let a%zu = 1\n", 70000, "flow F\n", "at most 256 names");
+    refused("", "scheme x%zu\nflow F\n", 40000, "", "at most 4096 schemes");
+    refused("scheme x\nk1 = H(y)\ngate g = tanh(k1", ", y", 20000, ")\n", "at most 256 arguments");
+    refused("scheme x\nlet a = 0", "+1/1%05zu^60", 3000, "\n", "fewer digits");
+    refused("scheme x\nflow F\n", "# %0999zu\n", 1100, "", "at most 1 MiB");
+    static const char good[] = "scheme x\nlet a = 1/3^60 + 1/7^60\nflow a F\n";
+    Table **list = NULL;
+    size_t count = 0;
+    assert_int_equal(scheme_parse("text", good, strlen(good), &list, &count), 0);
+    table_free(list[0]);
+    memory_free(list);
+}
+
+/* A saved network whose metadata say `value` for `name`, loaded. */
+static int load_altered(const char *name, const char *value)
+{
+    Options *none;
+    saved_write(name, value);
+    assert_int_equal(options_new(network_groups, &none), 0);
+    int code = saved_load(scratch, none);
+    options_free(none);
+    return code;
+}
+
+/* Sizes that would take terabytes are refused before anything is built. */
+static void test_sizes(void **state)
+{
+    static const char *const large[][2] = {
+        {"width", "65536"}, {"inner", "1048576"}, {"layers", "1000"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        assert_int_equal(load_altered(large[i][0], large[i][1]), ERR_INPUT);
+        if (!strstr(error_text(), "there can be at most")) fail_msg("%s", error_text());
+    }
+    assert_int_equal(load_altered("width", "0"), ERR_INPUT);
+    assert_int_equal(load_altered("scheme_text", "scheme x"), ERR_INPUT);
+    assert_int_equal(load_altered("rate", "0.5"), 0); /* control: no size */
+}
+
+/* A file far longer than its model, sparse: refused unread. */
+static void test_long_file(void **state)
+{
+    (void)state;
+    Model *m = fuzz_model();
+    const char *file = scratch_path("sparse");
+    assert_int_equal(store_save(m, file, NULL, 0), 0);
+    assert_int_equal(store_load(m, file), 0);
+    if (truncate(file, (off_t)1 << 40) != 0) { /* a file system without such files */
+        model_free(m);
+        skip();
+    }
+    assert_int_equal(store_load(m, file), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "more than such a model can have"));
+    model_free(m);
+}
+
+/* ---- memory that is short ------------------------------------------------------------------------ */
+
+/* Harnesses whose checks hold also where memory was short. */
+static const char *const spare[] = {"name", "network", "csv", "system", "corpus", "vocabulary"};
+enum { ALLOCATIONS_MOST = 400 };
+
+/* A folder's first input, with each allocation failing in turn. */
+static void starve(size_t h, const char *dir)
+{
+    static uint8_t data[INPUT_MOST];
+    char folder[512], path[1024];
+    snprintf(folder, sizeof folder, "%s/%s", dir, harness[h].name);
+    DIR *d = opendir(folder);
+    struct dirent *e = d ? readdir(d) : NULL;
+    while (e && e->d_name[0] == '.') e = readdir(d);
+    if (e) {
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        size_t size = fread(data, 1, sizeof data, f), calls = 0;
+        fclose(f);
+        for (size_t k = 1; k <= ALLOCATIONS_MOST; k++) {
+            calls = memory_calls();
+            memory_fail_at(k);
+            run_input(h, data, size);
+            memory_fail_at(0);
+            if (memory_calls() - calls < k) break;
+        }
+    }
+    if (d) closedir(d);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
+        for (size_t h = 0; h < HARNESSES; h++) {
+            if (strcmp(harness[h].name, spare[i]) != 0) continue;
+            starve(h, "tests/fuzz/seeds");
+            starve(h, made);
+        }
+}
+
+/* ---- tests --------------------------------------------------------------------------------------- */
+
+static int open_all(void **state)
+{
+    if (scratch_open(state) != 0) return -1;
+    snprintf(made, sizeof made, "%s/seeds", scratch);
+    return fuzz_seeds(made);
+}
+
+static int close_all(void **state)
+{
+    char line[600];
+    snprintf(line, sizeof line, "rm -rf %s", made);
+    return system(line) == 0 ? scratch_close(state) : -1;
+}
+
+static void test_replay(void **state)
+{
+    size_t h = *(size_t *)*state;
+    size_t seeds = run_folder(h, "tests/fuzz/seeds") + run_folder(h, made);
+    run_input(h, (const uint8_t *)"", 0);
+    run_folder(h, "tests/fuzz/found");
+    if (seeds == 0) fail_msg("%s has no seed", harness[h].name);
+}
+
+static void test_count(void **state)
+{
+    (void)state;
+    printf("# %zu inputs and %zu damaged ones\n", done.inputs, done.damaged);
+    assert_true(done.inputs >= HARNESSES && done.damaged > done.inputs);
+}
+
+int main(int argc, char **argv)
+{
+    static size_t index[HARNESSES];
+    static const struct CMUnitTest bounds[] = {
+        cmocka_unit_test(test_count), cmocka_unit_test(test_texts), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_long_file), cmocka_unit_test(test_short_memory)};
+    struct CMUnitTest tests[HARNESSES + sizeof bounds / sizeof *bounds];
+    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
+        int code = fuzz_seeds(argv[2]);
+        if (code != 0) fprintf(stderr, "test_fuzz: %s\n", error_text());
+        return code != 0;
+    }
+    for (size_t h = 0; h < HARNESSES; h++) {
+        index[h] = h;
+        tests[h] = (struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]};
+    }
+    memcpy(tests + HARNESSES, bounds, sizeof bounds);
+    return cmocka_run_group_tests_name("fuzz", tests, open_all, close_all);
+}

@@ -1,0 +1,603 @@
+/* test_kernels.c: every kernel of every backend and instruction set against plain references.
+ *
+ * The table of kernel_ops.h gives each kernel's formula in doubles. Here are the checks that hold for
+ * all of them, over sizes that do not fit vectors or tiles, dropout rates and thread counts:
+ *   forward    equals the reference, writes all of its NaN-poisoned output, changes no input and no
+ *              guard number around any buffer, allocates nothing, and gives the same bits twice;
+ *   backward   equals differences of the reference, number by number, added to what was there;
+ *   adjoint    <dy, J v> = <J^T dy, v> along random v, for sizes too large for the former.
+ *
+ * Tolerances. A result made by n roundings of numbers up to M is off by at most n eps M to first
+ * order; op->count gives n for the forward pass, and a gradient adds sums over the N rows. The factor 4
+ * covers the inputs of an exponential (|score| < 8 amplifies their rounding) and products of sums.
+ * Differences of sixth order in h = 2^-8 have a truncation error h^6 f''''''' / 140 < 1e-12 here
+ * and a rounding error of at most 1.84 n eps A / h, A = sum |dy_i y_i|.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/kernel_buffers.h"
+#include "tests/lib/kernel_ops.h"
+
+#define CHECK(condition, op, b, t, what)                                                \
+    do {                                                                                \
+        if (!(condition))                                                               \
+            fail_msg("%s, %s %s: %s (N %zu, D %zu, dropout %g)", (op)->name, (b)->name, \
+                     (b)->kernel, what, (t)->N, (t)->D, (t)->drop.rate);                \
+    } while (0)
+
+/* ---- trials ---------------------------------------------------------------------------------------- */
+
+static const Trial small_trials[] = {
+    {.S = 1, .length = {1}, .D = 1, .H = 1, .V = 2},
+    {.S = 1, .length = {3}, .D = 6, .H = 2, .V = 5},
+    {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
+};
+/* Beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the
+ * dropout index; sizes that are multiples of 4, and more rows than a block of a device has threads. */
+static const Trial large_trials[] = {
+    {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
+    {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
+    {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
+    {.S = 2, .length = {9, 24}, .D = 132, .H = 3, .V = 1032},
+    {.S = 4, .length = {100, 3, 64, 133}, .D = 4, .H = 2, .V = 8},
+};
+static const double rates[] = {0, 0.1, 0.5};
+
+static Trial trial_of(const Trial *plain, double rate)
+{
+    Trial t = *plain;
+    size_t longest = 0;
+    for (size_t s = 0; s < t.S; s++) {
+        t.start[s + 1] = t.start[s] + t.length[s];
+        longest = longest < t.length[s] ? t.length[s] : longest;
+    }
+    t.N = t.start[t.S];
+    if (!t.longest) t.longest = longest;
+    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 3 * t.D};
+    t.token = memory_new(3 * t.N, sizeof *t.token);
+    assert_non_null(t.token);
+    t.position = t.token + t.N, t.target = t.position + t.N;
+    for (size_t r = 0; r < 3 * t.N; r++) t.token[r] = (int32_t)random_below(9, 9, r, t.V);
+    t.target[0] = (int32_t)t.V - 1;
+    return t;
+}
+
+static void trial_free(Trial *t)
+{
+    memory_free(t->token);
+}
+
+/* ---- reference: values and gradients --------------------------------------------------------------- */
+
+typedef struct {
+    const Op *op;
+    const Trial *t;
+    size_t size[INPUTS], out;
+    double *in[INPUTS], *grad[INPUTS], *y, *dy;
+    double fd_error; /* of a difference quotient */
+} Reference;
+
+static double objective(const Reference *r, double *work)
+{
+    r->op->ref(r->t, r->op->act, (const double *const *)r->in, work);
+    double sum = 0;
+    for (size_t i = 0; i < r->out; i++) sum += r->dy[i] * work[i];
+    return sum;
+}
+
+static const double step = 1.0 / 256;
+
+/* d/ds of the objective at in + s v: (45 d1 - 9 d2 + d3) / 60 h, d_k = f(k h) - f(-k h). */
+static double difference(Reference *r, double *const v[INPUTS], double *work)
+{
+    static const double weight[] = {-1, 9, -45, 0, 45, -9, 1};
+    double sum = 0, *keep[INPUTS];
+    memcpy(keep, r->in, sizeof keep);
+    for (int k = -3; k <= 3; k++) {
+        if (k == 0) continue;
+        for (int a = 0; a < INPUTS; a++) {
+            r->in[a] = host_new(r->size[a]);
+            for (size_t i = 0; i < r->size[a]; i++)
+                r->in[a][i] = keep[a][i] + k * step * (v[a] ? v[a][i] : 0);
+        }
+        sum += weight[k + 3] * objective(r, work);
+        for (int a = 0; a < INPUTS; a++) memory_free(r->in[a]);
+        memcpy(r->in, keep, sizeof keep);
+    }
+    return sum / (60 * step);
+}
+
+static void reference_gradient(Reference *r)
+{
+    double *work = host_new(r->out);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!r->size[a]) continue;
+        r->grad[a] = host_new(r->size[a]);
+        double *v[INPUTS] = {0};
+        v[a] = host_new(r->size[a]);
+        for (size_t i = 0; i < r->size[a]; i++) {
+            v[a][i] = 1;
+            r->grad[a][i] = difference(r, v, work);
+            v[a][i] = 0;
+        }
+        memory_free(v[a]);
+    }
+    memory_free(work);
+}
+
+static Reference reference_new(const Op *op, const Trial *t)
+{
+    Reference r = {.op = op, .t = t, .out = op->output(t)};
+    for (int a = 0; a < INPUTS; a++) {
+        r.size[a] = op->inputs(t, a);
+        r.in[a] = host_random(r.size[a], (uint64_t)a);
+    }
+    if (op->act == ACT_RELU && op->ref == bias_ref) /* keep off the kink */
+        for (size_t i = 0; i < r.size[0]; i++)
+            if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
+                r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
+    if (op->act & SPAN && op->ref == attention_ref)
+        for (size_t h = 0; h < r.size[2]; h++) r.in[2][h] = (double)(float)span_start(r.in[2][h]);
+    r.y = host_new(r.out);
+    r.dy = host_random(r.out, 100);
+    if (op->uniform)
+        for (size_t i = 0; i < r.out; i++) r.dy[i] = -0.625;
+    op->ref(t, op->act, (const double *const *)r.in, r.y);
+    double A = 0;
+    for (size_t i = 0; i < r.out; i++) A += fabs(r.y[i] * r.dy[i]);
+    r.fd_error = 1e-12 + 1.84 * (double)op->count(t) * DBL_EPSILON * A / step;
+    return r;
+}
+
+static void reference_free(Reference *r)
+{
+    for (int a = 0; a < INPUTS; a++) {
+        memory_free(r->in[a]);
+        memory_free(r->grad[a]);
+    }
+    memory_free(r->y);
+    memory_free(r->dy);
+}
+
+/* ---- one backend on one reference ------------------------------------------------------------------- */
+
+typedef struct {
+    const Backend *b;
+    const Reference *r;
+    Trial on; /* r->t, its arrays in the backend's memory */
+    void *in[INPUTS], *din[INPUTS], *out, *kept, *dy;
+    double *base[INPUTS]; /* what was in din */
+} Run;
+
+/* A trial whose arrays are in the backend's memory. */
+static Trial trial_on(const Backend *b, const Trial *t)
+{
+    Trial on = *t;
+    size_t bytes = t->N * sizeof *t->token;
+    on.token = sent(b, t->token, bytes);
+    on.position = sent(b, t->position, bytes);
+    on.target = sent(b, t->target, bytes);
+    on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
+    return on;
+}
+
+static void trial_off(const Backend *b, Trial *on)
+{
+    void *list[] = {on->token, on->position, on->target, (void *)on->begins};
+    for (int i = 0; i < 4; i++) b->release(list[i]);
+}
+
+static Run run_new(const Backend *b, const Reference *r)
+{
+    Run u = {.b = b, .r = r, .on = trial_on(b, r->t)};
+    for (int a = 0; a < INPUTS; a++) {
+        u.in[a] = buffer_new(b, r->size[a], r->in[a]);
+        if (r->op->fixed >> a & 1 || !r->size[a]) continue;
+        u.base[a] = r->op->written >> a & 1 ? NULL : host_random(r->size[a], 200 + (uint64_t)a);
+        u.din[a] = buffer_new(b, r->size[a], u.base[a]);
+    }
+    u.out = buffer_new(b, r->out, NULL);
+    u.kept = buffer_new(b, r->op->kept(r->t), NULL);
+    u.dy = buffer_new(b, r->out, r->dy);
+    return u;
+}
+
+static void run_free(Run *u)
+{
+    trial_off(u->b, &u->on);
+    for (int a = 0; a < INPUTS; a++) {
+        double *x = host_new(u->r->size[a]);
+        u->b->get(x, u->in[a], u->r->size[a]);
+        CHECK(same(x, u->r->in[a], u->r->size[a]), u->r->op, u->b, u->r->t, "an input was changed");
+        memory_free(x);
+        buffer_free(u->b, u->in[a], u->r->size[a]);
+        buffer_free(u->b, u->din[a], u->r->size[a]);
+        memory_free(u->base[a]);
+    }
+    buffer_free(u->b, u->out, u->r->out);
+    buffer_free(u->b, u->kept, u->r->op->kept(u->r->t));
+    buffer_free(u->b, u->dy, u->r->out);
+}
+
+static void run_forward(Run *u)
+{
+    const Op *op = u->r->op;
+    size_t calls = memory_calls();
+    op->run(u->b, &u->on, op->act, u->in, u->out, u->kept);
+    assert_int_equal(memory_calls(), calls);
+}
+
+static void run_backward(Run *u, void *const *din)
+{
+    const Op *op = u->r->op;
+    size_t calls = memory_calls();
+    op->back(u->b, &u->on, op->act, u->in, u->out, u->kept, u->dy, din);
+    assert_int_equal(memory_calls(), calls);
+}
+
+static void check_forward(Run *u)
+{
+    const Op *op = u->r->op;
+    size_t n = u->r->out;
+    run_forward(u);
+    double *x = fetch(u->b, u->out, n);
+    double tol = 4 * (double)op->count(u->r->t) * eps_of(u->b) * (1 + largest(u->r->y, n));
+    CHECK(near(x, u->r->y, n, tol), op, u->b, u->r->t, "differs from the reference");
+    double kept = x[n / 2];
+    x[n / 2] += 3 * tol;
+    CHECK(!near(x, u->r->y, n, tol), op, u->b, u->r->t, "a spoiled number went unseen");
+    x[n / 2] = NAN;
+    CHECK(!near(x, u->r->y, n, tol), op, u->b, u->r->t, "a NaN went unseen");
+    x[n / 2] = kept;
+    u->b->fill(u->out, NAN, n);
+    run_forward(u);
+    double *again = fetch(u->b, u->out, n);
+    CHECK(same(x, again, n), op, u->b, u->r->t, "a second run gave other bits");
+    memory_free(x);
+    memory_free(again);
+}
+
+/* The gradient of input a that a backward pass left, without what was there. */
+static double *gradient_of(const Run *u, int a)
+{
+    double *x = fetch(u->b, u->din[a], u->r->size[a]);
+    for (size_t i = 0; u->base[a] && i < u->r->size[a]; i++) x[i] -= u->base[a][i];
+    return x;
+}
+
+static double gradient_count(const Run *u)
+{
+    return 4 * (double)(u->r->op->count(u->r->t) + u->r->t->N + u->r->t->D);
+}
+
+static void check_gradient(Run *u)
+{
+    const Reference *r = u->r;
+    run_backward(u, u->din);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!u->din[a]) continue;
+        double *x = gradient_of(u, a);
+        double tol = gradient_count(u) * eps_of(u->b) * (2 + largest(r->grad[a], r->size[a]));
+        CHECK(near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+              "a gradient differs from differences of the reference");
+        x[r->size[a] - 1] += 3 * (tol + r->fd_error);
+        CHECK(!near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+              "a spoiled gradient went unseen");
+        memory_free(x);
+    }
+}
+
+/* Puts din back to what it was before a backward pass. */
+static void run_reset(Run *u)
+{
+    for (int a = 0; a < INPUTS; a++)
+        if (u->din[a] && u->base[a])
+            u->b->put(u->din[a], u->base[a], u->r->size[a]);
+        else if (u->din[a])
+            u->b->fill(u->din[a], NAN, u->r->size[a]);
+}
+
+/* A second backward pass, and passes that leave one adjoint out, give the same bits. */
+static void check_optional(Run *u)
+{
+    double *first[INPUTS] = {0};
+    for (int a = 0; a < INPUTS; a++)
+        if (u->din[a]) first[a] = fetch(u->b, u->din[a], u->r->size[a]);
+    for (int without = -1; without < INPUTS; without++) {
+        if (without >= 0 && !u->base[without]) continue;
+        void *din[INPUTS];
+        memcpy(din, u->din, sizeof din);
+        if (without >= 0) din[without] = NULL;
+        run_reset(u);
+        run_backward(u, din);
+        for (int a = 0; a < INPUTS; a++) {
+            if (!din[a]) continue;
+            double *x = fetch(u->b, din[a], u->r->size[a]);
+            CHECK(same(x, first[a], u->r->size[a]), u->r->op, u->b, u->r->t,
+                  "a backward pass without one adjoint gave other bits");
+            memory_free(x);
+        }
+    }
+    for (int a = 0; a < INPUTS; a++) memory_free(first[a]);
+}
+
+static void check_small(const Op *op, const Trial *t)
+{
+    Reference r = reference_new(op, t);
+    reference_gradient(&r);
+    for (size_t i = 0; i < backend_count; i++) {
+        Run u = run_new(backends[i], &r);
+        check_forward(&u);
+        check_gradient(&u);
+        check_optional(&u);
+        run_free(&u);
+    }
+    reference_free(&r);
+}
+
+static void small_sizes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof small_trials / sizeof *small_trials; i++)
+        for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+            Trial t = trial_of(small_trials + i, rates[k]);
+            for (size_t o = 0; o < OPS; o++) check_small(op_table + o, &t);
+            trial_free(&t);
+        }
+}
+
+/* <J^T dy, v> of a backend against expected; v small enough that no inner product moves by more than
+ * about the step. */
+static void check_adjoint(Run *u, double *const v[INPUTS], double expected)
+{
+    double sum = 0, size = 0;
+    run_backward(u, u->din);
+    for (int a = 0; a < INPUTS; a++) {
+        if (!u->din[a]) continue;
+        double *x = gradient_of(u, a);
+        for (size_t i = 0; i < u->r->size[a]; i++) {
+            sum += x[i] * v[a][i];
+            size += (2 + fabs(x[i])) * fabs(v[a][i]);
+        }
+        memory_free(x);
+    }
+    double tol = gradient_count(u) * eps_of(u->b) * size + u->r->fd_error;
+    CHECK(fabs(sum - expected) <= tol, u->r->op, u->b, u->r->t, "<J^T dy, v> is not <dy, J v>");
+    CHECK(!(fabs(sum + 3 * tol - expected) <= tol), u->r->op, u->b, u->r->t, "spoiled sum unseen");
+}
+
+static void check_large(const Op *op, const Trial *t)
+{
+    Reference r = reference_new(op, t);
+    double *v[INPUTS], *work = host_new(r.out);
+    for (int a = 0; a < INPUTS; a++) {
+        v[a] = host_random(r.size[a], 300 + (uint64_t)a);
+        double scale = op->fixed >> a & 1 ? 0 : 1 / sqrt((double)t->D);
+        for (size_t i = 0; i < r.size[a]; i++) v[a][i] *= scale;
+    }
+    double expected = difference(&r, v, work);
+    for (size_t i = 0; i < backend_count; i++) {
+        Run u = run_new(backends[i], &r);
+        check_forward(&u);
+        check_adjoint(&u, v, expected);
+        check_optional(&u);
+        run_free(&u);
+    }
+    for (int a = 0; a < INPUTS; a++) memory_free(v[a]);
+    memory_free(work);
+    reference_free(&r);
+}
+
+static void large_sizes(void **state)
+{
+    (void)state;
+    int before = backend_threads(0);
+    for (size_t i = 0; i < sizeof large_trials / sizeof *large_trials; i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            backend_threads(threads);
+            Trial t = trial_of(large_trials + i, threads == 1 ? 0 : 0.1);
+            for (size_t o = 0; o < OPS; o++) check_large(op_table + o, &t);
+            trial_free(&t);
+        }
+    backend_threads(before);
+}
+
+/* ---- edges ------------------------------------------------------------------------------------- */
+
+/* The masks of a rate next to 1, and of every element index modulo 4 and modulo the lanes. */
+static void masks(void **state)
+{
+    (void)state;
+    const double edge[] = {0x1p-40, 0.25, 0.999, 1 - 0x1p-53};
+    enum { N = 5, D = 131 };
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t k = 0; k < 4; k++) {
+            /* Step 3 of place 5 is the stream 5 + 3 2^24. */
+            const Backend *b = backends[i];
+            uint64_t *three = sent(b, &(uint64_t){3}, sizeof *three);
+            Dropout d = {edge[k], 77, 5, three, k % 2 * 7 * D};
+            void *x = buffer_new(b, N * D, NULL), *zero = b->alloc(D);
+            b->fill(x, 1, N * D);
+            b->bias_drop(N, D, x, zero, d);
+            double *y = fetch(b, x, N * D);
+            b->release(three);
+            d.stream += (uint64_t)3 << DROPOUT_STEP;
+            for (size_t e = 0; e < N * D; e++) {
+                double keep = ref_keep(&d, e);
+                assert_true(fabs(y[e] - keep) <= eps_of(b) * keep);
+            }
+            memory_free(y);
+            b->release(zero);
+            buffer_free(b, x, N * D);
+        }
+}
+
+/* nll of two rows of three logits. */
+static void losses(const Backend *b, const double logits[6], double nll[2])
+{
+    int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
+    void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
+    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, 1, out);
+    b->get(nll, out, 2);
+    b->release(target);
+    buffer_free(b, z, 6);
+    buffer_free(b, out, 2);
+}
+
+/* Logits far apart, and a NaN, which must reach the loss. */
+static void loss_extremes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double nll[2];
+        losses(b, (const double[]){1e4, -1e4, 0, 3e4, 0, -3e4}, nll);
+        assert_true(nll[0] >= 0 && nll[0] <= 1e-12);
+        assert_true(fabs(nll[1] - 6e4) <= 6e4 * eps_of(b));
+        losses(b, (const double[]){1, NAN, 2, 1, 2, 3}, nll);
+        assert_true(isnan(nll[0]) && !isnan(nll[1]));
+    }
+}
+
+/* A row whose target is below 0 has the labels of every row alone: nll and adjoints by hand. */
+static void rows_without_a_target(void **state)
+{
+    (void)state;
+    const double z[6] = {1, 2, 4, 1, 2, 4}, a = 0.1, hit = 0.7, last = 0.2;
+    double sum = exp(1) + exp(2) + exp(4), none = 0;
+    for (int v = 0; v < 3; v++) none += (a + (v == 2 ? last : 0)) * (log(sum) - z[v]);
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        int32_t *target = sent(b, (const int32_t[]){-1, 1}, 2 * sizeof *target);
+        void *x = buffer_new(b, 6, z), *out = buffer_new(b, 2, NULL);
+        double nll[2], tol = 64 * eps_of(b);
+        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, 2, out);
+        b->get(nll, out, 2);
+        double *g = fetch(b, x, 6);
+        assert_true(fabs(nll[0] - none) <= tol);
+        assert_true(fabs(nll[1] - none - hit * (log(sum) - z[1])) <= tol);
+        for (int v = 0; v < 6; v++) {
+            double q = a + (v % 3 == 2 ? last : 0) + (v == 4 ? hit : 0);
+            double all = 3 * a + last + (v < 3 ? 0 : hit);
+            assert_true(fabs(g[v] - 2 * (all * exp(z[v]) / sum - q)) <= tol);
+        }
+        b->release(target);
+        memory_free(g);
+        buffer_free(b, x, 6);
+        buffer_free(b, out, 2);
+    }
+}
+
+/* Attention of scores far apart: the running maximum has to carry over blocks. One key in each block
+ * of 64 outweighs all before it, so that row i attends to the last such key. */
+static void attention_extremes(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    const size_t start[] = {0, N};
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *qkv = host_new(3 * N);
+        for (size_t r = 0; r < N; r++) {
+            qkv[3 * r] = 1;
+            qkv[3 * r + 1] = r % 64 == 5 ? 1000 * (double)(r / 64 + 1) : -500;
+            qkv[3 * r + 2] = (double)r;
+        }
+        void *d = buffer_new(b, 3 * N, qkv), *out = buffer_new(b, N, NULL);
+        void *lse = buffer_new(b, N, NULL);
+        size_t *begins = sent(b, start, sizeof start);
+        b->attention(&(Attention){.S = 1, .start = begins, .longest = N, .D = 1, .H = 1, .qkv = d},
+                     out, lse);
+        double *y = fetch(b, out, N), *l = fetch(b, lse, N);
+        b->release(begins);
+        for (size_t r = 5; r < N; r++) {
+            size_t last = r - (r - 5) % 64;
+            assert_true(fabs(y[r] - (double)last) <= 4 * eps_of(b) * (double)N);
+            assert_true(fabs(l[r] - qkv[3 * last + 1]) <= 4 * eps_of(b) * 5000);
+        }
+        for (int k = 0; k < 3; k++) memory_free((double *[]){qkv, y, l}[k]);
+        buffer_free(b, d, 3 * N);
+        buffer_free(b, out, N);
+        buffer_free(b, lse, N);
+    }
+}
+
+/* A relative table too large for a thread's stack takes another way to the same sums. */
+static void large_relative_table(void **state)
+{
+    (void)state;
+    enum { CLIP_LARGE = 4200, D = 2, N = 150 };
+    Trial t = trial_of(&(Trial){.S = 1, .length = {N}, .D = D, .H = 1, .V = 2}, 0);
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *sum[2];
+        for (int k = 0; k < 2; k++) { /* distances stay below both clips: equal gradients */
+            size_t clip = k ? CLIP_LARGE : N, rows = 2 * clip + 1;
+            double *qkv = host_random(3 * N * D, 1), *dy = host_random(N * D, 2);
+            double *relative = host_new(rows * D);
+            for (size_t r = 0; r <= clip; r++)
+                for (size_t e = 0; e < D; e++) relative[(clip - r) * D + e] = sample(3, r * D + e);
+            void *in = buffer_new(b, 3 * N * D, qkv), *out = buffer_new(b, N * D, NULL);
+            void *lse = buffer_new(b, N, NULL), *dout = buffer_new(b, N * D, dy);
+            void *rel = buffer_new(b, rows * D, relative), *din = buffer_new(b, 3 * N * D, NULL);
+            void *drel = b->alloc(rows * D);
+            Trial on = trial_on(b, &t);
+            Attention a = attention_of(&on, 0, (void *[]){in});
+            a.relative = rel, a.clip = clip;
+            b->attention(&a, out, lse);
+            b->attention_back(&a, out, lse, dout, din, drel, NULL);
+            sum[k] = host_new((N + 1) * D);
+            b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
+            b->release(drel);
+            trial_off(b, &on);
+            for (int f = 0; f < 3; f++) memory_free((double *[]){qkv, dy, relative}[f]);
+            buffer_free(b, in, 3 * N * D);
+            buffer_free(b, din, 3 * N * D);
+            buffer_free(b, out, N * D);
+            buffer_free(b, dout, N * D);
+            buffer_free(b, lse, N);
+            buffer_free(b, rel, rows * D);
+        }
+        assert_true(largest(sum[0], (N + 1) * D) > 0.01);
+        assert_true(near(sum[0], sum[1], (N + 1) * D, 4 * N * eps_of(b) * 10));
+        memory_free(sum[0]);
+        memory_free(sum[1]);
+    }
+    trial_free(&t);
+}
+
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    assert_int_equal(memory_live(), 0);
+}
+
+/* Backends that differ in their matrix product alone have the same kernels: the first stands for all. */
+static int find_kernels(void **state)
+{
+    size_t n = 0;
+    if (find_backends(state) != 0) return 1;
+    for (size_t i = 0; i < backend_count; i++) {
+        int known = 0;
+        for (size_t k = 0; k < n; k++) known |= backends[k]->norm == backends[i]->norm;
+        if (!known) backends[n++] = backends[i];
+    }
+    backend_count = n;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here), cmocka_unit_test(small_sizes),
+        cmocka_unit_test(large_sizes),           cmocka_unit_test(masks),
+        cmocka_unit_test(loss_extremes),         cmocka_unit_test(rows_without_a_target),
+        cmocka_unit_test(attention_extremes),    cmocka_unit_test(large_relative_table),
+        cmocka_unit_test(nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, find_kernels, NULL);
+}

@@ -1,0 +1,202 @@
+/* faults.h: what faults are made of, for test_faults.c: draws, files, and children that are starved, stopped and
+ * watched. Include it after cmocka.h. */
+#ifndef TROTTER_TESTS_FAULTS_H
+#define TROTTER_TESTS_FAULTS_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "kernels/random.h"
+#include "tests/lib/program.h"
+
+enum { ROOM = 1 << 20, PAGE = 4096, NOBODY = 65534 };
+
+static struct {
+    size_t each; /* faults of each kind */
+    uint64_t seed, drawn;
+    size_t faults, told, lost; /* told: a line, and no more was done */
+} soak;
+
+static inline double draw(void)
+{
+    return random_uniform(soak.seed, 1, soak.drawn++);
+}
+
+static inline size_t draw_below(size_t n)
+{
+    return (size_t)random_below(soak.seed, 2, soak.drawn++, n);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *byte;
+    size_t size;
+} Bytes;
+
+/* A file whole; size 0 where there is none. */
+static inline Bytes slurp(const char *name)
+{
+    Bytes b = {malloc(ROOM), 0};
+    FILE *f = fopen(file_path(name), "rb");
+    assert_non_null(b.byte);
+    if (!f) return b;
+    b.size = fread(b.byte, 1, ROOM, f);
+    fclose(f);
+    assert_true(b.size < ROOM);
+    return b;
+}
+
+static inline int same_bytes(const char *name, const Bytes *b)
+{
+    Bytes now = slurp(name);
+    int same = now.size == b->size && memcmp(now.byte, b->byte, b->size) == 0;
+    free(now.byte);
+    return same;
+}
+
+/* A copy with one other bit, or with its end cut off. */
+static inline Bytes damaged(const Bytes *good)
+{
+    Bytes bad = {malloc(good->size), good->size};
+    assert_non_null(bad.byte);
+    memcpy(bad.byte, good->byte, good->size);
+    if (draw_below(4) == 0)
+        bad.size = draw_below(good->size);
+    else
+        bad.byte[draw_below(bad.size)] ^= (char)(1 << draw_below(8));
+    return bad;
+}
+
+/* A line of the shell, in the folder. */
+static inline void shell(const char *line)
+{
+    char whole[2 * PATH_MAX];
+    snprintf(whole, sizeof whole, "cd %s && %s", folder, line);
+    if (system(whole) != 0) fail_msg("%s", whole);
+}
+
+/* Pages that a file system needs for run/. */
+static inline size_t run_pages(void)
+{
+    size_t pages = 1;
+    struct stat s;
+    DIR *d = opendir(file_path("run"));
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (fstatat(dirfd(d), e->d_name, &s, 0) == 0 && S_ISREG(s.st_mode))
+            pages += ((size_t)s.st_size + PAGE - 1) / PAGE;
+    if (d) closedir(d);
+    return pages;
+}
+
+/* ---- children ------------------------------------------------------------------------------------ */
+
+/* What a child has to live with; 0: nothing. */
+typedef struct {
+    size_t bytes; /* no file may be longer */
+    size_t
+        pages; /* it sees a disk of so many pages at full/, with a copy of run/, which replaces run/ */
+    int powerless; /* it is nobody where we are root */
+} Limits;
+
+/* A disk of its own, which other processes do not see and which is gone with it. */
+static inline int mount_disk(size_t pages)
+{
+    char options[64];
+    snprintf(options, sizeof options, "size=%zu", pages * PAGE);
+    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return -1;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return -1;
+    return mount("none", file_path("full"), "tmpfs", 0, options);
+}
+
+static inline int redirect(const char *name, int to)
+{
+    int fd = open(file_path(name), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return fd < 0 ? -1 : dup2(fd, to);
+}
+
+/* The words of a line; executes them. */
+static inline void execute(int fd, char *line)
+{
+    char *argv[64] = {program}, *rest = line;
+    int argc = 1;
+    while (rest && argc < 63) argv[argc++] = strsep(&rest, " ");
+    extern char **environ;
+    fexecve(fd, argv, environ);
+}
+
+static inline int enter(Limits l)
+{
+    int fd = open(program, O_RDONLY); /* while it may be looked for */
+    if (l.bytes) setrlimit(RLIMIT_FSIZE, &(struct rlimit){l.bytes, l.bytes});
+    if (l.pages && mount_disk(l.pages) != 0) return -1;
+    if (chdir(folder) != 0 || redirect("out.txt", 1) < 0 || redirect("err.txt", 2) < 0) return -1;
+    if (l.powerless && geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)) return -1;
+    return fd;
+}
+
+static inline int code_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 192 + WTERMSIG(status);
+}
+
+/* Starts the program in a process of its own. On a disk of its own run/ is taken in and out. */
+static inline pid_t start(const char *arguments, Limits l)
+{
+    char line[2 * PATH_MAX];
+    snprintf(line, sizeof line, "%s", arguments);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    int fd = enter(l);
+    if (fd < 0) _exit(127);
+    if (l.pages) {
+        if (system("if [ -d run ]; then cp -a run full/; fi") != 0) _exit(127);
+        pid_t inner = fork();
+        int status = 0;
+        if (inner == 0) execute(fd, line);
+        waitpid(inner, &status, 0);
+        if (system("rm -rf run; if [ -d full/run ]; then cp -a full/run .; fi") != 0) _exit(127);
+        _exit(code_of(status));
+    }
+    execute(fd, line);
+    _exit(127);
+}
+
+/* Exit status, or 192 + the signal that ended it: SIGINT before it is caught is not 130. err is what it said. */
+static inline int finish(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    file_read("err.txt", err, sizeof err);
+    return code_of(status);
+}
+
+static inline void wait_seconds(double s)
+{
+    nanosleep(&(struct timespec){(time_t)s, (long)(1e9 * (s - (double)(time_t)s))}, NULL);
+}
+
+static inline double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Lines of err that tell a failure. */
+static inline int failures_told(void)
+{
+    int n = 0;
+    for (const char *c = err; (c = strstr(c, "trotter train: ")); c++)
+        n += strncmp(c, "trotter train: warning", 22) != 0;
+    return n;
+}
+
+#endif

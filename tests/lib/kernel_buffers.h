@@ -1,0 +1,144 @@
+/* kernel_buffers.h: all backends of this machine, device buffers with guards around them, and
+ * comparison. Used by test_kernels.c and test_backend.c; include it after cmocka.h. */
+#ifndef TROTTER_TESTS_KERNEL_BUFFERS_H
+#define TROTTER_TESTS_KERNEL_BUFFERS_H
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/backends.h"
+
+static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-amx"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+static const Backend *backends[16];
+static size_t backend_count;
+
+/* A kernel that is missing is named here, a backend in all_backends_are_here. */
+static inline void find_backend(const char *name, const char *kernel)
+{
+    if (backend_find(name, kernel, backends + backend_count) == 0)
+        backend_count++;
+    else if (kernel)
+        printf("# skipped: %s\n", error_text());
+}
+
+/* Every backend that is tested, the processor's by every kernel that it runs; the others are named, not
+ * passed over. */
+static inline int find_backends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; backend_name(i); i++) {
+        const char *name = backend_name(i);
+        int cpu = strncmp(name, "cpu-", 4) == 0;
+        for (size_t k = 0; is_tested(name) && k < (cpu ? KERNELS : 1); k++)
+            find_backend(name, cpu ? kernels[k] : NULL);
+    }
+    return backend_count == 0;
+}
+
+static inline double eps_of(const Backend *b)
+{
+    return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* ---- buffers with guards around them ------------------------------------------------------------- */
+
+enum { GUARD = 16 };
+static const double GUARD_VALUE = -77.25;
+
+static inline void *buffer_new(const Backend *b, size_t n, const double *host)
+{
+    char *base = b->alloc(n + 2 * GUARD);
+    assert_non_null(base);
+    b->fill(base, GUARD_VALUE, n + 2 * GUARD);
+    void *p = backend_at(b, base, GUARD);
+    if (host)
+        b->put(p, host, n);
+    else
+        b->fill(p, NAN, n);
+    return p;
+}
+
+static inline int guards_intact(const Backend *b, const void *p, size_t n)
+{
+    double guard[2 * GUARD];
+    const char *base = (const char *)p - GUARD * b->size;
+    b->get(guard, base, GUARD);
+    b->get(guard + GUARD, backend_at(b, p, n), GUARD);
+    for (size_t i = 0; i < 2 * GUARD; i++)
+        if (guard[i] != GUARD_VALUE) return 0;
+    return 1;
+}
+
+static inline void buffer_free(const Backend *b, void *p, size_t n)
+{
+    if (!p) return;
+    assert_true(guards_intact(b, p, n));
+    b->release((char *)p - GUARD * b->size);
+}
+
+/* Bytes in backend memory; caller: b->release. */
+static inline void *sent(const Backend *b, const void *host, size_t bytes)
+{
+    void *p = b->alloc(backend_elements(b, bytes) + 1);
+    assert_non_null(p);
+    b->send(p, host, bytes);
+    return p;
+}
+
+static inline double *host_new(size_t n)
+{
+    double *x = memory_new(n, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+static inline double *fetch(const Backend *b, const void *p, size_t n)
+{
+    double *x = host_new(n);
+    b->get(x, p, n);
+    return x;
+}
+
+/* A number in (-1.5, 1.5) that float holds exactly. */
+static inline double sample(uint64_t stream, uint64_t i)
+{
+    return (double)(float)(3 * random_uniform(1234, stream, i) - 1.5);
+}
+
+static inline double *host_random(size_t n, uint64_t stream)
+{
+    double *x = host_new(n);
+    for (size_t i = 0; i < n; i++) x[i] = sample(stream, i);
+    return x;
+}
+
+/* ---- comparison ----------------------------------------------------------------------------------- */
+
+static inline double largest(const double *x, size_t n)
+{
+    double m = 0;
+    for (size_t i = 0; i < n; i++) m = fmax(m, fabs(x[i]));
+    return m;
+}
+
+/* max |x - ref| <= tol, false for a NaN. */
+static inline int near(const double *x, const double *ref, size_t n, double tol)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(x[i] - ref[i]) <= tol)) return 0;
+    return 1;
+}
+
+static inline int same(const double *x, const double *y, size_t n)
+{
+    return memcmp(x, y, n * sizeof *x) == 0;
+}
+
+#endif

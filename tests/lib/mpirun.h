@@ -1,0 +1,233 @@
+/* mpirun.h: runs the trotter beside a test program as ranks of mpirun; their loss curves, and what becomes of
+ * them when one is sent a signal. Include it after cmocka.h. */
+#ifndef TROTTER_TEST_MPIRUN_H
+#define TROTTER_TEST_MPIRUN_H
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tests/lib/program.h"
+
+#define TINY                                                                                   \
+    " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup 5" \
+    " --threads 1 --seed 3 --untested"
+
+static char corpus[PATH_MAX]; /* " --corpus DIR" */
+static char missing[512];     /* why there are no ranks here */
+
+/* ---- ranks ---------------------------------------------------------------------------------------- */
+
+static inline void ranks_line(char *line, size_t room, int ranks, const char *arguments)
+{
+    char start[96] = "";
+    if (ranks > 1)
+        snprintf(start, sizeof start, "mpirun --oversubscribe --allow-run-as-root -n %d ", ranks);
+    snprintf(line, room, "%s%s %s%s", start, program, arguments, corpus);
+}
+
+/* Exit status of so many ranks; 1: no mpirun. */
+static inline int run_ranks(int ranks, const char *arguments)
+{
+    char command[4 * PATH_MAX], line[5 * PATH_MAX];
+    ranks_line(command, sizeof command, ranks, arguments);
+    if (!strstr(arguments, "--resume")) forget_result(arguments);
+    snprintf(line, sizeof line, "cd %s && timeout 300 %s >out.txt 2>err.txt </dev/null", folder,
+             command);
+    int status = system(line);
+    file_read("out.txt", out, sizeof out);
+    file_read("err.txt", err, sizeof err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static inline void must_run(int ranks, const char *arguments)
+{
+    int status = run_ranks(ranks, arguments);
+    if (status != 0) fail_msg("%d ranks, %s: status %d: %s", ranks, arguments, status, err);
+}
+
+/* Lines of the program on stderr that tell an error. */
+static inline int errors(void)
+{
+    int n = 0;
+    for (const char *at = err; (at = strstr(at, "trotter train: ")); at++) n++;
+    return n;
+}
+
+/* The corpus; and, if not, why there are no ranks. Once `program` is open. */
+static inline int ranks_begin(void)
+{
+    char text[4096] = "", name[32];
+    static const char *const split[] = {"train", "valid", "test"};
+    static const char *const words[] = {"the cat sat on the mat", "a dog ran in the park",
+                                        "in the park a cat ran to the dog", "the dog sat"};
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* Open MPI leaves memory to the process's end */
+    mkdir(file_path("text"), 0777);
+    for (int i = 0; i < 3; i++) {
+        size_t n = 0;
+        for (int k = 0; k < (i ? 12 : 100); k++)
+            n +=
+                (size_t)snprintf(text + n, sizeof text - n, "%s\n", words[(k * k + k / 3 + i) % 4]);
+        snprintf(name, sizeof name, "text/%s.txt", split[i]);
+        file_write(name, text, n);
+    }
+    snprintf(corpus, sizeof corpus, " --corpus text");
+    if (run_ranks(2, "train --max-steps 1 --epochs 1 --out first" TINY) == 0) return 0;
+    char *end = strchr(err, '\n');
+    snprintf(missing, sizeof missing, "%.*s", (int)(end ? end - err : 400), err);
+    return strstr(err, "has no MPI") || strstr(err, "not found") || strstr(err, "no Open MPI") ? 0
+                                                                                               : -1;
+}
+
+static inline void need_ranks(void)
+{
+    if (!*missing) return;
+    print_message("# SKIP no ranks here: %s\n", missing);
+    skip();
+}
+
+static inline void must_refuse(int ranks, const char *arguments, const char *words)
+{
+    int status = run_ranks(ranks, arguments);
+    if (status != 2 || errors() != 1 || !strstr(err, words))
+        fail_msg("%s: status %d, expected '%s': %s", arguments, status, words, err);
+}
+
+/* ---- curves --------------------------------------------------------------------------------------- */
+
+enum { COLUMNS = 8, ROWS = 200 };
+
+typedef struct {
+    size_t rows;
+    double x[ROWS][COLUMNS]; /* NaN where a field is empty */
+} Log;
+
+static inline void read_log(const char *dir, Log *l)
+{
+    char name[256], text[1 << 15];
+    snprintf(name, sizeof name, "%s/log.csv", dir);
+    file_read(name, text, sizeof text);
+    l->rows = 0;
+    for (char *line = strchr(text, '\n'); line && line[1] && l->rows < ROWS; l->rows++) {
+        line++;
+        for (int c = 0; c < COLUMNS; c++) {
+            char *end;
+            l->x[l->rows][c] = strtod(line, &end);
+            if (end == line) l->x[l->rows][c] = NAN;
+            line = end + (*end == ',');
+        }
+        line = strchr(line - 1, '\n');
+    }
+}
+
+/* Largest relative difference of loss, perplexity and norm; 1e9 where the rows are not of the same steps. */
+static inline double apart(const Log *a, const Log *b)
+{
+    static const int column[] = {0, 1, 2, 3, 4, 5, 6};
+    double most = a->rows == b->rows && a->rows > 3 ? 0 : 1e9;
+    for (size_t i = 0; i < a->rows && i < b->rows; i++)
+        for (size_t k = 0; k < sizeof column / sizeof *column; k++) {
+            double x = a->x[i][column[k]], y = b->x[i][column[k]];
+            if (isnan(x) && isnan(y)) continue;
+            double e = fabs(x - y) / fmax(fabs(x), 1e-30);
+            if (!(e <= most)) most = isnan(e) ? 1e9 : e;
+        }
+    return most;
+}
+
+static Log one, many;
+
+static inline double apart_from_one(int ranks, const char *arguments)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s --out many", arguments);
+    must_run(ranks, line);
+    read_log("many", &many);
+    return apart(&one, &many);
+}
+
+/* ---- signals --------------------------------------------------------------------------------------- */
+
+static inline pid_t start(int ranks, const char *arguments)
+{
+    char command[4 * PATH_MAX], line[5 * PATH_MAX];
+    ranks_line(command, sizeof command, ranks, arguments);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    snprintf(line, sizeof line, "exec %s >out.txt 2>err.txt </dev/null", command);
+    if (chdir(folder) == 0) execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+}
+
+static inline int finish(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    file_read("err.txt", err, sizeof err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static inline void rest(void)
+{
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+}
+
+/* Waits until a file of the run is there and no longer empty. */
+static inline void await(const char *name)
+{
+    char text[64] = "";
+    for (int i = 0; i < 12000 && !*text; i++) {
+        rest();
+        file_read(name, text, sizeof text);
+    }
+    assert_true(*text);
+}
+
+/* The k-th child of mpirun that is a rank; 0: none. */
+static inline pid_t rank_of(pid_t mpirun, int k)
+{
+    pid_t found = 0;
+    char name[300];
+    snprintf(name, sizeof name, "(%.200s)", strrchr(program, '/') + 1);
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char file[300], text[512] = "", *after;
+        int pid = atoi(e->d_name), parent;
+        snprintf(file, sizeof file, "/proc/%.20s/stat", e->d_name);
+        FILE *f = pid ? fopen(file, "r") : NULL;
+        if (!f) continue;
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        after = strrchr(text, ')');
+        if (after && sscanf(after + 1, " %*c %d", &parent) == 1 && parent == (int)mpirun &&
+            strstr(text, name) && k-- == 0)
+            found = pid;
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+/* Starts two ranks afresh, as `arguments` --out run, and sends a signal to rank k once there is a state. */
+static inline pid_t start_and_signal(const char *arguments, int k, int number)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s --out run", arguments);
+    unlink(file_path("run/state.safetensors"));
+    pid_t pid = start(2, line);
+    await("run/state.safetensors");
+    pid_t rank = rank_of(pid, k);
+    assert_true(rank > 0);
+    kill(rank, number);
+    return pid;
+}
+
+static inline int same_file(const char *a, const char *b)
+{
+    char line[3 * PATH_MAX];
+    snprintf(line, sizeof line, "cmp -s %s %s", file_path(a), file_path(b));
+    return system(line) == 0;
+}
+
+#endif

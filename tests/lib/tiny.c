@@ -1,0 +1,240 @@
+/* tiny.c: see tiny.h. */
+#include "tests/lib/tiny.h"
+
+#include <string.h>
+
+#include "kernels/memory.h"
+#include "kernels/random.h"
+
+#define LIN(p, ...) \
+    plan_lin(p, sizeof((PlanTerm[]){__VA_ARGS__}) / sizeof(PlanTerm), (PlanTerm[]){__VA_ARGS__})
+
+static PlanTerm term(double c, int x)
+{
+    return (PlanTerm){.c = c, .x = x};
+}
+
+/* The term t times element e of scalar a; times gate g. */
+static PlanTerm scaled(PlanTerm t, int a, size_t e)
+{
+    t.factor[t.factors++] = (PlanFactor){FACTOR_SCALAR, a, e};
+    return t;
+}
+
+static PlanTerm gated(PlanTerm t, int g)
+{
+    t.factor[t.factors++] = (PlanFactor){FACTOR_GATE, g, 0};
+    return t;
+}
+
+static int attn(Plan *p, int layer, int set)
+{
+    return plan_slot(p, (PlanSlot){SLOT_ATTENTION, layer, set, 0});
+}
+
+static int ffn(Plan *p, int layer, int set)
+{
+    return plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, layer, set, TINY_INNER});
+}
+
+/* y + k of a slot. */
+static int skip(Plan *p, int slot, int y, int draw)
+{
+    int k = plan_eval(p, slot, y, draw);
+    return LIN(p, term(1, y), term(1, k));
+}
+
+Plan *tiny_identity(int kind, int draw)
+{
+    Plan *p = plan_new(1);
+    int slot = kind == SLOT_ATTENTION ? attn(p, 0, 1) : ffn(p, 0, 1);
+    int k1 = plan_eval(p, slot, 0, 0), k2 = plan_eval(p, slot, 0, draw);
+    p->output = LIN(p, term(1, k1), term(-1, k2), term(1, 0));
+    return p;
+}
+
+Plan *tiny_residual(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    p->output = skip(p, g, skip(p, f, 0, 0), 1);
+    return p;
+}
+
+/* Heun's method over H = F + G: two evaluations of either slot. */
+static Plan *shared(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int f1 = plan_eval(p, f, 0, 0), g1 = plan_eval(p, g, 0, 1);
+    int x = LIN(p, term(1, 0), term(1, f1), term(1, g1));
+    int f2 = plan_eval(p, f, x, 0), g2 = plan_eval(p, g, x, 2);
+    p->output = LIN(p, term(1, 0), term(0.5, f1), term(0.5, g1), term(0.5, f2), term(0.5, g2));
+    return p;
+}
+
+/* Learned scalars and gates, alone and multiplied; a gate of one register read twice. */
+static Plan *learned(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1), g2 = ffn(p, 0, 2);
+    int a = plan_scalar(p, 0, "a", 2, 0.7);
+    int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1);
+    int u = plan_gate(p, 0, "u", ACT_SIGMOID, 2, (int[]){k1, k2});
+    int v = plan_gate(p, 0, "v", ACT_TANH, 2, (int[]){0, 0});
+    int x = LIN(p, scaled(term(1, 0), a, 0), gated(scaled(term(-0.5, k1), a, 1), u),
+                gated(term(2, k2), v));
+    int k3 = plan_eval(p, g2, x, 2);
+    p->output = LIN(p, term(1, x), term(1, k3), scaled(gated(gated(term(0.3, 0), u), v), a, 0),
+                    scaled(scaled(term(-0.3, k1), a, 1), a, 1));
+    return p;
+}
+
+/* Four layers that read states and slopes of layers before, a register nobody reads, one read twice
+ * in a line, and a line of no terms. */
+static Plan *history(void)
+{
+    Plan *p = plan_new(4);
+    int y[5] = {0}, k[4];
+    for (int l = 0; l < 4; l++) {
+        int slot = l % 2 ? ffn(p, l, 1) : attn(p, l, 1);
+        k[l] = plan_eval(p, slot, y[l], l);
+        y[l + 1] = l == 0 ? LIN(p, term(1, y[0]), term(1, k[0]))
+                          : LIN(p, term(0.5, y[l]), term(0.5, y[l - 1]), term(1.5, k[l]),
+                                term(-0.5, k[l - 1]), term(0.25, k[l]));
+    }
+    LIN(p, term(1, y[2]), term(1, k[3]));
+    int nothing = plan_lin(p, 0, NULL);
+    p->output = LIN(p, term(1, y[4]), term(0.1, k[0]), term(1, nothing));
+    return p;
+}
+
+/* LN(y + c k), k being a slot's. */
+static int post_step(Plan *p, int slot, int y, double c, int draw)
+{
+    int k = plan_eval(p, slot, y, draw);
+    return plan_norm(p, slot, LIN(p, term(1, y), term(c, k)));
+}
+
+/* Norms behind the sums, one of them used twice, and a state read again later. */
+static Plan *post(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    p->post = 1;
+    int x = post_step(p, f, 0, 1, 0);
+    int z = post_step(p, g, x, 0.5, 1);
+    int k = plan_eval(p, f, z, 2);
+    p->output = plan_norm(p, f, LIN(p, term(1, z), term(0.5, x), term(1, k)));
+    return p;
+}
+
+/* A sublayer of a sublayer: registers written by EVAL are read by EVAL. */
+static Plan *nested(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1), k3 = plan_eval(p, f, k2, 2);
+    p->output = LIN(p, term(1, k3), term(1, k2), term(1, 0));
+    return p;
+}
+
+/* Registers that a line reads before a sublayer or a gate does. */
+static Plan *late(void)
+{
+    Plan *p = plan_new(1);
+    int f = attn(p, 0, 1), g = ffn(p, 0, 1);
+    int a = plan_scalar(p, 0, "a", 1, 0.7);
+    int k1 = plan_eval(p, f, 0, 0);
+    int x = LIN(p, scaled(term(1, 0), a, 0), term(1, k1));
+    int z = LIN(p, term(0.5, x), term(0.5, 0), term(0.25, x));
+    int k2 = plan_eval(p, g, x, 1), k3 = plan_eval(p, g, 0, 2), k4 = plan_eval(p, f, z, 3);
+    int w = LIN(p, term(1, z), term(0.5, k4), scaled(term(1, k1), a, 0));
+    int u = plan_gate(p, 0, "u", ACT_TANH, 2, (int[]){z, k1});
+    p->output = LIN(p, term(1, w), term(1, k2), gated(term(1, k3), u), term(-0.5, x));
+    return p;
+}
+
+const TinyPlan tiny_plans[] = {
+    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history},
+    {"nested", nested},          {"late", late},     {"post", post},       {NULL, NULL}};
+
+ModelConfig tiny_config(void)
+{
+    return (ModelConfig){.vocab = TINY_VOCAB,
+                         .width = TINY_WIDTH,
+                         .heads = TINY_HEADS,
+                         .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
+                         .clip = 2,
+                         .act = ACT_GELU,
+                         .dropout = 0.2,
+                         .max_tokens = TINY_ROWS + 3,
+                         .max_length = 7,
+                         .seed = 11};
+}
+
+Batch tiny_batch(void)
+{
+    static size_t start[] = {0, 5, 6, TINY_ROWS};
+    static int32_t input[TINY_ROWS] = {0, 3, 3, 9, 1, 0, 0, 10, 4, 5, 6, 3, 2};
+    static int32_t target[TINY_ROWS] = {3, 3, 9, 1, 0, 7, 10, 4, 5, 6, 3, 2, 8};
+    static int32_t position[TINY_ROWS] = {0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4, 5, 6};
+    return (Batch){TINY_ROWS, 3, 7, input, target, position, start};
+}
+
+double *tiny_get(const Model *m, const void *x, size_t at, size_t n)
+{
+    const Backend *b = model_backend(m);
+    double *host = memory_new(n, sizeof *host);
+    if (host) b->get(host, backend_at(b, x, at), n);
+    return host;
+}
+
+int tiny_same(const Model *m, const void *x, const Model *r, const void *y)
+{
+    size_t n = model_size(m);
+    double *a = tiny_get(m, x, 0, n), *b = tiny_get(r, y, 0, n);
+    int same = a && b && memcmp(a, b, n * sizeof *a) == 0;
+    memory_free(a);
+    memory_free(b);
+    return same;
+}
+
+const Param *tiny_param(const Model *m, const char *name)
+{
+    const Param *list;
+    size_t n = model_params(m, &list);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+double *tiny_tensor(Model *m, const char *name)
+{
+    const Param *p = tiny_param(m, name);
+    return p ? tiny_get(m, model_data(m), p->offset, p->size) : NULL;
+}
+
+void tiny_spans(Model *m)
+{
+    const Param *list;
+    size_t params = model_params(m, &list);
+    for (size_t k = 0; k < params; k++) {
+        if (!strstr(list[k].name, ".span.")) continue;
+        for (size_t h = 0; h < list[k].size; h++) {
+            double z = (double)((k + h) % 4) + 0.35 + 0.1 * (double)h;
+            double u = z / (double)model_config(m)->span;
+            const Backend *b = model_backend(m);
+            b->put(backend_at(b, model_data(m), list[k].offset + h), &u, 1);
+        }
+    }
+}
+
+void tiny_shake(Model *m, uint64_t seed)
+{
+    size_t n = model_size(m);
+    double *x = tiny_get(m, model_data(m), 0, n);
+    for (size_t i = 0; x && i < n; i++) x[i] += 0.3 * random_normal(seed, 1, i);
+    if (x) model_backend(m)->put(model_data(m), x, n);
+    memory_free(x);
+}

@@ -1,0 +1,221 @@
+/* toy.h: trainings on a toy corpus: every line is the same cycle of words, so that the next word is known
+ * from the one before and a model reaches a perplexity near 1. Used by test_train.c and test_choices.c;
+ * include it after cmocka.h.
+ */
+#ifndef TROTTER_TESTS_TOY_H
+#define TROTTER_TESTS_TOY_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/tiny.h"
+
+enum { EPOCHS = 3, PATH = 512 };
+
+static char root[PATH / 2];
+static Corpus corpus;
+
+static inline char *path(char out[PATH], const char *directory, const char *name)
+{
+    snprintf(out, PATH, "%s/%s/%s", root, directory, name);
+    return out;
+}
+
+static inline int write_text(const char *name, int lines)
+{
+    char file[PATH];
+    FILE *f = fopen(path(file, "corpus", name), "w");
+    if (!f) return -1;
+    for (int i = 0; i < lines; i++) fputs("a b c d e f g h i\n", f);
+    return fclose(f);
+}
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    char directory[PATH];
+    snprintf(root, sizeof root, "%s/trotter-train-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (!mkdtemp(root)) return -1;
+    if (mkdir(path(directory, "corpus", ""), 0777)) return -1;
+    if (write_text("train.txt", 30) || write_text("valid.txt", 7) || write_text("test.txt", 5))
+        return -1;
+    return corpus_open(directory, LEVEL_WORD, 0, 1, &corpus);
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    char command[PATH + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    corpus_free(&corpus);
+    return system(command);
+}
+
+/* A run and what its callback does. */
+typedef struct {
+    TrainConfig t;
+    Model *m;
+    char out[PATH];
+    int stop;
+    uint64_t stop_at; /* step after which to stop; 0: never */
+    int poison_epoch; /* epoch after which a weight becomes NaN; 0: none */
+    int level_epoch;  /* epoch after which all weights become 0.1; 0: none */
+    double epoch_ppl; /* of validation, after that epoch */
+    int reports, epochs;
+    double last_loss, last_rate;
+    TrainResult result;
+} Trial;
+
+static inline void watch(void *arg, const TrainReport *r)
+{
+    Trial *a = arg;
+    double s = (double)r->step, w = (double)a->t.warmup;
+    if (a->t.schedule == SCHEDULE_INVERSE_SQRT)
+        assert_true(r->rate == (s <= w ? a->t.rate * s / w : a->t.rate * sqrt(w / s)));
+    if (schedule_ends(a->t.schedule) && r->step == r->steps) assert_true(r->rate == a->t.end_rate);
+    assert_true(r->step <= r->steps && r->epoch <= r->epochs && r->tokens > 0);
+    assert_true(r->train_loss > 0 && r->grad_norm > 0 && r->seconds_left >= 0);
+    a->reports++;
+    a->epochs += r->valid_ppl > 0;
+    a->last_loss = r->train_loss;
+    a->last_rate = r->rate;
+    if (r->step == a->stop_at) a->stop = 1;
+    if (r->valid_ppl > 0 && r->epoch == a->poison_epoch)
+        model_backend(a->m)->fill(model_data(a->m), NAN, model_size(a->m));
+    if (r->valid_ppl > 0 && r->epoch == a->level_epoch) {
+        a->epoch_ppl = r->valid_ppl;
+        model_backend(a->m)->fill(model_data(a->m), 0.1, model_size(a->m));
+    }
+}
+
+static inline Model *new_model(const char *backend)
+{
+    const Backend *b;
+    Model *m;
+    ModelConfig c = tiny_config();
+    c.vocab = corpus.vocab.size;
+    c.dropout = 0.1;
+    c.max_tokens = 40;
+    c.max_length = 10;
+    assert_int_equal(backend_find(backend, NULL, &b), 0);
+    assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), 0);
+    return m;
+}
+
+/* 300 tokens, 40 a step. out: a name below the root, or NULL. */
+static inline void trial_init(Trial *a, const char *out, int context)
+{
+    static const StoreText meta[] = {{"scheme", "toy"}};
+    *a = (Trial){.t = {.context = context,
+                       .batch_tokens = 40,
+                       .sequence = 10,
+                       .rate = 0.02,
+                       .warmup = 5,
+                       .adam = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1},
+                       .epochs = EPOCHS,
+                       .seed = 5,
+                       .meta = meta,
+                       .meta_count = 1,
+                       .report = watch}};
+    if (out) path(a->out, out, "");
+}
+
+/* Leaves a->m, which the caller frees. */
+static inline int run_keep_model(Trial *a, const char *backend)
+{
+    a->m = new_model(backend);
+    a->t.out = *a->out ? a->out : NULL;
+    a->t.arg = a;
+    a->t.stop = &a->stop;
+    return train_run(a->m, &corpus, &a->t, &a->result);
+}
+
+static inline int run_on(Trial *a, const char *backend)
+{
+    int code = run_keep_model(a, backend);
+    model_free(a->m);
+    return code;
+}
+
+static inline int run(Trial *a)
+{
+    return run_on(a, "cpu-f32");
+}
+
+/* A whole file, terminated; caller frees. NULL: not there. */
+static inline char *slurp(const char *directory, const char *name, size_t *bytes)
+{
+    char file[PATH];
+    FILE *f = fopen(path(file, directory, name), "rb");
+    if (!f) return NULL;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    for (int c; (c = getc(f)) != EOF;) putc(c, out);
+    fclose(f);
+    fclose(out);
+    return text;
+}
+
+static inline void assert_same_file(const char *a, const char *b, const char *name)
+{
+    size_t n, m;
+    char *x = slurp(a, name, &n), *y = slurp(b, name, &m);
+    assert_non_null(x);
+    assert_non_null(y);
+    assert_int_equal(n, m);
+    assert_memory_equal(x, y, n);
+    free(x);
+    free(y);
+}
+
+/* The log but for its last column, tokens_per_s. */
+static inline char *log_of(const char *directory)
+{
+    size_t bytes, at = 0;
+    char *x = slurp(directory, "log.csv", &bytes);
+    assert_non_null(x);
+    for (char *line = x, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        char *comma = end;
+        while (*comma != ',') comma--;
+        memmove(x + at, line, (size_t)(comma - line));
+        at += (size_t)(comma - line);
+        x[at++] = '\n';
+    }
+    x[at] = 0;
+    return x;
+}
+
+static inline void assert_same_state(const char *a, const char *b, const char *backend)
+{
+    char file[PATH];
+    Model *m = new_model(backend), *r = new_model(backend);
+    assert_int_equal(store_load_state(m, path(file, a, "state.safetensors")), 0);
+    assert_int_equal(store_load_state(r, path(file, b, "state.safetensors")), 0);
+    assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+    assert_true(tiny_same(m, model_moment(m, 0), r, model_moment(r, 0)));
+    assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
+    model_free(m);
+    model_free(r);
+}
+
+static inline void assert_same_run(const char *a, const char *b, const Trial *x, const Trial *y)
+{
+    char *p = log_of(a), *q = log_of(b);
+    assert_string_equal(p, q);
+    free(p);
+    free(q);
+    assert_same_file(a, b, "model.safetensors");
+    assert_int_equal(x->result.best_epoch, y->result.best_epoch);
+    assert_int_equal(x->result.steps, y->result.steps);
+    assert_true(x->result.valid_ppl == y->result.valid_ppl);
+    assert_true(x->result.test_ppl == y->result.test_ppl);
+}
+
+#endif

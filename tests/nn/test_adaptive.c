@@ -1,0 +1,551 @@
+/* test_adaptive.c: adaptive embedding and softmax against a plain model that spells them out, on every
+ * backend; gradients against differences of the loss are test_gradient.c's, in f64, and here those of all backends
+ * are compared with them. All that is not of one form alone is tried tied and untied, labels plain and smoothed.
+ *
+ * The plain model is untied. Its embedding has the row E_0[v] or P_i E_i[v] for every word v, its output
+ * matrix the same, of the output's E and P, and a row more for every entry: its V + k logits are those of head
+ * and tails at once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernels/random.h"
+#include "tests/lib/models.h"
+
+/* Words 0 .. 3; tails 4 .. 6 of width 4 and 7 .. 10 of width 2. */
+enum { HEAD = 4, SECOND = 7, TAILS = 2, FACTOR = 2, ALL = V + TAILS };
+
+static ModelConfig adaptive(void)
+{
+    ModelConfig c = tiny_config();
+    c.tails = TAILS;
+    c.cut[0] = HEAD;
+    c.cut[1] = SECOND;
+    c.factor = FACTOR;
+    return c;
+}
+
+static const struct {
+    int untied;
+    double smoothing;
+} forms[] = {{0, 0}, {1, 0}, {0, 0.3}, {1, 0.3}};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static ModelConfig adaptive_form(size_t f)
+{
+    ModelConfig c = adaptive();
+    c.untied = forms[f].untied;
+    c.smoothing = forms[f].smoothing;
+    return c;
+}
+
+/* A log p is behind some 8 products of D = 8 terms below 2, whose factors are each rounded by eps / 2 on
+ * their own: sqrt(64) 2 eps in the mean, twice that at most. */
+static double tolerance(const Model *m)
+{
+    const Backend *b = model_backend(m);
+    return 32 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
+}
+
+/* Where the tolerance is too wide for a control. */
+static int is_coarse(const Model *m)
+{
+    return tolerance(m) > 0.01;
+}
+
+/* ---- the plain model ----------------------------------------------------------------------------- */
+
+/* out (words, D) = E (words, w) P^T, P (D, w). */
+static void widen(Model *m, const char *end, int tail, size_t words, size_t w, double *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.tail.%d.weight", end, tail);
+    double *e = tiny_tensor(m, name);
+    snprintf(name, sizeof name, "%s.tail.%d.project.weight", end, tail);
+    double *p = tiny_tensor(m, name);
+    assert_true(e && p);
+    for (size_t v = 0; v < words; v++)
+        for (size_t d = 0; d < D; d++) {
+            out[v * D + d] = 0;
+            for (size_t i = 0; i < w; i++) out[v * D + d] += e[v * w + i] * p[d * w + i];
+        }
+    memory_free(e);
+    memory_free(p);
+}
+
+/* The rows of all words at an end, "embed" or "output", then, where there are, the entries: out (ALL, D). */
+static void spell_out(Model *m, const char *end, double *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.weight", end);
+    double *head = tiny_tensor(m, name);
+    snprintf(name, sizeof name, "%s.entry.weight", end);
+    double *entry = tiny_tensor(m, name);
+    memcpy(out, head, HEAD * D * sizeof *out);
+    widen(m, end, 1, SECOND - HEAD, D / FACTOR, out + HEAD * D);
+    widen(m, end, 2, V - SECOND, D / FACTOR / FACTOR, out + SECOND * D);
+    memset(out + V * D, 0, TAILS * D * sizeof *out);
+    if (entry) memcpy(out + V * D, entry, TAILS * D * sizeof *out);
+    memory_free(head);
+    memory_free(entry);
+}
+
+static void put(Model *m, const char *name, const double *x)
+{
+    const Backend *b = model_backend(m);
+    const Param *p = tiny_param(m, name);
+    b->put(backend_at(b, model_data(m), p->offset), x, p->size);
+}
+
+/* The plain model of m, all other tensors being m's. */
+static Model *plain_of(Model *m)
+{
+    ModelConfig c = tiny_config();
+    c.vocab = ALL;
+    c.untied = 1;
+    Model *r = model(model_backend(m)->name, c, tiny_residual(), 0);
+    const Param *list;
+    double table[ALL * D];
+    size_t params = model_params(m, &list);
+    for (size_t i = 0; i < params; i++) {
+        if (strncmp(list[i].name, "embed.", 6) == 0 || strncmp(list[i].name, "output.", 7) == 0)
+            continue;
+        double *x = tiny_tensor(m, list[i].name);
+        put(r, list[i].name, x);
+        memory_free(x);
+    }
+    spell_out(m, "embed", table);
+    put(r, "embed.weight", table);
+    spell_out(m, model_config(m)->untied ? "output" : "embed", table);
+    put(r, "output.weight", table);
+    return r;
+}
+
+/* log sum e^z. */
+static double log_sum(size_t n, const double *z)
+{
+    double sum = 0;
+    for (size_t v = 0; v < n; v++) sum += exp(z[v]);
+    return log(sum);
+}
+
+/* log p of every word (V) from the ALL logits of a row. */
+static void by_clusters(const double *z, double *log_p)
+{
+    double head[HEAD + TAILS];
+    memcpy(head, z, HEAD * sizeof *head);
+    memcpy(head + HEAD, z + V, TAILS * sizeof *head);
+    double all = log_sum(HEAD + TAILS, head);
+    for (size_t v = 0; v < HEAD; v++) log_p[v] = z[v] - all;
+    for (size_t v = HEAD; v < SECOND; v++)
+        log_p[v] = z[V] - all + z[v] - log_sum(SECOND - HEAD, z + HEAD);
+    for (size_t v = SECOND; v < V; v++)
+        log_p[v] = z[V + 1] - all + z[v] - log_sum(V - SECOND, z + SECOND);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------- */
+
+static void compare_with_plain(const char *name, size_t form)
+{
+    Batch x = tiny_batch();
+    ModelConfig c = adaptive();
+    c.untied = forms[form].untied;
+    Model *m = shaken(name, c, tiny_residual(), 1), *r = plain_of(m);
+    double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
+    int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
+    assert_int_equal(model_embed(m, 7, token, y), 0);
+    assert_int_equal(model_embed(r, 7, token, y + V * D), 0);
+    assert_true(distance(y, y + V * D, 7 * D) <= tol);
+    assert_int_equal(model_logits(m, &x, got), 0);
+    assert_int_equal(model_logits(r, &x, z), 0);
+    for (size_t k = 0; k < N; k++) by_clusters(z + k * ALL, want + k * V);
+    double e = distance(got, want, N * V), sum = 0;
+    if (!(e <= tol)) fail_msg("%s: off by %g", name, e);
+    want[N * V / 2] += 3 * tol; /* control */
+    assert_false(distance(got, want, N * V) <= tol);
+    assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
+    for (size_t k = 0; k < N; k++) {
+        assert_true(fabs(nll[k] + got[k * V + (size_t)x.target[k]]) <= tol);
+        sum += nll[k] / N;
+    }
+    assert_true(fabs(mean - sum) <= tol);
+    model_free(m);
+    model_free(r);
+}
+
+static void it_is_what_the_plain_model_spells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (size_t form = 0; form < 2; form++) compare_with_plain(tested_backend(i), form);
+}
+
+/* Every tensor of `from` under the name it has at the other end of an untied model. */
+static void copy_embedding(Model *from, Model *to)
+{
+    const Param *list;
+    size_t params = model_params(from, &list);
+    for (size_t i = 0; i < params; i++) {
+        double *x = tiny_tensor(from, list[i].name);
+        char name[128];
+        int embed = strncmp(list[i].name, "embed.", 6) == 0;
+        if (tiny_param(to, list[i].name)) put(to, list[i].name, x);
+        snprintf(name, sizeof name, "output.%s", list[i].name + 6);
+        if (embed) put(to, name, x);
+        memory_free(x);
+    }
+}
+
+/* An untied output that has the embedding's numbers gives the tied model's log p; as it starts it does not. */
+static void untied_with_the_same_numbers_is_tied(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    ModelConfig c = adaptive();
+    c.untied = 1;
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
+        Model *r = shaken(tested_backend(i), c, tiny_residual(), 0);
+        double p[N * V], q[N * V];
+        assert_int_equal(model_logits(m, &x, p), 0);
+        assert_int_equal(model_logits(r, &x, q), 0);
+        assert_true(distance(p, q, N * V) > 0.1);
+        copy_embedding(m, r);
+        assert_int_equal(model_logits(r, &x, q), 0);
+        assert_true(distance(p, q, N * V) <= tolerance(m));
+        model_free(m);
+        model_free(r);
+    }
+}
+
+/* nll = -(1 - E) log p(y) - E / V sum_w log p(w), of the log p that model_logits has; not of labels that leave
+ * the target out (E / (V - 1) to each other word). */
+static void smoothed_labels_are_over_the_vocabulary(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (size_t form = 2; form < FORMS; form++) {
+            ModelConfig c = adaptive_form(form);
+            c.dropout = 0;
+            Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            double p[N * V], nll[N], want[N], other[N], e = c.smoothing;
+            double tol = 2 * tolerance(m);
+            assert_int_equal(model_logits(m, &x, p), 0);
+            assert_int_equal(model_forward(m, &x, 1, 1, nll, NULL), 0);
+            for (size_t k = 0; k < N; k++) {
+                double sum = 0, y = p[k * V + (size_t)x.target[k]];
+                for (size_t v = 0; v < V; v++) sum += p[k * V + v];
+                want[k] = -(1 - e) * y - e / V * sum;
+                other[k] = -(1 - e) * y - e / (V - 1) * (sum - y);
+            }
+            double off = distance(nll, want, N);
+            if (!(off <= tol)) fail_msg("%s: off by %g", tested_backend(i), off);
+            if (!is_coarse(m)) assert_false(distance(nll, other, N) <= tol);
+            assert_int_equal(model_forward(m, &x, 0, 1, nll, NULL), 0); /* evaluation has none */
+            for (size_t k = 0; k < N; k++)
+                assert_true(fabs(nll[k] + p[k * V + (size_t)x.target[k]]) <= tol);
+            model_free(m);
+        }
+}
+
+/* Labels smoothed by hardly anything, which go another way through the tails, have the loss and the gradients
+ * of plain ones; those of E = 0.3 have not. */
+static void little_smoothing_is_none(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (size_t form = 0; form < 2; form++) {
+            ModelConfig c = adaptive_form(form);
+            Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            double mean, little, tol = tolerance(m);
+            assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+            double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+            for (int much = 0; much < (is_coarse(m) ? 1 : 2); much++) {
+                c.smoothing = much ? 0.3 : 0x1p-70;
+                Model *r = shaken(tested_backend(i), c, tiny_residual(), 1);
+                assert_int_equal(model_gradient(r, &x, 1, &little), 0);
+                double *h = tiny_get(r, model_grad(r), 0, model_size(r));
+                assert_true((fabs(little - mean) <= tol) == !much);
+                assert_true((distance(g, h, model_size(r)) <= tol) == !much);
+                memory_free(h);
+                model_free(r);
+            }
+            memory_free(g);
+            model_free(m);
+        }
+}
+
+/* |a - b| / |a|, in the Euclidean norm. */
+static double norm_distance(const double *a, const double *b, size_t n)
+{
+    double off = 0, norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        off += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += a[i] * a[i];
+    }
+    return sqrt(off / norm);
+}
+
+/* Gradients of every backend are those of cpu-f64, which differences of the loss confirm. A number of them is
+ * behind some 16 products one after another, factors rounded by eps / 2: 8 eps if all go one way. */
+static void gradients_agree(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    for (size_t form = 0; form < FORMS; form++) {
+        ModelConfig c = adaptive_form(form);
+        double mean;
+        Model *m = shaken("cpu-f64", c, tiny_residual(), 1);
+        size_t size = model_size(m);
+        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+        double *g = tiny_get(m, model_grad(m), 0, size);
+        for (size_t i = 0; tested_backend(i); i++) {
+            Model *r = shaken(tested_backend(i), c, tiny_residual(), 1);
+            double tol = tolerance(r) / 4;
+            assert_int_equal(model_gradient(r, &x, 1, &mean), 0);
+            double *h = tiny_get(r, model_grad(r), 0, size), e = norm_distance(g, h, size);
+            if (!(e <= tol)) fail_msg("%s, form %zu: off by %g", tested_backend(i), form, e);
+            for (size_t k = 0; k < size; k++) h[k] *= 1 + 3 * tol; /* control */
+            assert_false(norm_distance(g, h, size) <= tol);
+            memory_free(h);
+            model_free(r);
+        }
+        memory_free(g);
+        model_free(m);
+    }
+}
+
+/* The sum over the vocabulary is 1; without the last tail it is not. */
+static void probabilities_sum_to_one(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
+        double log_p[N * V];
+        assert_int_equal(model_logits(m, &x, log_p), 0);
+        for (size_t k = 0; k < N; k++) {
+            double *z = log_p + k * V;
+            assert_true(fabs(log_sum(V, z)) <= V * 0x1p-48); /* the rest is done in double */
+            assert_true(log_sum(SECOND, z) < -1e-6);
+        }
+        model_free(m);
+    }
+}
+
+/* Cuts that leave no tail give the plain model, bit for bit: a training step's loss and all numbers. */
+static void no_tail_is_the_plain_softmax(void **state)
+{
+    (void)state;
+    const AdamConfig adam = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i / FORMS); i++) {
+        ModelConfig c = adaptive_form(i % FORMS), plain = tiny_config();
+        Step s, t;
+        c.cut[0] = V;
+        c.cut[1] = V + 5;
+        plain.untied = c.untied;
+        plain.smoothing = c.smoothing;
+        Model *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
+        Model *r = shaken(tested_backend(i / FORMS), plain, tiny_residual(), 1);
+        assert_int_equal(model_config(m)->tails, 0);
+        for (uint64_t k = 1; k <= 3; k++) {
+            assert_int_equal(model_step(m, &x, &adam, k), 0);
+            assert_int_equal(model_step(r, &x, &adam, k), 0);
+        }
+        assert_int_equal(model_tally(m, &s), 0);
+        assert_int_equal(model_tally(r, &t), 0);
+        assert_true(s.loss == t.loss && tiny_same(m, model_data(m), r, model_data(r)));
+        model_free(m);
+        model_free(r);
+    }
+}
+
+/* ---- training ------------------------------------------------------------------------------------ */
+
+/* Steps of two batches, one without a word of a tail every other time: the loss falls. */
+static double trained(const char *name, size_t form)
+{
+    const AdamConfig adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
+    ModelConfig c = adaptive_form(form);
+    c.dropout = 0;
+    Batch x = tiny_batch();
+    Model *m = shaken(name, c, tiny_residual(), 1);
+    double before, after;
+    assert_int_equal(model_forward(m, &x, 0, 0, NULL, &before), 0);
+    for (uint64_t k = 1; k <= 20; k++)
+        for (size_t part = 0; part < 2; part++) {
+            int32_t head[N] = {0};
+            Batch y = x;
+            if (part && k % 2) y.input = head, y.target = head; /* nothing in a tail */
+            StepPart p = {part, 2, 2, 2 * x.N, 0, NULL};
+            assert_int_equal(model_step_part(m, &y, &p, &adam, k), 0);
+        }
+    assert_int_equal(model_forward(m, &x, 0, 0, NULL, &after), 0);
+    assert_true(after < before - 0.5);
+    model_free(m);
+    return after;
+}
+
+static void it_learns(void **state)
+{
+    (void)state;
+    for (size_t form = 0; form < FORMS; form++) {
+        double exact = 0;
+        for (size_t i = 0; tested_backend(i); i++) {
+            double loss = trained(tested_backend(i), form);
+            if (i == 0) exact = loss;
+            /* bf16's factors are off by 2^-9, 20 steps of them */
+            assert_true(fabs(loss - exact) <= 0.05);
+        }
+    }
+}
+
+/* One row a block of logits gives what all in one give. */
+static void blocks_of_rows_make_no_difference(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i / FORMS); i++) {
+        ModelConfig c = adaptive_form(i % FORMS);
+        Model *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
+        double a[N], b[N], p[N * V], q[N * V], mean, tol = tolerance(m);
+        assert_int_equal(model_forward(m, &x, 1, 0, a, NULL), 0);
+        assert_int_equal(model_logits(m, &x, p), 0);
+        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+        double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+        m->logit_rows = 2;
+        assert_int_equal(model_forward(m, &x, 1, 0, b, NULL), 0);
+        assert_int_equal(model_logits(m, &x, q), 0);
+        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+        double *h = tiny_get(m, model_grad(m), 0, model_size(m));
+        assert_true(distance(a, b, N) <= tol && distance(p, q, N * V) <= tol);
+        assert_true(distance(g, h, model_size(m)) <= tol);
+        memory_free(g);
+        memory_free(h);
+        model_free(m);
+    }
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    size_t rows, cols;
+} Shape;
+
+/* The tensors of `want` (n) are there, and none besides those of a plain model less `less` numbers. */
+static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less)
+{
+    ModelConfig plain = tiny_config();
+    plain.untied = c.untied;
+    Model *m = model("cpu-f32", c, tiny_residual(), 0);
+    Model *r = model("cpu-f32", plain, tiny_residual(), 0);
+    size_t size = model_size(r) - less;
+    for (size_t i = 0; i < n; i++) {
+        const Param *p = tiny_param(m, want[i].name);
+        if (!p || p->rows != want[i].rows || p->cols != want[i].cols) fail_msg("%s", want[i].name);
+        assert_true(model_decays(p));
+        size += p->size;
+    }
+    assert_int_equal(model_size(m), size);
+    model_free(m);
+    model_free(r);
+}
+
+static void tensors_have_names_and_shapes(void **state)
+{
+    (void)state;
+    static const Shape tied[] = {{"embed.weight", HEAD, D},
+                                 {"embed.entry.weight", TAILS, D},
+                                 {"embed.tail.1.weight", SECOND - HEAD, D / 2},
+                                 {"embed.tail.1.project.weight", D, D / 2},
+                                 {"embed.tail.2.weight", V - SECOND, D / 4},
+                                 {"embed.tail.2.project.weight", D, D / 4}};
+    static const Shape untied[] = {{"embed.weight", HEAD, D},
+                                   {"embed.tail.1.weight", SECOND - HEAD, D / 2},
+                                   {"embed.tail.1.project.weight", D, D / 2},
+                                   {"embed.tail.2.weight", V - SECOND, D / 4},
+                                   {"embed.tail.2.project.weight", D, D / 4},
+                                   {"output.weight", HEAD, D},
+                                   {"output.entry.weight", TAILS, D},
+                                   {"output.tail.1.weight", SECOND - HEAD, D / 2},
+                                   {"output.tail.1.project.weight", D, D / 2},
+                                   {"output.tail.2.weight", V - SECOND, D / 4},
+                                   {"output.tail.2.project.weight", D, D / 4}};
+    check_shapes(adaptive_form(0), tied, sizeof tied / sizeof *tied, V * D);
+    check_shapes(adaptive_form(1), untied, sizeof untied / sizeof *untied, 2 * V * D);
+}
+
+static void refused(ModelConfig c, const char *words)
+{
+    Model *m;
+    assert_int_equal(model_new(&c, tiny_residual(), backend("cpu-f32"), 1, &m), ERR_INPUT);
+    if (!strstr(error_text(), words)) fail_msg("%s", error_text());
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    ModelConfig c = adaptive();
+    c.cut[1] = HEAD;
+    refused(c, "not above");
+    c.cut[0] = 0;
+    refused(c, "not above");
+    c = adaptive();
+    c.factor = 3; /* 8, 2, 0 */
+    refused(c, "too small");
+    c.factor = 0;
+    refused(c, "factor");
+    c = adaptive();
+    c.smoothing = 1;
+    refused(c, "smoothing");
+}
+
+/* Each allocation fails once: the code is told, nothing is left behind. */
+static void short_memory_is_told(void **state)
+{
+    (void)state;
+    Batch x = tiny_batch();
+    ModelConfig c = adaptive_form(3);
+    double log_p[N * V];
+    const Backend *b = backend("cpu-f32");
+    size_t live = memory_live(), at = 1;
+    for (int code = -1; code != 0; at++) {
+        Model *m = NULL;
+        Plan *plan = tiny_residual();
+        memory_fail_at(at);
+        code = model_new(&c, plan, b, 1, &m);
+        if (code == 0) code = model_logits(m, &x, log_p);
+        memory_fail_at(0);
+        model_free(m);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(at > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
+        cmocka_unit_test(it_is_what_the_plain_model_spells),
+        cmocka_unit_test(untied_with_the_same_numbers_is_tied),
+        cmocka_unit_test(smoothed_labels_are_over_the_vocabulary),
+        cmocka_unit_test(little_smoothing_is_none),
+        cmocka_unit_test(gradients_agree),
+        cmocka_unit_test(probabilities_sum_to_one),
+        cmocka_unit_test(no_tail_is_the_plain_softmax),
+        cmocka_unit_test(it_learns),
+        cmocka_unit_test(blocks_of_rows_make_no_difference),
+        cmocka_unit_test(tensors_have_names_and_shapes),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(short_memory_is_told),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

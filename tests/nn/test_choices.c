@@ -1,0 +1,168 @@
+/* test_choices.c: the ways to train beside the plain one, on a toy corpus: schedules that end, steps of
+ * several batches, the mean of the last epochs; they survive any stop, and a resumed run agrees in them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "tests/lib/toy.h"
+
+/* A run with all of them: 300 tokens, three batches of 40 a step. */
+static void choices_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+    a->t.schedule = SCHEDULE_COSINE;
+    a->t.end_rate = 1e-3;
+    a->t.accumulate = 3;
+    a->t.average = 2;
+    a->t.warmup = 2;
+}
+
+static int has_epoch(const char *directory, int epoch)
+{
+    char name[64], file[PATH];
+    snprintf(name, sizeof name, "epoch-%d.safetensors", epoch);
+    return access(path(file, directory, name), F_OK) == 0;
+}
+
+static void choices_survive_any_stop(void **state)
+{
+    (void)state;
+    Trial whole, part;
+    char name[32];
+    choices_init(&whole, "choices");
+    assert_int_equal(run(&whole), 0);
+    assert_int_equal(whole.result.steps, EPOCHS * 3); /* 8 batches, by threes */
+    assert_int_equal(whole.result.averaged, 2);
+    assert_int_equal(whole.result.best_epoch, EPOCHS);
+    assert_true(whole.last_rate == whole.t.end_rate);
+    for (uint64_t step = 1; step <= whole.result.steps; step++) {
+        snprintf(name, sizeof name, "choices-%d", (int)step);
+        choices_init(&part, name);
+        part.stop_at = step;
+        assert_int_equal(run(&part), ERR_INTERRUPTED);
+        choices_init(&part, name);
+        part.t.resume = 1;
+        assert_int_equal(run(&part), 0);
+        assert_same_run("choices", name, &whole, &part);
+        assert_same_state("choices", name, "cpu-f32");
+        for (int e = 1; e <= EPOCHS; e++) assert_int_equal(has_epoch(name, e), e > EPOCHS - 2);
+    }
+}
+
+/* Runs that end after each epoch have as their state what the longer run averages. */
+static void the_model_is_the_mean_of_the_last_epochs(void **state)
+{
+    (void)state;
+    Trial a;
+    double mean;
+    size_t tokens;
+    char file[PATH];
+    Model *m = new_model("cpu-f32"), *want = new_model("cpu-f32");
+    size_t n = model_size(m);
+    double *sum = memory_new(n, sizeof *sum), *x = NULL;
+    for (int epochs = EPOCHS - 1; epochs <= EPOCHS; epochs++) {
+        trial_init(&a, "shorter", CONTEXT_STREAM);
+        a.t.epochs = epochs;
+        assert_int_equal(run(&a), 0);
+        assert_int_equal(store_load_state(m, path(file, "shorter", "state.safetensors")), 0);
+        x = tiny_get(m, model_data(m), 0, n);
+        for (size_t i = 0; i < n; i++) sum[i] += x[i] / 2;
+        memory_free(x);
+    }
+    model_backend(want)->put(model_data(want), sum, n);
+    trial_init(&a, "mean", CONTEXT_STREAM);
+    a.t.average = 2;
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(store_load(m, path(file, "mean", "model.safetensors")), 0);
+    assert_memory_equal(model_data(m), model_data(want), n * sizeof(float));
+    assert_int_equal(train_eval(want, &corpus.text[SPLIT_VALID], &corpus.vocab, CONTEXT_STREAM, 40,
+                                10, &mean, &tokens),
+                     0);
+    assert_true(a.result.valid_ppl == exp(mean));
+    assert_int_equal(train_eval(m, &corpus.text[SPLIT_TEST], &corpus.vocab, CONTEXT_STREAM, 40, 10,
+                                &mean, &tokens),
+                     0);
+    assert_true(a.result.test_ppl == exp(mean));
+    assert_int_equal(store_load_state(m, path(file, "mean", "state.safetensors")), 0); /* control */
+    assert_memory_not_equal(model_data(m), model_data(want), n * sizeof(float));
+    memory_free(sum);
+    model_free(m);
+    model_free(want);
+}
+
+/* The means of an older run in the directory go; a lost file is told. */
+static void epochs_files_are_this_runs(void **state)
+{
+    (void)state;
+    Trial a;
+    char file[PATH];
+    trial_init(&a, "files", CONTEXT_STREAM);
+    a.t.average = 5;
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(a.result.averaged, EPOCHS); /* as many as there are */
+    assert_true(has_epoch("files", EPOCHS));
+    trial_init(&a, "files", CONTEXT_STREAM);
+    a.t.average = 2;
+    a.t.epochs = 2;
+    assert_int_equal(run(&a), 0);
+    assert_true(has_epoch("files", 1) && has_epoch("files", 2) && !has_epoch("files", EPOCHS));
+    assert_int_equal(unlink(path(file, "files", "epoch-1.safetensors")), 0);
+    a.t.resume = 1;
+    assert_int_equal(run(&a), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "epoch-1.safetensors"));
+}
+
+/* Each choice is part of what a resumed run must agree in; the length only where rates depend on it. */
+static void resuming_needs_the_same_choices(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        Trial a;
+        choices_init(&a, "agree");
+        a.t.epochs = 2;
+        if (i == 0) assert_int_equal(run(&a), 0);
+        a.t.resume = 1;
+        if (i == 0) a.t.schedule = SCHEDULE_LINEAR;
+        if (i == 1) a.t.end_rate /= 2;
+        if (i == 2) a.t.accumulate++;
+        if (i == 3) a.t.average++;
+        if (i == 4) a.t.epochs++;
+        assert_int_equal(run(&a), ERR_INPUT);
+        assert_non_null(strstr(error_text(), "other options"));
+    }
+}
+
+static void bad_choices_are_refused(void **state)
+{
+    (void)state;
+    Trial a;
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.average = 2;
+    assert_int_equal(run(&a), ERR_INPUT);
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.end_rate = 1e-3; /* inverse-sqrt has no end */
+    assert_int_equal(run(&a), ERR_INPUT);
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.schedule = SCHEDULE_LINEAR;
+    a.t.end_rate = 2 * a.t.rate;
+    assert_int_equal(run(&a), ERR_INPUT);
+    a.t.schedule = SCHEDULES;
+    assert_int_equal(run(&a), ERR_MISUSE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_survive_any_stop),
+        cmocka_unit_test(the_model_is_the_mean_of_the_last_epochs),
+        cmocka_unit_test(epochs_files_are_this_runs),
+        cmocka_unit_test(resuming_needs_the_same_choices),
+        cmocka_unit_test(bad_choices_are_refused),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,521 @@
+/* test_corpus.c: texts and vocabularies against brute force, corpora in every form of folder, and all
+ * that is refused. Reads King James text and its own. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "kernels/random.h"
+#include "nn/corpus.h"
+#include "tests/lib/scratch.h"
+
+static const char *write_string(const char *name, const char *text)
+{
+    return scratch_write(name, text, strlen(text));
+}
+
+static int says(const char *part)
+{
+    return strstr(error_text(), part) != NULL;
+}
+
+/* The text with a blank between tokens; out must have room. */
+static const char *spell(const Vocab *v, const Text *t)
+{
+    static char out[4096];
+    char *p = out;
+    *p = 0;
+    for (size_t i = 0; i < t->tokens; i++) p += sprintf(p, i ? " %s" : "%s", v->word[t->id[i]]);
+    return out;
+}
+
+/* ---- scanning ----------------------------------------------------------------------------------- */
+
+static void test_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tokens;
+        size_t lines, blank;
+    } row[] = {
+        {"a b\n", "a b <eos>", 1, 0},
+        {"a b", "a b <eos>", 1, 0},
+        {"a b\r\n", "a b <eos>", 1, 0},
+        {"a b\r", "a b <eos>", 1, 0},
+        {"a\n\nb", "a <eos> <eos> b <eos>", 3, 1},
+        {"\r\n\r\n", "<eos> <eos>", 2, 2},
+        {"\n", "<eos>", 1, 1},
+        {" \t a  b\t\n \t\nc\n", "a b <eos> <eos> c <eos>", 3, 1},
+        {"a\rb \r c\n", "a\rb \r c <eos>", 1, 0},
+        {"\xe4\xb8\xad \xff\n", "\xe4\xb8\xad \xff <eos>", 1, 0},
+        {"a <eos>\n", "a <eos> <eos>", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *s = row[i].text;
+        Vocab v;
+        Text t;
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
+        assert_int_equal(text_read(write_string("lines", s), &v, &t), 0);
+        assert_string_equal(spell(&v, &t), row[i].tokens);
+        assert_int_equal(t.lines, row[i].lines);
+        assert_int_equal(t.blank, row[i].blank);
+        assert_int_equal(t.unknown, 0);
+        text_free(&t);
+        vocab_free(&v);
+    }
+}
+
+/* Characters: UTF-8, blanks between words as one "_", whatever else is a byte by itself. */
+static void test_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tokens;
+        size_t lines, blank;
+    } row[] = {
+        {"ab c\n", "a b _ c <eos>", 1, 0},
+        {" a \t b \n\n c", "a _ b <eos> <eos> c <eos>", 3, 1},
+        {"a_b\r\n", "a _ b <eos>", 1, 0},
+        {"a\rb\n", "a _ b <eos>", 1, 0},
+        {"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\n", "\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80 <eos>",
+         1, 0},
+        {"\xff\xc3(\xe4\xb8", "\xff \xc3 ( \xe4 \xb8 <eos>", 1, 0},
+        {"<eos>\n", "< e o s > <eos>", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *s = row[i].text;
+        Vocab v, w;
+        Text t;
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, &v), 0);
+        assert_true(v.unk >= 0);
+        assert_int_equal(vocab_write(&v, scratch_path("v")), 0);
+        assert_int_equal(vocab_read(scratch_path("v"), &w), 0);
+        assert_int_equal(w.size, v.size);
+        w.level = LEVEL_CHAR;
+        for (int k = 0; k < 2; k++) { /* the vocabulary, and as it is read back */
+            assert_int_equal(text_read(write_string("lines", s), k ? &w : &v, &t), 0);
+            assert_string_equal(spell(&v, &t), row[i].tokens);
+            assert_int_equal(t.lines, row[i].lines);
+            assert_int_equal(t.blank, row[i].blank);
+            text_free(&t);
+        }
+        assert_int_equal(text_encode("new", "Z\n", 2, &v, &t), 0);
+        assert_int_equal(t.unknown, 1);
+        text_free(&t);
+        vocab_free(&v);
+        vocab_free(&w);
+    }
+}
+
+/* As many characters as bytes, but for the blanks at the ends of words and lines: wc. */
+static void test_kjv_by_characters(void **state)
+{
+    (void)state;
+    Corpus c;
+    assert_int_equal(corpus_open("kjv", LEVEL_CHAR, 0, 1, &c), 0);
+    assert_in_range(c.vocab.size, 30, 128);
+    for (int i = 0; i < SPLITS; i++) {
+        assert_int_equal(c.text[i].tokens, builtin_kjv(i).count);
+        assert_int_equal(c.text[i].unknown, 0);
+    }
+    corpus_free(&c);
+    assert_int_equal(corpus_open("markov", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
+}
+
+static void test_refused_texts(void **state)
+{
+    (void)state;
+    Vocab v;
+    Text t;
+    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(text_read(scratch_path("none"), &v, &t), ERR_INPUT);
+    assert_true(says("none"));
+    assert_int_equal(text_read(scratch, &v, &t), ERR_INPUT); /* a directory */
+    assert_true(says(scratch));
+    assert_int_equal(text_read(write_string("empty", ""), &v, &t), ERR_INPUT);
+    assert_true(says("empty is empty"));
+    assert_int_equal(text_read(scratch_write("nul", "a\na\0a\n", 6), &v, &t), ERR_INPUT);
+    assert_true(says("nul:2:"));
+    assert_int_equal(text_read(write_string("word", "a\na\n\na new\n"), &v, &t), ERR_INPUT);
+    assert_true(says("word:4: 'new'"));
+    assert_null(t.id);
+    assert_int_equal(text_read(write_string("good", "a\na\n"), &v, &t), 0); /* control */
+    text_free(&t);
+    vocab_free(&v);
+}
+
+static void test_long_line(void **state)
+{
+    (void)state;
+    size_t n = 10 << 20, words = n / 4;
+    char *s = memory_new(n, 1);
+    for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
+    const char *file = scratch_write("long", s, n);
+    Vocab v;
+    Text t;
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(text_read(file, &v, &t), 0);
+    assert_int_equal(t.tokens, words + 1);
+    assert_int_equal(t.lines, 1);
+    text_free(&t);
+    vocab_free(&v);
+    memset(s, 'x', n); /* and a word of 10 MB */
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(strlen(v.word[v.eos == 0]), n);
+    vocab_free(&v);
+    memory_free(s);
+    remove(file);
+}
+
+/* A pipe has no size to trust. */
+static void test_pipe(void **state)
+{
+    (void)state;
+    const char *fifo = scratch_path("fifo");
+    char command[1200];
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    snprintf(command, sizeof command, "(for i in 1 2 3 4 5; do printf '%%5000d\\n' 7; done) >%s &",
+             fifo);
+    assert_int_equal(system(command), 0);
+    char *bytes;
+    size_t count;
+    assert_int_equal(read_text(fifo, &bytes, &count), 0);
+    assert_int_equal(count, 5 * 5001);
+    assert_int_equal(strlen(bytes), count);
+    memory_free(bytes);
+}
+
+/* ---- vocabularies ------------------------------------------------------------------------------- */
+
+/* A text of `lines` lines of words over a small alphabet, some of them blank. */
+static char *random_text(uint64_t seed, size_t lines, size_t *count)
+{
+    char *s = memory_new(lines * 64 + 1, 1), *p = s;
+    for (size_t i = 0, k = 0; i < lines; i++) {
+        for (uint64_t n = random_below(seed, 1, k++, 9); n > 0; n--) {
+            double u = random_uniform(seed, 1, k++);
+            p += sprintf(p, "%x ", (unsigned)(120 * u * u));
+        }
+        *p++ = '\n';
+    }
+    *count = (size_t)(p - s);
+    return s;
+}
+
+/* How often a token occurs, by counting it again. */
+static size_t occurrences(const Text *t, int32_t id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->tokens; i++) n += t->id[i] == id;
+    return n;
+}
+
+/* 1: ids fall in count, ties rise bytewise, and no word outside beats the least word inside. */
+static int in_order(const Vocab *v, const Text *t)
+{
+    for (int32_t i = 1; i < (int32_t)v->size; i++) {
+        size_t a = occurrences(t, i - 1), b = occurrences(t, i);
+        if (a < b || (a == b && strcmp(v->word[i - 1], v->word[i]) >= 0)) return 0;
+    }
+    return 1;
+}
+
+static void test_vocab_order(void **state)
+{
+    (void)state;
+    size_t count;
+    char *s = random_text(5, 400, &count);
+    static const size_t limit[] = {0, 2, 3, 10, 50, 100, 1000};
+    for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
+        Vocab v, all;
+        Text t, whole;
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], &v), 0);
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, &all), 0);
+        assert_int_equal(text_encode("text", s, count, &v, &t), 0);
+        assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
+        assert_true(in_order(&v, &t));
+        assert_true((v.unk >= 0) == (limit[k] > 0));
+        if (limit[k]) assert_true(v.size <= limit[k] && v.size <= all.size + 1);
+        if (limit[k] && limit[k] <= all.size) assert_int_equal(v.size, limit[k]);
+        /* The words kept are the first of the uncut order (which has no <unk>), <eos> aside. */
+        size_t kept = v.size - 1 - (v.unk >= 0), seen = 0;
+        for (size_t i = 0; i < all.size && seen < kept; i++) {
+            if ((int32_t)i == all.eos) continue;
+            assert_true(vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0);
+            seen++;
+        }
+        for (size_t i = 0; i < t.tokens; i++) {
+            int same = strcmp(v.word[t.id[i]], all.word[whole.id[i]]) == 0;
+            assert_true(same ||
+                        (t.id[i] == v.unk &&
+                         vocab_find(&v, all.word[whole.id[i]], strlen(all.word[whole.id[i]])) < 0));
+        }
+        if (limit[k]) assert_int_equal(t.unknown, occurrences(&t, v.unk));
+        char *swap = v.word[0]; /* control: a wrong order is seen */
+        int32_t last = (int32_t)v.size - 1;
+        v.word[0] = v.word[last];
+        for (size_t i = 0; i < t.tokens; i++)
+            t.id[i] = t.id[i] == 0 ? last : t.id[i] == last ? 0 : t.id[i];
+        assert_false(in_order(&v, &t));
+        v.word[0] = swap;
+        text_free(&t);
+        text_free(&whole);
+        vocab_free(&v);
+        vocab_free(&all);
+    }
+    Vocab v;
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, &v), ERR_INPUT);
+    memory_free(s);
+}
+
+/* A text that brings its own <unk>, as the Penn Treebank's does: it is that word. */
+static void test_own_unk(void **state)
+{
+    (void)state;
+    const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
+    Vocab v;
+    Text t;
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(v.size, 5);
+    assert_string_equal(v.word[v.unk], "<unk>");
+    assert_int_equal(text_read(write_string("t", "of newer\n"), &v, &t), 0);
+    assert_string_equal(spell(&v, &t), "of <unk> <eos>");
+    assert_int_equal(t.unknown, 1);
+    text_free(&t);
+    vocab_free(&v);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, &v),
+                     0); /* nothing to cut, no second <unk> */
+    assert_int_equal(v.size, 5);
+    vocab_free(&v);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, &v), 0);
+    assert_string_equal(v.word[0], "<unk>"); /* its own 3 and the 2 cut off */
+    assert_string_equal(v.word[1], "the");
+    assert_string_equal(v.word[2], "<eos>");
+    vocab_free(&v);
+}
+
+static void test_vocab_file(void **state)
+{
+    (void)state;
+    size_t count;
+    char *s = random_text(6, 200, &count);
+    Vocab v, w;
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, &v), 0);
+    const char *file = scratch_path("vocab.txt");
+    assert_int_equal(vocab_write(&v, file), 0);
+    assert_int_equal(vocab_read(file, &w), 0);
+    assert_int_equal(v.size, w.size);
+    assert_int_equal(v.eos, w.eos);
+    assert_int_equal(v.unk, w.unk);
+    for (size_t i = 0; i < v.size; i++) {
+        assert_string_equal(v.word[i], w.word[i]);
+        assert_int_equal(vocab_find(&w, v.word[i], strlen(v.word[i])), i);
+    }
+    vocab_free(&v);
+    vocab_free(&w);
+    memory_free(s);
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"", "is empty"},
+        {"a\n\n<eos>\n", ":2: an empty line"},
+        {"<eos>\na\nb\na\n", ":4: 'a' for the second time"},
+        {"<eos>\na b\n", ":2: two words"},
+        {"a\nb\n", "without <eos>"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(vocab_read(write_string("bad", bad[i].text), &v), ERR_INPUT);
+        assert_true(says(bad[i].says) && says("bad"));
+        assert_null(v.word);
+    }
+    assert_int_equal(vocab_read(write_string("good", "a\r\n<eos>\r\nb"), &v), 0);
+    assert_int_equal(v.size, 3);
+    vocab_free(&v);
+}
+
+/* ---- corpora ------------------------------------------------------------------------------------ */
+
+static void test_kjv(void **state)
+{
+    (void)state;
+    static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
+    Corpus c;
+    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(c.vocab.size, 10000);
+    assert_true(isnan(c.entropy_rate));
+    for (int i = 0; i < SPLITS; i++) {
+        assert_int_equal(c.text[i].tokens, tokens[i]);
+        assert_int_equal(c.text[i].blank, 0);
+        assert_true(c.text[i].unknown > 0);
+        for (size_t j = 0; j < c.text[i].tokens; j++)
+            assert_true(c.text[i].id[j] >= 0 && c.text[i].id[j] < 10000);
+        assert_int_equal(c.text[i].id[tokens[i] - 1], c.vocab.eos);
+    }
+    /* 12,149 words and <eos>; 9,999 of them kept, 2,151 cut: words of rank > 9,999. */
+    Corpus all;
+    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 20000, 1, &all), 0);
+    assert_int_equal(all.vocab.size, 12149 + 2);
+    assert_int_equal(all.text[SPLIT_TRAIN].unknown, 0);
+    assert_true(all.text[SPLIT_VALID].unknown > 0);
+    double cut = corpus_unigram(&c, SPLIT_TEST), uncut = corpus_unigram(&all, SPLIT_TEST);
+    assert_true(cut > 100 && cut < uncut && uncut < 1000);
+    corpus_free(&all);
+    corpus_free(&c);
+    assert_true(strstr(builtin_kjv_legend().bytes, "unrestricted use") != NULL);
+}
+
+static void make_corpus(const char *train, const char *valid, const char *test)
+{
+    scratch_files(1);
+    write_string(train, "a b\na c\n");
+    write_string(valid, "c b\n");
+    write_string(test, "b\n\n");
+}
+
+static void test_directories(void **state)
+{
+    (void)state;
+    static const char *const form[][SPLITS] = {
+        {"train.txt", "valid.txt", "test.txt"},
+        {"train.txt", "val.txt", "test.txt"},
+        {"ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"},
+        {"wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"},
+        {"train.tokens", "dev.tokens", "test.tokens"},
+        {"train", "valid", "test"},
+        {"kjv.train.txt", "kjv.valid.txt", "kjv.test.txt"},
+        {"my-train-lower.txt", "my-dev-lower.txt", "my-test-lower.txt"},
+        {"x.train.tokens", "x.valid.tokens", "x.test.tokens"},
+    };
+    Corpus c;
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+        make_corpus(form[i][0], form[i][1], form[i][2]);
+        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
+        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "a b <eos> a c <eos>");
+        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
+        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
+        /* counts <eos> 2, a 2, b 1, c 1; V = 4, N = 6: 3/10 for each <eos>, 2/10 for b */
+        assert_true(fabs(corpus_unigram(&c, SPLIT_TEST) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
+        corpus_free(&c);
+        remove(scratch_path(form[i][1]));
+        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+        assert_true(says("no text for valid") && says("ptb.NAME.txt"));
+        assert_null(c.name);
+    }
+    /* PTB's folder holds its text by characters, too: the first form of the list is read. */
+    make_corpus("ptb.char.train.txt", "ptb.char.valid.txt", "ptb.char.test.txt");
+    write_string("ptb.train.txt", "x y\n");
+    write_string("ptb.valid.txt", "x\n");
+    write_string("ptb.test.txt", "y\n");
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
+    assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "x y <eos>");
+    corpus_free(&c);
+    make_corpus("a.train.txt", "a.valid.txt", "a.test.txt");
+    write_string("b.train.txt", "a\n");
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    assert_true(says("a.train.txt") && says("b.train.txt"));
+    scratch_files(1);
+}
+
+static void test_refused_corpora(void **state)
+{
+    (void)state;
+    static const char *const name[] = {
+        "",          "nowhere",  "kjv2",      "kjv:3",     "markov:",         "markov:1",
+        "markov:0",  "markov:x", "markov:8x", "markov:-8", "markov:99999999", "markov:1048577",
+        "markov:+8", "markov: 8"};
+    Corpus c;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        assert_int_equal(corpus_open(name[i], LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+        assert_null(c.name);
+    }
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 100, 0, &c), ERR_INPUT);
+    make_corpus("train.txt", "valid.txt", "test.txt");
+    write_string("test.txt", "a b\nnew\n");
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    assert_true(says("test.txt:2: 'new'"));
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
+    assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut, too: <eos>, <unk>, a */
+    corpus_free(&c);
+    write_string("train.txt", "");
+    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    scratch_files(1);
+    assert_string_equal(corpus_builtin(0), "kjv");
+    assert_string_equal(corpus_builtin(1), "markov");
+    assert_null(corpus_builtin(2));
+}
+
+/* ---- every allocation fails once ---------------------------------------------------------------- */
+
+static int job_directory(void)
+{
+    Corpus c;
+    TRY(corpus_open(scratch, LEVEL_WORD, 3, 0, &c));
+    corpus_free(&c);
+    return 0;
+}
+
+/* More words than the table's first size: it grows. */
+static int job_growth(void)
+{
+    static char s[3000 * 8];
+    char *p = s;
+    Vocab v;
+    for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
+    TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, &v));
+    vocab_free(&v);
+    return 0;
+}
+
+static int job_vocab_file(void)
+{
+    Vocab v;
+    TRY(vocab_read(scratch_path("v"), &v));
+    int code = vocab_write(&v, scratch_path("w"));
+    vocab_free(&v);
+    return code;
+}
+
+static int job_text(void)
+{
+    Vocab v;
+    Text t;
+    TRY(vocab_read(scratch_path("v"), &v));
+    int code = text_read(scratch_path("test.txt"), &v, &t);
+    if (!code) text_free(&t);
+    vocab_free(&v);
+    return code;
+}
+
+static void test_failing_allocator(void **state)
+{
+    (void)state;
+    static int (*const job[])(void) = {job_directory, job_growth, job_vocab_file, job_text};
+    make_corpus("train.txt", "valid.txt", "test.txt");
+    write_string("v", "<eos>\na\nb\n");
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++)
+        assert_true(fail_each(job[i], ERR_MEMORY) >= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_kjv_by_characters),
+        cmocka_unit_test(test_refused_texts),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_vocab_order),
+        cmocka_unit_test(test_own_unk),
+        cmocka_unit_test(test_vocab_file),
+        cmocka_unit_test(test_kjv),
+        cmocka_unit_test(test_directories),
+        cmocka_unit_test(test_refused_corpora),
+        cmocka_unit_test(test_failing_allocator),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

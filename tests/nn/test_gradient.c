@@ -1,0 +1,194 @@
+/* test_gradient.c: the gradient of every parameter tensor of every tiny plan against differences of
+ * the loss, in f64. A tensor is probed along random directions and single entries.
+ *
+ * Difference formula (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h: truncation ~ h^4 f'''''/30, which
+ * at h = 1e-4 is 3e-18 times a fifth derivative (up to 1e8 where a sublayer feeds a sublayer);
+ * rounding ~ 2 eps f / h = 2e-11 at a loss of about 4. Gradient norms are above 1e-4 (checked), so
+ * 1e-6 of the norm bounds both. ReLU has kinks, so its steps are tiny: h = 1e-7, rounding 1e-8, and
+ * 1e-5 of the norm. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/tiny.h"
+
+enum { DIRECTIONS = 3, ENTRIES = 3, PROBES = DIRECTIONS + ENTRIES, STEP = 5 };
+
+typedef struct {
+    Model *m;
+    Batch batch;
+    double h;
+    double *data, *grad; /* host copies */
+} Probe;
+
+/* The loss's term of spans. */
+static double span_loss(const Model *m)
+{
+    double z[8], loss = 0;
+    if (model_config(m)->span) model_spans(m, z, &loss);
+    return loss;
+}
+
+static double loss_at(Probe *p, const Param *t, const double *v, double h)
+{
+    const Backend *b = model_backend(p->m);
+    double mean, *x = memory_new(t->size, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
+    b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
+    assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, NULL, &mean), 0);
+    mean += span_loss(p->m);
+    b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
+    memory_free(x);
+    return mean;
+}
+
+static double difference(Probe *p, const Param *t, const double *v)
+{
+    double near = loss_at(p, t, v, p->h) - loss_at(p, t, v, -p->h);
+    double far = loss_at(p, t, v, 2 * p->h) - loss_at(p, t, v, -2 * p->h);
+    return (8 * near - far) / (12 * p->h);
+}
+
+/* Direction k of a tensor: standard normal, then single entries. */
+static void direction(const Param *t, int k, double *v)
+{
+    for (size_t i = 0; i < t->size; i++)
+        v[i] = k < DIRECTIONS ? random_normal(99, (uint64_t)k, t->offset + i) : 0;
+    if (k >= DIRECTIONS) v[random_below(98, (uint64_t)k, t->offset, t->size)] = 1;
+}
+
+/* Largest |v . gradient - difference| over the probes, relative to the gradient's norm, for the
+ * gradient as it is and for one that is 1.001 times too large. */
+static void probe_tensor(Probe *p, const Param *t, double *error, double *spoilt)
+{
+    double norm2 = 0, *v = memory_new(t->size, sizeof *v);
+    assert_non_null(v);
+    for (size_t i = 0; i < t->size; i++) norm2 += pow(p->grad[t->offset + i], 2);
+    *error = *spoilt = 0;
+    for (int k = 0; k < PROBES; k++) {
+        double dot = 0;
+        direction(t, k, v);
+        for (size_t i = 0; i < t->size; i++) dot += v[i] * p->grad[t->offset + i];
+        double exact = difference(p, t, v), norm = sqrt(norm2);
+        *error = fmax(*error, fabs(dot - exact) / norm);
+        *spoilt = fmax(*spoilt, fabs(1.001 * dot - exact) / norm);
+        if (!isfinite(dot) || !isfinite(exact)) *error = INFINITY;
+    }
+    if (!(sqrt(norm2) > 1e-4)) fail_msg("%s: gradient norm %g", t->name, sqrt(norm2));
+    memory_free(v);
+}
+
+static void probe_model(Probe *p, const char *what, double tol)
+{
+    const Param *list;
+    double mean;
+    size_t n = model_size(p->m), params = model_params(p->m, &list);
+    assert_int_equal(model_gradient(p->m, &p->batch, STEP, &mean), 0);
+    p->data = tiny_get(p->m, model_data(p->m), 0, n);
+    p->grad = tiny_get(p->m, model_grad(p->m), 0, n);
+    for (size_t i = 0; i < params; i++) {
+        double error, spoilt;
+        probe_tensor(p, &list[i], &error, &spoilt);
+        if (!(error <= tol)) fail_msg("%s: %s: error %g", what, list[i].name, error);
+        if (!(spoilt > tol)) fail_msg("%s: %s: blind to 1.001", what, list[i].name);
+    }
+    memory_free(p->data);
+    memory_free(p->grad);
+}
+
+static void check(const TinyPlan *plan, ModelConfig config, double h, double tol)
+{
+    const Backend *b;
+    Probe p = {.batch = tiny_batch(), .h = h};
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    assert_int_equal(model_new(&config, plan->build(), b, 1, &p.m), 0);
+    tiny_shake(p.m, 3);
+    if (config.span) tiny_spans(p.m);
+    probe_model(&p, plan->name, tol);
+    model_free(p.m);
+}
+
+static void smooth_networks(void **state)
+{
+    (void)state;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
+}
+
+static void untied_without_positions_or_dropout(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.untied = 1;
+    c.positions = 0;
+    c.dropout = 0;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
+}
+
+static void smoothed_labels(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.smoothing = 0.2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+}
+
+/* The batch has words of the head and of both tails as inputs and as targets. */
+static void adaptive_softmax(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.tails = 2;
+    c.cut[0] = 3;
+    c.cut[1] = 6;
+    c.factor = 2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 1;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.smoothing = 0.2;
+    check(tiny_plans, c, 1e-4, 1e-6);
+    c.untied = 0;
+    c.recompute = 1;
+    c.positions = 0;
+    check(tiny_plans + 1, c, 1e-4, 1e-6);
+}
+
+/* With and without the loss's term, of which a gradient with a wrong sign or scale is told by the latter. */
+static void spans(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.span = 4;
+    c.ramp = 3;
+    c.span_loss = 0.02;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
+    c.span_loss = 0;
+    c.recompute = 1;
+    check(tiny_plans, c, 1e-4, 1e-6);
+}
+
+static void relu_networks(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.act = ACT_RELU;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-7, 1e-5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smooth_networks), cmocka_unit_test(untied_without_positions_or_dropout),
+        cmocka_unit_test(smoothed_labels), cmocka_unit_test(adaptive_softmax),
+        cmocka_unit_test(spans),           cmocka_unit_test(relu_networks),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* test_markov.c: the Markov source: its chain against a dense solution, its text against its entropy
+ * rate. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "nn/corpus.h"
+#include "tests/lib/scratch.h"
+
+/* P (V, V) out. */
+static void dense(const Markov *m, double *P)
+{
+    memset(P, 0, m->V * m->V * sizeof *P);
+    for (size_t i = 0; i < m->V; i++)
+        for (size_t k = 0; k < MARKOV_DEGREE; k++) {
+            const MarkovEdge *e = &m->edge[i * MARKOV_DEGREE + k];
+            P[i * m->V + e->to] += e->p;
+        }
+}
+
+/* 1: some power of P is positive everywhere; (V-1)^2 + 1 is the last that must be tried (Wielandt
+ * 1950), and powers beyond stay positive. Irreducible and aperiodic is just this. */
+static int primitive(const double *P, size_t V)
+{
+    enum { MOST = 32 };
+    uint32_t row[MOST] = {0}, now[MOST], next[MOST];
+    for (size_t i = 0; i < V; i++)
+        for (size_t j = 0; j < V; j++) row[i] |= (uint32_t)(P[i * V + j] > 0) << j;
+    memcpy(now, row, sizeof now);
+    for (size_t n = 1; n < (V - 1) * (V - 1) + 1; n++) {
+        for (size_t i = 0; i < V; i++) {
+            next[i] = 0;
+            for (size_t j = 0; j < V; j++)
+                if (now[i] >> j & 1) next[i] |= row[j];
+        }
+        memcpy(now, next, sizeof now);
+    }
+    for (size_t i = 0; i < V; i++)
+        if (now[i] != (uint32_t)((UINT64_C(1) << V) - 1)) return 0;
+    return 1;
+}
+
+/* pi (V) out: pi (P - I) = 0 with sum 1, by Gaussian elimination. A (V, V+1) scratch. */
+static void solve_stationary(const double *P, size_t V, double *A, double *pi)
+{
+    size_t w = V + 1;
+    for (size_t i = 0; i < V; i++) {
+        for (size_t j = 0; j < V; j++) A[i * w + j] = P[j * V + i] - (i == j);
+        A[i * w + V] = 0;
+    }
+    for (size_t j = 0; j <= V; j++) A[(V - 1) * w + j] = 1; /* in place of one equation */
+    for (size_t k = 0; k < V; k++) {
+        size_t p = k;
+        for (size_t i = k; i < V; i++)
+            if (fabs(A[i * w + k]) > fabs(A[p * w + k])) p = i;
+        for (size_t j = 0; j <= V; j++) {
+            double t = A[k * w + j];
+            A[k * w + j] = A[p * w + j];
+            A[p * w + j] = t;
+        }
+        for (size_t i = 0; i < V; i++) {
+            double f = i == k ? 0 : A[i * w + k] / A[k * w + k];
+            for (size_t j = k; j <= V; j++) A[i * w + j] -= f * A[k * w + j];
+        }
+    }
+    for (size_t i = 0; i < V; i++) pi[i] = A[i * w + V] / A[i * w + i];
+}
+
+static void test_markov_chain(void **state)
+{
+    (void)state;
+    static const size_t states[] = {2, 3, 4, 7, 16, 31};
+    for (size_t k = 0; k < sizeof states / sizeof *states; k++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            size_t V = states[k];
+            double P[31 * 31], A[31 * 32], pi[31], rate = 0;
+            Markov m;
+            assert_int_equal(markov_new(V, seed, &m), 0);
+            dense(&m, P);
+            assert_true(primitive(P, V));
+            solve_stationary(P, V, A, pi);
+            for (size_t i = 0; i < V; i++) {
+                double sum = 0;
+                for (size_t j = 0; j < V; j++) {
+                    double p = P[i * V + j];
+                    sum += p;
+                    if (p > 0) rate -= pi[i] * p * log(p);
+                }
+                assert_true(fabs(sum - 1) <= 1e-15 * MARKOV_DEGREE);
+                assert_true(fabs(pi[i] - m.pi[i]) <= 1e-11);
+            }
+            assert_true(P[0] == 0); /* no blank line */
+            /* pi to 1e-12 (markov.c), elimination to V^2 eps times a condition of about 256 */
+            assert_true(fabs(rate - m.rate) <= 1e-10);
+            for (size_t i = 0; i < V; i++) { /* control: a bare cycle has a period */
+                memset(P + i * V, 0, V * sizeof *P);
+                P[i * V + (i + 1) % V] = 1;
+            }
+            assert_false(primitive(P, V));
+            markov_free(&m);
+        }
+}
+
+/* Mean and standard error of -ln p over a text that is whole lines. Lines are independent (each
+ * starts from <eos>), so with X_l, n_l a line's sum and length, and r = sum X / sum n, the error of
+ * the ratio is sqrt(sum (X_l - r n_l)^2) / sum n. */
+static void true_cross_entropy(const Markov *m, const Text *t, double *mean, double *error)
+{
+    double sum = 0, squares = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        double line = 0;
+        int32_t last = 0;
+        for (size_t i = 0; i < t->tokens; i++) {
+            double p = 0;
+            for (size_t k = 0; k < MARKOV_DEGREE; k++) {
+                const MarkovEdge *e = &m->edge[(size_t)last * MARKOV_DEGREE + k];
+                if (e->to == (uint32_t)t->id[i]) p += e->p;
+            }
+            last = t->id[i];
+            if (pass == 0) sum -= log(p);
+            line -= log(p) + (pass ? sum / (double)t->tokens : 0);
+            if (last) continue;
+            if (pass) squares += line * line;
+            line = 0;
+        }
+    }
+    *mean = sum / (double)t->tokens;
+    *error = sqrt(squares) / (double)t->tokens;
+}
+
+static void test_markov_text(void **state)
+{
+    (void)state;
+    static const size_t states[] = {2, 16, 256, 5000};
+    for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
+        char name[32];
+        Markov m;
+        Corpus c;
+        snprintf(name, sizeof name, "markov:%zu", states[k]);
+        assert_int_equal(corpus_open(name, LEVEL_WORD, 0, 7, &c), 0);
+        assert_int_equal(markov_new(states[k], 7, &m), 0);
+        assert_int_equal(c.vocab.size, states[k]);
+        assert_int_equal(c.vocab.unk, -1);
+        assert_true(c.entropy_rate == m.rate);
+        for (int i = 0; i < SPLITS; i++) {
+            const Text *t = &c.text[i];
+            double mean, error;
+            true_cross_entropy(&m, t, &mean, &error);
+            assert_true(fabs(mean - m.rate) <= 4 * error);
+            assert_false(fabs(mean - 1.15 * m.rate) <= 4 * error); /* control */
+            assert_true(error > 0 && error < 0.1 * m.rate);
+            assert_int_equal(t->id[t->tokens - 1], c.vocab.eos);
+            assert_true(t->tokens >= (i == SPLIT_TRAIN ? 200000 : 20000));
+        }
+        markov_free(&m);
+        corpus_free(&c);
+    }
+}
+
+static int same_text(const Text *a, const Text *b)
+{
+    return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
+}
+
+static void test_markov_seed(void **state)
+{
+    (void)state;
+    Corpus a, b, d;
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
+    assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 4, &d), 0);
+    for (int i = 0; i < SPLITS; i++) {
+        assert_true(same_text(&a.text[i], &b.text[i]));
+        assert_false(same_text(&a.text[i], &d.text[i]));
+    }
+    assert_false(same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
+    /* Written in lines and read again: the same tokens. */
+    const Text *t = &a.text[SPLIT_TEST];
+    char *s = memory_new(t->tokens, 8), *p = s;
+    for (size_t i = 0; i < t->tokens; i++)
+        p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
+    Text again;
+    assert_int_equal(text_read(scratch_write("markov", s, strlen(s)), &a.vocab, &again), 0);
+    assert_true(same_text(t, &again));
+    assert_int_equal(t->lines, again.lines);
+    assert_int_equal(again.blank, 0);
+    text_free(&again);
+    memory_free(s);
+    corpus_free(&a);
+    corpus_free(&b);
+    corpus_free(&d);
+}
+
+static int job_markov(void)
+{
+    Corpus c;
+    TRY(corpus_open("markov:8", LEVEL_WORD, 0, 0, &c));
+    corpus_free(&c);
+    return 0;
+}
+
+static void test_failing_allocator(void **state)
+{
+    (void)state;
+    assert_true(fail_each(job_markov, ERR_MEMORY) >= 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markov_chain),
+        cmocka_unit_test(test_markov_text),
+        cmocka_unit_test(test_markov_seed),
+        cmocka_unit_test(test_failing_allocator),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

@@ -1,0 +1,293 @@
+/* test_memory.c: the memory of a model: placement by lives, what is counted, what recomputing saves.
+ * The first test measures the process and so comes first. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/arena.h"
+#include "tests/lib/tiny.h"
+
+enum { T = 64, V = 8000 };
+
+typedef struct {
+    size_t width, tokens;
+    int training, recompute;
+} Size;
+
+static Model *model(const char *scheme, Size s)
+{
+    Zoo z = {0};
+    Table *t;
+    Plan *p;
+    Model *m;
+    const Backend *b;
+    BridgeOptions o = {.layers = 1, .width = s.width, .inner = 4 * s.width, .match = MATCH_NONE};
+    ModelConfig c = {.vocab = V,
+                     .width = s.width,
+                     .heads = 4,
+                     .positions = POSITIONS_SINUSOID,
+                     .clip = 8,
+                     .dropout = 0.1,
+                     .max_tokens = s.tokens,
+                     .max_length = T,
+                     .recompute = s.recompute};
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
+    zoo_close(&z);
+    assert_int_equal(bridge_plan(t, &o, &p), 0);
+    table_free(t);
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    assert_int_equal(model_new(&c, p, b, s.training, &m), 0);
+    return m;
+}
+
+/* ---- counted and measured ------------------------------------------------------------------------- */
+
+/* A number of kB in /proc/self/status, in bytes; 0: none. */
+static double status(const char *key)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    double kb = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), "%lf", &kb);
+    if (f) fclose(f);
+    return 1024 * kb;
+}
+
+static Batch batch(size_t N)
+{
+    static int32_t input[4096], target[4096], position[4096];
+    static size_t start[4096 / T + 1];
+    for (size_t i = 0; i < N; i++) {
+        input[i] = (int32_t)random_below(1, 1, i, V);
+        target[i] = (int32_t)random_below(1, 2, i, V);
+        position[i] = (int32_t)(i % T);
+    }
+    for (size_t s = 0; s <= N / T; s++) start[s] = s * T;
+    return (Batch){N, N / T, T, input, target, position, start};
+}
+
+static void step(Model *m, const Batch *b, uint64_t n)
+{
+    AdamConfig a = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-8};
+    double mean;
+    assert_int_equal(model_gradient(m, b, n, &mean), 0);
+    assert_int_equal(model_adam(m, &a, n, NULL), 0);
+}
+
+static void one_step(const char *scheme, Size s)
+{
+    Batch b = batch(s.tokens);
+    Model *m = model(scheme, s);
+    step(m, &b, 1);
+    model_free(m);
+}
+
+/* The process grows by what was counted, within 10 %. The matrix library's own buffers, of fixed size,
+ * are there after a step of a small model. */
+static void the_process_takes_what_is_counted(void **state)
+{
+    (void)state;
+    one_step("transformer", (Size){64, 512, 1, 0});
+    Batch b = batch(4096);
+    double before = status("VmRSS:");
+#ifdef __SANITIZE_ADDRESS__
+    before = 0; /* its shadow is memory too */
+#endif
+    if (before == 0) skip();
+    Model *m = model("heun-layer", (Size){256, 4096, 1, 0});
+    for (uint64_t n = 1; n <= 2; n++) step(m, &b, n);
+    double grown = status("VmHWM:") - before, counted = (double)model_bytes(m);
+    print_message("# counted %.1f MB, measured %.1f MB\n", 1e-6 * counted, 1e-6 * grown);
+    assert_true(grown <= 1.1 * counted && grown >= 0.9 * counted);
+    model_free(m);
+}
+
+static void kinds_make_the_sum(void **state)
+{
+    (void)state;
+    for (int training = 0; training < 2; training++) {
+        Model *m = model("heun-layer", (Size){64, 512, training, 0});
+        size_t sum = 0, params = model_size(m) * model_backend(m)->size;
+        for (int k = 0; k < MEMORY_KINDS; k++) sum += model_memory(m, k);
+        assert_int_equal(sum, model_bytes(m));
+        assert_int_equal(model_memory(m, MEMORY_PARAMETERS), params);
+        assert_int_equal(model_memory(m, MEMORY_GRADIENTS), training ? params : 0);
+        assert_int_equal(model_memory(m, MEMORY_MOMENTS), training ? 2 * params : 0);
+        assert_int_equal(model_memory(m, MEMORY_ADJOINTS) > 0, training);
+        model_free(m);
+    }
+}
+
+static size_t arena_bytes(const char *scheme, Size s)
+{
+    Model *m = model(scheme, s);
+    size_t bytes = model_memory(m, MEMORY_ACTIVATIONS) + model_memory(m, MEMORY_ADJOINTS) +
+                   model_memory(m, MEMORY_WORKSPACE);
+    model_free(m);
+    return bytes;
+}
+
+/* Without training, depth costs nothing: states of layers gone by share memory. */
+static void evaluation_holds_one_layer(void **state)
+{
+    (void)state;
+    size_t one = arena_bytes("transformer", (Size){64, 512, 0, 0});
+    size_t many = arena_bytes("rk4-layer", (Size){64, 512, 0, 0});
+    size_t training = arena_bytes("rk4-layer", (Size){64, 512, 1, 0});
+    assert_true(many <= one + 6 * 64 * 512 * 4); /* states and slopes of the stages */
+    assert_true(4 * many < 3 * training);
+}
+
+/* Everything but parameters, gradients and moments: four stages against one, both recomputed, with the
+ * logits' block and without much of it. */
+static void recomputing_makes_stages_cheap(void **state)
+{
+    (void)state;
+    static const size_t width[] = {128, 512};
+    for (int i = 0; i < 2; i++) {
+        size_t one = arena_bytes("transformer", (Size){width[i], 2048, 1, 1});
+        size_t four = arena_bytes("rk4-layer", (Size){width[i], 2048, 1, 1});
+        size_t kept = arena_bytes("rk4-layer", (Size){width[i], 2048, 1, 0});
+        print_message("# d %zu: one stage %.1f MB, four %.1f MB, four kept %.1f MB\n", width[i],
+                      1e-6 * (double)one, 1e-6 * (double)four, 1e-6 * (double)kept);
+        assert_true((double)four <= 1.5 * (double)one);
+        assert_true(kept > 2 * four);
+    }
+}
+
+/* ---- placement ------------------------------------------------------------------------------------- */
+
+enum { PIECES = 60, KINDS = 3 };
+
+static void draw_pieces(uint64_t seed, Piece *p)
+{
+    for (size_t i = 0; i < PIECES; i++) {
+        int begin = (int)random_below(seed, 1, i, 40);
+        p[i] = (Piece){.size = random_below(seed, 2, i, 9),
+                       .begin = begin,
+                       .end = begin + (int)random_below(seed, 3, i, 12),
+                       .kind = (int)random_below(seed, 4, i, KINDS)};
+    }
+}
+
+static int collide(const Piece *p)
+{
+    for (size_t i = 0; i < PIECES; i++)
+        for (size_t j = 0; j < i; j++)
+            if (p[i].begin <= p[j].end && p[j].begin <= p[i].end &&
+                p[i].offset < p[j].offset + p[j].size && p[j].offset < p[i].offset + p[i].size)
+                return 1;
+    return 0;
+}
+
+static size_t most_alive(const Piece *p)
+{
+    size_t most = 0;
+    for (int t = 0; t < 60; t++) {
+        size_t sum = 0;
+        for (size_t i = 0; i < PIECES; i++) sum += p[i].begin <= t && t <= p[i].end ? p[i].size : 0;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static void pieces_alive_together_lie_apart(void **state)
+{
+    (void)state;
+    Piece p[PIECES];
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        size_t by_kind[KINDS], sum = 0;
+        draw_pieces(seed, p);
+        size_t whole = arena_place(PIECES, p), peak = arena_peak(PIECES, p, KINDS, by_kind);
+        assert_false(collide(p));
+        assert_int_equal(peak, most_alive(p));
+        assert_true(whole >= peak && whole <= peak + peak / 2);
+        for (int k = 0; k < KINDS; k++) sum += by_kind[k];
+        assert_int_equal(sum, peak);
+        for (size_t i = 0; i < PIECES; i++) assert_true(p[i].offset + p[i].size <= whole);
+        for (size_t i = 0; i < PIECES; i++) p[i].offset /= 2; /* the check sees a bad placement */
+        assert_true(collide(p));
+    }
+}
+
+/* ---- lines summed ahead of time -------------------------------------------------------------------- */
+
+static size_t longest_line(const Plan *p)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < p->instrs; i++)
+        most = p->instr[i].terms > most ? p->instr[i].terms : most;
+    return most;
+}
+
+static void folding_shortens_lines(void **state)
+{
+    (void)state;
+    for (const TinyPlan *t = tiny_plans; t->name; t++) {
+        Plan *p = t->build(), *q;
+        assert_int_equal(plan_fold(p, &q), 0);
+        assert_int_equal(plan_check(q), 0);
+        assert_int_equal(plan_evals(q, SLOT_ATTENTION), plan_evals(p, SLOT_ATTENTION));
+        assert_int_equal(plan_evals(q, SLOT_FEEDFORWARD), plan_evals(p, SLOT_FEEDFORWARD));
+        assert_true(longest_line(q) <= longest_line(p));
+        plan_free(p);
+        plan_free(q);
+    }
+    Model *m = model("rk4-layer", (Size){64, 64, 0, 0});
+    assert_true(longest_line(model_plan(m)) <= 4); /* y, the sum, two slopes; unfolded: 9 */
+    model_free(m);
+}
+
+/* The same network: r0 + sum of the slopes. */
+static void folding_keeps_the_map(void **state)
+{
+    (void)state;
+    enum { N = 5, D = TINY_WIDTH };
+    double x[N * D], y[N * D], want[N * D], k[N * D];
+    Plan *p = plan_new(1);
+    const Backend *b;
+    Model *m;
+    ModelConfig c = tiny_config();
+    PlanTerm term[7] = {{.c = 1}};
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    for (int s = 0; s < 6; s++) {
+        int slot = plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, 0, s + 1, TINY_INNER});
+        term[s + 1] = (PlanTerm){.c = 1.0 / (s + 1), .x = plan_eval(p, slot, 0, s)};
+    }
+    p->output = plan_lin(p, 7, term);
+    assert_int_equal(model_new(&c, p, b, 0, &m), 0);
+    assert_true(model_plan(m)->instrs > 7);
+    for (int i = 0; i < N * D; i++) want[i] = x[i] = (double)(i * i % 17) / 7;
+    for (int s = 0; s < 6; s++) {
+        assert_int_equal(model_sublayer(m, s, N, x, k), 0);
+        for (int i = 0; i < N * D; i++) want[i] += k[i] / (s + 1);
+    }
+    assert_int_equal(model_run_plan(m, N, x, y), 0);
+    for (int i = 0; i < N * D; i++) /* seven sums of numbers below 20 */
+        if (!(want[i] - y[i] <= 1e-14 * 20 && y[i] - want[i] <= 1e-14 * 20)) fail();
+    model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_process_takes_what_is_counted),
+        cmocka_unit_test(kinds_make_the_sum),
+        cmocka_unit_test(evaluation_holds_one_layer),
+        cmocka_unit_test(recomputing_makes_stages_cheap),
+        cmocka_unit_test(pieces_alive_together_lie_apart),
+        cmocka_unit_test(folding_shortens_lines),
+        cmocka_unit_test(folding_keeps_the_map),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* test_model.c: a model against a second reading of its definition in plain loops, and the
+ * identities it has to keep, on every backend. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/models.h"
+#include "tests/lib/plain.h"
+
+static double *logits(Model *m, const Batch *b)
+{
+    double *z = memory_new(b->N * V, sizeof *z);
+    assert_non_null(z);
+    assert_int_equal(model_logits(m, b, z), 0);
+    return z;
+}
+
+/* ---- a second reading ----------------------------------------------------------------------------- */
+
+/* Both readings add products of numbers of order 1 to 10 in chains of some 200 operations: error
+ * 200 eps times a magnitude of 50, twice for the second reading's own. In bf16 the factors' rounding
+ * leaves all else behind: some 8 products in a row, each off by 2^-8 of a magnitude of 10. */
+static double rounding(const Backend *b)
+{
+    double elements = 2e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
+    return b->eps > 0x1p-20 ? 80 * b->eps : elements;
+}
+
+static void agrees_with_plain_loops(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int v = 0; v < 4; v++) {
+            ModelConfig c = tiny_config();
+            c.untied = v & 1;
+            c.act = v & 2 ? ACT_RELU : ACT_GELU;
+            Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+            double *z = logits(m, &b), plain[N * V];
+            plain_logits(m, &b, plain);
+            assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
+            set_tensor(m, "final_norm.weight", 3); /* the comparison sees one tensor */
+            plain_logits(m, &b, plain);
+            assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
+            memory_free(z);
+            model_free(m);
+        }
+}
+
+/* nll and mean against the logits of the same model. */
+static void loss_is_of_the_logits(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    double nll[N], mean, sum = 0, *z = logits(m, &b);
+    assert_int_equal(model_forward(m, &b, 0, 0, nll, &mean), 0);
+    for (int i = 0; i < N; i++) {
+        double total = 0;
+        for (int v = 0; v < V; v++) total += exp(z[i * V + v]);
+        double want = log(total) - z[i * V + b.target[i]];
+        assert_true(fabs(nll[i] - want) <= 1e-13 * (1 + fabs(want)));
+        sum += nll[i];
+    }
+    assert_true(fabs(mean - sum / N) <= 1e-14 * mean);
+    memory_free(z);
+    model_free(m);
+}
+
+/* ---- identities ---------------------------------------------------------------------------------- */
+
+/* A later token or another sequence leaves a row's logits as they are, bit for bit. */
+static void later_tokens_change_nothing_earlier(void **state)
+{
+    (void)state;
+    enum { ROW = 9 }; /* the fourth of the third sequence */
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Batch b = tiny_batch();
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            int32_t changed[N];
+            memcpy(changed, b.input, sizeof changed);
+            changed[ROW] = 8;
+            double *z = logits(m, &b);
+            b.input = changed;
+            double *w = logits(m, &b);
+            assert_memory_equal(z, w, ROW * V * sizeof *z);
+            for (int r = ROW; r < N; r++) assert_true(distance(z + r * V, w + r * V, V) > 1e-4);
+            memory_free(z);
+            memory_free(w);
+            model_free(m);
+        }
+}
+
+static void packed_sequences_do_not_mix(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Batch b = tiny_batch();
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            double *z = logits(m, &b);
+            for (size_t s = 0; s < b.S; s++) {
+                size_t at = b.start[s], n = b.start[s + 1] - at, start[] = {0, n};
+                Batch one = {n, 1, n, b.input + at, b.target + at, b.position + at, start};
+                double *w = logits(m, &one);
+                assert_true(distance(z + at * V, w, n * V) <= rounding(model_backend(m)));
+                memory_free(w);
+            }
+            memory_free(z);
+            model_free(m);
+        }
+}
+
+/* Without training registers share memory and EVALs one workspace: the numbers stay. */
+static void memory_is_shared_without_harm(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            double *z = logits(m, &b), *w = logits(r, &b), mean;
+            assert_memory_equal(z, w, N * V * sizeof *z);
+            assert_true(2 * model_bytes(r) < model_bytes(m));
+            assert_int_equal(model_gradient(r, &b, 1, &mean), ERR_MISUSE);
+            AdamConfig a = {0};
+            assert_int_equal(model_adam(r, &a, 1, NULL), ERR_MISUSE);
+            memory_free(z);
+            memory_free(w);
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* Sublayers of zero weights: r0 + 0 is r0, bit for bit. */
+static void zero_sublayers_are_the_identity(void **state)
+{
+    (void)state;
+    static const char *const zero[] = {"layers.0.attn.1.out.weight", "layers.0.attn.1.out.bias",
+                                       "layers.0.ffn.1.down.weight", "layers.0.ffn.1.down.bias"};
+    double x[N * D], y[N * D];
+    for (int i = 0; i < N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 0);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        assert_memory_not_equal(x, y, sizeof x);
+        for (int k = 0; k < 4; k++) set_tensor(m, zero[k], 0);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        assert_memory_equal(x, y, sizeof x);
+        model_free(m);
+    }
+}
+
+/* The residual plan by hand, a sublayer at a time. */
+static void sublayers_make_the_plan(void **state)
+{
+    (void)state;
+    double x[N * D], y[N * D], k[N * D];
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
+        assert_int_equal(model_run_plan(m, N, x, y), 0);
+        for (int slot = 0; slot < 2; slot++) {
+            assert_int_equal(model_sublayer(m, slot, N, x, k), 0);
+            for (int j = 0; j < N * D; j++) x[j] += k[j];
+        }
+        assert_true(distance(x, y, N * D) <= rounding(model_backend(m)));
+        assert_int_equal(model_sublayer(m, 2, N, x, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, k), ERR_MISUSE);
+        model_free(m);
+    }
+}
+
+/* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. A sublayer of
+ * zero weights gives what a difference of 0 must. */
+static void compare_draws(const char *name, int kind, const char *weight, const char *bias)
+{
+    Batch b = tiny_batch();
+    double same[N], fresh[N], off[N], bare[N];
+    Model *m = shaken(name, tiny_config(), tiny_identity(kind, 0), 1);
+    assert_int_equal(model_forward(m, &b, 1, 7, same, NULL), 0);
+    assert_int_equal(model_forward(m, &b, 0, 7, off, NULL), 0);
+    assert_memory_not_equal(same, off, sizeof off);
+    set_tensor(m, weight, 0);
+    set_tensor(m, bias, 0);
+    assert_int_equal(model_forward(m, &b, 1, 7, bare, NULL), 0);
+    assert_memory_equal(same, bare, sizeof same);
+    model_free(m);
+    m = shaken(name, tiny_config(), tiny_identity(kind, 1), 1);
+    assert_int_equal(model_forward(m, &b, 1, 7, fresh, NULL), 0);
+    assert_memory_not_equal(fresh, bare, sizeof same);
+    assert_int_equal(model_forward(m, &b, 0, 7, fresh, NULL), 0);
+    assert_memory_equal(fresh, off, sizeof off); /* dropout off: draws do not matter */
+    model_free(m);
+}
+
+static void equal_draws_share_their_masks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++) {
+        compare_draws(tested_backend(i), SLOT_ATTENTION, "layers.0.attn.1.out.weight",
+                      "layers.0.attn.1.out.bias");
+        compare_draws(tested_backend(i), SLOT_FEEDFORWARD, "layers.0.ffn.1.down.weight",
+                      "layers.0.ffn.1.down.bias");
+    }
+}
+
+/* Gradients are a function of (parameters, batch, step): not of what the buffers held before. */
+static void gradients_repeat_bit_for_bit(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch(), first = b;
+    first.N = 5, first.S = 1;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            double mean[4];
+            assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
+            assert_int_equal(model_gradient(m, &first, 3, &mean[1]), 0);
+            assert_int_equal(model_gradient(r, &first, 3, &mean[2]), 0);
+            assert_true(tiny_same(m, model_grad(m), r, model_grad(r)));
+            assert_memory_equal(&mean[1], &mean[2], sizeof *mean);
+            assert_int_equal(model_gradient(r, &first, 4, &mean[3]), 0); /* other masks */
+            assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
+            model_free(m);
+            model_free(r);
+        }
+}
+
+static void poison(Model *m)
+{
+    m->backend->fill(m->arena, NAN, m->arena_size);
+}
+
+/* Nothing is read before it is written: what shares memory may hold anything. Negative control: a
+ * NaN in a register is seen. */
+static void poisoned_memory_changes_nothing(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++)
+            for (int recompute = 0; recompute < 2; recompute++) {
+                ModelConfig c = tiny_config();
+                c.recompute = recompute;
+                Model *m = shaken(tested_backend(i), c, p->build(), 1);
+                Model *r = shaken(tested_backend(i), c, p->build(), 1);
+                double mean, x[N * D], y[N * D];
+                poison(m);
+                assert_int_equal(model_gradient(m, &b, 2, &mean), 0);
+                assert_int_equal(model_gradient(r, &b, 2, &mean), 0);
+                assert_true(tiny_same(m, m->grad, r, r->grad));
+                for (int j = 0; j < N * D; j++) x[j] = j == 3 ? NAN : sin(j);
+                assert_int_equal(model_run_plan(m, N, x, y), 0);
+                assert_true(isnan(y[3]));
+                model_free(m);
+                model_free(r);
+            }
+}
+
+/* Masks and insides made again are the same: so are gradients, bit for bit. */
+static void recomputing_changes_no_bit(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            ModelConfig c = tiny_config();
+            Model *m = shaken(tested_backend(i), c, p->build(), 1);
+            c.recompute = 1;
+            Model *r = shaken(tested_backend(i), c, p->build(), 1);
+            double mean[2];
+            for (uint64_t step = 1; step <= 2; step++) {
+                assert_int_equal(model_gradient(m, &b, step, &mean[0]), 0);
+                assert_int_equal(model_gradient(r, &b, step, &mean[1]), 0);
+                assert_true(tiny_same(m, model_grad(m), r, model_grad(r)));
+                assert_memory_equal(&mean[0], &mean[1], sizeof *mean);
+            }
+            assert_int_equal(model_gradient(r, &b, 1, &mean[1]), 0); /* another step's masks */
+            assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
+            assert_true(model_bytes(r) < model_bytes(m));
+            model_free(m);
+            model_free(r);
+        }
+}
+
+/* A step takes no memory that was not there before it. */
+static void passes_allocate_nothing(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            double mean;
+            size_t calls = memory_calls();
+            assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+            assert_int_equal(model_adam(m, &a, 1, NULL), 0);
+            assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), 0);
+            assert_int_equal(memory_calls(), calls);
+            model_free(m);
+            m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            assert_true(memory_calls() > calls); /* the counter counts */
+            model_free(m);
+        }
+}
+
+/* Single against double precision on equal parameters; error by parts of the gradient's norm. The
+ * networks amplify rounding by some hundreds (f64's own differences: test_gradient.c). */
+static void precisions_agree(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        Model *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
+        Model *r = model("cpu-f64", tiny_config(), p->build(), 1);
+        size_t n = model_size(m);
+        double *x = tiny_get(m, model_data(m), 0, n), mean[2], norm = 0, error = 0;
+        model_backend(r)->put(model_data(r), x, n);
+        assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
+        assert_int_equal(model_gradient(r, &b, 2, &mean[1]), 0);
+        double *g = tiny_get(m, model_grad(m), 0, n), *h = tiny_get(r, model_grad(r), 0, n);
+        for (size_t i = 0; i < n; i++) {
+            norm += h[i] * h[i];
+            error += (g[i] - h[i]) * (g[i] - h[i]);
+        }
+        assert_true(fabs(mean[0] - mean[1]) <= 1e3 * 0x1p-24 * mean[1]);
+        assert_true(sqrt(error / norm) <= 1e3 * 0x1p-24);
+        assert_true(error > 0);
+        memory_free(x);
+        memory_free(g);
+        memory_free(h);
+        model_free(m);
+        model_free(r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
+        cmocka_unit_test(agrees_with_plain_loops),
+        cmocka_unit_test(loss_is_of_the_logits),
+        cmocka_unit_test(later_tokens_change_nothing_earlier),
+        cmocka_unit_test(packed_sequences_do_not_mix),
+        cmocka_unit_test(memory_is_shared_without_harm),
+        cmocka_unit_test(zero_sublayers_are_the_identity),
+        cmocka_unit_test(sublayers_make_the_plan),
+        cmocka_unit_test(equal_draws_share_their_masks),
+        cmocka_unit_test(gradients_repeat_bit_for_bit),
+        cmocka_unit_test(poisoned_memory_changes_nothing),
+        cmocka_unit_test(recomputing_changes_no_bit),
+        cmocka_unit_test(passes_allocate_nothing),
+        cmocka_unit_test(precisions_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* test_parameters.c: what a model is made of: its tensors and their starting values, what it refuses,
+ * failing allocations, values that are not finite, clipping. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/models.h"
+
+/* ---- parameters ----------------------------------------------------------------------------------- */
+
+static void tensors_are_named_and_shaped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t rows, cols;
+    } want[] = {{"embed.weight", V, D},
+                {"final_norm.weight", D, 0},
+                {"final_norm.bias", D, 0},
+                {"output.weight", V, D},
+                {"layers.0.attn.1.norm.weight", D, 0},
+                {"layers.0.attn.1.norm.bias", D, 0},
+                {"layers.0.attn.1.qkv.weight", 3 * D, D},
+                {"layers.0.attn.1.qkv.bias", 3 * D, 0},
+                {"layers.0.attn.1.out.weight", D, D},
+                {"layers.0.attn.1.out.bias", D, 0},
+                {"layers.0.attn.1.relative.weight", 5, E},
+                {"layers.0.ffn.2.up.weight", M, D},
+                {"layers.0.ffn.2.up.bias", M, 0},
+                {"layers.0.ffn.2.down.weight", D, M},
+                {"layers.0.ffn.2.down.bias", D, 0},
+                {"layers.0.scheme.a", 2, 0},
+                {"layers.0.scheme.u.weight", 1, 2 * D},
+                {"layers.0.scheme.u.bias", 1, 0}};
+    ModelConfig c = tiny_config();
+    c.untied = 1;
+    Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const Param *p = tiny_param(m, want[i].name);
+        if (!p) fail_msg("no tensor %s", want[i].name);
+        assert_int_equal(p->rows, want[i].rows);
+        assert_int_equal(p->cols, want[i].cols);
+        assert_int_equal(p->size, want[i].rows * (want[i].cols ? want[i].cols : 1));
+    }
+    const Param *list;
+    size_t count = model_params(m, &list), at = 0;
+    for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
+    assert_int_equal(at, model_size(m));
+    assert_int_equal(count, 4 + 7 + 6 + 6 + 1 + 4);
+    model_free(m);
+}
+
+static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
+{
+    const Param *p = tiny_param(m, name);
+    double *x = tiny_tensor(m, name), sum = 0, sum2 = 0;
+    *most = 0;
+    for (size_t i = 0; i < p->size; i++) {
+        sum += x[i];
+        sum2 += x[i] * x[i];
+        *most = fmax(*most, fabs(x[i]));
+    }
+    *mean = sum / (double)p->size;
+    *deviation = sqrt(sum2 / (double)p->size);
+    memory_free(x);
+}
+
+/* 64,000 and 12,288 numbers: a standard error of the deviation below 1 %, of the mean 0.01. */
+static void starting_values_are_as_promised(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    c.width = 64, c.vocab = 1000, c.heads = 4;
+    Model *m = model("cpu-f32", c, tiny_residual(), 0);
+    double mean, deviation, most, limit = sqrt(6 / (4.0 * 64));
+    moments_of(m, "embed.weight", &mean, &deviation, &most);
+    assert_true(fabs(mean) <= 0.02 / 8 && fabs(deviation * 8 - 1) <= 0.03 && most * 8 > 3);
+    moments_of(m, "layers.0.attn.1.qkv.weight", &mean, &deviation, &most);
+    assert_true(fabs(mean) <= 0.05 * limit && fabs(deviation / limit * sqrt(3) - 1) <= 0.03);
+    assert_true(most <= limit && most > 0.99 * limit);
+    moments_of(m, "layers.0.attn.1.qkv.bias", &mean, &deviation, &most);
+    assert_true(most == 0);
+    moments_of(m, "final_norm.weight", &mean, &deviation, &most);
+    assert_true(mean == 1 && most == 1);
+    model_free(m);
+}
+
+/* Two networks with a tensor of one name and shape start with equal values in it. */
+static void common_tensors_start_equal(void **state)
+{
+    (void)state;
+    Model *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
+    Model *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
+    ModelConfig c = tiny_config();
+    c.seed++;
+    Model *other = model("cpu-f64", c, tiny_residual(), 0);
+    double *x = tiny_tensor(m, "layers.0.ffn.1.up.weight"),
+           *y = tiny_tensor(r, "layers.0.ffn.1.up.weight");
+    double *z = tiny_tensor(other, "layers.0.ffn.1.up.weight"),
+           *a = tiny_tensor(r, "layers.0.scheme.a");
+    assert_memory_equal(x, y, M * D * sizeof *x);
+    assert_memory_not_equal(x, z, M * D * sizeof *x);
+    assert_true(a[0] == 0.7 && a[1] == 0.7);
+    double *list[] = {x, y, z, a};
+    for (int i = 0; i < 4; i++) memory_free(list[i]);
+    model_free(m);
+    model_free(r);
+    model_free(other);
+}
+
+/* ---- refusals and failures ----------------------------------------------------------------------- */
+
+#define SPOILS(X)                      \
+    X(c->heads = 3)                    \
+    X(c->heads = 0)                    \
+    X((c->width = 9, c->heads = 3))    \
+    X(c->width = 0)                    \
+    X(c->vocab = 0)                    \
+    X(c->vocab = SIZE_MAX / 4)         \
+    X(c->max_tokens = 0)               \
+    X(c->max_length = 0)               \
+    X(c->clip = SIZE_MAX)              \
+    X(c->dropout = 1)                  \
+    X(c->dropout = -0.1)               \
+    X(c->dropout = NAN)                \
+    X(c->act = ACT_TANH)               \
+    X(p->slot[1].inner = SIZE_MAX / 4) \
+    X(p->instr[0].draw = 1 << 30)
+
+static void spoil(ModelConfig *c, Plan *p, int which)
+{
+    int i = 0;
+#define X(change) \
+    if (i++ == which) change;
+    SPOILS(X)
+#undef X
+}
+
+static void bad_shapes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+#define X(change) #change,
+        SPOILS(X)
+#undef X
+    };
+    size_t live = memory_live();
+    Model *m;
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
+        ModelConfig c = tiny_config();
+        Plan *p = tiny_residual();
+        spoil(&c, p, i);
+        if (model_new(&c, p, backend("cpu-f32"), 1, &m) != ERR_INPUT) fail_msg("%s", words[i]);
+        assert_true(strlen(error_text()) > 0);
+    }
+    ModelConfig c = tiny_config();
+    Plan *p = tiny_residual();
+    p->output = 99;
+    assert_int_equal(model_new(&c, p, backend("cpu-f32"), 1, &m), ERR_MISUSE);
+    assert_int_equal(memory_live(), live);
+}
+
+static void bad_batches_are_refused(void **state)
+{
+    (void)state;
+    Model *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
+    Batch b = tiny_batch();
+    int32_t bad[N] = {0, 0, V};
+    double mean;
+    b.longest = 8;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    b = tiny_batch();
+    b.N = TINY_ROWS + 4;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    b = tiny_batch();
+    b.target = bad;
+    assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+    model_free(m);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    ModelConfig c = tiny_config();
+    size_t live = memory_live(), tries = 0;
+    for (int code = ERR_MEMORY; code; tries++) {
+        Model *m;
+        Plan *p = tiny_plans[2].build();
+        assert_true(tries < 200);
+        memory_fail_at(tries + 1);
+        code = model_new(&c, p, backend("cpu-f32"), 1, &m);
+        memory_fail_at(0);
+        if (code)
+            assert_int_equal(code, ERR_MEMORY);
+        else
+            model_free(m);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(tries > 20);
+}
+
+static void values_that_are_not_finite_are_told(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+        double mean, norm, *before, *after;
+        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+        model_backend(m)->fill(model_grad(m), NAN, 1);
+        before = tiny_get(m, model_data(m), 0, model_size(m));
+        assert_int_equal(model_adam(m, &a, 1, &norm), ERR_NUMERIC);
+        after = tiny_get(m, model_data(m), 0, model_size(m));
+        assert_memory_equal(before, after, model_size(m) * sizeof *before);
+        set_tensor(m, "layers.0.ffn.1.up.bias", NAN);
+        assert_int_equal(model_gradient(m, &b, 1, &mean), ERR_NUMERIC);
+        memory_free(before);
+        memory_free(after);
+        model_free(m);
+    }
+}
+
+/* After one step from zero moments m = (1 - beta1) g min(1, clip / |g|). */
+static void clipping_scales_the_gradient(void **state)
+{
+    (void)state;
+    Batch b = tiny_batch();
+    for (int clipped = 0; clipped < 2; clipped++) {
+        Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
+        size_t n = model_size(m);
+        double mean, norm, sum = 0;
+        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+        double *g = tiny_get(m, model_grad(m), 0, n);
+        for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
+        AdamConfig a = {.rate = 0.1,
+                        .beta1 = 0.9,
+                        .beta2 = 0.99,
+                        .eps = 1e-8,
+                        .clip = sqrt(sum) * (clipped ? 0.25 : 2)};
+        assert_int_equal(model_adam(m, &a, 1, &norm), 0);
+        assert_true(fabs(norm - sqrt(sum)) <= 1e-13 * norm);
+        double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;
+        for (size_t i = 0; i < n; i++) g[i] *= 0.1 * scale;
+        assert_true(distance(g, moment, n) <= 1e-13 * norm);
+        memory_free(g);
+        memory_free(moment);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_are_named_and_shaped),
+        cmocka_unit_test(starting_values_are_as_promised),
+        cmocka_unit_test(common_tensors_start_equal),
+        cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(bad_batches_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(values_that_are_not_finite_are_told),
+        cmocka_unit_test(clipping_scales_the_gradient),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

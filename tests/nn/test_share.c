@@ -1,0 +1,205 @@
+/* test_share.c: a batch among ranks: whose rows are whose, and that their gradients together are those of
+ * the whole batch, dropout masks included. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "bridge/bridge.h"
+#include "kernels/random.h"
+#include "tests/lib/models.h"
+#include "tests/lib/schemes.h"
+
+enum { MOST = 40, SEEDS = 50 };
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t start[MOST + 1];
+    int32_t row[MOST * 9]; /* row r holds r */
+    Batch x;
+} Packed;
+
+/* Up to MOST sequences of 1 to 9 rows. */
+static void pack(Packed *p, uint64_t seed)
+{
+    size_t S = 1 + (size_t)random_below(seed, 1, 0, MOST), n = 0;
+    for (size_t s = 0; s < S; s++) {
+        p->start[s] = n;
+        n += 1 + (size_t)random_below(seed, 2, s, 9);
+    }
+    p->start[S] = n;
+    for (size_t r = 0; r < n; r++) p->row[r] = (int32_t)r;
+    p->x = (Batch){n, S, 9, p->row, p->row, p->row, p->start};
+}
+
+/* Shares are the batch, cut between sequences, none empty that need not be, none above what is promised. */
+static void shares_are_the_batch(void **state)
+{
+    (void)state;
+    static Packed p;
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        for (int size = 1; size <= 12; size++) {
+            size_t next = 0, sequences = 0, S, rows;
+            for (int rank = 0; rank < size; rank++) {
+                Batch x;
+                size_t first;
+                pack(&p, seed);
+                S = p.x.S, rows = p.x.N;
+                share_batch(&p.x, rank, size, &x, &first);
+                assert_int_equal(first, next);
+                if (S >= (size_t)size) assert_true(x.S > 0);
+                assert_true(x.N <= share_most(rows > 9 ? rows : 9, 9, size));
+                assert_int_equal(x.start[0], 0);
+                assert_int_equal(x.start[x.S], x.N);
+                for (size_t r = 0; r < x.N; r++) assert_int_equal(x.input[r], first + r);
+                next += x.N;
+                sequences += x.S;
+            }
+            assert_int_equal(next, rows);
+            assert_int_equal(sequences, S);
+        }
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------- */
+
+/* A change of nothing: gradients are looked at, parameters stay. */
+static const AdamConfig still = {.rate = 0, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+enum { STEP = 5 };
+
+typedef enum { RIGHT, WRONG_PLACE, WRONG_ROWS } Spoil;
+
+/* sum (size of m) += the gradient of one rank's share. */
+static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
+{
+    Batch whole = tiny_batch(), x;
+    size_t first, other;
+    size_t start[4];
+    memcpy(start, whole.start, sizeof start);
+    whole.start = start;
+    share_batch(&whole, rank, size, &x, &first);
+    if (spoil == WRONG_PLACE) first = 0;
+    if (spoil == WRONG_ROWS) {
+        memcpy(start, tiny_batch().start, sizeof start);
+        share_batch(&whole, (rank + 1) % size, size, &x, &other);
+    }
+    if (x.N == 0) return;
+    StepPart part = {.parts = 1, .most = 1, .tokens = whole.N, .first = first};
+    assert_int_equal(model_step_part(m, &x, &part, &still, STEP), 0);
+    double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+    for (size_t i = 0; i < model_size(m); i++) sum[i] += g[i];
+    memory_free(g);
+}
+
+/* Distance of the ranks' sum from the whole batch's gradient, by its norm. */
+static double apart(Model *m, int size, Spoil spoil)
+{
+    size_t n = model_size(m);
+    Batch whole = tiny_batch();
+    double mean, e2 = 0, g2 = 0, *sum = memory_new(n, sizeof *sum);
+    for (int rank = 0; rank < size; rank++) add_share(m, rank, size, spoil, sum);
+    assert_int_equal(model_gradient(m, &whole, STEP, &mean), 0);
+    double *g = tiny_get(m, model_grad(m), 0, n);
+    for (size_t i = 0; i < n; i++) {
+        e2 += (sum[i] - g[i]) * (sum[i] - g[i]);
+        g2 += g[i] * g[i];
+    }
+    memory_free(g);
+    memory_free(sum);
+    return sqrt(e2 / g2);
+}
+
+/* A gradient is a sum over 13 rows and over at most 12 products of each layer: the order of its terms can change
+ * it by some 13 x 12 roundings of terms that are not much larger than the sum; products of bf16 keep 2^-8.
+ * With the masks of other rows, or the rows of another rank, it is another gradient. */
+static void check_model(const char *name, const char *what, Plan *plan)
+{
+    Model *m = shaken(name, tiny_config(), plan, 1);
+    const Backend *b = model_backend(m);
+    double unit = fmax(b->eps, b->size == 8 ? 0x1p-53 : 0x1p-24), tol = 160 * unit;
+    for (int size = 1; size <= 4; size++) {
+        double right = apart(m, size, RIGHT), place = apart(m, size, WRONG_PLACE),
+               rows = apart(m, size, WRONG_ROWS);
+        if (!(right <= tol)) fail_msg("%s, %s, %d ranks: off by %g", name, what, size, right);
+        if (size > 1 && b->eps < 1e-4 && !(place > 100 * tol && rows > 100 * tol))
+            fail_msg("%s, %s, %d ranks: not seen to be wrong: %g, %g", name, what, size, place,
+                     rows);
+    }
+    model_free(m);
+}
+
+static void shares_make_the_gradient(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++)
+            check_model(tested_backend(i), p->name, p->build());
+}
+
+static void shares_make_the_gradient_of_every_scheme(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < zoo.count; i++) {
+        Table *t = NULL;
+        Plan *plan;
+        BridgeOptions o = {
+            .layers = 2, .width = TINY_WIDTH, .inner = TINY_INNER, .match = MATCH_NONE};
+        if (zoo_find(&zoo, zoo.scheme[i]->name, "euler", &t) != 0) fail_msg("%s", error_text());
+        if (bridge_plan(t, &o, &plan) == 0) check_model("cpu-f64", t->name, plan);
+        table_free(t);
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+/* Ranks of which each has what this one has: a sum is twice that. */
+static void twice(Ranks *r, void *x, size_t n, size_t element)
+{
+    assert_int_equal(element, sizeof(double));
+    for (size_t i = 0; i < n; i++) ((double *)x)[i] *= 2;
+    r->bytes += n * element;
+}
+static void nothing(Ranks *r)
+{
+    (void)r;
+}
+
+/* Every number that has a gradient is summed once, whatever the plan; with no rows, in the same order. */
+static void every_number_is_summed_once(void **state)
+{
+    (void)state;
+    for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        Model *m = shaken("cpu-f64", tiny_config(), p->build(), 1);
+        Ranks r = {.size = 2, .begin = twice, .push = nothing, .wait = nothing};
+        Batch x = tiny_batch(), none = {0};
+        StepPart alone = {.parts = 1, .most = 1, .tokens = x.N}, part = alone;
+        part.ranks = &r;
+        size_t n = model_size(m);
+        assert_int_equal(model_step_part(m, &x, &alone, &still, STEP), 0);
+        double *one = tiny_get(m, model_grad(m), 0, n);
+        assert_int_equal(model_step_part(m, &x, &part, &still, STEP), 0);
+        double *two = tiny_get(m, model_grad(m), 0, n);
+        for (size_t i = 0; i < n; i++)
+            if (two[i] != 2 * one[i])
+                fail_msg("%s: number %zu: %g, %g", p->name, i, one[i], two[i]);
+        uint64_t bytes = r.bytes;
+        none.start = (size_t[]){0};
+        assert_int_equal(model_step_part(m, &none, &part, &still, STEP), 0);
+        assert_int_equal(r.bytes, 2 * bytes);
+        memory_free(one);
+        memory_free(two);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_are_the_batch),
+        cmocka_unit_test(shares_make_the_gradient),
+        cmocka_unit_test(shares_make_the_gradient_of_every_scheme),
+        cmocka_unit_test(every_number_is_summed_once),
+    };
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
+}

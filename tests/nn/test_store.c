@@ -1,0 +1,539 @@
+/* test_store.c: safetensors against a file written by hand, against Python, against every truncation
+ * and every flipped bit, and on a full disk. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "nn/corpus.h"
+#include "nn/store.h"
+#include "tests/lib/scratch.h"
+
+static int says(const char *part)
+{
+    return strstr(error_text(), part) != NULL;
+}
+
+/* ---- a small set of tensors --------------------------------------------------------------------- */
+
+enum { NUMBERS = 11 };
+
+/* Every value is a float: signed zeros, the least and greatest, infinities, a NaN. */
+static const double sample[NUMBERS] = {
+    0.0, -0.0, 1, -1.5, 0x1p-149, 0x1.fffffep127, INFINITY, NAN, -INFINITY, 3.14159f, 1e-20f};
+
+/* Three tensors over x (NUMBERS). */
+static void list_over(double *x, Tensor t[3])
+{
+    t[0] = (Tensor){"embed.weight", 3, 2, x, NULL, NULL};
+    t[1] = (Tensor){"layers.0.attn.1.norm.bias", 4, 0, x + 6, NULL, NULL};
+    t[2] = (Tensor){"layers.0.scheme.a", 1, 0, x + 10, NULL, NULL};
+}
+
+static const StoreText meta[] = {{"scheme", "scheme \"heun\"\n# \\ \xc3\xa9\n"}, {"step", "12345"}};
+
+static const char *write_sample(const char *name, int element)
+{
+    double x[NUMBERS];
+    Tensor t[3];
+    memcpy(x, sample, sizeof x);
+    list_over(x, t);
+    const char *file = scratch_path(name);
+    assert_int_equal(tensors_write(file, t, 3, element, meta, 2), 0);
+    return file;
+}
+
+/* Reads a file into x (NUMBERS), which is 7.0 before; the code. */
+static int read_sample(const char *file, int element, int sealed, double *x)
+{
+    Tensor t[3];
+    list_over(x, t);
+    for (int i = 0; i < NUMBERS; i++) x[i] = 7;
+    return tensors_read(file, t, 3, element, sealed);
+}
+
+/* Bit by bit, but for a NaN, which need only be one. */
+static int same(const double *x, const double *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(&x[i], &y[i], sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]))) return 0;
+    return 1;
+}
+
+static int untouched(const double *x)
+{
+    for (int i = 0; i < NUMBERS; i++)
+        if (x[i] != 7) return 0;
+    return 1;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    static const int elements[] = {STORE_F32, STORE_F64};
+    for (int e = 0; e < 2; e++) {
+        double x[NUMBERS];
+        const char *file = write_sample("round", elements[e]);
+        assert_int_equal(read_sample(file, elements[e], 1, x), 0);
+        assert_true(same(x, sample, NUMBERS));
+        assert_int_equal(read_sample(file, STORE_ANY, 0, x), 0);
+        assert_true(same(x, sample, NUMBERS));
+        x[1] = 0; /* control: +0 for -0 */
+        assert_false(same(x, sample, NUMBERS));
+        assert_int_equal(read_sample(file, elements[!e], 0, x), ERR_INPUT);
+        assert_true(untouched(x));
+        for (int i = 0; i < 2; i++) {
+            char *value;
+            assert_int_equal(store_meta(file, meta[i].key, &value), 0);
+            assert_string_equal(value, meta[i].value);
+            memory_free(value);
+        }
+        char *value;
+        assert_int_equal(store_meta(file, "width", &value), ERR_INPUT);
+        assert_true(says("width") && says("round"));
+        assert_null(value);
+    }
+    double x = 1 + 0x1p-30, y; /* F32 rounds to nearest, F64 keeps all */
+    Tensor t = {"x", 1, 0, &x, NULL, NULL}, u = {"x", 1, 0, &y, NULL, NULL};
+    assert_int_equal(tensors_write(scratch_path("f"), &t, 1, STORE_F32, NULL, 0), 0);
+    assert_int_equal(tensors_read(scratch_path("f"), &u, 1, STORE_F32, 1), 0);
+    assert_true(y == 1);
+    assert_int_equal(tensors_write(scratch_path("f"), &t, 1, STORE_F64, NULL, 0), 0);
+    assert_int_equal(tensors_read(scratch_path("f"), &u, 1, STORE_F64, 1), 0);
+    assert_true(y == x);
+}
+
+/* The file's first bytes as the format wants them. */
+static void test_layout(void **state)
+{
+    (void)state;
+    char *bytes;
+    size_t count;
+    uint64_t n;
+    assert_int_equal(read_file(write_sample("layout", STORE_F32), SIZE_MAX, &bytes, &count), 0);
+    memcpy(&n, bytes, 8);
+    assert_int_equal(n % 8, 0);
+    assert_int_equal(bytes[8], '{');
+    assert_int_equal(count, 8 + n + NUMBERS * 4);
+    for (int i = 0; i < NUMBERS; i++) {
+        float f, g = (float)sample[i];
+        memcpy(&f, bytes + 8 + n + 4 * (size_t)i, 4);
+        assert_true(f == g || (isnan(f) && isnan(g)));
+    }
+    memory_free(bytes);
+}
+
+static void test_misuse(void **state)
+{
+    (void)state;
+    double x[NUMBERS] = {0};
+    Tensor t[3];
+    const char *file = scratch_path("misuse");
+    list_over(x, t);
+    t[2].name = t[0].name;
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), ERR_MISUSE);
+    t[2].name = "__metadata__";
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), ERR_MISUSE);
+    list_over(x, t);
+    StoreText bad[] = {{"step", "1"}, {"step", "2"}};
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, bad, 2), ERR_MISUSE);
+    bad[1].key = "checksum";
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, bad, 2), ERR_MISUSE);
+    bad[1] = (StoreText){"note", "\xff"};
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, bad, 2), ERR_INPUT);
+    bad[1] = (StoreText){"\xff", "note"};
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, bad, 2), ERR_INPUT);
+    assert_int_equal(tensors_write(file, t, 3, 2, meta, 2), ERR_MISUSE);
+    assert_true(access(file, F_OK) != 0);
+    assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), 0); /* control */
+}
+
+/* ---- files that are wrong ----------------------------------------------------------------------- */
+
+/* A file of a header as given (not padded) and `size` bytes of data, all 1.0f. */
+static const char *write_raw(const char *header, size_t size)
+{
+    char file[2048];
+    uint64_t n = strlen(header);
+    assert_true(8 + n + size <= sizeof file);
+    memcpy(file, &n, 8);
+    memcpy(file + 8, header, n);
+    for (size_t i = 0; i < size; i++) file[8 + n + i] = "\0\0\x80\x3f"[i % 4];
+    return scratch_write("raw", file, 8 + n + size);
+}
+
+#define A(dtype, shape, offsets) \
+    "\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define B(dtype, shape, offsets) \
+    "\"b\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define GOOD_A A("F32", "[2,1]", "[0,8]")
+#define GOOD_B B("F32", "[3]", "[8,20]")
+
+/* Against tensors a (2, 1) and b (3): how a file must be refused. says NULL: it is accepted. */
+static const struct {
+    const char *header;
+    size_t size;
+    const char *says;
+} raw[] = {
+    {"{" GOOD_A "," GOOD_B "}", 20, NULL},
+    {"{" GOOD_B "," GOOD_A "}   \n", 20, NULL},
+    {"{" A("F32", "[2,1]", "[12,20]") "," B("F32", "[3]", "[0,12]") "}", 20, NULL},
+    {"{\"__metadata__\":{\"format\":\"pt\"}," GOOD_A "," GOOD_B "}", 20, NULL},
+    {"{\"__metadata__\":{\"n\":1}," GOOD_A "," GOOD_B "}", 20, "not a string"},
+    {"{\"__metadata__\":[]," GOOD_A "," GOOD_B "}", 20, "not a map"},
+    {"{\"__metadata__\":{\"checksum\":\"0\"}," GOOD_A "," GOOD_B "}", 20, "altered"},
+    {"{" GOOD_A "," GOOD_B "}", 21, "behind the last"},
+    {"{" GOOD_A "," GOOD_B "}", 24, "behind the last"},
+    {"{" GOOD_A "," GOOD_B "}", 19, "not in the file"},
+    {"{" GOOD_A "}", 8, "'b': it is missing"},
+    {"{" GOOD_A "," GOOD_B ",\"c\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[20,20]}}", 20,
+     "'c': this model has no"},
+    {"{" GOOD_A "," GOOD_B "," GOOD_B "}", 20, "duplicate"},
+    {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}," GOOD_A "," GOOD_B "}", 20, "duplicate"},
+    {"{" A("BF16", "[2,2]", "[0,8]") "," GOOD_B "}", 20, "neither F32 nor F64"},
+    {"{" A("F64", "[1,1]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("F32", "[1,2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("F32", "[2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("F32", "[2,2]", "[0,16]") "," B("F32", "[3]", "[16,28]") "}", 28, "another shape"},
+    {"{" A("F32", "[2,1,1]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("F32", "[2,1]", "[0,12]") "," GOOD_B "}", 20, "do not agree"},
+    {"{" A("F32", "[2,1]", "[4,12]") "," GOOD_B "}", 20, "gap or an overlap"},
+    {"{" GOOD_A "," B("F32", "[3]", "[4,16]") "}", 16, "gap or an overlap"},
+    {"{" GOOD_A "," B("F32", "[3]", "[12,24]") "}", 24, "gap or an overlap"},
+    {"{" A("F32", "[2,1]", "[8,0]") "," GOOD_B "}", 20, "not in the file"},
+    {"{" A("F32", "[2,1]", "[-8,0]") "," GOOD_B "}", 20, "not in the file"},
+    {"{" A("F32", "[2,1]", "[0.0,8.0]") "," GOOD_B "}", 20, "not in the file"},
+    {"{" A("F32", "[2,1]", "[0]") "," GOOD_B "}", 20, "expected dtype"},
+    {"{" A("F32", "2", "[0,8]") "," GOOD_B "}", 20, "expected dtype"},
+    {"{" A("F32", "[-2,-1]", "[0,8]") "," GOOD_B "}", 20, "do not agree"},
+    {"{" A("F32", "[4611686018427387904,2]", "[0,8]") "," GOOD_B "}", 20, "do not agree"},
+    {"{" A("F32", "[9223372036854775807,9223372036854775807]", "[0,8]") "," GOOD_B "}", 20,
+     "do not agree"},
+    {"{" A("F32", "[4611686018427387904,1]", "[0,0]") "," GOOD_B "}", 20, "do not agree"},
+    {"{" A("F32", "[99999999999999999999,1]", "[0,8]") "," GOOD_B "}", 20, "header, byte"},
+    {"{\"a\":{\"dtype\":1,\"shape\":[2,1],\"data_offsets\":[0,8]}," GOOD_B "}", 20, "neither"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8],\"x\":0}," GOOD_B "}", 20,
+     "expected dtype"},
+    {"{\"a\":3," GOOD_B "}", 20, "expected dtype"},
+    {"{" GOOD_A "," GOOD_B "} x", 20, "header, byte"},
+    {"{" GOOD_A "," GOOD_B, 20, "header, byte"},
+    {" {" GOOD_A "," GOOD_B "}", 20, "not a JSON object"},
+    {"[]", 20, "not a JSON object"},
+    {"{}", 0, "'a': it is missing"},
+    {"{\"\xff\":1," GOOD_A "," GOOD_B "}", 20, "header, byte"},
+};
+
+static void test_hostile_headers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        double x[5] = {7, 7, 7, 7, 7};
+        Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
+        int code = tensors_read(write_raw(raw[i].header, raw[i].size), t, 2, STORE_F32, 0);
+        assert_int_equal(code, raw[i].says ? ERR_INPUT : 0);
+        if (raw[i].says && !(says(raw[i].says) && says("raw"))) fail_msg("%s", error_text());
+        for (int j = 0; j < 5; j++) assert_true(x[j] == (raw[i].says ? 7 : 1));
+    }
+    double x[5] = {7}; /* sealed: a file without a checksum is refused */
+    Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
+    assert_int_equal(tensors_read(write_raw(raw[0].header, 20), t, 2, STORE_F32, 1), ERR_INPUT);
+    assert_true(says("no checksum") && x[0] == 7);
+    Tensor twice[3] = {t[0], t[1], t[0]};
+    assert_int_equal(tensors_read(write_raw(raw[0].header, 20), twice, 3, STORE_F32, 0),
+                     ERR_MISUSE);
+    assert_true(says("asked for twice") && x[0] == 7);
+}
+
+static void test_hostile_lengths(void **state)
+{
+    (void)state;
+    static const uint64_t length[] = {0, 1, 21, 1000000, 100000001, UINT64_MAX - 7, UINT64_MAX};
+    double x[NUMBERS];
+    char *value;
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        char file[28] = "";
+        memcpy(file, &length[i], 8);
+        memcpy(file + 8, "{\"__metadata__\":{}}  ", 20);
+        const char *path = scratch_write("length", file, sizeof file);
+        assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
+        assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
+        assert_true(says("length"));
+    }
+    /* Longer than header and tensors can be, all of it a hole: told before anything is read. */
+    const char *hole = scratch_write("hole", "", 0);
+    assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
+    assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
+    assert_true(says("more than such a model can have") && untouched(x));
+    assert_int_equal(read_sample(scratch_path("none"), STORE_ANY, 0, x), ERR_INPUT);
+    assert_int_equal(store_meta(scratch_path("none"), "step", &value), ERR_INPUT);
+    const uint64_t big = 100000001; /* a header longer than any may be, all of it there (a hole) */
+    const char *path = scratch_write("big", &big, 8);
+    assert_int_equal(truncate(path, 8 + (off_t)big), 0);
+    assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
+    assert_true(says("no safetensors file"));
+    remove(path);
+    enum { DEEP = 100000 };
+    char *deep = memory_new(DEEP + 8, 1);
+    memcpy(deep, &(uint64_t){DEEP}, 8);
+    memset(deep + 8, '[', DEEP);
+    memcpy(deep + 8, "{\"a\":", 5);
+    assert_int_equal(read_sample(scratch_write("deep", deep, DEEP + 8), STORE_ANY, 0, x),
+                     ERR_INPUT);
+    memory_free(deep);
+}
+
+static void test_truncations(void **state)
+{
+    (void)state;
+    double x[NUMBERS];
+    char *bytes;
+    size_t count;
+    assert_int_equal(read_file(write_sample("whole", STORE_F32), SIZE_MAX, &bytes, &count), 0);
+    for (size_t n = 0; n <= count + 1; n++) { /* bytes is followed by a NUL: one byte too many */
+        int code = read_sample(scratch_write("cut", bytes, n), STORE_ANY, 0, x);
+        assert_int_equal(code, n == count ? 0 : ERR_INPUT);
+        assert_true(n == count ? same(x, sample, NUMBERS) : untouched(x));
+    }
+    memory_free(bytes);
+}
+
+/* 1: the file's metadata "k" is refused, or what it was. */
+static int meta_sound(const char *file)
+{
+    char *value;
+    int code = store_meta(file, "k", &value);
+    int sound = code == 0 ? strcmp(value, "v") == 0 : code == ERR_INPUT && !value;
+    memory_free(value);
+    return sound;
+}
+
+/* 1: refused with x (3) untouched, or, if it may be whole, read as 1, 2, 3. */
+static int flip_sound(const char *file, int sealed, double *x, size_t *refused)
+{
+    const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
+    for (int i = 0; i < 3; i++) x[i] = 7;
+    int code = tensors_read(file, t, 2, STORE_F32, sealed);
+    *refused += code == ERR_INPUT;
+    if (code == ERR_INPUT) return x[0] == 7 && x[1] == 7 && x[2] == 7;
+    return code == 0 && !sealed && x[0] == 1 && x[1] == 2 && x[2] == 3;
+}
+
+/* A sealed file with any one bit flipped is refused. One that need not be sealed may lose its seal
+ * (the word "checksum" spoilt), and then still holds the same numbers. A small file: it takes four
+ * visits a bit. */
+static void test_flipped_bits(void **state)
+{
+    (void)state;
+    double x[3] = {1, 2, 3};
+    const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
+    const char *file = scratch_path("bits");
+    char *bytes;
+    size_t count, sealed = 0, open = 0;
+    assert_int_equal(tensors_write(file, t, 2, STORE_F32, &(StoreText){"k", "v"}, 1), 0);
+    assert_int_equal(read_file(file, SIZE_MAX, &bytes, &count), 0);
+    for (size_t i = 0; i < 8 * count; i++) {
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+        scratch_write("bits", bytes, count);
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+        assert_true(flip_sound(file, 1, x, &sealed));
+        assert_true(flip_sound(file, 0, x, &open));
+        assert_true(meta_sound(file));
+    }
+    assert_int_equal(sealed, 8 * count);
+    assert_true(open >= 8 * (count - strlen(STORE_CHECKSUM)) && open < 8 * count);
+    scratch_write("bits", bytes, count); /* control: as it was */
+    assert_true(flip_sound(file, 0, x, &open) && x[0] == 1);
+    memory_free(bytes);
+}
+
+/* ---- another reader and writer ------------------------------------------------------------------ */
+
+static const char python[] =
+    "import json, struct, sys\n"
+    "raw = open(sys.argv[1], 'rb').read()\n"
+    "n, = struct.unpack('<Q', raw[:8])\n"
+    "head = json.loads(raw[8:8+n]); data = raw[8+n:]\n"
+    "meta = head.pop('__metadata__')\n"
+    "def fnv(b):\n"
+    "    h = 0xcbf29ce484222325\n"
+    "    for x in b: h = (h ^ x) * 0x100000001b3 & (1 << 64) - 1\n"
+    "    return h\n"
+    "s = sum(fnv((k+'\\0'+v+'\\0').encode()) for k, v in meta.items() if k != 'checksum')\n"
+    "assert meta['checksum'] == '%016x%016x' % (fnv(data), s & (1 << 64) - 1)\n"
+    "assert meta['step'] == '12345' and list(meta) == ['scheme', 'step', 'checksum']\n"
+    "for name, e in head.items():\n"
+    "    b, c = e['data_offsets']\n"
+    "    f = {'F32': 'f', 'F64': 'd'}[e['dtype']]\n"
+    "    x = struct.unpack('<%d%s' % ((c-b) // struct.calcsize(f), f), data[b:c])\n"
+    "    print(name, *e['shape'], ':', *(v.hex() for v in x))\n"
+    /* and writes the same numbers its own way: another order, spaces, no checksum */
+    "out, at, body = {}, 0, b''\n"
+    "for name in sorted(head, reverse=True):\n"
+    "    e = head[name]; b, c = e['data_offsets']\n"
+    "    out[name] = dict(e, data_offsets=[at, at+c-b]); at += c-b; body += data[b:c]\n"
+    "out['__metadata__'] = {'step': '1'}\n"
+    "text = json.dumps(out, indent=1).encode()\n"
+    "open(sys.argv[2], 'wb').write(struct.pack('<Q', len(text)) + text + body)\n";
+
+/* One line of the script's output against a tensor. */
+static int agrees(char *line, const Tensor *t)
+{
+    char shape[128];
+    int n = snprintf(shape, sizeof shape, t->cols ? "%s %zu %zu :" : "%s %zu :", t->name, t->rows,
+                     t->cols);
+    if (strncmp(line, shape, (size_t)n) != 0) return 0;
+    char *p = line + n;
+    for (size_t i = 0; i < tensor_numbers(t); i++) {
+        double x = strtod(p, &p);
+        if (!same(&x, &t->data[i], 1)) return 0;
+    }
+    return *p == '\n';
+}
+
+static void test_python(void **state)
+{
+    (void)state;
+    if (system("python3 -c 'import json, struct' >/dev/null 2>&1") != 0) {
+        print_message("# skipped: no python3 here\n");
+        skip();
+    }
+    scratch_write("read.py", python, strlen(python));
+    for (int element = STORE_F32; element <= STORE_F64; element += STORE_F64 - STORE_F32) {
+        double x[NUMBERS];
+        Tensor t[3];
+        char command[2048], line[1024];
+        const char *file = write_sample("sample", element), *other = scratch_path("other");
+        memcpy(x, sample, sizeof x);
+        list_over(x, t);
+        snprintf(command, sizeof command, "python3 %s %s %s", scratch_path("read.py"), file, other);
+        FILE *f = popen(command, "r");
+        for (int i = 0; i < 3; i++) {
+            assert_non_null(fgets(line, sizeof line, f));
+            assert_true(agrees(line, &t[i]));
+            t[i].data[0] += 1; /* control */
+            assert_true(!agrees(line, &t[i]) || isinf(t[i].data[0]));
+        }
+        assert_int_equal(pclose(f), 0);
+        assert_int_equal(read_sample(other, element, 0, x), 0);
+        assert_true(same(x, sample, NUMBERS));
+    }
+}
+
+/* ---- a full disk ---------------------------------------------------------------------------------- */
+
+/* A disk that is full after `bytes`: the process may not write longer files. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit r;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+    r.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    scratch_files(1);
+    double x[NUMBERS];
+    const char *file = write_sample("model", STORE_F64);
+    struct stat s;
+    assert_int_equal(stat(file, &s), 0);
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    struct rlimit r;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+    for (rlim_t room = 0; room <= (rlim_t)s.st_size; room += room < 16 ? 1 : 37) {
+        Tensor t[3];
+        for (int i = 0; i < NUMBERS; i++) x[i] = i;
+        list_over(x, t);
+        limit_files(room);
+        int code = tensors_write(file, t, 3, STORE_F64, meta, 2);
+        limit_files(r.rlim_cur);
+        if (room < (rlim_t)s.st_size) assert_int_equal(code, ERR_SYSTEM);
+        assert_true(code == 0 || says("write"));
+        assert_int_equal(scratch_files(0), 1);
+        assert_int_equal(read_sample(file, STORE_F64, 1, x), 0);
+        if (code) assert_true(same(x, sample, NUMBERS)); /* the old file */
+    }
+    Tensor t[3]; /* control: with room enough the new one is there */
+    for (int i = 0; i < NUMBERS; i++) x[i] = i;
+    list_over(x, t);
+    assert_int_equal(tensors_write(file, t, 3, STORE_F64, meta, 2), 0);
+    assert_int_equal(read_sample(file, STORE_F64, 1, x), 0);
+    assert_true(x[10] == 10);
+    signal(SIGXFSZ, before);
+}
+
+/* ---- every allocation fails once ---------------------------------------------------------------- */
+
+static void *json_new(size_t bytes)
+{
+    return memory_new(bytes, 1);
+}
+
+static void json_drop(void *p)
+{
+    memory_free(p);
+}
+
+static int job_write(void)
+{
+    double x[NUMBERS] = {0};
+    Tensor t[3];
+    list_over(x, t);
+    return tensors_write(scratch_path("job"), t, 3, STORE_F32, meta, 2);
+}
+
+/* jansson 2.14 gets by without the memory for a token's message, and calls a token invalid where it
+ * had none for its value, or shortens the value, which the checksum finds. So a success must be right,
+ * and ERR_INPUT stands for ERR_MEMORY. */
+static int job_read(void)
+{
+    double x[NUMBERS];
+    int code = read_sample(scratch_path("job"), STORE_F32, 1, x);
+    if (code == 0) return x[0] == 0 && x[10] == 0 ? 0 : ERR_CHECK;
+    if (!untouched(x)) return ERR_CHECK;
+    return code == ERR_INPUT ? ERR_MEMORY : code;
+}
+
+static int job_meta(void)
+{
+    char *value;
+    int code = store_meta(scratch_path("job"), "scheme", &value);
+    if (code == 0 && strcmp(value, meta[0].value) != 0) code = ERR_CHECK;
+    memory_free(value);
+    return code == ERR_INPUT ? ERR_MEMORY : code;
+}
+
+/* jansson's allocations are ours for this test, so that they fail in turn, too. */
+static void test_failing_allocator(void **state)
+{
+    (void)state;
+    json_malloc_t old_new;
+    json_free_t old_drop;
+    json_get_alloc_funcs(&old_new, &old_drop);
+    json_set_alloc_funcs(json_new, json_drop);
+    int writes = fail_each(job_write, ERR_MEMORY), reads = fail_each(job_read, 0);
+    int metas = fail_each(job_meta, 0);
+    json_set_alloc_funcs(old_new, old_drop);
+    assert_true(writes > 20);
+    assert_true(reads > 20);
+    assert_true(metas > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_misuse),          cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_truncations),
+        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_python),
+        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_failing_allocator),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

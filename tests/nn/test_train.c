@@ -1,0 +1,414 @@
+/* test_train.c: a run learns, tells what it did, and goes on after any stop as if nothing had
+ * happened. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+
+#include "tests/lib/backends.h"
+#include "tests/lib/toy.h"
+
+/* ---- learning ------------------------------------------------------------------------------------ */
+
+static void the_toy_is_learned(void **state)
+{
+    (void)state;
+    for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++)
+        for (size_t i = 0; tested_backend(i); i++) {
+            Trial a;
+            trial_init(&a, NULL, context);
+            a.t.epochs = 20;
+            assert_int_equal(run_on(&a, tested_backend(i)), 0);
+            double unigram = corpus_unigram(&corpus, SPLIT_VALID);
+            assert_true(unigram > 9);
+            assert_true(a.last_loss < log(unigram));
+            assert_true(a.result.valid_ppl < 2 && a.result.test_ppl < 2);
+            assert_true(a.result.best_epoch >= 1 && a.result.best_epoch <= 20);
+            assert_true(a.result.tokens_per_s > 0 && a.result.peak_bytes > 0);
+            assert_int_equal(a.epochs, 20);
+            assert_true(a.result.steps >= 20 * 300 / 40);
+        }
+}
+
+/* train_eval against the nll of each row, and each text's tokens. */
+static void evaluation_predicts_every_token(void **state)
+{
+    (void)state;
+    Model *m = new_model("cpu-f64");
+    const Text *text = &corpus.text[SPLIT_VALID];
+    for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
+        double mean, sum = 0, nll[40];
+        size_t tokens;
+        Batches *b;
+        Batch x;
+        assert_int_equal(train_eval(m, text, &corpus.vocab, context, 40, 10, &mean, &tokens), 0);
+        assert_int_equal(tokens, text->tokens);
+        assert_int_equal(batches_new(text, &corpus.vocab, context, 40, 10, 0, &b), 0);
+        batches_epoch(b, -1);
+        for (size_t i = 0; i < batches_count(b); i++) {
+            assert_int_equal(batches_get(b, i, &x), 0);
+            assert_int_equal(model_forward(m, &x, 0, 0, nll, NULL), 0);
+            for (size_t j = 0; j < x.N; j++) sum += nll[j];
+        }
+        assert_true(fabs(sum / (double)tokens - mean) <= 1e-14 * mean);
+        batches_free(b);
+    }
+    model_free(m);
+}
+
+/* Weights that become one number after the second epoch predict all words alike: the second stays the best, and is the model that
+ * is left, in memory and in the directory. */
+static void the_best_epoch_is_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int in_files = 0; in_files < 2; in_files++) {
+            Trial a;
+            char name[32];
+            double mean;
+            size_t tokens;
+            snprintf(name, sizeof name, "best%zu", i);
+            trial_init(&a, in_files ? name : NULL, CONTEXT_STREAM);
+            a.level_epoch = 2;
+            assert_int_equal(run_keep_model(&a, tested_backend(i)), 0);
+            assert_int_equal(a.epochs, EPOCHS);
+            assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
+            assert_int_equal(a.result.best_epoch, 2);
+            assert_true(a.result.valid_ppl == a.epoch_ppl);
+            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], &corpus.vocab,
+                                        CONTEXT_STREAM, 40, 10, &mean, &tokens),
+                             0);
+            assert_true(fabs(exp(mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
+            model_free(a.m);
+        }
+}
+
+/* ---- what a run leaves --------------------------------------------------------------------------- */
+
+static void the_log_has_its_columns(void **state)
+{
+    (void)state;
+    Trial a;
+    char file[PATH], ppl[64];
+    trial_init(&a, "log/deep", CONTEXT_STREAM);
+    assert_int_equal(run(&a), 0);
+    size_t bytes, tokens;
+    char *text = slurp("log/deep", "log.csv", &bytes), *line = text;
+    const char *head = "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n";
+    assert_memory_equal(text, head, strlen(head));
+    uint64_t step, last = 0;
+    long epoch;
+    int rows = 0, checked = 0;
+    double loss, rate, norm, speed, best = INFINITY;
+    for (line += strlen(head); *line; line = strchr(line, '\n') + 1, rows++) {
+        int full = sscanf(line, "%" SCNu64 ",%ld,%zu,%lf,%63[^,],%lf,%lf,%lf", &step, &epoch,
+                          &tokens, &loss, ppl, &rate, &norm, &speed) == 8;
+        if (!full)
+            assert_int_equal(sscanf(line, "%" SCNu64 ",%ld,%zu,%lf,,%lf,%lf,%lf", &step, &epoch,
+                                    &tokens, &loss, &rate, &norm, &speed),
+                             7);
+        assert_true(step > last && epoch >= 1 && epoch <= EPOCHS && speed > 0 && norm > 0);
+        last = step;
+        checked += full;
+        if (full) best = fmin(best, strtod(ppl, NULL));
+    }
+    free(text);
+    assert_int_equal(checked, EPOCHS);
+    assert_int_equal(last, a.result.steps);
+    assert_int_equal(rows, a.result.steps); /* fewer than 20 steps an epoch: a row each */
+    assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
+    Vocab v;
+    assert_int_equal(vocab_read(path(file, "log/deep", "vocab.txt"), &v), 0);
+    assert_int_equal(v.size, corpus.vocab.size);
+    vocab_free(&v);
+    char *scheme;
+    assert_int_equal(store_meta(path(file, "log/deep", "model.safetensors"), "scheme", &scheme), 0);
+    assert_string_equal(scheme, "toy");
+    memory_free(scheme);
+}
+
+/* Without a directory the best weights are kept in memory: the same results, in f32 bit for bit. */
+static void a_directory_changes_nothing(void **state)
+{
+    (void)state;
+    Trial a, b;
+    trial_init(&a, NULL, CONTEXT_SENTENCE);
+    trial_init(&b, "with", CONTEXT_SENTENCE);
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(a.result.best_epoch, b.result.best_epoch);
+    assert_true(a.result.valid_ppl == b.result.valid_ppl);
+    assert_true(a.result.test_ppl == b.result.test_ppl);
+    b.t.seed++;
+    trial_init(&b, "with2", CONTEXT_SENTENCE);
+    b.t.seed++;
+    assert_int_equal(run(&b), 0);
+    assert_true(a.result.valid_ppl != b.result.valid_ppl);
+}
+
+/* ---- stopping and going on ----------------------------------------------------------------------- */
+
+/* Stopped after every step in turn, at an epoch's last one (before or after its validation) too. */
+static void stopped_and_resumed_is_uninterrupted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++) {
+        Trial whole, part;
+        char name[32], full[32];
+        snprintf(full, sizeof full, "full%zu", i);
+        trial_init(&whole, full, CONTEXT_STREAM);
+        assert_int_equal(run_on(&whole, tested_backend(i)), 0);
+        for (uint64_t step = 1; step <= whole.result.steps; step++) {
+            snprintf(name, sizeof name, "part%zu-%d", i, (int)step);
+            trial_init(&part, name, CONTEXT_STREAM);
+            part.stop_at = step;
+            assert_int_equal(run_on(&part, tested_backend(i)), ERR_INTERRUPTED);
+            trial_init(&part, name, CONTEXT_STREAM);
+            part.t.resume = 1;
+            assert_int_equal(run_on(&part, tested_backend(i)), 0);
+            assert_same_run(full, name, &whole, &part);
+            assert_same_state(full, name, tested_backend(i));
+        }
+    }
+}
+
+/* A crash: the state is an epoch older than log and model. Here: state of a run of one epoch under
+ * the files of the whole run. */
+static void an_older_state_wins(void **state)
+{
+    (void)state;
+    char from[PATH], to[PATH];
+    Trial whole, one, again;
+    trial_init(&whole, "crash", CONTEXT_STREAM);
+    trial_init(&one, "one", CONTEXT_STREAM);
+    one.t.epochs = 1;
+    assert_int_equal(run(&whole), 0);
+    assert_int_equal(run(&one), 0);
+    char *before = log_of("crash");
+    assert_int_equal(
+        rename(path(from, "one", "state.safetensors"), path(to, "crash", "state.safetensors")), 0);
+    trial_init(&again, "crash", CONTEXT_STREAM);
+    again.t.resume = 1;
+    assert_int_equal(run(&again), 0);
+    char *after = log_of("crash");
+    assert_string_equal(before, after);
+    assert_true(again.result.test_ppl == whole.result.test_ppl);
+    assert_int_equal(again.epochs, EPOCHS - 1);
+    free(before);
+    free(after);
+}
+
+static void a_finished_run_only_evaluates(void **state)
+{
+    (void)state;
+    Trial a, b;
+    trial_init(&a, "done", CONTEXT_STREAM);
+    assert_int_equal(run(&a), 0);
+    trial_init(&b, "done", CONTEXT_STREAM);
+    b.t.resume = 1;
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(b.reports, 0);
+    assert_true(a.result.test_ppl == b.result.test_ppl);
+    assert_true(a.result.tokens_per_s == b.result.tokens_per_s);
+    b.t.epochs++; /* more epochs go on from there */
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(b.epochs, 1);
+}
+
+static void a_step_limit_ends_the_run(void **state)
+{
+    (void)state;
+    Trial a, b;
+    trial_init(&a, "limit", CONTEXT_STREAM);
+    a.t.max_steps = 11;
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(a.result.steps, 11);
+    assert_int_equal(a.epochs, 2);
+    trial_init(&b, "limit", CONTEXT_STREAM);
+    b.t.resume = 1;
+    b.t.max_steps = 11;
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(b.reports, 0);
+    assert_true(a.result.test_ppl == b.result.test_ppl);
+}
+
+static void resuming_needs_the_same_run(void **state)
+{
+    (void)state;
+    Trial a;
+    trial_init(&a, "recipe", CONTEXT_STREAM);
+    a.t.epochs = 1;
+    assert_int_equal(run(&a), 0);
+    a.t.resume = 1;
+    a.t.rate *= 2;
+    assert_int_equal(run(&a), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "other options"));
+    a.t.rate /= 2;
+    corpus.text[SPLIT_TRAIN].id[3] ^= 1;
+    assert_int_equal(run(&a), ERR_INPUT);
+    corpus.text[SPLIT_TRAIN].id[3] ^= 1;
+    assert_int_equal(run(&a), 0);
+    trial_init(&a, "nowhere", CONTEXT_STREAM);
+    a.t.resume = 1;
+    assert_int_not_equal(run(&a), 0);
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.resume = 1;
+    assert_int_equal(run(&a), ERR_INPUT);
+}
+
+/* The state of directory `name` again, with another text in the place of its progress, sealed anew. */
+static void rewrite_progress(const char *name, const char *progress)
+{
+    char file[PATH];
+    char *recipe;
+    Model *m = new_model("cpu-f32");
+    path(file, name, "state.safetensors");
+    assert_int_equal(store_meta(file, "recipe", &recipe), 0);
+    assert_int_equal(store_load_state(m, file), 0);
+    StoreText meta[] = {{"progress", (char *)progress}, {"recipe", recipe}};
+    assert_int_equal(store_save_state(m, file, meta, 2), 0);
+    memory_free(recipe);
+    model_free(m);
+}
+
+/* Numbers that no run has, of which some would never end. In the order of print_progress (nn/run.c). */
+static void hostile_progress_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "5 5 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3",
+        "5 5 0 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 -9223372036854775808 0 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 9223372036854775807 0 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 5 1 18446744073709551615 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "8 8 1 8 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "8 0 1 9 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 6 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "18446744073709551615 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 nan 0x1p+0 0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 -0x1p+0 0x1p+3 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 nan 0",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 2",
+        "5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3 -1",
+    };
+    static const char *const good[] = {"5 0 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x0p+0 0",
+                                       "8 0 1 8 300 5 40 0x1p+5 0x1p+0 0x1p+0 0x0p+0 0"};
+    Trial a;
+    trial_init(&a, "progress", CONTEXT_STREAM);
+    a.stop_at = 5;
+    assert_int_equal(run(&a), ERR_INTERRUPTED);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        trial_init(&a, "progress", CONTEXT_STREAM);
+        a.t.resume = 1;
+        rewrite_progress("progress", bad[i]);
+        assert_int_equal(run(&a), ERR_INPUT);
+        assert_non_null(strstr(error_text(), "'progress' is damaged"));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) { /* controls */
+        trial_init(&a, "progress", CONTEXT_STREAM);
+        a.t.resume = 1;
+        rewrite_progress("progress", good[i]);
+        assert_int_equal(run(&a), 0);
+    }
+}
+
+/* ---- failures ------------------------------------------------------------------------------------ */
+
+static void not_finite_keeps_the_last_good_model(void **state)
+{
+    (void)state;
+    Trial good, bad;
+    trial_init(&good, "good", CONTEXT_STREAM);
+    good.t.epochs = 1;
+    assert_int_equal(run(&good), 0);
+    trial_init(&bad, "bad", CONTEXT_STREAM);
+    bad.poison_epoch = 1;
+    assert_int_equal(run(&bad), ERR_NUMERIC);
+    char words[64];
+    snprintf(words, sizeof words, "step %" PRIu64 ", epoch 2", good.result.steps + 1);
+    assert_non_null(strstr(error_text(), words));
+    assert_same_file("good", "bad", "model.safetensors");
+}
+
+static void failing_to_save_is_told(void **state)
+{
+    (void)state;
+    char file[PATH];
+    static const char *const block[] = {"model.safetensors", "state.safetensors", "log.csv",
+                                        "vocab.txt"};
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++) {
+        Trial a;
+        trial_init(&a, block[i], CONTEXT_STREAM);
+        assert_int_equal(mkdir(path(file, block[i], ""), 0777), 0);
+        assert_int_equal(mkdir(path(file, block[i], block[i]), 0777), 0);
+        assert_int_equal(run(&a), ERR_SYSTEM);
+    }
+    Trial a;
+    trial_init(&a, "corpus/train.txt/below", CONTEXT_STREAM);
+    assert_int_equal(run(&a), ERR_SYSTEM);
+}
+
+static void bad_configurations_are_refused(void **state)
+{
+    (void)state;
+    Trial a;
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.epochs = 0;
+    assert_int_equal(run(&a), ERR_INPUT);
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.rate = NAN;
+    assert_int_equal(run(&a), ERR_INPUT);
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    a.t.batch_tokens = 41;
+    assert_int_equal(run(&a), ERR_MISUSE);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t live = memory_live(), tries = 0;
+    for (int code = ERR_MEMORY; code; tries++) {
+        Trial a;
+        assert_true(tries < 500);
+        trial_init(&a, "memory", CONTEXT_SENTENCE);
+        a.t.epochs = 1;
+        a.t.out = a.out;
+        a.m = new_model("cpu-f32");
+        a.t.arg = &a;
+        memory_fail_at(tries + 1);
+        code = train_run(a.m, &corpus, &a.t, &a.result);
+        memory_fail_at(0);
+        model_free(a.m);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(tries > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
+        cmocka_unit_test(the_toy_is_learned),
+        cmocka_unit_test(evaluation_predicts_every_token),
+        cmocka_unit_test(the_best_epoch_is_kept),
+        cmocka_unit_test(the_log_has_its_columns),
+        cmocka_unit_test(a_directory_changes_nothing),
+        cmocka_unit_test(stopped_and_resumed_is_uninterrupted),
+        cmocka_unit_test(an_older_state_wins),
+        cmocka_unit_test(a_finished_run_only_evaluates),
+        cmocka_unit_test(a_step_limit_ends_the_run),
+        cmocka_unit_test(resuming_needs_the_same_run),
+        cmocka_unit_test(hostile_progress_is_refused),
+        cmocka_unit_test(not_finite_keeps_the_last_good_model),
+        cmocka_unit_test(failing_to_save_is_told),
+        cmocka_unit_test(bad_configurations_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

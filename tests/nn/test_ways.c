@@ -1,0 +1,176 @@
+/* test_ways.c: what smoothed labels and decoupled weight decay are defined by, on models of every backend. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/lib/models.h"
+
+static const AdamConfig adam = {.rate = 0.125, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
+
+static double eps_of(const Model *m)
+{
+    return model_backend(m)->size == 8 ? 0x1p-52 : 0x1p-23;
+}
+
+/* ---- smoothed labels ----------------------------------------------------------------------------- */
+
+static ModelConfig smoothed(double smoothing)
+{
+    ModelConfig c = tiny_config();
+    c.dropout = 0;
+    c.smoothing = smoothing;
+    return c;
+}
+
+/* Of one row of logits: -log p_t, and the mean of -log p_v over the vocabulary. */
+static void surprise(const double *z, size_t t, double *plain, double *mean)
+{
+    double sum = 0;
+    *mean = 0;
+    for (size_t v = 0; v < V; v++) sum += exp(z[v]);
+    for (size_t v = 0; v < V; v++) *mean += (log(sum) - z[v]) / V;
+    *plain = log(sum) - z[t];
+}
+
+/* A training pass has (1 - E) plain + E mean, another pass and the logits know nothing of E. Logits are
+ * below 20; the losses are some 2 V roundings of them away from each other. */
+static void the_loss_is_a_mixture(void **state)
+{
+    (void)state;
+    const double smoothing = 0.25;
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), smoothed(smoothing), tiny_residual(), 1);
+        double logits[N * V], trained[N], nll[N], mean, tol = 2 * V * 20 * eps_of(m);
+        assert_int_equal(model_logits(m, &x, logits), 0);
+        assert_int_equal(model_forward(m, &x, 1, 1, trained, NULL), 0);
+        assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
+        double sum = 0, apart = 0;
+        for (size_t r = 0; r < N; r++) {
+            double plain, all;
+            surprise(logits + r * V, (size_t)x.target[r], &plain, &all);
+            assert_true(fabs(nll[r] - plain) <= tol);
+            assert_true(fabs(trained[r] - (1 - smoothing) * plain - smoothing * all) <= tol);
+            sum += trained[r] / N;
+            apart = fmax(apart, fabs(trained[r] - plain));
+        }
+        assert_true(apart > 100 * tol); /* control: the two losses are not one */
+        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+        assert_true(fabs(mean - sum) <= tol);
+        model_free(m);
+    }
+}
+
+/* Adjoints of the logits sum to (1 - E) + E - 1 = 0 over a row; so does their sum over rows, which is that
+ * of output.weight's gradient times 1 over the hidden states: the gradient's sum over V is 0. */
+static void gradients_of_logits_sum_to_nothing(void **state)
+{
+    (void)state;
+    ModelConfig c = smoothed(0.25);
+    c.untied = 1;
+    Batch x = tiny_batch();
+    double mean;
+    for (size_t i = 0; tested_backend(i); i++) {
+        Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+        const Param *p = tiny_param(m, "output.weight");
+        double eps = fmax(eps_of(m), model_backend(m)->eps);
+        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
+        double *g = tiny_get(m, model_grad(m), p->offset, p->size), most = 0;
+        for (size_t d = 0; d < D; d++) {
+            double sum = 0;
+            for (size_t v = 0; v < V; v++) {
+                sum += g[v * D + d];
+                most = fmax(most, fabs(g[v * D + d]));
+            }
+            assert_true(fabs(sum) <=
+                        (N + V) * 4 * eps); /* terms below 4 / N, N of them in each of V */
+        }
+        assert_true(most > 0.01);
+        memory_free(g);
+        model_free(m);
+    }
+}
+
+static void smoothing_is_below_one(void **state)
+{
+    (void)state;
+    const double bad[] = {-0.1, 1, NAN};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        Model *m;
+        ModelConfig c = smoothed(bad[i]);
+        assert_int_equal(model_new(&c, tiny_residual(), backend("cpu-f32"), 0, &m), ERR_INPUT);
+    }
+}
+
+/* ---- weight decay -------------------------------------------------------------------------------- */
+
+/* By its name: weights of sublayers, embeddings, relative positions; nothing of norms and schemes. */
+static int should_decay(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 7 && strcmp(name + n - 7, ".weight") == 0 && !strstr(name, "norm.") &&
+           !strstr(name, ".scheme.");
+}
+
+static double *stepped(Model *m, double decay)
+{
+    Batch x = tiny_batch();
+    AdamConfig a = adam;
+    a.decay = decay;
+    tiny_shake(m, 4);
+    assert_int_equal(model_step(m, &x, &a, 1), 0);
+    return tiny_get(m, model_data(m), 0, model_size(m));
+}
+
+/* A step with decay is the step without it less rate * decay * theta where it decays, to the rounding of
+ * numbers below 4, and bit for bit the same elsewhere. */
+static void check_decay(const char *name, Plan *(*build)(void))
+{
+    const double decay = 0.5;
+    Model *m = shaken(name, tiny_config(), build(), 1),
+          *r = shaken(name, tiny_config(), build(), 1);
+    Model *before = shaken(name, tiny_config(), build(), 1);
+    tiny_shake(before, 4);
+    double *theta = tiny_get(before, model_data(before), 0, model_size(m));
+    double *with = stepped(m, decay), *without = stepped(r, 0);
+    const Param *list;
+    size_t params = model_params(m, &list), decays = 0;
+    for (size_t k = 0; k < params; k++) {
+        double rate = should_decay(list[k].name) ? adam.rate * decay : 0;
+        if (model_decays(&list[k]) != (rate != 0)) fail_msg("%s", list[k].name);
+        decays += rate != 0;
+        for (size_t i = list[k].offset; i < list[k].offset + list[k].size; i++) {
+            double error = fabs(with[i] - (without[i] - rate * theta[i]));
+            if (!(error <= (rate != 0 ? 4 * 4 * eps_of(m) : 0)))
+                fail_msg("%s, %s: off by %g", name, list[k].name, error);
+        }
+    }
+    assert_true(decays > 0 && decays < params);
+    double *list_of[] = {theta, with, without};
+    for (int k = 0; k < 3; k++) memory_free(list_of[k]);
+    model_free(m);
+    model_free(r);
+    model_free(before);
+}
+
+static void decay_is_decoupled(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) check_decay(tested_backend(i), p->build);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_backends_are_here),
+        cmocka_unit_test(the_loss_is_a_mixture),
+        cmocka_unit_test(gradients_of_logits_sum_to_nothing),
+        cmocka_unit_test(smoothing_is_below_one),
+        cmocka_unit_test(decay_is_decoupled),
+    };
+    backend_threads(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* test_write.c: a file is whole or not there, and is on the disk before its name is. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "nn/corpus.h"
+#include "nn/store.h"
+#include "tests/lib/scratch.h"
+
+/* ---- the order of what reaches the disk --------------------------------------------------------- */
+
+/* The C library's two, in this program: they do as they should, and tell in which order they were called. */
+static char order[16]; /* f: a file was synced; d: a folder; r: a name was taken */
+static int sync_fails; /* the errno of the next call; 0: it works */
+
+static void note(char what)
+{
+    size_t n = strlen(order);
+    if (n + 1 < sizeof order) order[n] = what;
+}
+
+int fsync(int fd)
+{
+    struct stat s;
+    note(fstat(fd, &s) == 0 && S_ISDIR(s.st_mode) ? 'd' : 'f');
+    errno = sync_fails;
+    return sync_fails ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    note('r');
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static int holds(const char *file, const char *text)
+{
+    char *bytes;
+    size_t count;
+    if (read_file(file, SIZE_MAX, &bytes, &count) != 0) return 0;
+    int good = count == strlen(text) && memcmp(bytes, text, count) == 0;
+    memory_free(bytes);
+    return good;
+}
+
+/* Bytes before the name, the name before the folder: a power cut at any moment leaves the old file or the new one. */
+static void test_order(void **state)
+{
+    (void)state;
+    scratch_files(1);
+    const char *file = scratch_path("file");
+    memset(order, 0, sizeof order);
+    assert_int_equal(store_write(file, "old", 3), 0);
+    assert_string_equal(order, "frd");
+}
+
+/* A disk that fails when it is asked to keep: the old file stays, and nothing beside it. */
+static void test_failing_sync(void **state)
+{
+    (void)state;
+    scratch_files(1);
+    const char *file = scratch_path("file");
+    assert_int_equal(store_write(file, "old", 3), 0);
+    memset(order, 0, sizeof order);
+    sync_fails = EIO;
+    int code = store_write(file, "new", 3);
+    sync_fails = 0;
+    assert_int_equal(code, ERR_SYSTEM);
+    assert_non_null(strstr(error_text(), "cannot sync"));
+    assert_string_equal(order, "f");
+    assert_true(holds(file, "old"));
+    assert_int_equal(scratch_files(0), 1);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static void test_write(void **state)
+{
+    (void)state;
+    scratch_files(1);
+    const char *file = scratch_path("file");
+    assert_int_equal(store_write(file, "old", 3), 0);
+    assert_true(holds(file, "old"));
+    assert_int_equal(store_write(file, "newer", 5), 0);
+    assert_true(holds(file, "newer"));
+    assert_int_equal(store_write(file, "", 0), 0);
+    assert_true(holds(file, ""));
+    assert_int_equal(scratch_files(0), 1);
+    char stale[64]; /* left by a process of our number that died */
+    snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
+    scratch_write(stale, "dead", 4);
+    assert_int_equal(store_write(file, "new", 3), 0);
+    assert_true(holds(file, "new"));
+    assert_int_equal(scratch_files(0), 1);
+    assert_int_equal(chdir(scratch), 0); /* a name without a folder */
+    assert_int_equal(store_write("plain", "here", 4), 0);
+    assert_true(holds(scratch_path("plain"), "here"));
+    assert_int_equal(chdir("/"), 0);
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    scratch_files(1);
+    struct stat s;
+    const char *fifo = scratch_path("fifo");
+    assert_int_equal(store_write(scratch_path("no/folder"), "x", 1), ERR_SYSTEM);
+    assert_non_null(strstr(error_text(), "no/folder"));
+    assert_int_equal(store_write(scratch, "x", 1), ERR_SYSTEM);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(store_write(fifo, "x", 1), ERR_SYSTEM);
+    assert_true(stat(fifo, &s) == 0 && S_ISFIFO(s.st_mode));
+    assert_int_equal(scratch_files(1), 1);
+}
+
+/* ---- what is left behind ------------------------------------------------------------------------- */
+
+/* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
+static void test_sweep(void **state)
+{
+    (void)state;
+    static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",
+                                        "a.tmp-+%ld", "a.tmp-%ld~", "a.tmp-%ld.tmp-",
+                                        "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
+    static const char *const goes[] = {"a.tmp-%ld", "model.safetensors.tmp-%ld", "b.tmp-1.tmp-%ld"};
+    char name[64];
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    snprintf(name, sizeof name, "z.tmp-%ld",
+             (long)dead); /* not waited for: it still has its number */
+    scratch_write(name, "", 0);
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(0), 1);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
+        snprintf(name, sizeof name, stays[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    scratch_write("a.tmp-1", "", 0);
+    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) {
+        snprintf(name, sizeof name, goes[i], (long)dead);
+        scratch_write(name, "", 0);
+    }
+    store_sweep(scratch);
+    assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
+    store_sweep("/nowhere/at/all");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order), cmocka_unit_test(test_failing_sync),
+        cmocka_unit_test(test_write), cmocka_unit_test(test_unwritable),
+        cmocka_unit_test(test_sweep),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

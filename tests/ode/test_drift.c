@@ -1,0 +1,116 @@
+/* test_drift.c: energies are invariants of their fields; symmetric schemes come back and keep them,
+ * others do not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/schemes.h"
+
+static Drift drift(const char *name, const char *system, double t_end, double h)
+{
+    Drift d;
+    System *s = make(system);
+    Table *t = scheme(name);
+    if (order_drift(t, s, t_end, h, 20, &d) != 0) fail_msg("%s: %s", name, error_text());
+    table_free(t);
+    system_free(s);
+    return d;
+}
+
+/* The reference keeps every energy to its own accuracy, where the state has moved far. */
+static void test_energies(void **state)
+{
+    int found = 0;
+    (void)state;
+    for (size_t k = 0; system_name(k); k++) {
+        double t = 2, y[64], agreement;
+        System *s = make(system_name(k));
+        if (s->energy) {
+            found++;
+            assert_true(s->n * s->d <= 64);
+            assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
+            assert_true(fabs(s->energy(s, y) - s->energy(s, s->initial)) <= 1e-12);
+            y[0] += 1e-3; /* negative control */
+            assert_true(fabs(s->energy(s, y) - s->energy(s, s->initial)) > 1e-6);
+        }
+        system_free(s);
+    }
+    assert_true(found >= 2);
+}
+
+/* 1600 steps: Stoermer-Verlet, Yoshida and leapfrog are symmetric and return within rounding, some
+ * eps times steps and the solution's own growth; energies of splittings stay, those of Runge-Kutta
+ * grow with time. */
+static void test_structure(void **state)
+{
+    static const struct {
+        const char *scheme;
+        int comes_back, keeps;
+    } cases[] = {{"stoermer-verlet", 1, 1},
+                 {"strang-marchuk", 1, 1},
+                 {"yoshida4", 1, 1},
+                 {"leapfrog", 1, -1},
+                 {"heun", 0, 0},
+                 {"rk4", 0, 0},
+                 {"lie-trotter", 0, 1},
+                 {"ab2", 0, 0}};
+    static const char *const systems[] = {"kepler", "henon"};
+    (void)state;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            Drift d = drift(cases[i].scheme, systems[k], 100, 1.0 / 16);
+            if (cases[i].comes_back != (d.reversal <= 1e-10))
+                fail_msg("%s on %s comes back to %g", cases[i].scheme, systems[k], d.reversal);
+            if (cases[i].keeps == 1 && !(d.growth < 1.3))
+                fail_msg("%s on %s: energy grows by %g", cases[i].scheme, systems[k], d.growth);
+            if (cases[i].keeps == 0 && !(d.growth > 2))
+                fail_msg("%s on %s: energy grows by %g only", cases[i].scheme, systems[k],
+                         d.growth);
+            drift_free(&d);
+        }
+}
+
+static void test_contract(void **state)
+{
+    Drift d;
+    (void)state;
+    System *s = make("fisher");
+    Table *t = scheme("leapfrog");
+    assert_int_equal(order_drift(t, s, 10, 0.1, 10, &d), ERR_INPUT);
+    system_free(s);
+    s = make("henon");
+    assert_int_equal(order_drift(t, s, 10, 0, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, -1, 0.1, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, NAN, 0.1, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, 1e9, 0.1, 10, &d), ERR_INPUT);
+    size_t live = memory_live(), k = 1;
+    for (int code = ERR_MEMORY; code != 0; k++) {
+        memory_fail_at(k);
+        code = order_drift(t, s, 1, 0.1, 5, &d);
+        memory_fail_at(0);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        if (code == 0) drift_free(&d);
+        assert_int_equal(memory_live(), live);
+    }
+    table_free(t);
+    system_free(s);
+    d = drift("euler", "henon", 400, 0.25); /* leaves the numbers */
+    assert_true(isinf(d.reversal) && isinf(d.largest));
+    drift_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_energies),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_contract),
+    };
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
+}

@@ -1,0 +1,333 @@
+/* test_passes.c: what makes steps fast changes nothing: rows, pairs, windows, tiles and the vectorised
+ * exponential against their plain forms. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/combine.h"
+#include "ode/ode.h"
+#include "ode/simd.h"
+#include "tests/lib/distance.h"
+
+static const double eps = DBL_EPSILON;
+
+static System *make(const char *name, size_t n, size_t d)
+{
+    System *s = NULL;
+    if (system_new(name, n, d, 5, &s) != 0) fail_msg("%s: %s", name, error_text());
+    return s;
+}
+
+static double *numbers(size_t count)
+{
+    double *x = memory_new(count, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* What these tests judge by: a NaN is far, wherever it stands. */
+static void a_nan_is_far(void **state)
+{
+    const double zero[3] = {0};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        double x[3] = {0};
+        assert_true(distance(x, zero, 3) == 0 && relative_distance(x, zero, 3) == 0);
+        x[i] = NAN;
+        assert_true(isinf(distance(x, zero, 3)) && isinf(relative_distance(x, zero, 3)));
+    }
+}
+
+/* ---- exponential --------------------------------------------------------------------------------- */
+
+SIMD_CLONES static void exponentials(size_t n, const double *x, double *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = simd_exp(x[i]);
+}
+
+static void test_exp(void **state)
+{
+    enum { N = 200001 };
+    double *x = numbers(N), *y = numbers(N), worst = 0;
+    (void)state;
+    for (size_t i = 0; i < N; i++) x[i] = -708 + 1417.0 * (double)i / (N - 1);
+    for (size_t i = 0; i < 1001; i++)
+        x[i] = ((double)i - 500) * 1e-3; /* where softmax is largest */
+    exponentials(N, x, y);
+    for (size_t i = 0; i < N; i++) {
+        double e = (double)fabsl((long double)y[i] / expl((long double)x[i]) - 1);
+        worst = farther(worst, e);
+    }
+    assert_true(worst <= 1e-15);
+    double odd[] = {0, NAN, -INFINITY, INFINITY, -1000, 1000}, out[6];
+    exponentials(6, odd, out);
+    assert_true(out[0] == 1 && isnan(out[1]) && out[2] == out[4] && out[3] == out[5]);
+    assert_true(out[2] < 1e-307 && out[3] > 1e307 && isfinite(out[3]));
+    memory_free(x);
+    memory_free(y);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+enum { PARTS = 20, LONG = 5003 };
+
+/* |c_0 x_0 + ...| off the long double sum, in units of eps sum |c x| per term. */
+static double row_error(size_t N, size_t parts, const double *c, const double *const *x,
+                        const double *out)
+{
+    double worst = 0;
+    for (size_t i = 0; i < N; i++) {
+        long double sum = 0, size = 1e-300L;
+        for (size_t m = 0; m < parts; m++) {
+            sum += (long double)c[m] * x[m][i];
+            size += fabsl((long double)c[m] * x[m][i]);
+        }
+        double e = (double)(fabsl(out[i] - sum) / size) / eps / (double)(parts + 1);
+        worst = farther(worst, e);
+    }
+    return worst;
+}
+
+static void test_rows(void **state)
+{
+    static const size_t sizes[] = {0, 1, 7, 512, 2048, 2049, LONG};
+    const double *x[PARTS];
+    double c[PARTS], *data = numbers(PARTS * LONG), *out = numbers(LONG + 1),
+                     *again = numbers(LONG);
+    (void)state;
+    for (size_t i = 0; i < PARTS * LONG; i++) data[i] = sin((double)i);
+    for (size_t m = 0; m < PARTS; m++) {
+        x[m] = data + m * LONG;
+        c[m] = m % 3 ? 1.0 / (double)(m + 1) : -(double)m - 1;
+    }
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (size_t parts = 0; parts <= PARTS; parts++) {
+            size_t N = sizes[k];
+            out[N] = 42; /* a sentinel */
+            combine(0, N, parts, c, x, out);
+            assert_true(out[N] == 42);
+            assert_true(row_error(N, parts, c, x, out) <= 1);
+            assert_true(combine_checked(0, N, parts, c, x, again));
+            assert_memory_equal(out, again, N * sizeof *out);
+            if (N == 0 || parts == 0) continue;
+            out[N - 1] += 4 * eps * (PARTS + 1) * (fabs(out[N - 1]) + 40); /* control */
+            assert_false(row_error(N, parts, c, x, out) <= 1);
+        }
+    memory_free(data);
+    memory_free(out);
+    memory_free(again);
+}
+
+/* A value that is not finite is seen wherever it is; the largest finite one is not taken for it. */
+static void test_finite(void **state)
+{
+    static const double bad[] = {INFINITY, -INFINITY, NAN};
+    double *x = numbers(LONG), *out = numbers(LONG), one = 1;
+    const double *source = x;
+    (void)state;
+    x[1] = DBL_MAX, x[2] = -DBL_MAX, x[3] = DBL_TRUE_MIN;
+    assert_true(combine_finite(LONG, x) && combine_checked(0, LONG, 1, &one, &source, out));
+    for (size_t at = 0; at < LONG; at += 617)
+        for (int k = 0; k < 3; k++) {
+            double old = x[at];
+            x[at] = bad[k];
+            assert_false(combine_finite(LONG, x));
+            assert_false(combine_checked(0, LONG, 1, &one, &source, out));
+            x[at] = old;
+        }
+    memory_free(x);
+    memory_free(out);
+}
+
+/* ---- F + G in one, and windows ------------------------------------------------------------------- */
+
+/* F + G in one agrees with F and G to the rounding of the sum. */
+static void test_both(void **state)
+{
+    size_t found = 0;
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = make(system_name(i), 0, 0);
+        size_t N = s->n * s->d;
+        double *f = numbers(N), *g = numbers(N), *h = numbers(N);
+        if (s->both) {
+            found++;
+            s->field[OP_F](s, 1, 0.3, s->initial, f);
+            s->field[OP_G](s, 1, 0.3, s->initial, g);
+            s->both(s, 1, 0.3, s->initial, 0, 1, h);
+            s->both(s, 1, 0.3, s->initial, 1, s->n - 1, h);
+            for (size_t k = 0; k < N; k++) f[k] += g[k];
+            assert_true(relative_distance(h, f, N) <= 8 * eps); /* some 8 operations a coordinate */
+            assert_false(relative_distance(h, g, N) <= 1e-3);
+        }
+        memory_free(f);
+        memory_free(g);
+        memory_free(h);
+        system_free(s);
+    }
+    assert_true(found >= 3);
+}
+
+/* y (N) after 5 steps. */
+static void walk(const Table *t, const System *s, double *y)
+{
+    Stepper *st = NULL;
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_NETWORK, NULL), 0);
+    for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
+    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
+    stepper_free(st);
+}
+
+/* Every scheme on every system whose particles are apart, 1000 of them: windows give the bits of one
+ * pass, pairs those of two slopes up to rounding. A system that only claims to be apart is caught. */
+static void test_windows(void **state)
+{
+    Zoo zoo;
+    size_t found = 0;
+    (void)state;
+    assert_int_equal(zoo_open(&zoo), 0);
+    for (size_t k = 0; system_name(k); k++) {
+        System *probe = make(system_name(k), 0, 0);
+        int apart = probe->apart;
+        system_free(probe);
+        if (!apart) continue;
+        System *s = make(system_name(k), 1000, 0);
+        size_t N = s->n * s->d;
+        double *a = numbers(N), *b = numbers(N);
+        for (size_t i = 0; i < zoo.count; i++) {
+            Table *t = table_freeze(zoo.scheme[i]);
+            System whole = *s, two = *s;
+            whole.apart = 0;
+            two.both = NULL;
+            walk(t, s, a);
+            walk(t, &whole, b);
+            assert_memory_equal(a, b, N * sizeof *a);
+            walk(t, &two, b);
+            if (!(relative_distance(a, b, N) <= 1e3 * eps)) fail_msg("%s on %s", t->name, s->name);
+            table_free(t);
+        }
+        memory_free(a);
+        memory_free(b);
+        system_free(s);
+        found++;
+    }
+    assert_true(found >= 2);
+    System *s = make("fisher", 300, 4), liar = *s;
+    Table *t = table_freeze(zoo.scheme[0]);
+    double *a = numbers(1200), *b = numbers(1200);
+    liar.apart = 1;
+    walk(t, s, a);
+    walk(t, &liar, b);
+    assert_false(relative_distance(a, b, 1200) <= 1e3 * eps);
+    memory_free(a);
+    memory_free(b);
+    table_free(t);
+    system_free(s);
+    zoo_close(&zoo);
+}
+
+/* Windows move states alone; one pass moves what its rows and fields read and write. */
+static void test_traffic(void **state)
+{
+    Zoo zoo;
+    Table *found = NULL;
+    Stepper *st = NULL;
+    (void)state;
+    assert_int_equal(zoo_open(&zoo), 0);
+    assert_int_equal(zoo_find(&zoo, "rk4", "exact", &found), 0);
+    Table *t = table_freeze(found);
+    System *s = make("henon", 1000, 4);
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    assert_int_equal(stepper_traffic(st), 2 * 4000 * 8);
+    stepper_free(st);
+    s->apart = 0; /* 4 fields of an argument and a kept slope, 3 arguments, an update of 6 */
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    assert_int_equal(stepper_traffic(st), (4 * 1 + 3 * 3 + 6) * 4000 * 8);
+    stepper_free(st);
+    s->both = NULL; /* 8 fields, arguments of 4, 4 and 4, an update of 10 */
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    assert_int_equal(stepper_traffic(st), (8 * 2 + 3 * 4 + 10) * 4000 * 8);
+    stepper_free(st);
+    system_free(s);
+    table_free(t);
+    table_free(found);
+    zoo_close(&zoo);
+}
+
+/* ---- attention in tiles --------------------------------------------------------------------------- */
+
+/* F and G by their formulas in long double; param: Q, K, V, W1, b, W2. */
+static void formula(const System *s, int op, const double *y, double *dy)
+{
+    size_t n = s->n, d = s->d, m = 2 * d;
+    const double *Q = s->param, *K = Q + d * d, *V = K + d * d, *W1 = V + d * d, *b = W1 + m * d,
+                 *W2 = b + m;
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < d; c++) {
+            long double above = 0, below = op == OP_F ? 0 : 1;
+            for (size_t j = 0; op == OP_F && j < n; j++) {
+                long double score = 0, value = 0;
+                for (size_t a = 0; a < d; a++) {
+                    long double q = 0, k = 0;
+                    for (size_t e = 0; e < d; e++) {
+                        q += (long double)Q[a * d + e] * y[i * d + e];
+                        k += (long double)K[a * d + e] * y[j * d + e];
+                    }
+                    score += q * k;
+                    value += (long double)V[c * d + a] * y[j * d + a];
+                }
+                above += expl(score / sqrtl((long double)d)) * value;
+                below += expl(score / sqrtl((long double)d));
+            }
+            for (size_t a = 0; op == OP_G && a < m; a++) {
+                long double u = b[a];
+                for (size_t e = 0; e < d; e++) u += (long double)W1[a * d + e] * y[i * d + e];
+                above += W2[c * m + a] * tanhl(u);
+            }
+            dy[i * d + c] = (double)(above / below);
+        }
+}
+
+/* Few particles (plain), and many (tiles, the last one short). */
+static void test_attention(void **state)
+{
+    static const size_t sizes[] = {8, 255, 256, 300};
+    (void)state;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        System *s = make("attention", sizes[k], 3);
+        size_t N = s->n * s->d;
+        double *f = numbers(N), *exact = numbers(N);
+        for (int op = 0; op < 2; op++) {
+            s->field[op](s, 1, 0, s->initial, f);
+            formula(s, op, s->initial, exact);
+            /* scores of a few units are off by some 20 eps, and so are weights and sums */
+            assert_true(relative_distance(f, exact, N) <= 200 * eps);
+            formula(s, 1 - op, s->initial, exact);
+            assert_false(relative_distance(f, exact, N) <= 1e-3);
+        }
+        memory_free(f);
+        memory_free(exact);
+        system_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nan_is_far), cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_finite),
+        cmocka_unit_test(test_both),    cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_traffic), cmocka_unit_test(test_attention),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* test_predict.c: predicted error constants against closed forms, against measured ones for every
+ * scheme on every system, and that a wrong theory is not confirmed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/schemes.h"
+
+static Prediction predict(const Table *t, const System *s, double t_end)
+{
+    Theory th;
+    Prediction p;
+    if (theory_search(t, 6, &th) != 0 ||
+        order_predict(t, s, t_end, th.order, th.zero_stable, &p, NULL) != 0)
+        fail_msg("%s on %s: %s", t->name, s->name, error_text());
+    return p;
+}
+
+static void close_to(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance * fabs(b))) fail_msg("%.12g is not %.12g", a, b);
+}
+
+/* ---- closed forms -------------------------------------------------------------------------------- */
+
+static void growth(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t;
+    dy[0] = y[0];
+}
+
+static void rest(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t, (void)y;
+    dy[0] = 0;
+}
+
+static double one[1] = {1};
+static const System growing = {.name = "growth",
+                               .n = 1,
+                               .d = 1,
+                               .initial = one,
+                               .field = {growth, rest},
+                               .t_end = 1,
+                               .h0 = 0.125};
+
+/* y' = y: the global error tends to c T e^T h^p, the local one to c rho'(1) h^(p+1): AB by their
+ * error constants, leapfrog by 1/3 and rho'(1) = 2, Runge-Kutta by 1/(p+1)!. Tolerance: the accuracy
+ * that predict.c asks of itself. */
+static void test_scalar(void **state)
+{
+    static const struct {
+        const char *name;
+        double c, root;
+    } cases[] = {{"euler", 1.0 / 2, 1},   {"heun", 1.0 / 6, 1},   {"rk3", 1.0 / 24, 1},
+                 {"rk4", 1.0 / 120, 1},   {"ab2", 5.0 / 12, 1},   {"ab3", 3.0 / 8, 1},
+                 {"ab4", 251.0 / 720, 1}, {"ab5", 95.0 / 288, 1}, {"leapfrog", 1.0 / 6, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Table *t = scheme(cases[i].name);
+        Prediction p = predict(t, &growing, 2);
+        close_to(p.local, cases[i].c * cases[i].root, 1e-4);
+        close_to(p.global, cases[i].c * 2 * exp(2), 1e-4);
+        assert_true(p.accuracy <= 1e-4);
+        table_free(t);
+    }
+}
+
+/* The nilpotent oracles: T/2 y3, T/6 y4, T/12 y4 in one component; local: without T. */
+static void test_oracles(void **state)
+{
+    static const struct {
+        const char *scheme, *system;
+        double component;
+    } cases[] = {{"lie-trotter", "nilpotent", 1.5},
+                 {"strang-marchuk", "nilpotent:4", 2},
+                 {"strang-marchuk-fgf", "nilpotent:4", 1},
+                 {"strang-marchuk", "nilpotent", 0},
+                 {"heun", "nilpotent", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        System *s = make(cases[i].system);
+        Table *t = scheme(cases[i].scheme);
+        double expected = cases[i].component / sqrt((double)s->d);
+        Prediction p = predict(t, s, 2);
+        close_to(p.local, expected, 1e-9);
+        close_to(p.global, 2 * expected, 1e-9);
+        table_free(t);
+        system_free(s);
+    }
+}
+
+/* An inconsistent scheme follows another field: weights 1 + 1 double the speed, e^2T - e^T. */
+static void test_order_zero(void **state)
+{
+    (void)state;
+    Table *t = scheme("scheme twice\nk1 = H(y)\ny' = y + 2*k1\n");
+    Prediction p = predict(t, &growing, 1);
+    close_to(p.global, exp(2) - exp(1), 1e-12);
+    close_to(p.local, 1, 1e-9);
+    table_free(t);
+    t = scheme("scheme slow\nk1 = H(y)\ny' = 1/2*y + 1/2*y[-1] + k1\n");
+    close_to(predict(t, &growing, 1).global, exp(1) - exp(2.0 / 3), 1e-12);
+    table_free(t);
+}
+
+/* ---- measured constants -------------------------------------------------------------------------- */
+
+static void compare(const Table *t, const System *s, Prediction p, int local, int *compared)
+{
+    Theory th;
+    OrderStudy m;
+    if (theory_search(t, 6, &th) != 0) fail_msg("%s", error_text());
+    OrderOptions o = {.halvings = 5, .local = local};
+    if (order_measure(t, s, &o, th.order, th.zero_stable, &m) != 0) fail_msg("%s", error_text());
+    double predicted = local ? p.local : p.global;
+    int measured = m.verdict == VERDICT_AGREE && m.constant_tolerance <= 0.1 && predicted > 0;
+    if (measured &&
+        !(fabs(log(m.constant / predicted)) <= fmax(m.constant_tolerance, 0.01) + p.accuracy))
+        fail_msg("%s on %s%s: constant %.6g (within %.1g), predicted %.6g", t->name, s->name,
+                 local ? ", local" : "", m.constant, m.constant_tolerance, predicted);
+    if (m.verdict == VERDICT_HIGHER && predicted > 0)
+        fail_msg("%s on %s: higher, though %g is predicted", t->name, s->name, predicted);
+    *compared += measured;
+    order_free(&m);
+}
+
+static const char *const others[] = {"strang-marchuk:heun", "yoshida4:rk4", "word:fsf",
+                                     "word:ssfsff:heun",    "rk4-layer",    "looped:3",
+                                     "leapfrog-layer",      "ab3-layer"};
+
+/* Two independent computations: trees and derivatives; steps and a line. Nearly all can be compared;
+ * on commuting and nilpotent systems most vanish. */
+static void test_everywhere(void **state)
+{
+    enum { OTHERS = sizeof others / sizeof *others };
+    int compared = 0;
+    (void)state;
+    for (size_t k = 0; system_name(k); k++) {
+        System *s = make(system_name(k));
+        for (size_t i = 0; i < zoo.count + OTHERS; i++) {
+            Table *t = scheme(i < zoo.count ? zoo.scheme[i]->name : others[i - zoo.count]);
+            Prediction p = predict(t, s, 0);
+            compare(t, s, p, 0, &compared);
+            compare(t, s, p, 1, &compared);
+            table_free(t);
+        }
+        system_free(s);
+    }
+    assert_true(compared >= 600);
+}
+
+/* Negative control: a constant is off wherever one coefficient of the theory is. Heun, midpoint and
+ * Ralston differ in the h^3 terms alone; none passes for another. */
+static void test_tells_apart(void **state)
+{
+    static const char *const names[] = {
+        "heun", "midpoint", "ralston", "strang-marchuk", "strang-marchuk-fgf", "ab2", "leapfrog"};
+    enum { NAMES = sizeof names / sizeof *names };
+    Prediction p[NAMES];
+    (void)state;
+    System *s = make("attention");
+    for (size_t i = 0; i < NAMES; i++) {
+        Table *t = scheme(names[i]);
+        p[i] = predict(t, s, 0);
+        table_free(t);
+        for (size_t k = 0; k < i; k++) {
+            double global = fabs(log(p[i].global / p[k].global));
+            double local = fabs(log(p[i].local / p[k].local));
+            if (!(fmax(global, local) > 0.03)) fail_msg("%s passes for %s", names[i], names[k]);
+        }
+    }
+    system_free(s);
+}
+
+/* ---- what cannot be predicted -------------------------------------------------------------------- */
+
+static void kink(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t;
+    dy[0] = 1 + fabs(y[0] - 1.7);
+}
+
+static void test_nothing(void **state)
+{
+    System s = growing;
+    (void)state;
+    Table *t = scheme("polynet"); /* no expansion about y */
+    assert_true(isnan(predict(t, &s, 0).global) && isnan(predict(t, &s, 0).local));
+    table_free(t);
+    t = scheme("scheme wild\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n");
+    assert_true(isnan(predict(t, &s, 0).global));
+    close_to(predict(t, &s, 0).local, 1.0 / 6, 1e-4); /* 6 times the constant 1/36 */
+    table_free(t);
+    s.field[OP_F] = kink; /* not smooth along the way */
+    t = scheme("rk4");
+    assert_true(isnan(predict(t, &s, 0).global));
+    table_free(t);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    System *s = make("henon");
+    Table *t = scheme("leapfrog");
+    size_t live = memory_live(), k = 1;
+    for (int code = ERR_MEMORY; code != 0; k++) {
+        Prediction p;
+        memory_fail_at(k);
+        code = order_predict(t, s, 0, 2, 1, &p, NULL);
+        memory_fail_at(0);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+        assert_true(k < 10000);
+    }
+    assert_true(k > 30);
+    table_free(t);
+    system_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scalar),      cmocka_unit_test(test_oracles),
+        cmocka_unit_test(test_order_zero),  cmocka_unit_test(test_everywhere),
+        cmocka_unit_test(test_tells_apart), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
+}

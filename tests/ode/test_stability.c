@@ -1,0 +1,432 @@
+/* test_stability.c: root condition's consequence, amplification and stability limits: against known
+ * values, against the matrix of the whole history (GSL's eigenvalues), and by scaling. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <complex.h>
+#include <gsl/gsl_complex_math.h>
+#include <gsl/gsl_eigen.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "ode/poly.h"
+#include "tests/lib/schemes.h"
+
+/* Every scheme of the zoo, frozen, with exact flows. */
+static void for_all(void (*check)(const Table *t))
+{
+    Table **list;
+    size_t count;
+    assert_int_equal(zoo_list(&zoo, "all", "exact", &list, &count), 0);
+    for (size_t i = 0; i < count; i++) {
+        Table *t = table_freeze(list[i]);
+        check(t);
+        table_free(t);
+        table_free(list[i]);
+    }
+    memory_free(list);
+}
+
+/* ---- the matrix of the whole history, another reader of the table --------------------------------- */
+
+typedef struct {
+    const Table *t;
+    size_t size; /* y, ..., y[-past_y], then for j = 1 .. past_k every k_e[-j] */
+    double complex z[2], *x, *k;
+} History;
+
+static double complex row_value(const History *a, const Row *r)
+{
+    double complex sum = 0;
+    size_t slopes = (size_t)a->t->past_y + 1;
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        size_t past = slopes + (size_t)(s->past - 1) * a->t->evals + (size_t)s->eval;
+        sum += mpq_get_d(s->c) * (s->eval == TABLE_STATE ? a->x[s->past]
+                                  : s->past == 0         ? a->k[s->eval]
+                                                         : a->x[past]);
+    }
+    return sum;
+}
+
+/* Column of the step's matrix, as the real matrix [[re, -im], [im, re]] of the same eigenvalues. */
+static void fill_column(History *a, size_t column, gsl_matrix *m)
+{
+    const Table *t = a->t;
+    size_t slopes = (size_t)t->past_y + 1, n = a->size;
+    for (size_t i = 0; i < n; i++) a->x[i] = i == column;
+    for (size_t e = 0; e < t->evals; e++)
+        a->k[e] = a->z[t->eval[e].op] * row_value(a, &t->point[t->eval[e].point].row);
+    for (size_t i = 0; i < n; i++) {
+        double complex v = i == 0                  ? row_value(a, &t->update)
+                           : i < slopes            ? a->x[i - 1]
+                           : i < slopes + t->evals ? a->k[i - slopes]
+                                                   : a->x[i - t->evals];
+        gsl_matrix_set(m, i, column, creal(v));
+        gsl_matrix_set(m, i + n, column + n, creal(v));
+        gsl_matrix_set(m, i, column + n, -cimag(v));
+        gsl_matrix_set(m, i + n, column, cimag(v));
+    }
+}
+
+static double history_modulus(const Table *t, double complex f, double complex g)
+{
+    History a = {.t = t, .z = {f, g}};
+    double largest = 0;
+    if (t->flows) {
+        double complex sum = 0;
+        for (size_t i = 0; i < t->flows; i++) sum += mpq_get_d(t->flow[i].c) * a.z[t->flow[i].op];
+        return exp(creal(sum));
+    }
+    a.size = (size_t)t->past_y + 1 + (size_t)t->past_k * t->evals;
+    a.x = calloc(a.size, sizeof *a.x);
+    a.k = calloc(t->evals, sizeof *a.k);
+    gsl_matrix *m = gsl_matrix_calloc(2 * a.size, 2 * a.size);
+    gsl_vector_complex *value = gsl_vector_complex_alloc(2 * a.size);
+    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(2 * a.size);
+    for (size_t c = 0; c < a.size; c++) fill_column(&a, c, m);
+    assert_int_equal(gsl_eigen_nonsymm(m, value, w), 0);
+    for (size_t i = 0; i < 2 * a.size; i++)
+        largest = fmax(largest, gsl_complex_abs(gsl_vector_complex_get(value, i)));
+    gsl_eigen_nonsymm_free(w);
+    gsl_vector_complex_free(value);
+    gsl_matrix_free(m);
+    free(a.x);
+    free(a.k);
+    return largest;
+}
+
+static double between(uint64_t stream, uint64_t i, double low, double high)
+{
+    return low + (high - low) * random_uniform(7, stream, i);
+}
+
+/* Both find eigenvalues of matrices of norm < 100 and size < 20 in double precision: 1e-13 each, times
+ * the condition of the eigenvalues, which is below 1e3 away from double ones. */
+static void check_modulus(const Table *t)
+{
+    for (uint64_t i = 0; i < 20; i++) {
+        double f[2] = {between(1, i, -2, 1), between(2, i, -2, 2)};
+        double g[2] = {between(3, i, -2, 1), between(4, i, -2, 2)}, m;
+        double want = history_modulus(t, f[0] + f[1] * I, g[0] + g[1] * I);
+        assert_int_equal(stability_modulus(t, f, g, &m), 0);
+        if (!(fabs(m - want) <= 1e-10 * (1 + want)))
+            fail_msg("%s: |R| = %.15g, not %.15g", t->name, m, want);
+    }
+}
+
+static void test_modulus(void **state)
+{
+    (void)state;
+    static const char *const more[] = {
+        "k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + 1/2*k1 + 1/2*k2 - 1/2*k1[-1] + 1/2*k2[-1]",
+        "k1 = H(y + k2[-1] - k1[-1])\nk2 = H(y + 1/2*k1)\ny' = y + k2",
+        "k1 = F(y + 1/3*k2[-2] - 1/3*k1[-1])\nk2 = G(1/2*y + 1/2*y[-1] + 1/2*k1)\n"
+        "y' = 2/3*y + 1/3*y[-2] + k2 + k1[-3]"};
+    for_all(check_modulus);
+    for (size_t i = 0; i < 3; i++) {
+        Table *t = frozen(more[i]);
+        check_modulus(t);
+        table_free(t);
+    }
+}
+
+/* ---- limits ----------------------------------------------------------------------------------------- */
+
+static int is_near(double x, double want, double tolerance)
+{
+    return x == want || fabs(x - want) <= tolerance * fabs(want);
+}
+
+/* Sources: Hairer, Wanner 1996, IV.2 and V.1; ab5: 2 / sum of the absolute weights, 90/551, the root
+ * -1. rk3: real root of 1 + z + z^2/2 + z^3/6 = -1. Twelve digits. */
+static void test_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double real, imag;
+    } known[] = {{"euler", -2, 0},
+                 {"heun", -2, 0},
+                 {"rk3", -2.51274532661832862, 1.7320508075688772},
+                 {"rk4", -2.78529356340528, 2.8284271247461901},
+                 {"ab2", -1, 0},
+                 {"ab3", -6.0 / 11, 0.723627226986633},
+                 {"ab4", -0.3, 0.429987079909256},
+                 {"ab5", -90.0 / 551, 0},
+                 {"leapfrog", 0, 1},
+                 {"transformer", -4, 0},
+                 {"lie-trotter", -INFINITY, INFINITY},
+                 {"strang-marchuk", -INFINITY, INFINITY},
+                 {"rk2-released", 0, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Table *t = frozen(known[i].name);
+        double real, imag;
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        if (!is_near(real, known[i].real, 1e-12) || !is_near(imag, known[i].imag, 1e-12))
+            fail_msg("%s: %.16g %.16g", known[i].name, real, imag);
+        table_free(t);
+    }
+}
+
+/* A little inside |R| <= 1, a little outside |R| > 1, by the other reader. On the imaginary axis of
+ * weakly stable schemes |R| = 1 all along, and next to a double root to sqrt(1e-16) only. */
+static void check_end(const Table *t, double end, double complex axis)
+{
+    if (!isfinite(end)) return;
+    if (end > 0) {
+        for (int k = 1; k < 40; k++) {
+            double x = end * (k / 40.0);
+            double m = history_modulus(t, axis * x / 2, axis * x / 2);
+            if (!(m <= 1 + 1e-7)) fail_msg("%s: |R| - 1 = %g inside, at %g", t->name, m - 1, x);
+        }
+    }
+    double x = end > 0 ? end * 1.001 : 0.05, m = history_modulus(t, axis * x / 2, axis * x / 2);
+    if (!(m > 1 + 1e-12)) fail_msg("%s: |R| - 1 = %g outside, at %g", t->name, m - 1, x);
+}
+
+static void check_ends(const Table *t)
+{
+    double real, imag;
+    assert_int_equal(stability_limits(t, &real, &imag), 0);
+    assert_true(real <= 0 && imag >= 0);
+    if (strstr(t->name, "released")) return; /* stable again beyond 0.05 */
+    check_end(t, -real, -1);
+    check_end(t, imag, I);
+}
+
+static void test_ends(void **state)
+{
+    (void)state;
+    for_all(check_ends);
+}
+
+/* Every slope's weight times s is h times s: the limits are divided by s. From 10^-9 to 10^9. */
+static void scale_row(Row *r, const mpq_t s)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval != TABLE_STATE) mpq_mul(r->term[i].c, r->term[i].c, s);
+}
+
+static void check_scaled(const Table *t)
+{
+    static const long scale[][2] = {{1000000000, 1}, {1000, 7}, {7, 1000}, {1, 1000000000}};
+    double real, imag, scaled_real, scaled_imag;
+    if (t->flows) return;
+    assert_int_equal(stability_limits(t, &real, &imag), 0);
+    for (size_t k = 0; k < 4; k++) {
+        Table *c = table_copy(t);
+        mpq_t s;
+        mpq_init(s);
+        mpq_set_si(s, scale[k][0], (unsigned long)scale[k][1]);
+        for (size_t p = 0; p < c->points; p++) scale_row(&c->point[p].row, s);
+        scale_row(&c->update, s);
+        double by = mpq_get_d(s);
+        assert_int_equal(stability_limits(c, &scaled_real, &scaled_imag), 0);
+        if (!is_near(scaled_real * by, real, 1e-11) || !is_near(scaled_imag * by, imag, 1e-11))
+            fail_msg("%s by %g: %.15g %.15g, not %.15g %.15g", t->name, by, scaled_real * by,
+                     scaled_imag * by, real, imag);
+        mpq_clear(s);
+        table_free(c);
+    }
+}
+
+static void test_scaled(void **state)
+{
+    (void)state;
+    for_all(check_scaled);
+}
+
+/* Schemes built to have a limit. The two-step family y + (1 + c) k1 - c k1[-1] has the root -1 at
+ * -2/(1 + 2c) and, for c > 1/2, roots cos t + i sin t, cos t = 1/(2c), at i 2 sin t/(1 + 2c). R = 1 + z + c z^2 ends at -1/c, touching R = -1 nowhere for c > 1/8. */
+static void test_built(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        double real, imag;
+    } known[] = {
+        {"k1 = H(y)\nk2 = H(y + k1)\ny' = y - 999999*k1 + 1000000*k2", -1e-6,
+         1.4142132088196604e-3},
+        {"k1 = H(y)\nk2 = H(y + k1)\ny' = y + 3/4*k1 + 1/4*k2", -4, 0},
+        {"k1 = H(y)\ny' = y + 1000001*k1 - 1000000*k1[-1]", -2.0 / 2000001,
+         2 * sqrt(1 - 2.5e-13) / 2000001},
+        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]", -1, 0},
+        {"k1 = H(y)\ny' = y + 1/1000000*k1", -2e6, 0},
+        {"k1 = H(y)\ny' = y - k1", 0, 0},                         /* backwards */
+        {"k1 = H(y)\ny' = 1/2*y + k1", -1.5, 0.8660254037844386}, /* |1/2 + z| = 1 */
+        {"k1 = H(y)\ny' = 2*y - y[-1] + k1 - k1[-1]", 0, 0},      /* fails the root condition */
+        {"k1 = H(y)\ny' = y[-1] + 1/50*k1", 0, 100},
+        {"k1 = H(y)\ny' = y + k1 - k1", -INFINITY, INFINITY},
+        /* R = 1 + z + z^2/2 + z^3/4: |R(iy)|^2 = 1 - y^4/4 + y^6/16, so 2 */
+        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\ny' = y + k3", -2, 2},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Table *t = frozen(known[i].text);
+        double real, imag;
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        if (!is_near(real, known[i].real, 1e-12) || !is_near(imag, known[i].imag, 1e-12))
+            fail_msg("%.15g %.15g, not %.15g %.15g:\n%s", real, imag, known[i].real, known[i].imag,
+                     known[i].text);
+        table_free(t);
+    }
+}
+
+/* (1 + z/2)^80 and (1 + z/2 + z^2/8)^80, that is in 80 stages by polynomials and, too many for them, in
+ * 160 stages in double precision: |R| <= 1 to z = -4, |R| > 1 on the imaginary axis at once. */
+static void test_long(void **state)
+{
+    (void)state;
+    static const char *const solver[] = {":euler", ":heun"};
+    for (int k = 0; k < 2; k++) {
+        char name[200] = "word:";
+        for (int i = 0; i < 40; i++) strcat(name, "sf");
+        strcat(name, solver[k]);
+        Table *t = frozen(name);
+        double real, imag;
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        if (!is_near(real, -4, 1e-11) || imag != 0) fail_msg("%s: %.15g %.15g", name, real, imag);
+        table_free(t);
+    }
+}
+
+/* Sixteen decimals leave 1e-17 where order conditions leave nothing; the limits are those of the
+ * rationals all the same. */
+static void test_decimals(void **state)
+{
+    (void)state;
+    Table *t[] = {
+        frozen("k1 = H(y)\nk2 = H(y + 0.5*k1)\nk3 = H(y + 0.5*k2)\nk4 = H(y + 1.0*k3)\n"
+               "y' = y + 0.1666666666666667*k1 + 0.3333333333333333*k2 + 0.3333333333333333*k3 + "
+               "0.1666666666666667*k4"),
+        frozen("k1 = H(y)\ny' = y + 1.916666666666667*k1 - 1.333333333333333*k1[-1] + "
+               "0.4166666666666667*k1[-2]")};
+    static const double want[][2] = {{-2.78529356340528, 2.8284271247461901},
+                                     {-6.0 / 11, 0.723627226986633}};
+    for (int i = 0; i < 2; i++) {
+        double real, imag;
+        assert_int_equal(stability_limits(t[i], &real, &imag), 0);
+        if (!is_near(real, want[i][0], 1e-10) || !is_near(imag, want[i][1], 1e-10))
+            fail_msg("%.15g %.15g", real, imag);
+        table_free(t[i]);
+    }
+}
+
+/* ---- polynomials ------------------------------------------------------------------------------------- */
+
+/* p := p (x - root). */
+static void times_root(Poly *p, const mpq_t root)
+{
+    mpq_t q;
+    mpq_init(q);
+    for (int i = p->degree + 1; i >= 0; i--) {
+        mpq_mul(q, root, p->c[i]);
+        mpq_neg(p->c[i], q);
+        if (i > 0) mpq_add(p->c[i], p->c[i], p->c[i - 1]);
+    }
+    mpq_clear(q);
+    poly_trim(p);
+}
+
+/* Random roots of multiplicity 1 .. 3 on both sides: from a negative start, the first of odd
+ * multiplicity beyond 0 is the end. */
+static void test_interval(void **state)
+{
+    (void)state;
+    int ends = 0;
+    for (uint64_t run = 0; run < 60; run++) {
+        Poly p;
+        mpq_t root;
+        double want = INFINITY, end;
+        int sign = 1;
+        mpq_init(root);
+        assert_int_equal(poly_new(&p, 20), 0);
+        mpq_set_ui(p.c[0], 1, 1);
+        poly_trim(&p);
+        for (uint64_t k = 0; k < 6; k++) {
+            long r = (long)random_below(run, 1, k, 40) - 15;
+            int times = 1 + (int)random_below(run, 2, k, 3);
+            if (r == 0) r = 1;
+            mpq_set_si(root, r, 3);
+            mpq_canonicalize(root);
+            for (int i = 0; i < times; i++) times_root(&p, root);
+            if (r > 0 && times % 2) sign = -sign;
+        }
+        for (int i = 0; sign > 0 && i <= p.degree; i++) mpq_neg(p.c[i], p.c[i]); /* p(0) < 0 */
+        /* the same by brute force: all roots are multiples of 1/3 */
+        for (long r = 1; r < 80 && isinf(want); r++) {
+            mpq_set_si(root, 2 * r + 1, 6);
+            mpq_canonicalize(root);
+            if (poly_sign(&p, root) > 0) want = (double)r / 3;
+        }
+        assert_int_equal(poly_interval(&p, &end), 0);
+        if (!is_near(end, want, 1e-15)) fail_msg("run %d: %.17g, not %.17g", (int)run, end, want);
+        ends += isfinite(want);
+        poly_free(&p);
+        mpq_clear(root);
+    }
+    assert_true(ends > 20 && ends < 60);
+}
+
+/* ---- hostile ------------------------------------------------------------------------------------------ */
+
+static void test_history(void **state)
+{
+    (void)state;
+    char text[4096];
+    size_t n = 0;
+    double m, real, imag, z[2] = {0, 0};
+    for (int i = 1; i <= 40; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "k%d = H(y + 1/9*k%d[-9])\n", i, i);
+    snprintf(text + n, sizeof text - n, "y' = y + k1");
+    Table *t = frozen(text);
+    assert_int_equal(stability_modulus(t, z, z, &m), ERR_INPUT); /* 721 factors */
+    assert_int_equal(stability_limits(t, &real, &imag), 0);
+    assert_true(isnan(real) && isnan(imag));
+    table_free(t);
+    t = frozen("k1 = H(y)\ny' = y[-59] + 60*k1"); /* 60 roots of unity */
+    assert_int_equal(stability_limits(t, &real, &imag), 0);
+    assert_true(real <= 0 && imag >= 0);
+    table_free(t);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"rk3", "ab2", "ab3-layer"};
+    for (size_t i = 0; i < 3; i++) {
+        Table *t = frozen(names[i]);
+        int code = ERR_MEMORY, failures = 0;
+        size_t before = memory_live();
+        for (size_t k = 1; code != 0; k++) {
+            double real, imag;
+            memory_fail_at(k);
+            code = stability_limits(t, &real, &imag);
+            memory_fail_at(0);
+            failures += code == ERR_MEMORY;
+            assert_int_equal(memory_live(), before);
+        }
+        assert_true(failures > 10);
+        table_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_modulus), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_ends),    cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_built),   cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_history), cmocka_unit_test(test_short_memory),
+    };
+    return cmocka_run_group_tests_name("stability", tests, zoo_begin, zoo_end);
+}

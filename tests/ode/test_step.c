@@ -1,0 +1,534 @@
+/* test_step.c: the one stepper against steps written out by hand, exact oracles, its clocks, its
+ * history and its refusals. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+
+enum { MAX = 64 };
+
+static Stepper *stepper(const Table *t, const System *s)
+{
+    Stepper *st = NULL;
+    if (stepper_new(t, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
+    return st;
+}
+
+/* y (N) after `steps` steps of size h from time t0 and the initial state, without given history. */
+static void walk(const char *text, const System *s, double t0, double h, int steps, double *y)
+{
+    Table *t = frozen(text);
+    Stepper *st = stepper(t, s);
+    assert_int_equal(stepper_begin(st, t0, h, s->initial, START_NETWORK, NULL), 0);
+    for (int k = 0; k < steps; k++) assert_int_equal(stepper_step(st), 0);
+    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
+    stepper_free(st);
+    table_free(t);
+}
+
+/* Differences in the order of sums: 10 operations a step, 8 steps, growth below e. */
+static const double rounding = 10 * 8 * 2.8 * 2.3e-16;
+
+/* ---- steps by hand ------------------------------------------------------------------------------- */
+
+/* k (N) = h (F + G) at (t, y). */
+static void slope(const System *s, double t, double h, const double *y, double *k)
+{
+    double g[MAX];
+    s->field[OP_F](s, 1, t, y, k);
+    s->field[OP_G](s, 1, t, y, g);
+    for (size_t i = 0; i < s->n * s->d; i++) k[i] = h * (k[i] + g[i]);
+}
+
+static void plus(size_t N, const double *y, double c, const double *k, double *out)
+{
+    for (size_t i = 0; i < N; i++) out[i] = y[i] + c * k[i];
+}
+
+static void euler(const System *s, double t, double h, double *y)
+{
+    double k[MAX];
+    slope(s, t, h, y, k);
+    plus(s->n * s->d, y, 1, k, y);
+}
+
+static void rk4(const System *s, double t, double h, double *y)
+{
+    size_t N = s->n * s->d;
+    double k[4][MAX], x[MAX];
+    slope(s, t, h, y, k[0]);
+    plus(N, y, 0.5, k[0], x);
+    slope(s, t + h / 2, h, x, k[1]);
+    plus(N, y, 0.5, k[1], x);
+    slope(s, t + h / 2, h, x, k[2]);
+    plus(N, y, 1, k[2], x);
+    slope(s, t + h, h, x, k[3]);
+    for (size_t i = 0; i < N; i++) y[i] += (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]) / 6;
+}
+
+/* The Macaron layer, eq. (14)-(16): half G, F, half G, each an Euler step by its own clock. */
+static void macaron(const System *s, double t, double h, double *y)
+{
+    size_t N = s->n * s->d;
+    double k[MAX];
+    s->field[OP_G](s, 1, t, y, k);
+    plus(N, y, h / 2, k, y);
+    s->field[OP_F](s, 1, t, y, k);
+    plus(N, y, h, k, y);
+    s->field[OP_G](s, 1, t + h / 2, y, k);
+    plus(N, y, h / 2, k, y);
+}
+
+static void sub_flow(const System *s, int op, double t, double h, double *y)
+{
+    if (s->flow[op])
+        s->flow[op](s, 1, t, h, y);
+    else
+        assert_int_equal(reference_flow(s, op, 1, t, h, y), 0);
+}
+
+static void strang(const System *s, double t, double h, double *y)
+{
+    sub_flow(s, OP_G, t, h / 2, y);
+    sub_flow(s, OP_F, t, h, y);
+    sub_flow(s, OP_G, t + h / 2, h / 2, y);
+}
+
+typedef void Hand(const System *s, double t, double h, double *y);
+
+static const struct {
+    const char *name;
+    Hand *step;
+} hands[] = {{"euler", euler}, {"rk4", rk4}, {"macaron", macaron}, {"strang-marchuk", strang}};
+enum { HANDS = sizeof hands / sizeof *hands };
+
+/* Largest difference over 8 steps of scheme i and hand j. */
+static double hand_error(const System *s, size_t i, size_t j)
+{
+    double y[MAX], x[MAX], h = 0.125;
+    memcpy(x, s->initial, s->n * s->d * sizeof *x);
+    for (int k = 0; k < 8; k++) hands[j].step(s, 0.25 + k * h, h, x);
+    walk(hands[i].name, s, 0.25, h, 8, y);
+    return relative_distance(y, x, s->n * s->d);
+}
+
+static void test_by_hand(void **state)
+{
+    (void)state;
+    for (size_t k = 0; system_name(k); k++) {
+        System *s = make(system_name(k));
+        for (size_t i = 0; i < HANDS; i++) {
+            double e = hand_error(s, i, i);
+            if (!(e <= rounding)) fail_msg("%s on %s: off by %g", hands[i].name, s->name, e);
+        }
+        system_free(s);
+    }
+    System *s = make(system_default()); /* controls: every other hand is far off */
+    for (size_t i = 0; i < HANDS; i++)
+        for (size_t j = 0; j < HANDS; j++)
+            if (i != j) assert_true(hand_error(s, i, j) > 1e-5);
+    system_free(s);
+}
+
+/* The polynet and released forms: state weights other than one y. */
+static void test_state_weights(void **state)
+{
+    (void)state;
+    System *s = make("attention");
+    size_t N = s->n * s->d;
+    double y[MAX], k1[MAX], k2[MAX], x[MAX], h = 0.25;
+    slope(s, 0, h, s->initial, k1);
+    for (size_t i = 0; i < N; i++) x[i] = 2 * s->initial[i] + k1[i];
+    slope(s, 0, h, x, k2);
+    for (size_t i = 0; i < N; i++) x[i] = 2.5 * s->initial[i] + k1[i] + 0.5 * k2[i];
+    walk("scheme a\nk1 = H(y)\nk2 = H(2*y + k1)\ny' = 5/2*y + k1 + 1/2*k2\n", s, 0, h, 1, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    slope(s, 0, h, k1, k2);
+    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + k1[i] + k2[i];
+    walk("scheme a\nk1 = H(y)\nk2 = H(k1)\ny' = y + k1 + k2\n", s, 0, h, 1, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    system_free(s);
+}
+
+/* ---- oracles without rounding -------------------------------------------------------------------- */
+
+/* At T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
+static int oracle_holds(const char *text, const System *s, const double *exact, double c, int power)
+{
+    double y[MAX];
+    for (int steps = 1; steps <= 1024; steps *= 2) {
+        walk(text, s, 0, 1.0 / steps, steps, y);
+        for (size_t i = 1; i < s->d; i++)
+            if (y[i] != exact[i]) return 0;
+        if (y[0] - exact[0] != c * pow(steps, -power)) return 0;
+    }
+    return 1;
+}
+
+/* The oracle, and as its control that it sees the sign and the last bit. */
+static void oracle(const char *text, const System *s, const double *exact, double c, int power)
+{
+    assert_true(oracle_holds(text, s, exact, c, power));
+    assert_false(oracle_holds(text, s, exact, c == 0 ? 0x1p-52 : -c, power));
+    assert_false(oracle_holds(text, s, exact, c * (1 + 0x1p-52) + (c == 0), power));
+}
+
+/* 3x3, T = 1: Lie -T h/2 y3 and +T h/2 y3 bit for bit, Strang 0, with sign. */
+static void test_nilpotent3(void **state)
+{
+    (void)state;
+    System *s = make("nilpotent");
+    double exact[3];
+    s->solution(s, 1, exact);
+    const double *y = s->initial;
+    assert_true(exact[0] == y[0] + y[1] + y[2] / 2 && exact[1] == y[1] + y[2] && exact[2] == y[2]);
+    assert_true(y[2] > 0);
+    oracle("lie-trotter", s, exact, -y[2] / 2, 1);
+    oracle("scheme gf\nflow G\nflow F\n", s, exact, y[2] / 2, 1);
+    oracle("strang-marchuk", s, exact, 0, 1);
+    oracle("strang-marchuk-fgf", s, exact, 0, 1);
+    oracle("transformer", s, exact, -y[2] / 2, 1); /* F F = G G = 0: Euler sub-steps are exact */
+    oracle("macaron", s, exact, 0, 1);
+    system_free(s);
+}
+
+/* 4x4: G/2 F G/2 gives -T h^2/6 y4, F/2 G F/2 gives +T h^2/12 y4 of the swapped system. */
+static void test_nilpotent4(void **state)
+{
+    (void)state;
+    System *s = make("nilpotent:4");
+    double exact[4];
+    s->solution(s, 1, exact);
+    const double *y = s->initial;
+    assert_true(exact[0] == y[0] + y[1] + y[2] / 2 + y[3] / 6);
+    oracle("strang-marchuk", s, exact, -y[3] / 6, 2);
+    oracle("strang-marchuk-fgf", s, exact, y[3] / 12, 2);
+    void (*flow)(const System *, int, double, double, double *) = s->flow[OP_F];
+    s->flow[OP_F] = s->flow[OP_G]; /* F = E23, G = E12 + E34 */
+    s->flow[OP_G] = flow;
+    oracle("strang-marchuk", s, exact, y[3] / 12, 2);
+    oracle("strang-marchuk-fgf", s, exact, -y[3] / 6, 2);
+    system_free(s);
+}
+
+static void jordan(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t;
+    dy[0] = y[1];
+    dy[1] = y[2];
+    dy[2] = 0;
+}
+
+static void nothing(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)t, (void)y;
+    dy[0] = dy[1] = dy[2] = 0;
+}
+
+/* Macaron on J = E12 + E23: F = J: -T h/2 y3; G = J: -T h/4 y3; both: -3/4 T h y3 (component 1). */
+static void test_macaron(void **state)
+{
+    (void)state;
+    double y0[3] = {1, -2, 8};
+    System s = {.name = "jordan", .n = 1, .d = 3, .initial = y0, .field = {jordan, nothing}};
+    double once[3] = {1 - 2 + 4, -2 + 8, 8}, twice[3] = {1 - 4 + 16, -2 + 16, 8};
+    oracle("macaron", &s, once, -4, 1);
+    s.field[OP_F] = nothing;
+    s.field[OP_G] = jordan;
+    oracle("macaron", &s, once, -2, 1);
+    s.field[OP_F] = jordan;
+    oracle("macaron", &s, twice, -6, 1);
+}
+
+/* ---- clocks -------------------------------------------------------------------------------------- */
+
+static struct {
+    int op;
+    double t, h;
+} seen[64];
+static size_t count;
+
+static void note(int op, double t, double h)
+{
+    seen[count].op = op;
+    seen[count].t = t;
+    seen[count++].h = h;
+}
+
+static void watch_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)y;
+    note(OP_F, t, 0);
+    dy[0] = 1;
+}
+
+static void watch_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set, (void)y;
+    note(OP_G, t, 0);
+    dy[0] = 1;
+}
+
+static void flow_F(const System *s, int set, double t, double h, double *y)
+{
+    (void)s, (void)set, (void)y;
+    note(OP_F, t, h);
+}
+
+static void flow_G(const System *s, int set, double t, double h, double *y)
+{
+    (void)s, (void)set, (void)y;
+    note(OP_G, t, h);
+}
+
+/* Where a scheme's second step from t = 1 with h = 1/2 looks, in steps behind 3/2. */
+static void clocks(const char *text, size_t n, const int *op, const double *c, const double *h)
+{
+    double y0[1] = {0}, y[1];
+    System s = {.name = "watch",
+                .n = 1,
+                .d = 1,
+                .initial = y0,
+                .field = {watch_F, watch_G},
+                .flow = {flow_F, flow_G}};
+    count = 0;
+    walk(text, &s, 1, 0.5, 2, y);
+    assert_int_equal(count, 2 * n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(seen[n + i].op, op[i]);
+        assert_true(seen[n + i].t == 1.5 + 0.5 * c[i]);
+        if (h) assert_true(seen[n + i].h == 0.5 * h[i]);
+    }
+}
+
+static void test_clocks(void **state)
+{
+    enum { F = OP_F, G = OP_G };
+    (void)state;
+    clocks("rk4", 8, (int[]){F, G, F, G, F, G, F, G}, (double[]){0, 0, .5, .5, .5, .5, 1, 1}, NULL);
+    clocks("macaron", 3, (int[]){G, F, G}, (double[]){0, 0, .5}, NULL);
+    clocks("scheme a\nk1 = H(y)\nk2 = H(y + 1/2*k1 @ 3/4)\ny' = y + k2\n", 4, (int[]){F, G, F, G},
+           (double[]){0, 0, .75, .75}, NULL);
+    clocks("leapfrog", 2, (int[]){F, G}, (double[]){0, 0}, NULL);
+    clocks("strang-marchuk", 3, (int[]){G, F, G}, (double[]){0, 0, .5}, (double[]){.5, 1, .5});
+    clocks("word:fsf:euler", 3, (int[]){G, F, G}, (double[]){0, 0, .5}, NULL); /* G twice a step */
+}
+
+/* ---- history ------------------------------------------------------------------------------------- */
+
+/* Reference states at -h, -2 h, ... (count, N). */
+static void history(const System *s, double h, int n, double *past)
+{
+    double t[16], agreement;
+    for (int j = 0; j < n; j++) t[j] = -(j + 1) * h;
+    assert_int_equal(reference_solve(s, t, (size_t)n, past, &agreement), 0);
+}
+
+/* Steps with given history; `needs` states of it. */
+static void walk_given(const char *text, const System *s, double h, int steps, int needs, double *y)
+{
+    double past[16 * MAX];
+    Table *t = frozen(text);
+    Stepper *st = stepper(t, s);
+    assert_int_equal(stepper_history(st), needs);
+    history(s, h, needs, past);
+    assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, past), 0);
+    for (int k = 0; k < steps; k++) assert_int_equal(stepper_step(st), 0);
+    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
+    stepper_free(st);
+    table_free(t);
+}
+
+/* AB2 and leapfrog from exact history, written out on the time-dependent system. */
+static void test_history(void **state)
+{
+    (void)state;
+    System *s = make("forced");
+    size_t N = s->n * s->d;
+    double past[MAX], old[MAX], k[MAX], x[MAX], y[MAX], z[MAX], h = 0.125;
+    history(s, h, 1, past);
+    slope(s, -h, h, past, old);
+    memcpy(x, s->initial, N * sizeof *x);
+    for (int n = 0; n < 4; n++) {
+        slope(s, n * h, h, x, k);
+        for (size_t i = 0; i < N; i++) x[i] += 1.5 * k[i] - 0.5 * old[i];
+        memcpy(old, k, sizeof old);
+    }
+    walk_given("ab2", s, h, 4, 1, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    memcpy(x, s->initial, N * sizeof *x);
+    memcpy(old, past, sizeof old);
+    for (int n = 0; n < 4; n++) {
+        slope(s, n * h, h, x, k);
+        for (size_t i = 0; i < N; i++) z[i] = old[i] + 2 * k[i];
+        memcpy(old, x, sizeof old);
+        memcpy(x, z, sizeof x);
+    }
+    walk_given("leapfrog", s, h, 4, 1, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    assert_false(relative_distance(y, s->initial, N) <= 1e-2);
+    system_free(s);
+}
+
+/* Stages that look back: slopes of the past are those of the scheme at exact past states. */
+static void test_stage_history(void **state)
+{
+    static const char text[] =
+        "scheme a\nk1 = H(3/2*y - 1/2*y[-1] @ 1/2)\ny' = y + 2*k1 - k1[-1]\n";
+    (void)state;
+    System *s = make("forced");
+    size_t N = s->n * s->d;
+    double past[2 * MAX], x[MAX], y[MAX], k[MAX], old[MAX], h = 0.125;
+    history(s, h, 2, past);
+    for (size_t i = 0; i < N; i++) x[i] = 1.5 * past[i] - 0.5 * past[N + i];
+    slope(s, -h / 2, h, x, old);
+    for (size_t i = 0; i < N; i++) x[i] = 1.5 * s->initial[i] - 0.5 * past[i];
+    slope(s, h / 2, h, x, k);
+    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + 2 * k[i] - old[i];
+    walk_given(text, s, h, 1, 2, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    system_free(s);
+}
+
+/* Stages on past slopes: the fixed point of k = h f(y(t) + k(t - h)/2) along the exact solution,
+ * reached from 30 steps back, equals what WARM steps give up to O(h^10). */
+static void test_recursive_history(void **state)
+{
+    static const char text[] = "scheme a\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n";
+    (void)state;
+    System *s = make("kuramoto");
+    size_t N = s->n * s->d;
+    double h = 1.0 / 32, t[30], past[30 * 8], k[MAX] = {0}, x[MAX], y[MAX], agreement;
+    for (int j = 0; j < 30; j++) t[j] = -(j + 1) * h;
+    assert_true(N == 8);
+    assert_int_equal(reference_solve(s, t, 30, past, &agreement), 0);
+    for (int j = 30; j >= 0; j--) {
+        plus(N, j ? past + (size_t)(j - 1) * N : s->initial, 0.5, k, x);
+        slope(s, 0, h, x, k);
+    }
+    plus(N, s->initial, 1, k, x);
+    walk_given(text, s, h, 1, 9, y);
+    /* the start's slope is off by h^2 |f' f| / 2 < 1e-2, each step shrinks it by h L / 2 < 0.1 */
+    assert_true(relative_distance(y, x, N) <= 1e-2 * 1e-9 + rounding);
+    system_free(s);
+}
+
+/* START_NETWORK: leapfrog and AB2 begin with an Euler step and then are themselves. */
+static void test_network_start(void **state)
+{
+    (void)state;
+    System *s = make("attention");
+    size_t N = s->n * s->d;
+    double x[MAX], y[MAX], first[MAX], k0[MAX], k1[MAX], h = 0.25;
+    slope(s, 0, h, s->initial, k0);
+    plus(N, s->initial, 1, k0, first);
+    walk("ab2", s, 0, h, 1, y);
+    assert_true(relative_distance(y, first, N) <= rounding);
+    slope(s, h, h, first, k1);
+    for (size_t i = 0; i < N; i++) x[i] = first[i] + 1.5 * k1[i] - 0.5 * k0[i];
+    walk("ab2", s, 0, h, 2, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + 2 * k1[i];
+    walk("leapfrog", s, 0, h, 2, y);
+    assert_true(relative_distance(y, x, N) <= rounding);
+    system_free(s);
+}
+
+/* ---- contract ------------------------------------------------------------------------------------ */
+
+/* Every scheme of the zoo: counts its evaluations, allocates nothing in a step, begins anew. */
+static void test_every_scheme(void **state)
+{
+    (void)state;
+    System *s = make("forced");
+    size_t N = s->n * s->d;
+    for (size_t i = 0; i < zoo.count; i++) {
+        Table *t = table_freeze(zoo.scheme[i]);
+        Stepper *st = stepper(t, s);
+        double past[16 * MAX], y[MAX];
+        history(s, 0.0625, stepper_history(st), past);
+        for (int again = 0; again < 2; again++) {
+            size_t calls = memory_calls();
+            assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_GIVEN, past), 0);
+            for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
+            assert_int_equal(memory_calls(), calls);
+            assert_int_equal(stepper_evals(st), 5 * (table_evals(t, OP_F) + table_evals(t, OP_G)));
+            if (again) assert_memory_equal(stepper_state(st), y, N * sizeof *y);
+            memcpy(y, stepper_state(st), N * sizeof *y);
+        }
+        stepper_free(st);
+        table_free(t);
+    }
+    system_free(s);
+}
+
+static void test_refusals(void **state)
+{
+    Stepper *st = NULL;
+    (void)state;
+    System *s = make("henon");
+    Table *t = scheme("rk2-gate");
+    assert_int_equal(stepper_new(t, s, &st), ERR_MISUSE); /* symbols */
+    table_free(t);
+    t = frozen("ab3");
+    st = stepper(t, s);
+    assert_int_equal(stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL), ERR_MISUSE);
+    assert_int_equal(stepper_begin(st, 0, 1e3, s->initial, START_NETWORK, NULL), 0);
+    int code = 0;
+    for (int k = 0; k < 100 && code == 0; k++) code = stepper_step(st);
+    assert_int_equal(code, ERR_NUMERIC);
+    for (size_t i = 0; i < s->n * s->d; i++) assert_true(isfinite(stepper_state(st)[i]));
+    stepper_free(st);
+    stepper_free(NULL);
+    table_free(t);
+    system_free(s);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    System *s = make("henon");
+    Table *t = frozen("ab3");
+    size_t live = memory_live(), k = 1;
+    for (int code = ERR_MEMORY; code != 0; k++) {
+        Stepper *st = NULL;
+        memory_fail_at(k);
+        code = stepper_new(t, s, &st);
+        memory_fail_at(0);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        stepper_free(st);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(k > 8);
+    table_free(t);
+    system_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_state_weights),
+        cmocka_unit_test(test_nilpotent3),
+        cmocka_unit_test(test_nilpotent4),
+        cmocka_unit_test(test_macaron),
+        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_stage_history),
+        cmocka_unit_test(test_recursive_history),
+        cmocka_unit_test(test_network_start),
+        cmocka_unit_test(test_every_scheme),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
+}

@@ -1,0 +1,443 @@
+/* test_structure.c: symmetry, symplecticity, effective order and error constants, against stepping a
+ * separable Hamiltonian with its tangent, against series, and against conjugation. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/schemes.h"
+
+/* Every scheme of the zoo with its splittings exact, then with each solver; and some others. */
+static void for_all(void (*check)(const Table *t))
+{
+    static const char *const solver[] = {"exact", "euler", "heun", "midpoint", "rk4"};
+    static const char *const more[] = {
+        "k1 = F(y)\nk2 = G(y + k1)\nk3 = F(y + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3",
+        "k1 = F(y)\nk2 = G(y + 1/2*k1)\nk3 = F(y + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3",
+        "k1 = F(y)\nk2 = G(y + 1/2*k1)\nk3 = F(y + k2)\ny' = y + 1/3*k1 + k2 + 2/3*k3",
+        "k1 = F(y)\nk2 = F(y)\nk3 = G(y + 1/4*k1 + 3/4*k2)\ny' = y + 1/4*k1 + 3/4*k2 + k3",
+        "k1 = H(y)\nk2 = F(y + 7*k1)\nk3 = G(y + k1)\ny' = y + 1*k1 - 1*k1 + k2 + k3"};
+    for (size_t k = 0; k < sizeof solver / sizeof *solver; k++) {
+        Table **list;
+        size_t count;
+        assert_int_equal(zoo_list(&zoo, "all,word:sffs,sandwich:3-1", solver[k], &list, &count), 0);
+        for (size_t i = 0; i < count; i++) {
+            Table *t = table_freeze(list[i]);
+            check(t);
+            table_free(t);
+            table_free(list[i]);
+        }
+        memory_free(list);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        Table *t = frozen(more[i]);
+        check(t);
+        table_free(t);
+    }
+}
+
+/* ---- a separable Hamiltonian with its tangent ------------------------------------------------------- */
+
+/* (q, p) and the derivatives by q0, p0. F kicks: p' = -V'(q); G drifts: q' = T'(p). */
+typedef struct {
+    double y[2], D[2][2];
+} State;
+
+/* The value and derivative of -V' or T', of no special degree. */
+static double force(int op, double x, double *slope)
+{
+    *slope = op == OP_F ? -cos(x) - 0.9 * x * x + 0.4 : 1 + 0.6 * x + 0.3 * cos(2 * x);
+    return op == OP_F ? -sin(x) - 0.3 * x * x * x + 0.4 * x : x + 0.3 * x * x + 0.15 * sin(2 * x);
+}
+
+static State apply(int op, const State *s, double h)
+{
+    State k = {0};
+    int from = op == OP_F ? 0 : 1, to = 1 - from;
+    double slope;
+    k.y[to] = h * force(op, s->y[from], &slope);
+    for (int j = 0; j < 2; j++) k.D[to][j] = h * slope * s->D[from][j];
+    return k;
+}
+
+static void add(State *s, const State *x, double c)
+{
+    for (int i = 0; i < 2; i++) {
+        s->y[i] += c * x->y[i];
+        for (int j = 0; j < 2; j++) s->D[i][j] += c * x->D[i][j];
+    }
+}
+
+static State combine(const Row *r, const State *y, const State *k)
+{
+    State s = {0};
+    for (size_t i = 0; i < r->terms; i++)
+        add(&s, r->term[i].eval == TABLE_STATE ? y : &k[r->term[i].eval], mpq_get_d(r->term[i].c));
+    return s;
+}
+
+/* One step of a one-step table; flows are exact, as kicks and drifts leave what they read alone. */
+static State step(const Table *t, State y, double h)
+{
+    State k[256];
+    for (size_t i = 0; i < t->flows; i++) {
+        State x = apply(t->flow[i].op, &y, h * mpq_get_d(t->flow[i].c));
+        add(&y, &x, 1);
+    }
+    if (t->flows) return y;
+    assert_true(t->evals <= 256);
+    for (size_t e = 0; e < t->evals; e++) {
+        State at = combine(&t->point[t->eval[e].point].row, &y, k);
+        k[e] = apply(t->eval[e].op, &at, h);
+    }
+    return combine(&t->update, &y, k);
+}
+
+static State start(uint64_t i)
+{
+    State s = {.D = {{1, 0}, {0, 1}}};
+    for (uint64_t j = 0; j < 2; j++) s.y[j] = 0.3 + random_uniform(5, i, j);
+    return s;
+}
+
+/* Largest |determinant - 1| of a step's derivative: 0 for all points iff area is kept. */
+static double area_defect(const Table *t)
+{
+    double most = 0;
+    for (uint64_t i = 0; i < 5; i++) {
+        State s = step(t, start(i), 0.7);
+        most = fmax(most, fabs(s.D[0][0] * s.D[1][1] - s.D[0][1] * s.D[1][0] - 1));
+    }
+    return most;
+}
+
+/* Largest distance from the start after S(h), S(-h). */
+static double return_defect(const Table *t)
+{
+    double most = 0;
+    for (uint64_t i = 0; i < 5; i++) {
+        State a = start(i), s = step(t, step(t, a, 0.7), -0.7);
+        most = fmax(most, fmax(fabs(s.y[0] - a.y[0]), fabs(s.y[1] - a.y[1])));
+    }
+    return most;
+}
+
+/* Rounding of some 100 operations on numbers below 10: 1e-13; what is not kept is missed by h^6 times
+ * a coefficient of at least 1e-4. */
+static void check_told(const Table *t, const char *what, int told, double defect)
+{
+    if (told == TOLD_NOT) return;
+    int kept = defect <= 1e-11;
+    if (kept != told || (!kept && !(defect > 1e-8)))
+        fail_msg("%s is told %s: %d, but misses by %g", t->name, what, told, defect);
+}
+
+/* Gates that start at 0 make a block the identity, which keeps everything. */
+static int is_identity(const Table *t)
+{
+    mpq_t w[2];
+    mpq_inits(w[0], w[1], NULL);
+    table_weight(t, OP_F, 1, w[0]);
+    table_weight(t, OP_G, 1, w[1]);
+    int zero = mpq_sgn(w[0]) == 0 && mpq_sgn(w[1]) == 0;
+    mpq_clears(w[0], w[1], NULL);
+    return zero;
+}
+
+static void check_separable(const Table *t)
+{
+    Structure s;
+    assert_int_equal(structure_find(t, 6, &s), 0);
+    if (!t->past_y && !t->past_k) {
+        check_told(t, "symplectic", s.symplectic_separable, area_defect(t));
+        check_told(t, "symmetric", s.symmetric_separable, return_defect(t));
+        assert_true(s.symmetric != TOLD_YES || s.symmetric_separable == TOLD_YES);
+        assert_true(s.symplectic != TOLD_YES || s.symplectic_separable == TOLD_YES);
+    } else {
+        assert_int_equal(s.symplectic, TOLD_NOT);
+    }
+    if (!t->flows && t->evals && !t->past_y && !t->past_k && !is_identity(t)) {
+        assert_true(s.symmetric != TOLD_YES && s.symplectic != TOLD_YES); /* explicit: never */
+        assert_true(s.symmetric != TOLD_NO || s.symmetric_order >= 1);
+    }
+    structure_free(&s);
+}
+
+static void test_separable(void **state)
+{
+    (void)state;
+    for_all(check_separable);
+}
+
+/* ---- known ------------------------------------------------------------------------------------------- */
+
+static void test_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int symmetric, order, separable, symplectic, symplectic_separable, effective;
+    } known[] = {
+        {"lie-trotter", 0, 1, 0, 1, 1, 2},
+        {"strang-marchuk", 1, -1, 1, 1, 1, 2},
+        {"ruth3", 0, 3, 0, 1, 1, 3},
+        {"yoshida4", 1, -1, 1, 1, 1, 4},
+        {"word:sssfff", 0, 1, 0, 1, 1, 2},
+        {"transformer", 0, 1, 0, 0, 1, -1},
+        {"macaron", 0, 1, 1, 0, 1, -1},
+        {"heun", 0, 3, 0, 0, 0, -1},
+        {"rk4", 0, 5, 0, 0, 0, -1},
+        {"polynet", TOLD_NOT, -1, TOLD_NOT, TOLD_NOT, TOLD_NOT, -1},
+        {"leapfrog", 1, -1, 1, TOLD_NOT, TOLD_NOT, -1},
+        {"ab3", 0, -1, 0, TOLD_NOT, TOLD_NOT, -1},
+        {"leapfrog-layer", TOLD_NOT, -1, TOLD_NOT, TOLD_NOT, TOLD_NOT, -1},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Table *t = frozen(known[i].name);
+        Structure s;
+        assert_int_equal(structure_find(t, 6, &s), 0);
+        if (s.symmetric != known[i].symmetric || s.symmetric_order != known[i].order ||
+            s.symmetric_separable != known[i].separable || s.symplectic != known[i].symplectic ||
+            s.symplectic_separable != known[i].symplectic_separable ||
+            s.effective_order != known[i].effective)
+            fail_msg("%s: %d %d %d %d %d %d", known[i].name, s.symmetric, s.symmetric_order,
+                     s.symmetric_separable, s.symplectic, s.symplectic_separable,
+                     s.effective_order);
+        structure_free(&s);
+        table_free(t);
+    }
+}
+
+/* ---- linear multistep ---------------------------------------------------------------------------------- */
+
+/* Every tree t of order p + 1 has the defect C (p+1)! / (gamma sigma), because y^(p+1) is that sum of
+ * elementary differentials; and the constant is what the source says. */
+static void test_constants(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int order, symmetric;
+        long p, q, np, nq; /* constant, and divided by the sum of slope weights */
+    } known[] = {
+        {"k1 = H(y)\ny' = y + k1", 1, 0, -1, 2, -1, 2},
+        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]", 2, 0, -5, 12, -5, 12},
+        {"k1 = H(y)\ny' = y + 23/12*k1 - 4/3*k1[-1] + 5/12*k1[-2]", 3, 0, -3, 8, -3, 8},
+        {"k1 = H(y)\ny' = y + 55/24*k1 - 59/24*k1[-1] + 37/24*k1[-2] - 3/8*k1[-3]", 4, 0, -251, 720,
+         -251, 720},
+        {"k1 = H(y)\ny' = y[-1] + 2*k1", 2, 1, -1, 3, -1, 6},
+        /* Nystroem, k = 3 */
+        {"k1 = H(y)\ny' = y[-1] + 7/3*k1 - 2/3*k1[-1] + 1/3*k1[-2]", 3, 0, -1, 3, -1, 6},
+        /* Milne's predictor */
+        {"k1 = H(y)\ny' = y[-3] + 8/3*k1 - 4/3*k1[-1] + 8/3*k1[-2]", 4, 1, -14, 45, -7, 90},
+        {"k1 = H(y)\nk2 = H(y[-1])\ny' = y + 3/2*k1 - 1/2*k2", 2, 0, -5, 12, -5, 12},
+        /* the most accurate explicit two-step method: not zero-stable, order 3 all the same */
+        {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Table *t = frozen(known[i].text);
+        Structure s;
+        Forest *f;
+        mpq_t want, empty;
+        mpq_inits(want, empty, NULL);
+        assert_int_equal(structure_find(t, 5, &s), 0);
+        assert_int_equal(s.has_constant, 1);
+        mpq_set_si(want, known[i].p, (unsigned long)known[i].q);
+        if (!mpq_equal(s.error_constant[0], want)) {
+            gmp_printf("%Qd\n", s.error_constant[0]);
+            fail_msg("%s", known[i].text);
+        }
+        mpq_set_si(want, known[i].np, (unsigned long)known[i].nq);
+        assert_true(mpq_equal(s.error_constant[1], want));
+        if (t->past_y || t->past_k) assert_int_equal(s.symmetric, known[i].symmetric);
+        assert_int_equal(forest_new(known[i].order + 1, &f), 0);
+        mpq_t *defect = malloc(f->count * sizeof(mpq_t));
+        for (size_t k = 0; k < f->count; k++) mpq_init(defect[k]);
+        assert_int_equal(theory_defect(f, t, defect, empty), 0);
+        for (size_t k = 0; k < f->count; k++) {
+            const Tree *tree = &f->tree[k];
+            double C = tree->order <= known[i].order ? 0 : mpq_get_d(s.error_constant[0]);
+            double told = C * tgamma(tree->order + 1) / (double)tree->gamma / (double)tree->sigma;
+            assert_true(fabs(mpq_get_d(defect[k]) - told) <= 1e-14);
+            mpq_clear(defect[k]);
+        }
+        free(defect);
+        forest_free(f);
+        mpq_clears(want, empty, NULL);
+        structure_free(&s);
+        table_free(t);
+    }
+}
+
+/* Different weights for F and G, inconsistency, stages: no single constant. */
+static void test_no_constant(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + k2",
+                                        "k1 = H(y)\ny' = y + 2*k1",
+                                        "k1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2"};
+    for (size_t i = 0; i < 3; i++) {
+        Table *t = frozen(texts[i]);
+        Structure s;
+        assert_int_equal(structure_find(t, 4, &s), 0);
+        assert_int_equal(s.has_constant, 0);
+        structure_free(&s);
+        table_free(t);
+    }
+}
+
+/* ---- effective order ------------------------------------------------------------------------------------- */
+
+static int effective(const char *text, int *order)
+{
+    Table *t = frozen(text);
+    Theory theory;
+    int p;
+    assert_int_equal(theory_search(t, 6, &theory), 0);
+    assert_int_equal(structure_effective_order(t, 7, &p), 0);
+    *order = theory.order;
+    table_free(t);
+    return p;
+}
+
+/* c S c^-1 has order 1 but the effective order of S; one wrong fraction in S ruins that. */
+static void test_conjugates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel;
+        int effective;
+    } known[] = {
+        {"flow F\nflow G\n", 2},
+        {"flow 1/2 F\nflow G\nflow 1/2 F\n", 2},
+        {"flow 7/24 F\nflow 2/3 G\nflow 3/4 F\nflow -2/3 G\nflow -1/24 F\nflow G\n", 3},
+        {"let w = 1/(2-2^(1/3))\nlet v = 1-2*w\nflow (w/2) F\nflow w G\nflow ((w+v)/2) F\n"
+         "flow v G\nflow ((w+v)/2) F\nflow w G\nflow (w/2) F\n",
+         4},
+        {"flow 7/24 F\nflow 2/3 G\nflow 2/3 F\nflow -2/3 G\nflow 1/24 F\nflow G\n",
+         2}, /* control */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int c = 0; c < 3; c++) {
+            static const char *const before[] = {"", "flow 1/3 F\n", "flow 1/5 F\nflow -2/7 G\n"};
+            static const char *const after[] = {"", "flow -1/3 F\n", "flow 2/7 G\nflow -1/5 F\n"};
+            char text[1024];
+            int order, p;
+            /* `let` comes first, wherever the flows begin */
+            size_t lets = (size_t)(strstr(known[i].kernel, "flow") - known[i].kernel);
+            snprintf(text, sizeof text, "%.*s%s%s%s", (int)lets, known[i].kernel, before[c],
+                     known[i].kernel + lets, after[c]);
+            p = effective(text, &order);
+            if (p != known[i].effective) fail_msg("effective order %d:\n%s", p, text);
+            assert_true(order <= p && (c == 0 || order == 1));
+        }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    Table *t = frozen("rk4"), *lie = frozen("lie-trotter");
+    Structure s;
+    int order;
+    assert_int_equal(structure_effective_order(t, 4, &order), ERR_INPUT);
+    assert_int_equal(structure_effective_order(lie, 30, &order), ERR_INPUT);
+    assert_int_equal(structure_find(t, 30, &s), ERR_INPUT);
+    assert_int_equal(structure_find(t, 0, &s), ERR_INPUT);
+    table_free(t);
+    table_free(lie);
+    t = frozen("flow 1/2 F\nflow G\n"); /* not consistent */
+    assert_int_equal(structure_effective_order(t, 4, &order), 0);
+    assert_int_equal(order, 0);
+    table_free(t);
+}
+
+/* ---- flows: the palindrome rule and the series agree ---------------------------------------------------- */
+
+static int series_symmetric(const Table *t)
+{
+    Forest *f;
+    Series *a, *b, *both;
+    int zero = 1;
+    assert_int_equal(forest_new(6, &f), 0);
+    assert_int_equal(series_step(f, t, &a), 0);
+    assert_int_equal(series_new(f, &b), 0);
+    assert_int_equal(series_new(f, &both), 0);
+    mpq_set(b->empty, a->empty);
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_set(b->a[i], a->a[i]);
+        if (f->tree[i].order % 2) mpq_neg(b->a[i], b->a[i]);
+    }
+    series_compose(both, a, b);
+    for (size_t i = 0; i < f->count; i++) zero = zero && mpq_sgn(both->a[i]) == 0;
+    series_free(a);
+    series_free(b);
+    series_free(both);
+    forest_free(f);
+    return zero;
+}
+
+static void test_palindromes(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "flow 1/4 G\nflow 1/4 G\nflow F\nflow 1/2 G",
+        "flow 1/3 F\nflow 1/2 G\nflow 1/3 F\nflow 1/2 G\nflow 1/3 F",
+        "flow 1/3 F\nflow 1/2 G\nflow 1/3 F\nflow 1/2 G\nflow 1/4 F\nflow 1/12 F",
+        "flow 1/2 G\nflow F\nflow 1/2 G\nflow 1/2 F\nflow -1/2 F",
+        "flow F\nflow G\nflow -1/2 G\nflow 1/2 G",
+        "flow 1/3 F\nflow 1/2 G\nflow 1/3 F\nflow 1/3 G\nflow 1/3 F\nflow 1/6 G",
+        "flow 1/2 G\nflow F\nflow 1/3 G\nflow 1/6 G\nflow 1/5 F\nflow -1/5 F"};
+    int yes = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        Table *t = frozen(texts[i]);
+        Structure s;
+        assert_int_equal(structure_find(t, 6, &s), 0);
+        if (s.symmetric != series_symmetric(t)) fail_msg("%s", texts[i]);
+        yes += s.symmetric;
+        structure_free(&s);
+        table_free(t);
+    }
+    assert_true(yes > 1 && yes < (int)(sizeof texts / sizeof *texts));
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"lie-trotter", "macaron", "ab2"};
+    for (size_t i = 0; i < 3; i++) {
+        Table *t = frozen(names[i]);
+        int code = ERR_MEMORY, failures = 0;
+        size_t before = memory_live();
+        for (size_t k = 1; code != 0; k++) {
+            Structure s;
+            memory_fail_at(k);
+            code = structure_find(t, 2, &s);
+            memory_fail_at(0);
+            failures += code == ERR_MEMORY;
+            if (code == 0) structure_free(&s);
+            assert_int_equal(memory_live(), before);
+        }
+        assert_true(failures >= 3);
+        table_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_separable),   cmocka_unit_test(test_known),
+        cmocka_unit_test(test_constants),   cmocka_unit_test(test_no_constant),
+        cmocka_unit_test(test_conjugates),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_palindromes), cmocka_unit_test(test_short_memory),
+    };
+    return cmocka_run_group_tests_name("structure", tests, zoo_begin, zoo_end);
+}

@@ -1,0 +1,466 @@
+/* test_systems.c: particle systems against each other's definitions: flows, fields, solutions and two
+ * reference integrators must tell the same story, on every row of the table. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <gsl/gsl_linalg.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+#include "tests/lib/distance.h"
+
+enum { MAX = 4096 };
+
+static System *make(const char *name, size_t n, size_t d, uint64_t seed)
+{
+    System *s = NULL;
+    if (system_new(name, n, d, seed, &s) != 0) fail_msg("%s: %s", name, error_text());
+    return s;
+}
+
+/* Rounding of about 100 operations a flow, with a condition number of e^{|h| L} < 10 and 4 flows. */
+static const double flow_tolerance = 4e3 * 2.3e-16;
+
+/* ---- names and sizes ----------------------------------------------------------------------------- */
+
+static void test_names(void **state)
+{
+    System *s = NULL;
+    (void)state;
+    assert_string_equal(system_default(), "attention");
+    assert_null(system_name(1000));
+    assert_null(system_title(1000));
+    for (size_t i = 0; system_name(i); i++) {
+        s = make(system_name(i), 0, 0, 1);
+        assert_string_equal(s->name, system_name(i));
+        assert_string_equal(s->title, system_title(i));
+        assert_true(s->t_end > 0 && s->h0 > 0 && s->source[0]);
+        system_free(s);
+        for (size_t k = 0; k < i; k++) assert_string_not_equal(system_name(i), system_name(k));
+    }
+    assert_int_equal(system_new("attentive", 0, 0, 1, &s), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "kuramoto"));
+    system_free(NULL);
+}
+
+static void test_sizes(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t n, d;
+        int code;
+    } cases[] = {
+        {"attention", 5, 3, 0},
+        {"attention", 1, 4, ERR_INPUT},
+        {"attention", 100000, 4, ERR_INPUT},
+        {"linear", 3, 1, 0},
+        {"linear", 1, 1, ERR_INPUT},
+        {"linear", SIZE_MAX, 2, ERR_INPUT},
+        {"nilpotent", 1, 3, 0},
+        {"nilpotent", 2, 3, ERR_INPUT},
+        {"nilpotent:4", 1, 3, ERR_INPUT},
+        {"fisher", 3, 1, 0},
+        {"fisher", 2, 1, ERR_INPUT},
+        {"kuramoto", 20, 2, 0},
+        {"vortex", 4, 3, ERR_INPUT},
+        {"kepler", 1, 0, 0},
+        {"kepler", 2, 3, ERR_INPUT},
+        {"henon", 7, 0, 0},
+        {"forced", 2, 1, 0},
+        {"forced", 2, SIZE_MAX, ERR_INPUT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        System *s = NULL;
+        int code = system_new(cases[i].name, cases[i].n, cases[i].d, 1, &s);
+        assert_int_equal(code, cases[i].code);
+        if (code != 0) assert_non_null(strstr(error_text(), cases[i].name));
+        system_free(s);
+    }
+}
+
+/* Same seed: same system. Another seed: another one, but for the nilpotent ones. */
+static void test_seed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *a = make(system_name(i), 0, 0, 5), *b = make(system_name(i), 0, 0, 5),
+               *c = make(system_name(i), 0, 0, 6);
+        size_t bytes = a->n * a->d * sizeof(double);
+        assert_memory_equal(a->initial, b->initial, bytes);
+        int same = memcmp(a->initial, c->initial, bytes) == 0;
+        assert_int_equal(same, strncmp(a->name, "nilpotent", 9) == 0);
+        system_free(a);
+        system_free(b);
+        system_free(c);
+    }
+}
+
+/* ---- flows --------------------------------------------------------------------------------------- */
+
+/* |S_b S_a - S_{a+b}| and |S_{-a} S_a - id|. */
+static double group_error(const System *s, int op)
+{
+    size_t N = s->n * s->d;
+    double x[MAX], y[MAX], t = 0.3, a = 0.25, b = 0.4;
+    memcpy(x, s->initial, N * sizeof *x);
+    memcpy(y, s->initial, N * sizeof *y);
+    s->flow[op](s, 1, t, a, x);
+    s->flow[op](s, 1, t + a, b, x);
+    s->flow[op](s, 1, t, a + b, y);
+    double e = relative_distance(x, y, N);
+    s->flow[op](s, 1, t + a + b, -(a + b), y);
+    return fmax(e, relative_distance(y, s->initial, N));
+}
+
+static double reference_error(const System *s, int op, double h)
+{
+    size_t N = s->n * s->d;
+    double x[MAX], y[MAX], t = 0.3;
+    memcpy(x, s->initial, N * sizeof *x);
+    memcpy(y, s->initial, N * sizeof *y);
+    s->flow[op](s, 1, t, h, x);
+    assert_int_equal(reference_flow(s, op, 1, t, h, y), 0);
+    return relative_distance(x, y, N);
+}
+
+static void central(const System *s, int op, double t, double e, double *out)
+{
+    size_t N = s->n * s->d;
+    double a[MAX], b[MAX];
+    memcpy(a, s->initial, N * sizeof *a);
+    memcpy(b, s->initial, N * sizeof *b);
+    s->flow[op](s, 1, t, e, a);
+    s->flow[op](s, 1, t, -e, b);
+    for (size_t i = 0; i < N; i++) out[i] = (a[i] - b[i]) / (2 * e);
+}
+
+/* |field - derivative of the flow at h = 0|: central differences with one extrapolation, O(e^4). */
+static double derivative_error(const System *s, int op)
+{
+    size_t N = s->n * s->d;
+    double coarse[MAX], fine[MAX], f[MAX], t = 0.3, e = 0x1p-7;
+    central(s, op, t, e, coarse);
+    central(s, op, t, e / 2, fine);
+    for (size_t i = 0; i < N; i++) fine[i] += (fine[i] - coarse[i]) / 3;
+    s->field[op](s, 1, t, s->initial, f);
+    return relative_distance(f, fine, N);
+}
+
+/* e^4 = 4e-9 times a fifth derivative over 480, below 100 here; rounding eps / e = 3e-14. */
+static const double derivative_tolerance = 1e-8;
+
+static void test_flows(void **state)
+{
+    int closed = 0;
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = make(system_name(i), 0, 0, 3);
+        for (int op = 0; op < 2; op++) {
+            if (!s->flow[op]) continue;
+            closed++;
+            double g = group_error(s, op), d = derivative_error(s, op);
+            double r = fmax(reference_error(s, op, 0.5), reference_error(s, op, -0.3));
+            if (!(g <= flow_tolerance)) fail_msg("%s, flow %d: group error %g", s->name, op, g);
+            if (!(r <= flow_tolerance)) fail_msg("%s, flow %d: off reference %g", s->name, op, r);
+            if (!(d <= derivative_tolerance)) fail_msg("%s, field %d: off by %g", s->name, op, d);
+        }
+        system_free(s);
+    }
+    assert_true(closed >= 10);
+}
+
+static void flow_late(const System *s, int set, double t, double h, double *y)
+{
+    System *good = make("forced", s->n, s->d, 3);
+    good->flow[OP_G](good, set, t + 1e-6, h, y);
+    system_free(good);
+}
+
+/* Negative controls: a clock off by 1e-6, the other operator's flow. */
+static void test_flows_spoiled(void **state)
+{
+    (void)state;
+    System *s = make("forced", 0, 0, 3);
+    s->flow[OP_G] = flow_late;
+    assert_false(reference_error(s, OP_G, 0.5) <= flow_tolerance);
+    assert_false(derivative_error(s, OP_G) <= derivative_tolerance);
+    system_free(s);
+    s = make("linear", 0, 0, 3);
+    s->flow[OP_F] = s->flow[OP_G];
+    assert_false(reference_error(s, OP_F, 0.5) <= flow_tolerance);
+    assert_false(derivative_error(s, OP_F) <= derivative_tolerance);
+    system_free(s);
+}
+
+/* Many turns of every phase keep their branch: the flow over 10 agrees with the reference. */
+static void test_kuramoto_winds(void **state)
+{
+    (void)state;
+    System *s = make("kuramoto", 50, 3, 9);
+    double e = fmax(reference_error(s, OP_G, 10), reference_error(s, OP_G, -10));
+    assert_true(e <= 10 * flow_tolerance);
+    system_free(s);
+}
+
+/* ---- what makes a system a control --------------------------------------------------------------- */
+
+static void sub_flow(const System *s, int op, double h, double *y)
+{
+    if (s->flow[op])
+        s->flow[op](s, 1, 0, h, y);
+    else
+        assert_int_equal(reference_flow(s, op, 1, 0, h, y), 0);
+}
+
+/* |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
+static double bracket(const System *s, double h)
+{
+    size_t N = s->n * s->d;
+    double x[MAX], y[MAX];
+    memcpy(x, s->initial, N * sizeof *x);
+    memcpy(y, s->initial, N * sizeof *y);
+    sub_flow(s, OP_F, h, x);
+    sub_flow(s, OP_G, h, x);
+    sub_flow(s, OP_G, h, y);
+    sub_flow(s, OP_F, h, y);
+    return relative_distance(x, y, N) / (h * h);
+}
+
+static void test_commute(void **state)
+{
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = make(system_name(i), 0, 0, 4);
+        double b = bracket(s, 0.25);
+        if (strcmp(s->name, "linear:commuting") == 0)
+            assert_true(b <= 16 * flow_tolerance);
+        else if (!(b >= 0.01))
+            fail_msg("%s: F and G all but commute: %g", s->name, b);
+        system_free(s);
+    }
+}
+
+/* Particles have no number but in G of `linear`, `forced`, `kuramoto`: attention must be equivariant
+ * under their permutation; 300 of them also run its threads. */
+static void test_attention_equivariant(void **state)
+{
+    (void)state;
+    System *s = make("attention", 300, 4, 2);
+    static double turned[1200], f[1200], ft[1200], back[1200];
+    for (int op = 0; op < 2; op++) {
+        for (size_t i = 0; i < 1200; i++) turned[(i + 4 * 37) % 1200] = s->initial[i];
+        s->field[op](s, 1, 0, s->initial, f);
+        s->field[op](s, 1, 0, turned, ft);
+        for (size_t i = 0; i < 1200; i++) back[i] = ft[(i + 4 * 37) % 1200];
+        assert_true(relative_distance(back, f, 1200) <= 300 * 2.3e-16); /* sums of 300 terms */
+        assert_false(relative_distance(ft, f, 1200) <= 1e-3);
+    }
+    system_free(s);
+}
+
+/* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0; 300 run its threads. */
+static void test_vortex_centre(void **state)
+{
+    (void)state;
+    System *s = make("vortex", 300, 0, 2);
+    static double f[600];
+    double x = 0, y = 0, size = 0;
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    for (size_t i = 0; i < 300; i++) {
+        x += s->param[i] * f[2 * i];
+        y += s->param[i] * f[2 * i + 1];
+        size += fabs(s->param[i] * f[2 * i]);
+    }
+    assert_true(fabs(x) + fabs(y) <= 300 * 2.3e-16 * size);
+    assert_true(size > 1);
+    system_free(s);
+}
+
+/* ---- exact solutions and references -------------------------------------------------------------- */
+
+/* exp(h A) y by GSL's Pade approximants against the Taylor action; columns of A by the field. */
+static void test_exponential(void **state)
+{
+    (void)state;
+    System *s = make("linear", 5, 3, 8);
+    enum { N = 15 };
+    for (int op = 0; op < 2; op++) {
+        double unit[N] = {0}, column[N], y[N], expected[N];
+        gsl_matrix *A = gsl_matrix_alloc(N, N), *E = gsl_matrix_alloc(N, N);
+        for (size_t j = 0; j < N; j++) {
+            unit[j] = 1;
+            s->field[op](s, 1, 0, unit, column);
+            unit[j] = 0;
+            for (size_t i = 0; i < N; i++) gsl_matrix_set(A, i, j, 2.5 * column[i]);
+        }
+        gsl_linalg_exponential_ss(A, E, GSL_PREC_DOUBLE);
+        memcpy(y, s->initial, sizeof y);
+        s->flow[op](s, 1, 0, 2.5, y);
+        for (size_t i = 0; i < N; i++) {
+            expected[i] = 0;
+            for (size_t j = 0; j < N; j++) expected[i] += gsl_matrix_get(E, i, j) * s->initial[j];
+        }
+        assert_true(relative_distance(y, expected, N) <=
+                    10 * flow_tolerance); /* GSL's own accuracy */
+        gsl_matrix_free(A);
+        gsl_matrix_free(E);
+    }
+    system_free(s);
+}
+
+/* Closed solutions satisfy y(0) = initial and y' = F + G. */
+static double solution_error(const System *s, double t)
+{
+    size_t N = s->n * s->d;
+    double a[MAX], b[MAX], c[MAX], f[MAX], g[MAX], y[MAX], e = 0x1p-7;
+    s->solution(s, t, y);
+    s->field[OP_F](s, 1, t, y, f);
+    s->field[OP_G](s, 1, t, y, g);
+    for (size_t i = 0; i < N; i++) f[i] += g[i];
+    for (int k = 0; k < 2; k++, e /= 2) {
+        s->solution(s, t + e, a);
+        s->solution(s, t - e, b);
+        for (size_t i = 0; i < N; i++) a[i] = (a[i] - b[i]) / (2 * e);
+        if (k == 0) memcpy(c, a, N * sizeof *c);
+    }
+    for (size_t i = 0; i < N; i++) a[i] += (a[i] - c[i]) / 3;
+    return relative_distance(f, a, N);
+}
+
+static void test_solutions(void **state)
+{
+    int closed = 0;
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = make(system_name(i), 0, 0, 3);
+        double y[MAX];
+        if (s->solution) {
+            closed++;
+            s->solution(s, 0, y);
+            assert_true(relative_distance(y, s->initial, s->n * s->d) <= flow_tolerance);
+            for (double t = -1; t <= 2; t += 0.75)
+                assert_true(solution_error(s, t) <= derivative_tolerance);
+            s->field[OP_F] = s->field[OP_G]; /* control: not the solution of 2 G */
+            assert_false(solution_error(s, 0.5) <= derivative_tolerance);
+        }
+        system_free(s);
+    }
+    assert_true(closed >= 4);
+}
+
+/* Two means agree; times in any order, before and after 0, once or twice, give the same. */
+static void test_reference(void **state)
+{
+    static const double mixed[] = {1, -0.5, 0, 0.25, -1, 1};
+    static const double sorted[] = {-1, -0.5, 0, 0.25, 1};
+    static const size_t place[] = {4, 1, 2, 3, 0, 4};
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = make(system_name(i), 0, 0, 11);
+        size_t N = s->n * s->d;
+        double a[6 * 64], b[5 * 64], agreement = NAN;
+        assert_int_equal(reference_solve(s, mixed, 6, a, &agreement), 0);
+        /* some 100 steps of either means, eps |y| each, growing by e^{L t} < 10; |y| < 20 */
+        if (!(agreement <= 1e-13)) fail_msg("%s: references differ by %g", s->name, agreement);
+        assert_int_equal(reference_solve(s, sorted, 5, b, &agreement), 0);
+        for (size_t k = 0; k < 6; k++)
+            assert_memory_equal(a + k * N, b + place[k] * N, N * sizeof *a);
+        if (!s->solution) assert_memory_equal(a + 2 * N, s->initial, N * sizeof *a);
+        system_free(s);
+    }
+}
+
+static void kinked(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = y[i] * y[i];
+}
+
+static void wrong_solution(const System *s, double t, double *y)
+{
+    for (size_t i = 0; i < s->n * s->d; i++) y[i] = s->initial[i] * (1 + t);
+}
+
+/* A solution that ends before t, a time that is none, and a wrong closed solution are told. */
+static void test_reference_refuses(void **state)
+{
+    (void)state;
+    System *s = make("henon", 1, 0, 1);
+    double y[4], agreement = 0, t = 2, none = NAN;
+    s->solution = wrong_solution;
+    assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
+    assert_false(agreement <= 1e-3);
+    assert_int_equal(reference_solve(s, &none, 1, y, &agreement), ERR_NUMERIC);
+    s->solution = NULL;
+    s->field[OP_F] = s->field[OP_G] = kinked; /* y' = 2 y^2 from 1 ends at t = 1/2 */
+    for (int i = 0; i < 4; i++) s->initial[i] = 1;
+    int code = reference_solve(s, &t, 1, y, &agreement);
+    assert_true(code == ERR_NUMERIC || code == ERR_ACCURACY);
+    t = 0.25;
+    assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
+    assert_true(fabs(y[0] - 2) <= 1e-12); /* 1 / (1 - 2 t), condition 4 */
+    system_free(s);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static void test_memory(void **state)
+{
+    size_t live = memory_live();
+    double y[64], agreement, t = 0.5;
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        System *s = NULL;
+        int code, k = 0;
+        do {
+            memory_fail_at((size_t)++k);
+            code = system_new(system_name(i), 0, 0, 1, &s);
+        } while (code == ERR_MEMORY && memory_live() == live);
+        memory_fail_at(0);
+        assert_int_equal(code, 0);
+        assert_true(k > 1);
+        system_free(s);
+        assert_int_equal(memory_live(), live);
+    }
+    System *s = make("forced", 2, 1, 1);
+    for (size_t k = 1;; k++) {
+        size_t before = memory_live();
+        memory_fail_at(k);
+        int code = reference_solve(s, &t, 1, y, &agreement);
+        if (code == 0) code = reference_flow(s, OP_F, 1, 0, t, y);
+        memory_fail_at(0);
+        assert_int_equal(memory_live(), before);
+        if (code == 0) break;
+        assert_int_equal(code, ERR_MEMORY);
+        assert_true(k < 100);
+    }
+    system_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_flows),
+        cmocka_unit_test(test_flows_spoiled),
+        cmocka_unit_test(test_kuramoto_winds),
+        cmocka_unit_test(test_commute),
+        cmocka_unit_test(test_attention_equivariant),
+        cmocka_unit_test(test_vortex_centre),
+        cmocka_unit_test(test_exponential),
+        cmocka_unit_test(test_solutions),
+        cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_reference_refuses),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

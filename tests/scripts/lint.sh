@@ -1,0 +1,95 @@
+#!/bin/sh
+# lint.sh: formatting (clang-format), layering (which room includes which), and no machine's paths.
+# Each check is first shown a file that breaks its rule and has to object.
+cd "$(dirname "$0")/../.." || exit 1
+failed=0
+bad=$(mktemp -d)
+trap 'rm -rf "$bad"' EXIT
+
+say() { echo "lint: $*" >&2; failed=1; }
+
+# ---- formatting: 1 where some file of the list is not as .clang-format has it
+format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ ].*(error|warning):' | cut -d: -f1 | sort | uniq -c; }
+
+# ---- layering: which rooms a room may include from
+#   room:  allowed rooms (or single files)
+rules='kernels: kernels
+ode: ode kernels/error.h kernels/memory.h kernels/random.h
+nn: nn kernels
+bridge: bridge nn ode kernels
+studies: studies/tools kernels
+studies/tools: studies/tools ode nn/nn.h kernels
+studies/model: studies/model studies/tools bridge nn ode kernels
+studies/measure: studies/measure studies/model studies/tools bridge nn ode kernels
+studies/runs: studies/runs studies/model studies/tools bridge nn ode kernels
+tests/lib: tests/lib studies bridge nn ode kernels
+tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
+tests/cuda: tests/cuda tests/lib kernels'
+# A command includes its own folder and what all commands share, and no other command; a folder of tests likewise.
+shared='studies/runs studies/measure studies/model studies/tools bridge nn ode kernels'
+rules_of() {
+    allowed=$(echo "$rules" | sed -n "s|^$1: *||p")
+    case $1 in
+    studies/*) [ -n "$allowed" ] || allowed="$1 $shared" ;;
+    tests/*) [ -n "$allowed" ] || allowed="$1 tests/lib studies bridge nn ode kernels" ;;
+    esac
+    echo "$allowed"
+}
+
+# Includes of $2.. that room $1 may not have, as FILE:LINE:TEXT.
+layering() {
+    room=$1
+    shift
+    allowed=$(rules_of "$room")
+    grep -n '^ *# *include *"' "$@" /dev/null | while IFS= read -r line; do
+        target=$(echo "$line" | sed 's/.*include *"\([^"]*\)".*/\1/')
+        ok=no
+        for a in $allowed; do
+            case $target in "$a" | "$a"/*) ok=yes ;; esac
+        done
+        case $target in *.c) ok=no ;; esac
+        [ $ok = yes ] || echo "$line"
+    done
+}
+
+# ---- paths of the machine this was written on, in files of the repository
+paths() { grep -nE '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/[A-Za-z0-9]' "$@" /dev/null; }
+
+# ---- negative controls
+mkdir -p "$bad/ode"
+printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
+cp .clang-format "$bad/"
+printf '#include "nn/nn.h"\n' >"$bad/ode/upward.c"
+printf '#include "kernels/backend.h"\n' >"$bad/ode/sideways.c"
+printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
+[ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
+[ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
+[ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
+mkdir -p "$bad/studies"
+printf '#include "studies/sweep/sweep.h"\n' >"$bad/studies/sibling.c"
+printf '#include "studies/runs/runs.h"\n' >"$bad/studies/roof.c"
+printf '#include "studies/tools/csv.c"\n' >"$bad/studies/body.c"
+[ -n "$(layering studies/compare "$bad/studies/sibling.c")" ] || say "the layering check does not see a command include another"
+[ -n "$(layering studies/tools "$bad/studies/roof.c")" ] || say "the layering check does not see tools/ include runs/"
+[ -n "$(layering studies/model "$bad/studies/body.c")" ] || say "the layering check does not see a .c file included"
+[ -z "$(layering studies/sweep "$bad/studies/sibling.c")" ] || say "the layering check refuses a command its own folder"
+[ -n "$(layering kernels "$bad/ode/upward.c")" ] || say "the layering check does not see kernels/ include nn/"
+[ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
+
+# ---- the repository
+for room in kernels ode nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
+    files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
+    [ -n "$files" ] || continue
+    found=$(format $files)
+    [ -z "$found" ] || say "not as .clang-format has it ('make format' mends it):
+$found"
+    found=$(layering $room $files)
+    [ -z "$found" ] || say "an include that points the wrong way:
+$found"
+done
+found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read -r f; do paths "$f"; done)
+[ -z "$found" ] || say "a path of one machine:
+$found"
+
+[ $failed = 0 ] && echo "lint: formatting, layering and paths are as they should be"
+exit $failed

@@ -1,0 +1,385 @@
+/* test_attention.c: attention weights of a model against their definition, the optimal assignment against
+ * all permutations, earth mover's distances that are known, and `trotter attention` on trained models; each
+ * judge with a control that must fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "studies/attention/assignment.h"
+#include "studies/attention/attention.h"
+#include "tests/lib/backends.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/plain.h"
+#include "tests/lib/study.h"
+#include "tests/lib/tiny.h"
+
+enum { H = TINY_HEADS, T = 7 };
+
+/* ---- weights ----------------------------------------------------------------------------------- */
+
+static Model *tiny_model(const char *backend, Plan *plan)
+{
+    const Backend *b;
+    Model *m;
+    ModelConfig c = tiny_config();
+    assert_int_equal(backend_find(backend, NULL, &b), 0);
+    assert_int_equal(model_new(&c, plan, b, 0, &m), 0);
+    tiny_shake(m, 5);
+    return m;
+}
+
+static const int32_t *tiny_tokens(void)
+{
+    static const int32_t token[T] = {3, 1, 4, 1, 5, 9, 2};
+    return token;
+}
+
+/* Largest difference of the weights of the residual network to those of its definition. */
+static double difference(Model *m)
+{
+    static double a[H * T * T], plain[H * T * T];
+    memset(plain, 0, sizeof plain);
+    assert_int_equal(model_attention(m, T, tiny_tokens(), a), 0);
+    plain_weights(m, T, tiny_tokens(), plain);
+    return distance(a, plain, H * T * T);
+}
+
+/* Weights <= 1 from sums of some 10 D products: 1e-13 in f64. A product of relative error eps in q and k
+ * moves a score by about 2 eps |q||k|/sqrt(E) < 10 eps. */
+static void test_definition(void **state)
+{
+    (void)state;
+    const char *name;
+    for (size_t i = 0; (name = tested_backend(i)); i++) {
+        Model *m = tiny_model(name, tiny_residual());
+        double bound = 100 * model_backend(m)->eps + 1e-13;
+        if (!(difference(m) <= bound)) fail_msg("%s: %g > %g", name, difference(m), bound);
+        model_free(m);
+    }
+    Model *m = tiny_model("cpu-f64", tiny_residual()); /* the control: another clip */
+    double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight"), spoilt = rel[0] + 0.1;
+    const Param *p = tiny_param(m, "layers.0.attn.1.relative.weight");
+    double before[H * T * T], after[H * T * T];
+    assert_int_equal(model_attention(m, T, tiny_tokens(), before), 0);
+    const Backend *b = model_backend(m);
+    b->put(backend_at(b, model_data(m), p->offset), &spoilt, 1);
+    assert_int_equal(model_attention(m, T, tiny_tokens(), after), 0);
+    assert_memory_not_equal(before, after, sizeof before);
+    memory_free(rel);
+    model_free(m);
+}
+
+/* For every plan: rows of sum 1, nothing ahead, as many evaluations as the plan has. */
+static void test_rows(void **state)
+{
+    (void)state;
+    for (const TinyPlan *t = tiny_plans; t->name; t++) {
+        Plan *plan = t->build();
+        size_t A = plan_evals(plan, SLOT_ATTENTION), all = A * H * T * T;
+        Model *m = tiny_model("cpu-f64", plan);
+        double *a = memory_new(all + 1, sizeof *a);
+        a[all] = 99;
+        assert_int_equal(model_attention(m, T, tiny_tokens(), a), 0);
+        for (size_t r = 0; r < A * H * T; r++) {
+            double sum = 0;
+            for (size_t j = 0; j < T; j++) {
+                assert_true(a[r * T + j] >= 0 && (j <= r % T || a[r * T + j] == 0));
+                sum += a[r * T + j];
+            }
+            if (!(fabs(sum - 1) <= 1e-14)) fail_msg("%s: row %zu has sum %.17g", t->name, r, sum);
+        }
+        assert_true(a[all] == 99);
+        memory_free(a);
+        model_free(m);
+    }
+    int32_t wrong[2] = {0, TINY_VOCAB};
+    double a[H * 4];
+    Model *m = tiny_model("cpu-f64", tiny_residual());
+    assert_int_equal(model_attention(m, 2, wrong, a), ERR_MISUSE);
+    model_free(m);
+}
+
+/* ---- assignment -------------------------------------------------------------------------------- */
+
+/* The least sum over all permutations of the columns from `at` on. */
+static double least(size_t n, const double *cost, size_t *to, size_t at)
+{
+    double best = at == n ? 0 : INFINITY;
+    for (size_t k = at; k < n; k++) {
+        size_t t = to[at];
+        to[at] = to[k], to[k] = t;
+        double sum = cost[at * n + to[at]] + least(n, cost, to, at + 1);
+        best = fmin(best, sum);
+        t = to[at], to[at] = to[k], to[k] = t;
+    }
+    return best;
+}
+
+/* Real costs, costs with many ties, negative ones. */
+static void test_assignment(void **state)
+{
+    (void)state;
+    double cost[49];
+    size_t to[7], order[7], worse = 0;
+    for (uint64_t trial = 0; trial < 300; trial++) {
+        size_t n = 1 + trial % 7;
+        double plain = 0;
+        int seen[7] = {0};
+        for (size_t i = 0; i < n * n; i++) {
+            double x = random_uniform(1, trial, i);
+            cost[i] = trial % 3 == 0 ? x : trial % 3 == 1 ? floor(3 * x) : 10 * x - 5;
+        }
+        for (size_t i = 0; i < n; i++) order[i] = i, plain += cost[i * n + i];
+        double sum = assignment_find(n, cost, to), best = least(n, cost, order, 0), again = 0;
+        for (size_t i = 0; i < n; i++) {
+            assert_true(to[i] < n && !seen[to[i]]++);
+            again += cost[i * n + to[i]];
+        }
+        if (!(fabs(sum - best) <= 1e-12 && fabs(sum - again) <= 1e-12))
+            fail_msg("n %zu, trial %d: %g, not %g", n, (int)trial, sum, best);
+        worse += plain > best + 1e-12;
+    }
+    assert_true(worse > 150); /* the judge: leaving everything in place is not optimal */
+}
+
+/* ---- distances --------------------------------------------------------------------------------- */
+
+static void test_known_distances(void **state)
+{
+    (void)state;
+    double work[8];
+    const double first[] = {1, 0, 0, 0}, last[] = {0, 0, 0, 1}, even[] = {.25, .25, .25, .25},
+                 back[] = {0, .5, .5, 0};
+    assert_true(attention_distance(OVER_POSITIONS, 4, first, first, work) == 0);
+    assert_true(attention_distance(OVER_POSITIONS, 4, first, last, work) == 3);
+    assert_true(attention_distance(OVER_POSITIONS, 4, first, even, work) == 1.5); /* mean place */
+    assert_true(attention_distance(OVER_POSITIONS, 4, even, back, work) == 0.5);
+    assert_true(attention_distance(OVER_POSITIONS, 1, first, first, work) == 0);
+    /* values: places do not matter, sizes do */
+    assert_true(attention_distance(OVER_VALUES, 4, first, last, work) == 0);
+    assert_true(attention_distance(OVER_VALUES, 4, first, even, work) == (0.75 + 3 * 0.25) / 4);
+    assert_true(attention_distance(OVER_VALUES, 4, even, back, work) == 0.25);
+}
+
+/* Both are metrics: symmetric, and no way round is shorter. */
+static void test_metric(void **state)
+{
+    (void)state;
+    double x[3][6], work[12];
+    for (uint64_t trial = 0; trial < 200; trial++) {
+        for (uint64_t k = 0; k < 3; k++) {
+            double sum = 0;
+            for (uint64_t j = 0; j < 6; j++)
+                sum += x[k][j] = pow(random_uniform(2, trial, 6 * k + j), 3);
+            for (uint64_t j = 0; j < 6; j++) x[k][j] /= sum;
+        }
+        for (int over = 0; over < 2; over++) {
+            double d[3];
+            for (int k = 0; k < 3; k++)
+                d[k] = attention_distance(over, 6, x[k], x[(k + 1) % 3], work);
+            assert_true(fabs(d[0] - attention_distance(over, 6, x[1], x[0], work)) <= 1e-15);
+            assert_true(d[0] > 0 && d[0] <= d[1] + d[2] + 1e-15);
+        }
+    }
+}
+
+/* ---- heads ------------------------------------------------------------------------------------- */
+
+enum { A = 2, HEADS = 3, N = 5, ALL = A * HEADS * N * N };
+
+static void draw_weights(uint64_t seed, double *w)
+{
+    memset(w, 0, ALL * sizeof *w);
+    for (size_t r = 0; r < A * HEADS * N; r++) {
+        double sum = 0;
+        for (size_t j = 0; j <= r % N; j++) sum += w[r * N + j] = random_uniform(seed, r, j);
+        for (size_t j = 0; j <= r % N; j++) w[r * N + j] /= sum;
+    }
+}
+
+static HeadDistance distance_of(int over, const double *a, const double *b)
+{
+    HeadSums s;
+    assert_int_equal(head_sums_new(A, HEADS, over, &s), 0);
+    assert_int_equal(head_sums_add(&s, N, a, b), 0);
+    HeadDistance d = head_sums_mean(&s, A), mean = {0, 0};
+    for (size_t l = 0; l < A; l++) {
+        HeadDistance one = head_sums_mean(&s, l);
+        mean.token += one.token / A;
+        mean.once += one.once / A;
+    }
+    assert_true(fabs(mean.token - d.token) <= 1e-14 && fabs(mean.once - d.once) <= 1e-14);
+    head_sums_free(&s);
+    return d;
+}
+
+/* A model is at distance 0 from itself, and from itself with its heads in another order in each sublayer;
+ * not from one whose sublayers are exchanged, nor from another. Matching once is never better. */
+static void test_heads(void **state)
+{
+    (void)state;
+    double a[ALL], b[ALL], c[ALL];
+    static const size_t order[A][HEADS] = {{2, 0, 1}, {1, 0, 2}};
+    enum { SHEET = N * N, LAYER = HEADS * SHEET };
+    for (int over = 0; over < 2; over++) {
+        draw_weights(1, a);
+        for (size_t l = 0; l < A; l++)
+            for (size_t h = 0; h < HEADS; h++)
+                memcpy(b + l * LAYER + h * SHEET, a + l * LAYER + order[l][h] * SHEET,
+                       SHEET * sizeof *b);
+        HeadDistance d = distance_of(over, a, a);
+        assert_true(d.token == 0 && d.once == 0);
+        d = distance_of(over, a, b);
+        assert_true(d.token == 0 && d.once == 0);
+        memcpy(c, a + LAYER, LAYER * sizeof *c);
+        memcpy(c + LAYER, a, LAYER * sizeof *c);
+        assert_true(distance_of(over, a, c).token > 0.01);
+        draw_weights(2, c);
+        d = distance_of(over, a, c);
+        HeadDistance turned = distance_of(over, c, b);
+        assert_true(d.token > 0.01 && d.once > d.token);
+        assert_true(fabs(d.token - turned.token) <= 1e-14 && fabs(d.once - turned.once) <= 1e-14);
+    }
+}
+
+/* The same of models: heads are rows of q, k, v and columns of the product behind them. Swapping both
+ * keeps the function, and the distance 0; swapping q alone does not. */
+static void swap_heads(Model *m, const char *name, int columns, size_t parts)
+{
+    enum { D = TINY_WIDTH, E = D / H };
+    const Param *p = tiny_param(m, name);
+    const Backend *b = model_backend(m);
+    double *x = tiny_tensor(m, name);
+    for (size_t part = 0; part < parts; part++)
+        for (size_t i = 0; i < E; i++)
+            for (size_t j = 0; j < (columns ? p->rows : p->cols ? p->cols : 1); j++) {
+                size_t cols = p->cols ? p->cols : 1;
+                double *u = columns ? &x[j * cols + i] : &x[(part * D + i) * cols + j];
+                double *v = columns ? u + E : u + E * cols, t = *u;
+                *u = *v, *v = t;
+            }
+    b->put(backend_at(b, model_data(m), p->offset), x, p->size);
+    memory_free(x);
+}
+
+static void test_model_heads(void **state)
+{
+    (void)state;
+    static double a[H * T * T], b[H * T * T], z[2][TINY_ROWS * TINY_VOCAB];
+    Model *m = tiny_model("cpu-f64", tiny_residual());
+    Batch x = tiny_batch();
+    HeadSums s;
+    assert_int_equal(model_attention(m, T, tiny_tokens(), a), 0);
+    assert_int_equal(model_logits(m, &x, z[0]), 0);
+    for (int good = 0; good < 2; good++) {
+        swap_heads(m, "layers.0.attn.1.qkv.weight", 0, good ? 3 : 1);
+        if (good) swap_heads(m, "layers.0.attn.1.qkv.bias", 0, 3);
+        if (good) swap_heads(m, "layers.0.attn.1.out.weight", 1, 1);
+        assert_int_equal(model_attention(m, T, tiny_tokens(), b), 0);
+        assert_int_equal(head_sums_new(1, H, OVER_POSITIONS, &s), 0);
+        assert_int_equal(head_sums_add(&s, T, a, b), 0);
+        double d = head_sums_mean(&s, 1).token;
+        head_sums_free(&s);
+        /* sums of up to 3 T differences of weights that rounding moves by 1e-15 */
+        if (good ? !(d <= 1e-13) : !(d > 1e-3)) fail_msg("%d: distance %g", good, d);
+        if (!good) swap_heads(m, "layers.0.attn.1.qkv.weight", 0, 1); /* back */
+    }
+    assert_int_equal(model_logits(m, &x, z[1]), 0);
+    for (int i = 0; i < TINY_ROWS * TINY_VOCAB; i++) assert_true(fabs(z[0][i] - z[1][i]) <= 1e-12);
+    model_free(m);
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+#define TEXT " --text text/valid.txt --sequence 16 --tokens 100 "
+#define ONE " --model s/runs/word:sfsf:euler-seed1"
+#define TWO " --model s/runs/word:sfsf:euler-seed2"
+
+static void test_command(void **state)
+{
+    (void)state;
+    run_ok("sweep --pairs 2 --interleaved --words ssff,sf --seeds 2 --epochs 2 --out s" MODEL);
+    run_ok("attention" ONE ONE TEXT "--csv");
+    const char *row = strchr(out, '\n') + 1;
+    assert_non_null(strstr(row, ",0,0\n"));
+    assert_int_equal(count_lines(out), 2);
+    static const char *const over[] = {"positions", "values"};
+    for (int i = 0; i < 2; i++) {
+        char args[1024];
+        snprintf(args, sizeof args,
+                 "attention" ONE TWO " --model s/runs/word:ssff:euler-seed1 --model "
+                 "s/runs/word:ssff:euler-seed2/model.safetensors" TEXT "--over %s --csv --out a",
+                 over[i]);
+        run_ok(args);
+        assert_int_equal(count_lines(out), 1 + 6);
+        double cross = 0, pair[6];
+        int pairs = 0;
+        for (row = strchr(out, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+            char a[32], b[32];
+            double tokens, d, once;
+            if (sscanf(row, "%*[^,],%*[^,],%31[^,],%31[^,],%lf,%lf,%lf", a, b, &tokens, &d,
+                       &once) != 5)
+                fail_msg("%s", row);
+            assert_true(d > 0 && once >= d && tokens >= 100 && tokens < 116);
+            if (strcmp(a, b) != 0) cross += d / 4;
+            pair[pairs++] = d;
+        }
+        file_read("a/schemes.csv", big, sizeof big);
+        assert_int_equal(count_lines(big), 4);
+        assert_string_equal(cell(big, "word:sfsf:euler,word:ssff:euler,", "pairs"), "4");
+        assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "pairs"), "1");
+        double told = number(big, "word:sfsf:euler,word:ssff:euler,", "distance");
+        assert_true(fabs(told - cross) <= 1e-12 * cross);
+        /* of the three divisions in pairs, those whose pairs are no farther apart than the schemes' */
+        int apart = 0;
+        for (int k = 0; k < 3; k++) apart += pair[k] + pair[5 - k] <= pair[0] + pair[5];
+        told = number(big, "word:sfsf:euler,word:ssff:euler,", "p_apart");
+        assert_true(fabs(told - apart / 3.0) <= 1e-12);
+        assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "p_apart"), "");
+    }
+    file_read("a/sublayers.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 1 + 6 * 2);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    write_corpus("other", "the zebra sat\n");
+    static const struct {
+        const char *args, *words;
+    } bad[] = {
+        {"attention" ONE TWO, "--text is needed"},
+        {"attention" ONE TEXT, "--model: expected two models or more"},
+        {"attention" ONE " --model s/runs/word:sf:euler-seed1" TEXT, "attention sublayers"},
+        {"attention" ONE " --model nowhere" TEXT, "nowhere"},
+        {"attention" ONE TWO " --text other/test.txt", "zebra"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int status = program_run(bad[i].args);
+        if (!refused(status, "attention", "") || !strstr(err, bad[i].words))
+            fail_msg("%s: status %d: %s", bad[i].args, status, err);
+    }
+}
+
+static int begin(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    return undrawn(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definition),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_assignment),  cmocka_unit_test(test_known_distances),
+        cmocka_unit_test(test_metric),      cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_model_heads), cmocka_unit_test(test_command),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

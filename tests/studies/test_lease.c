@@ -1,0 +1,262 @@
+/* test_lease.c: claims: one of many gets it, the living keep it, the dead lose it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "studies/runs/lease.h"
+#include "studies/tools/progress.h"
+#include "studies/runs/worker.h"
+#include "tests/lib/scratch.h"
+
+static Claim take_named(const char *name, const char *who, int expected)
+{
+    Claim c;
+    int mine;
+    if (claim_take(scratch_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
+    if (mine != expected) fail_msg("%s: had by %s: %d", name, who, mine);
+    return c;
+}
+
+/* Another open of the file, even by this process, is another holder. */
+static void test_one_holder(void **state)
+{
+    (void)state;
+    Claim a = take_named("one", "here 1", 1);
+    assert_string_equal(a.left_over, "");
+    take_named("one", "here 2", 0);
+    claim_drop(&a);
+    assert_int_equal(scratch_files(0), 0);
+    Claim b = take_named("one", "here 2", 1);
+    assert_string_equal(b.left_over, "");
+    claim_drop(&b);
+    claim_drop(&b); /* twice is nothing */
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* A child takes the claim, tells so through a pipe, and waits to be killed. */
+static pid_t holder(const char *name, const char *who)
+{
+    int pipes[2];
+    char byte;
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        Claim c;
+        int mine = 0;
+        if (claim_take(scratch_path(name), who, &c, &mine) == 0 && mine)
+            (void)!write(pipes[1], "x", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(pipes[0], &byte, 1), 1);
+    close(pipes[0]);
+    close(pipes[1]);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    int status;
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+static void test_dead_holder(void **state)
+{
+    (void)state;
+    pid_t child = holder("dead", "here 17");
+    take_named("dead", "here 2", 0); /* it lives: the control */
+    end(child);
+    Claim c = take_named("dead", "here 2", 1);
+    assert_string_equal(c.left_over, "here 17");
+    take_named("dead", "here 3", 0);
+    claim_drop(&c);
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* What the file says of another host is believed until it has been silent for long. */
+static void test_other_host(void **state)
+{
+    (void)state;
+    end(holder("far", "elsewhere 17"));
+    take_named("far", "here 2", 0);
+    struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
+                              {time(NULL) - CLAIM_SILENCE - 5, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    Claim c = take_named("far", "here 2", 1);
+    assert_string_equal(c.left_over, "elsewhere 17");
+    claim_drop(&c);
+    pid_t living = holder("far", "elsewhere 18"); /* silent, but its lock is there */
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    take_named("far", "here 2", 0);
+    end(living);
+    scratch_files(1);
+}
+
+/* A sign of life makes the file new. */
+static void test_sign_of_life(void **state)
+{
+    (void)state;
+    Claim c = take_named("alive", "here 1", 1);
+    struct timespec old[2] = {{1000, 0}, {1000, 0}};
+    struct stat s;
+    assert_int_equal(futimens(c.fd, old), 0);
+    claim_keep(&c); /* not due yet */
+    assert_int_equal(fstat(c.fd, &s), 0);
+    assert_int_equal(s.st_mtime, 1000);
+    c.beat -= CLAIM_BEAT + 1;
+    claim_keep(&c);
+    assert_int_equal(fstat(c.fd, &s), 0);
+    assert_true(s.st_mtime > 1000);
+    claim_drop(&c);
+}
+
+/* A program that waits, started by the holder of a claim; once it runs, no process but it has what it has. */
+static pid_t start_program(const Claim *c, int pass)
+{
+    int pipes[2];
+    char byte;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (pass) claim_pass(c);
+        execlp("sleep", "sleep", "100", (char *)NULL);
+        _exit(127);
+    }
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &byte, 1), 0); /* closed by exec */
+    close(pipes[0]);
+    return child;
+}
+
+/* A program to which a claim was passed keeps it, one that was merely started does not; be it a claim that was
+ * made or one that was taken over. */
+static void test_passed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        int left_over = k / 2, pass = k % 2;
+        if (left_over) end(holder("child", "here 17"));
+        Claim c = take_named("child", "here 1", 1);
+        pid_t child = start_program(&c, pass);
+        close(c.fd); /* as if this process had died */
+        c = take_named("child", "here 2", !pass);
+        end(child);
+        claim_drop(&c);
+        scratch_files(1);
+    }
+}
+
+/* Many at once, some of them killed with the claim in hand: never two, and the last one gets it. */
+static void test_race(void **state)
+{
+    (void)state;
+    enum { WORKERS = 8, ROUNDS = 40 };
+    for (int w = 0; w < WORKERS; w++) {
+        if (fork() != 0) continue;
+        char who[32];
+        snprintf(who, sizeof who, "here %ld", (long)getpid());
+        for (int i = 0; i < ROUNDS;) {
+            Claim c;
+            int mine;
+            if (claim_take(scratch_path("race"), who, &c, &mine) != 0) _exit(1);
+            if (!mine) continue;
+            /* exclusive: whoever finds the file there was not alone */
+            int fd = open(scratch_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
+            if (fd < 0) _exit(2);
+            close(fd);
+            unlink(scratch_path("inside"));
+            if (++i == ROUNDS && w % 2) raise(SIGKILL);
+            claim_drop(&c);
+        }
+        _exit(0);
+    }
+    for (int w = 0; w < WORKERS; w++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0) &&
+            !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+            fail_msg("a worker ended with %d: two had the claim, or it failed", status);
+    }
+    Claim c = take_named("race", "here 1", 1);
+    claim_drop(&c);
+    scratch_files(1);
+}
+
+static void test_impossible(void **state)
+{
+    (void)state;
+    Claim c;
+    int mine;
+    assert_int_equal(claim_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
+    assert_int_equal(mine, 0);
+    claim_drop(&c);
+}
+
+static void test_log(void **state)
+{
+    (void)state;
+    char text[256];
+    claim_log(scratch_path("log"), "%s: %d", "one", 1);
+    claim_log(scratch_path("log"), "two");
+    claim_log("/nowhere/at/all", "three");
+    FILE *f = fopen(scratch_path("log"), "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "Z one: 1\n"));
+    assert_non_null(strstr(text, "Z two\n"));
+    scratch_files(1);
+}
+
+/* What a child sees of `count` devices, of which `seen` are named (NULL: none), under a rank. */
+static const char *seen_by(const char *variable, const char *rank, const char *seen, int count)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID", "CUDA_VISIBLE_DEVICES"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    if (seen) setenv("CUDA_VISIBLE_DEVICES", seen, 1);
+    if (variable) setenv(variable, rank, 1);
+    worker_device(count);
+    worker_device(count); /* before the next run: the same */
+    const char *now = getenv("CUDA_VISIBLE_DEVICES");
+    return now ? now : "all";
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    static const char ompi[] = "OMPI_COMM_WORLD_LOCAL_RANK";
+    assert_string_equal(seen_by(ompi, "0", "4,6", 2), "4");
+    assert_string_equal(seen_by(ompi, "1", "4,6", 2), "6");
+    assert_string_equal(seen_by(ompi, "2", "4,6", 2),
+                        "4"); /* more processes than devices: in turns */
+    assert_string_equal(seen_by("SLURM_LOCALID", "1", "GPU-8f,GPU-a0,GPU-1", 3), "GPU-a0");
+    assert_string_equal(seen_by("MPI_LOCALRANKID", "2", NULL, 3), "2");
+    assert_string_equal(seen_by(NULL, NULL, "4,6", 2), "4,6");
+    assert_string_equal(seen_by(ompi, "1", "4", 1), "4");
+    assert_string_equal(seen_by(ompi, "1", NULL, 1), "all");
+    assert_string_equal(seen_by(ompi, "1", NULL, 0), "all");
+    assert_string_equal(seen_by(ompi, "x", "4,6", 2), "4,6");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_holder), cmocka_unit_test(test_dead_holder),
+        cmocka_unit_test(test_other_host), cmocka_unit_test(test_sign_of_life),
+        cmocka_unit_test(test_passed),     cmocka_unit_test(test_race),
+        cmocka_unit_test(test_impossible), cmocka_unit_test(test_log),
+        cmocka_unit_test(test_devices),
+    };
+    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+}

@@ -1,0 +1,500 @@
+/* test_options.c: options from every source and type, and networks that are rebuilt from what a file says of them:
+ * other programs' files, files that say too little, and what a command line may change. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "tests/lib/saved.h"
+
+static void expect(const char *what, int code, int wanted, const char *words)
+{
+    if (code != wanted || !strstr(error_text(), words))
+        fail_msg("%s: %d %s, not '%s'", what, code, error_text(), words);
+}
+
+/* ---- every type ---------------------------------------------------------------------------------- */
+
+static const Option one[] = {
+    {"flag", OPTION_FLAG, NULL, NULL, "a flag", 0, 0},
+    {"text", OPTION_TEXT, NULL, "NAME", "a text", 0, 0},
+    {"size", OPTION_SIZE, NULL, "N", "a size", 2, 9},
+    {"real", OPTION_REAL, NULL, "X", "a real", -1, 10},
+    {"choice", OPTION_CHOICE, NULL, "left|right", "a choice", 0, 0},
+    {0},
+};
+static const Option two[] = {
+    {"file", OPTION_LIST, NULL, "FILE", "files", 0, 0},
+    {"sizes", OPTION_SIZES, NULL, "N,...", "sizes", 0, 1e18},
+    {"reals", OPTION_REALS, "0.5,1", "X,...", "reals", 0, 1},
+    {"room", OPTION_BYTES, NULL, "BYTES", "bytes", 0, 0},
+    {"flat", OPTION_FLAG, NULL, NULL, "begins as flag does", 0, 0},
+    {0},
+};
+static const OptionGroup group_one = {"One", 1, one}, group_two = {"Two", 0, two};
+static const OptionGroup *const groups[] = {&group_one, &group_two, NULL};
+static const OptionGroup *const first_group[] = {&group_one, NULL};
+
+static Options *fresh(void)
+{
+    Options *o;
+    assert_int_equal(options_new(groups, &o), 0);
+    return o;
+}
+
+static int set(Options *o, const char *name, const char *text)
+{
+    return options_set(o, OPTION_ARGUMENT, "", name, text);
+}
+
+static void values_are_checked(void **state)
+{
+    static const struct {
+        const char *name, *text, *words;
+    } bad[] = {
+        {"size", "", "--size: expected a whole number from 2 to 9, not ''"},
+        {"size", "1", "from 2 to 9"},
+        {"size", "99999999999999999999", "from 2 to 9"},
+        {"size", "3x", "from 2 to 9"},
+        {"real", "", "--real: expected a number from -1 to 10"},
+        {"real", "1e", "from -1 to 10"},
+        {"real", "1e999", "from -1 to 10"},
+        {"real", "-2", "from -1 to 10"},
+        {"real", "11", "from -1 to 10"},
+        {"real", "nan", "from -1 to 10"},
+        {"choice", "lef", "--choice: expected one of left|right, not 'lef'"},
+        {"choice", "", "expected one of"},
+        {"flag", "maybe", "--flag: expected yes or no"},
+        {"text", "", "--text: expected a text"},
+        {"sizes", "1,,2", "expected a whole number of at least 0, or several separated by commas"},
+        {"sizes", "1,2,", "or several separated by commas"},
+        {"sizes", "11111111111111111111111111111111", "or several separated by commas"},
+        {"reals", "0.5,2", "expected a number from 0 to 1, or several"},
+        {"sice", "3", "unknown option '--sice'; the nearest is '--size'"},
+        {"quite-another", "3", "unknown option '--quite-another'"},
+    };
+    (void)state;
+    Options *o = fresh();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect(bad[i].text, set(o, bad[i].name, bad[i].text), ERR_INPUT, bad[i].words);
+    expect("file", options_set(o, OPTION_FILE, "f:3: ", "size", "1"), ERR_INPUT, "f:3: size: exp");
+    assert_int_equal(options_choice(o, "choice"), -1); /* none given, no default */
+    assert_true(options_size(o, "size") == 0 && options_real(o, "real") == 0);
+    assert_false(options_flag(o, "flag"));
+    options_free(o);
+}
+
+static void lists_have_parts(void **state)
+{
+    char part[32];
+    (void)state;
+    Options *o = fresh();
+    assert_false(options_part(o, "sizes", 0, part));
+    assert_int_equal(set(o, "sizes", "3,40,500"), 0);
+    assert_true(options_part(o, "sizes", 1, part));
+    assert_string_equal(part, "40");
+    assert_true(options_part(o, "sizes", 2, part));
+    assert_string_equal(part, "500");
+    assert_false(options_part(o, "sizes", 3, part));
+    assert_true(options_part(o, "reals", 1, part)); /* the default's */
+    assert_string_equal(part, "1");
+    options_free(o);
+}
+
+static void bytes_have_units(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } good[] = {{"1", 1},
+                {"4000000000", 4000000000},
+                {"3k", 3 << 10},
+                {"2M", 2 << 20},
+                {"1g", 1 << 30},
+                {"5T", (size_t)5 << 40},
+                {"17179869183G", SIZE_MAX - (1 << 30) + 1}};
+    static const char *const bad[] = {"",    "0",    "0G",           "G",
+                                      "4X",  "4GB",  "4 G",          "-1",
+                                      "1e9", "1.5G", "17179869184G", "1234567890123456789"};
+    (void)state;
+    Options *o = fresh();
+    assert_int_equal(options_bytes(o, "room"), 0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(set(o, "room", good[i].text), 0);
+        if (options_bytes(o, "room") != good[i].bytes) fail_msg("%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect(bad[i], set(o, "room", bad[i]), ERR_INPUT, "--room: expected bytes, as 4000000000");
+    options_free(o);
+}
+
+/* ---- sources and their ranks ----------------------------------------------------------------------- */
+
+static int arguments(Options *o, char *const *list)
+{
+    char *argv[16] = {"trotter"};
+    int argc = 1;
+    while (*list) argv[argc++] = *list++;
+    return options_arguments(o, argc, argv);
+}
+
+static void command_lines(void **state)
+{
+    static char *const bad[][4] = {{"-x"}, {"--fla"}, {"--nothing"}, {"--size"}, {"--size=1"}};
+    static const char *const words[] = {"unknown option '-x'; options begin with --",
+                                        "option '--fla' is ambiguous", "unknown option '--nothing'",
+                                        "option '--size' needs a value", "--size: expected"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        Options *o = fresh();
+        expect(bad[i][0], arguments(o, bad[i]), ERR_INPUT, words[i]);
+        options_free(o);
+    }
+    Options *o, *p = fresh();
+    assert_int_equal(arguments(p, (char *[]){"a", "--flag", "--size", "5", "--", "--b", NULL}), 0);
+    assert_string_equal(options_item(p, "file", 1), "--b");
+    assert_null(options_item(p, "file", 2));
+    assert_true(options_flag(p, "flag") && options_size(p, "size") == 5);
+    expect("within", options_within(p, first_group, "a test"), ERR_INPUT,
+           "--file has no meaning for a test");
+    assert_int_equal(options_within(p, groups, "a test"), 0);
+    assert_int_equal(options_new(first_group, &o), 0);
+    expect("a word", arguments(o, (char *[]){"word", NULL}), ERR_INPUT,
+           "unexpected argument 'word'");
+    assert_int_equal(options_set(o, OPTION_FILE, "", "size", "6"), 0);
+    assert_int_equal(options_given(o, p), 0); /* p knows more options than o */
+    assert_int_equal(options_size(o, "size"), 5);
+    assert_int_equal(options_set(o, OPTION_FILE, "", "size", "7"), 0);
+    assert_int_equal(options_size(o, "size"), 5); /* a lower rank changes nothing */
+    options_free(o);
+    options_free(p);
+}
+
+static int read_ini(Options *o, const char *text)
+{
+    return options_read(o, scratch_write("ini", text, strlen(text)));
+}
+
+static void ini_files(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"size = 3\nsize = 1\nreal = 0\n", "ini:2: size: expected a whole number"},
+        {"size = 3\n[s]\nreal = 0\n", "ini:3: no sections are known here, not [s]"},
+        {"size = 3\nreal\n", "ini:2: expected 'name = value'"},
+        {"\n\nsice = 3", "ini:3: unknown option 'sice'; the nearest is 'size'"},
+    };
+    char text[2048], longer[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        Options *o = fresh();
+        expect(bad[i].text, read_ini(o, bad[i].text), ERR_INPUT, bad[i].words);
+        options_free(o);
+    }
+    Options *o = fresh();
+    expect("a folder", options_read(o, scratch), ERR_INPUT, "cannot be read");
+    expect("nothing", options_read(o, scratch_path("none")), ERR_INPUT, "none: ");
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    snprintf(text, sizeof text, "text = %s\nsize = 1\n",
+             longer); /* longer than inih's first room */
+    expect("long", read_ini(o, text), ERR_INPUT, "ini:2: ");
+    assert_string_equal(options_text(o, "text"), longer);
+    static const char *const unwritable[] = {" x", "x ", "x\ny"};
+    for (int i = 0; i < 3; i++) {
+        FILE *f = fopen("/dev/null", "w");
+        assert_int_equal(set(o, "text", unwritable[i]), 0);
+        expect(unwritable[i], options_write(o, f), ERR_INPUT, "cannot be recorded in a file");
+        fclose(f);
+    }
+    options_free(o);
+}
+
+/* ---- backends ---------------------------------------------------------------------------------------- */
+
+static void machines(void **state)
+{
+    static const struct {
+        const char *device, *precision, *kernel, *words;
+    } bad[] = {
+        {"cpu", "tf32", NULL, "--precision tf32 is for --device cuda"},
+        {"cuda", "f64", NULL, "--precision f64 is for --device cpu"},
+        {"auto", "f32", "abacus", "abacus"},
+        {"cpu", "f64", "abacus", "abacus"},
+    };
+    static const char *const precisions[] = {"f32", "f64", "tf32"};
+    const Backend *b;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        Options *o = saved_options();
+        set(o, "device", bad[i].device);
+        set(o, "precision", bad[i].precision);
+        if (bad[i].kernel) set(o, "kernel", bad[i].kernel);
+        expect(bad[i].words, network_backend(o, &b), ERR_INPUT, bad[i].words);
+        options_free(o);
+    }
+    for (int i = 0; i < 3; i++) {
+        Options *o = saved_options();
+        set(o, "device", "auto");
+        set(o, "precision", precisions[i]);
+        assert_int_equal(network_backend(o, &b), 0);
+        assert_int_equal(b->size, i == 1 ? sizeof(double) : sizeof(float));
+        options_free(o);
+    }
+}
+
+static void test_texts_are_left_alone(void **state)
+{
+    (void)state;
+    for (int untested = 0; untested < 2; untested++) {
+        Options *o = saved_options();
+        Corpus c;
+        set(o, "corpus", "markov:4");
+        assert_int_equal(network_corpus(o, untested, &c), 0);
+        assert_int_equal(c.text[SPLIT_TEST].tokens > 0, !untested);
+        corpus_free(&c);
+        options_free(o);
+    }
+}
+
+static int recorded_by_nobody(void)
+{
+    return ERR_MISUSE;
+}
+
+/* What a training by so many ranks of this scheme says; on a device, where `record` is set. */
+static int count_for(const Options *o, const char *scheme, int ranks, int device, size_t *bytes)
+{
+    Zoo z;
+    Table *t;
+    size_t numbers;
+    const Backend *b;
+    assert_int_equal(network_backend(o, &b), 0);
+    Backend fake = *b;
+    if (device) fake.record = recorded_by_nobody;
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
+    int code = network_trained(o, t, 9, &fake, ranks, bytes, &numbers, NULL);
+    table_free(t);
+    zoo_close(&z);
+    return code;
+}
+
+/* Every rank needs a sequence of each batch, and room for its share only. */
+static void ranks_share_batches(void **state)
+{
+    size_t alone, share, bytes;
+    (void)state;
+    Options *o = saved_options();
+    assert_int_equal(count_for(o, "transformer", 1, 0, &alone), 0);
+    assert_int_equal(count_for(o, "transformer", 64, 0, &share), 0);
+    assert_true(share < alone);
+    expect("65", count_for(o, "transformer", 65, 0, &bytes), ERR_INPUT,
+           "a batch of 4096 tokens has 64 sequences of 64, fewer than the 65 ranks");
+    assert_int_equal(count_for(o, "transformer", 1, 1, &bytes), 0);
+    set(o, "inner", "5");
+    expect("macaron", count_for(o, "macaron", 2, 0, &bytes), ERR_INPUT, "equal parameters need");
+    set(o, "inner", "4");
+    set(o, "batch-tokens", "64");
+    expect("2", count_for(o, "transformer", 2, 0, &bytes), ERR_INPUT, "has 1 sequence of 64,");
+    set(o, "adaptive-factor", "2");
+    expect("factor", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "without --adaptive");
+    set(o, "adaptive", "4,6");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
+    set(o, "adaptive", "1,2,3,4,5,6,7,8,9");
+    expect("nine", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "at most 8 numbers");
+    options_free(o);
+}
+
+/* Every head's span is one more number of the layer to learn, and needs an upper limit of its own. */
+static void spans_have_defaults(void **state)
+{
+    static const char *const of_span[] = {"span-ramp", "span-loss"};
+    size_t plain, same, bytes;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Options *o = saved_options();
+        set(o, of_span[i], "2");
+        expect(of_span[i], count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT,
+               "has no meaning without --span");
+        options_free(o);
+    }
+    Options *o = saved_options();
+    assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
+    set(o, "span", "64");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &plain), 0);
+    assert_true(plain > bytes);
+    set(o, "span-ramp", "32");
+    set(o, "span-loss", "2e-6");
+    assert_int_equal(count_for(o, "transformer", 1, 0, &same), 0);
+    assert_int_equal(same, plain);
+    options_free(o);
+}
+
+/* ---- options against options -------------------------------------------------------------------------- */
+
+static const OptionGroup group_all[] = {{"One", 1, one}, {"Two", 1, two}};
+static const OptionGroup *const recorded[] = {&group_all[0], &group_all[1], NULL};
+
+/* Options with the values given as name, text, ..., NULL. */
+static Options *with(const OptionGroup *const *list, const char *const *values)
+{
+    Options *o;
+    assert_int_equal(options_new(list, &o), 0);
+    for (; *values; values += 2) assert_int_equal(set(o, values[0], values[1]), 0);
+    return o;
+}
+
+static void options_that_differ(void **state)
+{
+    static const struct {
+        const char *a[5], *b[5], *name; /* NULL: they do not differ */
+    } pairs[] = {
+        {{NULL}, {NULL}, NULL},
+        {{"real", "1e-3"}, {"real", "0.001"}, NULL},
+        {{"real", "1e-3"}, {"real", "2e-3"}, "real"},
+        {{"real", "1"}, {NULL}, "real"},
+        {{"size", "7"}, {"size", "7"}, NULL},
+        {{"size", "7"}, {"size", "8"}, "size"},
+        {{"flag", "yes"}, {NULL}, "flag"},
+        {{"flag", "no"}, {NULL}, NULL},
+        {{"text", "x"}, {"text", "x"}, NULL},
+        {{"text", "x"}, {"text", "y"}, "text"},
+        {{"text", "x"}, {NULL}, "text"},
+        {{NULL}, {"text", "x"}, "text"},
+        {{"choice", "left"}, {"choice", "right"}, "choice"},
+        {{"file", "a", "file", "b"}, {"file", "a", "file", "b"}, NULL},
+        {{"file", "a", "file", "b"}, {"file", "a", "file", "c"}, "file"},
+        {{"file", "a", "file", "b"}, {"file", "a"}, "file"},
+        {{"file", "a"}, {"file", "a", "file", "b"}, "file"},
+        {{"room", "4G", "size", "3"},
+         {"room", "5G", "size", "4"},
+         "size"}, /* the first of the table */
+    };
+    (void)state;
+    const char *name, *const none[] = {NULL};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *const but[] = {"nosuch", pairs[i].name, NULL};
+        Options *a = with(recorded, pairs[i].a), *b = with(recorded, pairs[i].b);
+        int differ = options_differ(a, b, none, &name);
+        if (differ != (pairs[i].name != NULL) || (differ && strcmp(name, pairs[i].name) != 0))
+            fail_msg("pair %zu: %d %s", i, differ, differ ? name : "");
+        if (pairs[i].name) {
+            differ = options_differ(a, b, but, &name);
+            assert_int_equal(differ,
+                             i == sizeof pairs / sizeof *pairs - 1); /* that one differs in two */
+        }
+        options_free(a);
+        options_free(b);
+    }
+    static const char *const less[] = {"room", "4G", NULL}, *const more[] = {"room", "5G", NULL};
+    Options *a = with(groups, less), *b = with(groups, more); /* the second group is not recorded */
+    assert_int_equal(options_differ(a, b, none, &name), 0);
+    options_free(a);
+    options_free(b);
+}
+
+/* ---- saved networks ----------------------------------------------------------------------------------- */
+
+static int load_altered(const char *key, const char *value)
+{
+    Options *none;
+    saved_write(key, value);
+    assert_int_equal(options_new(groups, &none), 0);
+    int code = saved_load(scratch, none);
+    options_free(none);
+    return code;
+}
+
+/* A file of another program need not say how it was trained, but what it is. */
+static void other_programs_files(void **state)
+{
+    static const char *const spare[] = {
+        "rate", "corpus", "seed", "dropout", "format", "masks", "vocabulary_checksum"};
+    static const char *const needed[] = {"layers",    "width",      "inner",       "heads",
+                                         "positions", "activation", "scheme_text", "scheme"};
+    (void)state;
+    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
+        if (load_altered(spare[i], NULL) != 0) fail_msg("%s: %s", spare[i], error_text());
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        expect(needed[i], load_altered(needed[i], NULL), ERR_INPUT, needed[i]);
+    expect("two", load_altered("scheme_text", "scheme a\nflow F\nscheme b\nflow F\n"), ERR_INPUT,
+           "scheme_text: expected one scheme");
+    expect("bad", load_altered("scheme_text", "scheme a\nflow"), ERR_INPUT, "safetensors:2:");
+    expect("width", load_altered("width", "wide"), ERR_INPUT, "metadata width: expected");
+    expect("width", load_altered("width", "6"), ERR_INPUT, "model.safetensors: ");
+    expect("sequence", load_altered("sequence", "9999"), ERR_INPUT, "is longer than --batch-to");
+}
+
+/* The words beside a model are those it was trained with: by as many others it would only be wrong. */
+static void words_belong_to_a_model(void **state)
+{
+    static const char *const other[] = {"<eos>\nb\n", "a\n<eos>\n", "<eos>\na\nb\n", "<eos>\n"};
+    (void)state;
+    Options *none;
+    assert_int_equal(options_new(groups, &none), 0);
+    for (int told = 0; told < 2; told++) {
+        saved_write(told ? "" : "vocabulary_checksum", NULL);
+        scratch_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
+        assert_int_equal(saved_load(scratch, none), 0);
+        for (size_t i = 0; i < sizeof other / sizeof *other && told; i++) {
+            scratch_write("vocab.txt", other[i], strlen(other[i]));
+            expect(other[i], saved_load(scratch, none), ERR_INPUT,
+                   "vocab.txt does not hold the words of");
+        }
+    }
+    scratch_write("vocab.txt", other[0], strlen(other[0]));
+    saved_write("vocabulary_checksum", "0123456789abcdef");
+    expect("altered", saved_load(scratch, none), ERR_INPUT, "does not hold the words of");
+    options_free(none);
+}
+
+static void places_of_networks(void **state)
+{
+    char dir[8192], here[4096];
+    (void)state;
+    Options *o = saved_options(), *none;
+    assert_int_equal(options_new(groups, &none), 0);
+    saved_write("", NULL);
+    assert_int_equal(saved_load(scratch, none), 0);
+    assert_int_equal(saved_load(scratch_path("model.safetensors"), none), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scratch), 0);
+    int code = saved_load("model.safetensors", none);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(code, 0);
+    expect("nowhere", saved_load(scratch_path("none"), none), ERR_INPUT, "none/model.safetensors");
+    memset(dir, 'x', sizeof dir);
+    dir[sizeof dir - 1] = '\0';
+    expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
+    strcpy(dir + sizeof dir - 13, ".safetensors");
+    expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
+    set(o, "kernel", "abacus"); /* what is given counts: the file knows of no machine */
+    expect("kernel", saved_load(scratch, o), ERR_INPUT, "abacus");
+    options_free(o);
+    options_free(none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_checked),
+        cmocka_unit_test(lists_have_parts),
+        cmocka_unit_test(bytes_have_units),
+        cmocka_unit_test(command_lines),
+        cmocka_unit_test(ini_files),
+        cmocka_unit_test(machines),
+        cmocka_unit_test(ranks_share_batches),
+        cmocka_unit_test(spans_have_defaults),
+        cmocka_unit_test(options_that_differ),
+        cmocka_unit_test(test_texts_are_left_alone),
+        cmocka_unit_test(other_programs_files),
+        cmocka_unit_test(words_belong_to_a_model),
+        cmocka_unit_test(places_of_networks),
+    };
+    return cmocka_run_group_tests_name("options", tests, scratch_open, scratch_close);
+}

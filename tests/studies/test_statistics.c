@@ -1,0 +1,311 @@
+/* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of
+ * planted relations, exact and sampled permutations; each judge with a control that must fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/random.h"
+#include "studies/tools/statistics.h"
+#include "tests/lib/scratch.h"
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+/* Two numbers: t_(0.975, 1) = tan(0.475 pi) (Cauchy's quantile); 1, 2, 3, 4, 5: t_(0.975, 4) =
+ * 2.776445105 (Student's table), sd sqrt(2.5). */
+static void test_known_intervals(void **state)
+{
+    (void)state;
+    const double two[] = {3, 7}, five[] = {5, 1, 4, 2, 3};
+    Interval i = statistics_mean(two, 1, 2);
+    assert_true(i.n == 2 && i.mean == 5);
+    assert_true(fabs(i.sd - sqrt(8)) <= 1e-12);
+    assert_true(fabs(i.high - (5 + tan(0.475 * M_PI) * 2)) <= 1e-9);
+    i = statistics_mean(five, 1, 5);
+    assert_true(fabs(i.low - (3 - 2.776445105 * sqrt(2.5 / 5))) <= 1e-8);
+    assert_true(fabs(i.low + i.high - 6) <= 1e-12);
+}
+
+static void test_missing_numbers(void **state)
+{
+    (void)state;
+    const double x[] = {NAN, 3, 99, NAN, 7, 99}, none[] = {NAN};
+    Interval i = statistics_mean(x + 1, 3, 2);
+    assert_true(i.n == 2 && i.mean == 5); /* strided: 3, 7 */
+    i = statistics_mean(x, 1, 2);
+    assert_true(i.n == 1 && i.mean == 3 && isnan(i.sd) && isnan(i.low) && isnan(i.high));
+    i = statistics_mean(none, 1, 1);
+    assert_true(i.n == 0 && isnan(i.mean));
+    const double a[] = {5, NAN, 9}, b[] = {1, 2, 3};
+    i = statistics_paired(a, b, 3);
+    assert_true(i.n == 2 && i.mean == 5);
+}
+
+/* Share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half
+ * width. */
+static double coverage(double widen)
+{
+    enum { DRAWS = 4000, N = 4 };
+    double held = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        double x[N];
+        for (uint64_t j = 0; j < N; j++) x[j] = 10 + 3 * random_normal(5, 1, N * k + j);
+        Interval i = statistics_mean(x, 1, N);
+        held += fabs(i.mean - 10) <= 0.5 * widen * (i.high - i.low);
+    }
+    return held / DRAWS;
+}
+
+/* 4000 draws: 0.95 within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
+ * quantile in place of Student's it would be 0.85. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    assert_true(fabs(coverage(1) - 0.95) <= 0.0138);
+    assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
+}
+
+/* Seeds shift both schemes alike: the paired interval is narrow where that of either mean is
+ * wide. */
+static void test_pairs_cancel(void **state)
+{
+    (void)state;
+    double a[5], b[5];
+    for (uint64_t k = 0; k < 5; k++) {
+        double common = 20 * random_normal(3, 1, k);
+        a[k] = 100 + common + 0.1 * random_normal(3, 2, k);
+        b[k] = 101 + common + 0.1 * random_normal(3, 3, k);
+    }
+    Interval d = statistics_paired(a, b, 5), alone = statistics_mean(a, 1, 5);
+    assert_true(d.high < 0 && d.low < -1 + 0.5 && d.low > -2);
+    assert_true(alone.high - alone.low > 10 * (d.high - d.low));
+    Interval swapped = statistics_paired(b, a, 5);
+    assert_true(swapped.low == -d.high && swapped.high == -d.low);
+}
+
+/* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom: 2 (1 - T) = 0.013236, by the closed form of Student's
+ * distribution of 4. Differences that are none have p 1. */
+static void test_difference(void **state)
+{
+    (void)state;
+    const double five[] = {5, 1, 4, 2, 3}, none[5] = {0};
+    Interval i = statistics_mean(five, 1, 5);
+    double t = 3 / sqrt(0.5), u = t / sqrt(t * t + 4), want = 1 - u * (1 + (1 - u * u) / 2);
+    assert_true(fabs(i.p - want) <= 1e-12 && fabs(want - 0.0132) <= 1e-4);
+    assert_true(statistics_mean(none, 1, 5).p == 1 && isnan(statistics_mean(five, 1, 1).p));
+}
+
+/* By hand: 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04 no less than the one before. */
+static void test_holm(void **state)
+{
+    (void)state;
+    double p[] = {0.01, 0.04, NAN, 0.03, 0.005}, many[] = {0.4, 0.5};
+    const double want[] = {0.03, 0.06, NAN, 0.06, 0.02};
+    assert_int_equal(statistics_holm(p, 5), 0);
+    for (int i = 0; i < 5; i++) assert_true(i == 2 ? isnan(p[i]) : fabs(p[i] - want[i]) <= 1e-15);
+    assert_int_equal(statistics_holm(many, 2), 0);
+    assert_true(many[0] == 0.8 && many[1] == 0.8);
+}
+
+/* ---- rank correlation ------------------------------------------------------------------------ */
+
+static Correlation rank(const double *x, const double *y, size_t n)
+{
+    Correlation c;
+    assert_int_equal(statistics_rank(x, y, n, 1, &c), 0);
+    return c;
+}
+
+/* Any rising function has rho 1; of n! orders only two are as extreme. */
+static void test_planted_relation(void **state)
+{
+    (void)state;
+    double x[8], y[8], z[8], factorial = 2;
+    for (int i = 0; i < 8; i++) {
+        x[i] = (i * 5) % 8;
+        y[i] = exp(x[i]);
+        z[i] = -y[i] * y[i];
+    }
+    for (size_t n = 3; n <= 8; n++) {
+        factorial *= (double)n;
+        Correlation up = rank(x, y, n), down = rank(x, z, n);
+        assert_true(up.n == n && fabs(up.rho - 1) <= 1e-12 && fabs(down.rho + 1) <= 1e-12);
+        assert_true(fabs(up.p - 2 / factorial) <= 1e-12 && fabs(down.p - up.p) <= 1e-12);
+        if (n >= BOOTSTRAP_LEAST)
+            assert_true(fabs(up.low - 1) <= 1e-12 && fabs(up.high - 1) <= 1e-12);
+        else
+            assert_true(isnan(up.low) && isnan(up.high));
+    }
+}
+
+/* By hand: ranks of x 1.5 1.5 3 4, of y 2 4 1 3: sums of products about the means give
+ * rho = -1 / sqrt(4.5 * 5) = -0.2108. */
+static void test_ties(void **state)
+{
+    (void)state;
+    const double x[] = {7, 7, 8, 9}, y[] = {20, 40, 10, 30}, flat[] = {1, 1, 1, 1};
+    Correlation c = rank(x, y, 4);
+    assert_true(fabs(c.rho + 1 / sqrt(22.5)) <= 1e-12);
+    c = rank(x, flat, 4);
+    assert_true(c.n == 4 && isnan(c.rho) && isnan(c.p) && isnan(c.low));
+    c = rank(x, y, 2);
+    assert_true(c.n == 2 && isnan(c.rho));
+    const double hole[] = {20, NAN, 10, 30};
+    c = rank(x, hole, 4);
+    assert_true(c.n == 3 && fabs(c.rho - 0.5) <= 1e-12); /* 1 2 3 against 2 1 3 */
+}
+
+/* n = 12: a noisy rise is found, unrelated numbers are not; the interval holds rho. */
+static void test_noise(void **state)
+{
+    (void)state;
+    double x[12], y[12], z[12];
+    for (uint64_t i = 0; i < 12; i++) {
+        x[i] = (double)i;
+        y[i] = (double)i + random_normal(4, 1, i);
+        z[i] = random_normal(4, 2, i);
+    }
+    Correlation related = rank(x, y, 12), not = rank(x, z, 12);
+    assert_true(related.p < 0.01 && related.low > 0.3);
+    assert_true(related.low <= related.rho && related.rho <= related.high &&
+                related.high <= 1 + 1e-12);
+    assert_true(not .p > 0.05 && not .low < 0 && not .high > 0);
+    Correlation again = rank(x, y, 12);
+    assert_true(again.low == related.low && again.p == related.p);
+}
+
+/* How often an interval of n unrelated pairs leaves out 0. */
+static double share_without_zero(size_t n)
+{
+    enum { TIMES = 400 };
+    double x[8], y[8];
+    int without = 0;
+    for (uint64_t k = 0; k < TIMES; k++) {
+        Correlation c;
+        for (uint64_t i = 0; i < n; i++) {
+            x[i] = random_normal(k, 11, i);
+            y[i] = random_normal(k, 12, i);
+        }
+        assert_int_equal(statistics_rank_from(3, x, y, n, 1, &c), 0);
+        without += c.low > 0 || c.high < 0;
+    }
+    return (double)without / TIMES;
+}
+
+/* 95 %: one in twenty, here 2 standard deviations more. Of 5 pairs, the control, it is more than one in ten. */
+static void test_least_pairs(void **state)
+{
+    (void)state;
+    double least = share_without_zero(BOOTSTRAP_LEAST), few = share_without_zero(5);
+    assert_true(least <= 0.072);
+    assert_true(few > 0.1);
+}
+
+/* Two clusters on a line: of the 10 divisions of 2 and 3 only theirs is as far apart. Points of one heap are not
+ * apart; where no group has a pair there is nothing to say. */
+static void test_apart(void **state)
+{
+    (void)state;
+    enum { N = 5, M = 18 };
+    static const double at[N] = {0, 10, 0.1, 10.2, 0.3};
+    static const int second[N] = {0, 1, 0, 1, 0};
+    static int half[M];
+    static double d[N * N], far[M * M], heap[M * M];
+    double p;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) d[i * N + j] = fabs(at[i] - at[j]);
+    statistics_apart(d, second, N, 1, &p);
+    assert_true(p == 0.1);
+    statistics_apart(d, second, 2, 1, &p);
+    assert_true(isnan(p));
+    for (int i = 0; i < M; i++) half[i] = i % 2;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            far[i * M + j] = half[i] != half[j] ? 2 : 1;
+            heap[i * M + j] =
+                fabs(random_normal(3, 1, (uint64_t)i) - random_normal(3, 1, (uint64_t)j));
+        }
+    statistics_apart(far, half, M, 1, &p); /* 48,620 divisions: sampled */
+    assert_true(p > 0 && p < 1e-3);
+    statistics_apart(heap, half, M, 1, &p);
+    assert_true(p > 0.05 && p < 1);
+}
+
+/* The share of all orders of 1 .. n whose covariance with x is as far from 0 as that of y, counted here one by one. */
+static double count_orders(const double *x, const double *y, size_t n)
+{
+    double v[9], sum = 0;
+    size_t turn[9] = {0}, all = 0, extreme = 0;
+    double middle = 0.5 * (double)(n + 1);
+    for (size_t i = 0; i < n; i++) sum += (x[i] - middle) * (y[i] - middle);
+    memcpy(v, y, n * sizeof *v);
+    for (size_t i = 1;;) {
+        if (i == 1) {
+            double here = 0;
+            for (size_t j = 0; j < n; j++) here += (x[j] - middle) * (v[j] - middle);
+            all++;
+            extreme += fabs(here) >= fabs(sum) - 1e-9;
+        }
+        while (i < n && turn[i] >= i) turn[i++] = 0;
+        if (i == n) return (double)extreme / (double)all;
+        size_t from = i % 2 ? turn[i] : 0;
+        double kept = v[from];
+        v[from] = v[i];
+        v[i] = kept;
+        turn[i]++;
+        i = 1;
+    }
+}
+
+/* Of 9 pairs the permutations are sampled: their share and the counted one agree to 4 standard deviations of
+ * 20,000 draws. The control: the share of a weaker relation is farther away. */
+static void test_sampled_permutations(void **state)
+{
+    (void)state;
+    const double draws = 20000, x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const double y[9] = {2, 1, 6, 5, 3, 4, 9, 7, 8}, weaker[9] = {9, 1, 6, 5, 3, 4, 2, 7, 8};
+    double counted = count_orders(x, y, 9), sampled = rank(x, y, 9).p;
+    double allowed = 4 * sqrt(counted * (1 - counted) / draws) + 1 / draws;
+    assert_true(counted > 0.001 && counted < 0.95);
+    assert_true(fabs(sampled - counted) <= allowed);
+    assert_false(fabs(rank(x, weaker, 9).p - counted) <= allowed);
+}
+
+static int job(void)
+{
+    const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 1, 3, 5, 4};
+    double p[] = {0.3, 0.2};
+    Correlation c;
+    int code = statistics_rank(x, y, 5, 1, &c);
+    return code == 0 ? statistics_holm(p, 2) : code;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    assert_true(fail_each(job, 0) >= 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_difference),
+        cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_known_intervals),
+        cmocka_unit_test(test_missing_numbers),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_pairs_cancel),
+        cmocka_unit_test(test_planted_relation),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_least_pairs),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_sampled_permutations),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
