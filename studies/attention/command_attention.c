@@ -38,13 +38,64 @@ static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
-static const char *const pair_columns[] = {"model_a", "model_b",  "scheme_a",    "scheme_b",
-                                           "tokens",  "distance", "matched_once"};
-static const char *const layer_columns[] = {"model_a", "model_b", "sublayer", "distance",
-                                            "matched_once"};
-static const char *const scheme_columns[] = {"scheme_a", "scheme_b", "pairs",        "distance",
-                                             "low",      "high",     "matched_once", "p_apart"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+/* Two models. */
+typedef struct {
+    const char *model_a, *model_b, *scheme_a, *scheme_b;
+    size_t tokens;
+    double distance, matched_once;
+} PairRow;
+
+/* The same, sublayer by sublayer. */
+typedef struct {
+    const char *model_a, *model_b;
+    size_t sublayer;
+    double distance, matched_once;
+} SublayerRow;
+
+/* All pairs of models of two schemes. */
+typedef struct {
+    const char *scheme_a, *scheme_b;
+    size_t pairs;
+    double distance, low, high, matched_once, p_apart;
+} SchemeRow;
+
+#define MODEL_A "directory of the first model"
+#define MODEL_B "directory of the second model"
+#define SCHEME_A "scheme of the first model"
+#define SCHEME_B "scheme of the second model"
+#define DISTANCE "distance of the heads' distributions, heads matched anew at every token"
+#define ONCE "the same distance, heads of a sublayer matched once for all tokens"
+
+static const Column pair_columns[] = {
+    COLUMN(PairRow, model_a, .words = MODEL_A),
+    COLUMN(PairRow, model_b, .words = MODEL_B),
+    COLUMN(PairRow, scheme_a, .words = SCHEME_A),
+    COLUMN(PairRow, scheme_b, .words = SCHEME_B),
+    COLUMN(PairRow, tokens, .words = "tokens of the text"),
+    COLUMN(PairRow, distance, .digits = 5, .words = DISTANCE ", mean over tokens and sublayers"),
+    COLUMN(PairRow, matched_once, .digits = 5, .words = ONCE),
+    {0}};
+
+static const Column sublayer_columns[] = {
+    COLUMN(SublayerRow, model_a, .words = MODEL_A),
+    COLUMN(SublayerRow, model_b, .words = MODEL_B),
+    COLUMN(SublayerRow, sublayer, .words = "number of the attention sublayer, from 1"),
+    COLUMN(SublayerRow, distance, .digits = 5, .words = DISTANCE ", mean over tokens"),
+    COLUMN(SublayerRow, matched_once, .digits = 5, .words = ONCE),
+    {0}};
+
+static const Column scheme_columns[] = {
+    COLUMN(SchemeRow, scheme_a, .words = SCHEME_A),
+    COLUMN(SchemeRow, scheme_b, .words = SCHEME_B),
+    COLUMN(SchemeRow, pairs, .words = "pairs of models"),
+    COLUMN(SchemeRow, distance, .digits = 5, .low = "low", .high = "high",
+           .words = DISTANCE ", mean over tokens, sublayers and pairs"),
+    COLUMN(SchemeRow, low, .digits = 5, .words = "end of the 95 % interval over pairs"),
+    COLUMN(SchemeRow, high, .digits = 5, .words = "end of the 95 % interval over pairs"),
+    COLUMN(SchemeRow, matched_once, .digits = 5, .words = ONCE),
+    COLUMN(SchemeRow, p_apart, .digits = 2,
+           .words = "p of the models of two schemes being no farther apart than models of one"),
+    {0}};
 
 typedef struct {
     const Options *options;
@@ -56,7 +107,7 @@ typedef struct {
     Text text;
     size_t pairs;
     HeadSums *sum; /* (pairs): 0-1, 0-2, .., 1-2, .. */
-    Report *pair, *sublayer, *scheme;
+    Sheet *pair, *sublayer, *scheme;
 } Study;
 
 /* ---- the models ---------------------------------------------------------------------------------- */
@@ -119,9 +170,9 @@ static int make_room(Study *u)
     for (size_t k = 0; k < u->models; k++)
         if (!(u->weights[k] = memory_new(u->A * u->H * u->T, u->T * sizeof(double))))
             return ERR_MEMORY;
-    TRY(report_new(COUNT(pair_columns), pair_columns, &u->pair));
-    TRY(report_new(COUNT(layer_columns), layer_columns, &u->sublayer));
-    return report_new(COUNT(scheme_columns), scheme_columns, &u->scheme);
+    TRY(sheet_new(pair_columns, &u->pair));
+    TRY(sheet_new(sublayer_columns, &u->sublayer));
+    return sheet_new(scheme_columns, &u->scheme);
 }
 
 static void close_study(Study *u)
@@ -185,23 +236,14 @@ static const char *scheme(const Study *u, size_t k)
     return u->network[k].table->name;
 }
 
-static void report_pair(Study *u, size_t a, size_t b, const HeadSums *s)
+static void add_pair(Study *u, size_t a, size_t b, const HeadSums *s)
 {
     HeadDistance d = head_sums_mean(s, u->A);
-    report_text(u->pair, u->name[a]);
-    report_text(u->pair, u->name[b]);
-    report_text(u->pair, scheme(u, a));
-    report_text(u->pair, scheme(u, b));
-    report_size(u->pair, s->tokens);
-    report_real(u->pair, d.token, 5);
-    report_real(u->pair, d.once, 5);
+    sheet_row(u->pair, &(PairRow){u->name[a], u->name[b], scheme(u, a), scheme(u, b), s->tokens,
+                                  d.token, d.once});
     for (size_t l = 0; l < u->A; l++) {
         d = head_sums_mean(s, l);
-        report_text(u->sublayer, u->name[a]);
-        report_text(u->sublayer, u->name[b]);
-        report_size(u->sublayer, l + 1);
-        report_real(u->sublayer, d.token, 5);
-        report_real(u->sublayer, d.once, 5);
+        sheet_row(u->sublayer, &(SublayerRow){u->name[a], u->name[b], l + 1, d.token, d.once});
     }
 }
 
@@ -213,9 +255,9 @@ static int is_of(const Study *u, size_t a, size_t b, const char *x, const char *
 }
 
 /* Are the models of two schemes farther apart than those of one? */
-static int report_apart(Study *u, const char *x, const char *y)
+static int find_apart(const Study *u, const char *x, const char *y, double *p)
 {
-    double *distance = memory_new(u->models * u->models, sizeof *distance), p;
+    double *distance = memory_new(u->models * u->models, sizeof *distance);
     size_t of[MODELS_MAX], n = 0, i = 0;
     int second[MODELS_MAX];
     if (!distance) return ERR_MEMORY;
@@ -230,14 +272,13 @@ static int report_apart(Study *u, const char *x, const char *y)
             if (of[a] < n && of[b] < n)
                 distance[of[a] * n + of[b]] = head_sums_mean(&u->sum[i], u->A).token;
     }
-    statistics_apart(distance, second, n, 1, &p);
-    report_real(u->scheme, p, 2);
+    statistics_apart(distance, second, n, 1, p);
     memory_free(distance);
     return 0;
 }
 
 /* The mean over all pairs of models of these two schemes. distance (2, pairs): room. */
-static int report_schemes(Study *u, const char *x, const char *y, double *distance)
+static int add_schemes(Study *u, const char *x, const char *y, double *distance)
 {
     size_t n = 0, i = 0;
     for (size_t a = 0; a < u->models; a++)
@@ -249,15 +290,10 @@ static int report_schemes(Study *u, const char *x, const char *y, double *distan
         }
     if (n == 0) return 0;
     Interval d = statistics_mean(distance, 1, n);
-    report_text(u->scheme, x);
-    report_text(u->scheme, y);
-    report_size(u->scheme, n);
-    report_real(u->scheme, d.mean, 5);
-    report_real(u->scheme, d.low, 5);
-    report_real(u->scheme, d.high, 5);
-    report_real(u->scheme, statistics_mean(distance + u->pairs, 1, n).mean, 5);
-    if (strcmp(x, y) != 0) return report_apart(u, x, y);
-    report_none(u->scheme);
+    double once = statistics_mean(distance + u->pairs, 1, n).mean;
+    SchemeRow row = {x, y, n, d.mean, d.low, d.high, once, NAN};
+    if (strcmp(x, y) != 0) TRY(find_apart(u, x, y, &row.p_apart));
+    sheet_row(u->scheme, &row);
     return 0;
 }
 
@@ -274,14 +310,14 @@ static int make_tables(Study *u)
     double *room = memory_new(2 * u->pairs, sizeof *room);
     if (!room) return ERR_MEMORY;
     for (size_t a = 0; a < u->models; a++)
-        for (size_t b = a + 1; b < u->models; b++) report_pair(u, a, b, &u->sum[i++]);
+        for (size_t b = a + 1; b < u->models; b++) add_pair(u, a, b, &u->sum[i++]);
     int code = 0; /* each scheme with itself, then with the others */
     for (size_t a = 0; code == 0 && a < u->models; a++)
-        if (is_first(u, a)) code = report_schemes(u, scheme(u, a), scheme(u, a), room);
+        if (is_first(u, a)) code = add_schemes(u, scheme(u, a), scheme(u, a), room);
     for (size_t a = 0; a < u->models; a++)
         for (size_t b = a + 1; code == 0 && b < u->models; b++)
             if (is_first(u, a) && is_first(u, b))
-                code = report_schemes(u, scheme(u, a), scheme(u, b), room);
+                code = add_schemes(u, scheme(u, a), scheme(u, b), room);
     memory_free(room);
     return code;
 }

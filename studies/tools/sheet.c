@@ -1,4 +1,4 @@
-/* report.c: cells in one growing list; every form is one loop over it. */
+/* sheet.c: cells in one growing list; every form is one loop over it. */
 #include "studies/tools/sheet.h"
 
 #include <math.h>
@@ -16,7 +16,9 @@ typedef struct {
 
 struct Report {
     size_t columns;
-    const char *const *name;
+    const char **head;   /* (columns) names in CSV */
+    const Column *list;  /* what describes them; NULL: names alone */
+    size_t shown, *view; /* (shown) columns of the table for people, in its order */
     size_t cells, room;
     Cell *cell;      /* (cells), row-major */
     size_t streamed; /* cells already written by report_stream */
@@ -24,14 +26,50 @@ struct Report {
     int code;
 };
 
-int report_new(size_t columns, const char *const *name, Report **out)
+/* Columns that people see, in the order of their places; all where none has a place. */
+static void choose_view(Report *r)
+{
+    short place = 0, next;
+    do {
+        next = 0;
+        for (size_t j = 0; r->list && j < r->columns; j++)
+            if (r->list[j].place > place && (!next || r->list[j].place < next))
+                next = r->list[j].place;
+        for (size_t j = 0; next && j < r->columns; j++)
+            if (r->list[j].place == next) r->view[r->shown++] = j;
+        place = next;
+    } while (next);
+    if (r->shown == 0)
+        while (r->shown < r->columns) r->view[r->shown] = r->shown, r->shown++;
+}
+
+static int make(size_t columns, const char *const *name, const Column *list, Report **out)
 {
     Report *r = memory_new(1, sizeof *r);
     if (!r) return ERR_MEMORY;
-    r->columns = columns;
-    r->name = name;
+    *r = (Report){.columns = columns, .list = list};
+    r->head = memory_new(columns, sizeof *r->head);
+    r->view = memory_new(columns, sizeof *r->view);
+    if (!r->head || !r->view) {
+        report_free(r);
+        return ERR_MEMORY;
+    }
+    for (size_t j = 0; j < columns; j++) r->head[j] = name ? name[j] : list[j].name;
+    choose_view(r);
     *out = r;
     return 0;
+}
+
+int report_new(size_t columns, const char *const *name, Report **out)
+{
+    return make(columns, name, NULL, out);
+}
+
+int sheet_new(const Column *list, Sheet **out)
+{
+    size_t n = 0;
+    while (list[n].name) n++;
+    return make(n, NULL, list, out);
 }
 
 void report_free(Report *r)
@@ -42,6 +80,8 @@ void report_free(Report *r)
         memory_free(r->cell[i].shown);
     }
     memory_free(r->cell);
+    memory_free(r->head);
+    memory_free(r->view);
     memory_free(r);
 }
 
@@ -96,14 +136,14 @@ void report_size(Report *r, uint64_t n)
 
 void report_real(Report *r, double x, int digits)
 {
-    char shown[64];
+    char shown[352];
     snprintf(shown, sizeof shown, "%.*g", digits, x);
     add_number(r, x, shown);
 }
 
 void report_fixed(Report *r, double x, int decimals)
 {
-    char shown[64];
+    char shown[352];
     snprintf(shown, sizeof shown, fabs(x) < 1e12 ? "%.*f" : "%.*g", decimals, x);
     int minus_zero = shown[0] == '-' && strspn(shown, "-0.") == strlen(shown);
     add_number(r, x, shown + minus_zero);
@@ -127,6 +167,31 @@ void report_order(Report *r, int order)
         report_size(r, (uint64_t)order);
 }
 
+static void add_member(Report *r, const Column *c, const void *member)
+{
+    double x = c->type == SHEET_DOUBLE ? *(const double *)member : NAN;
+    const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
+    int whole = c->type == SHEET_INT ? *(const int *)member : 0;
+    if (c->type == SHEET_SIZE)
+        report_size(r, *(const size_t *)member);
+    else if (c->type == SHEET_INT && c->form == SHEET_FLAG)
+        report_flag(r, whole);
+    else if (c->type == SHEET_INT)
+        report_order(r, whole);
+    else if (c->type == SHEET_TEXT)
+        report_text(r, text ? text : "");
+    else if (c->form == SHEET_FIXED)
+        report_fixed(r, x, c->digits);
+    else
+        report_real(r, x, c->digits ? c->digits : 6);
+}
+
+void sheet_row(Sheet *s, const void *record)
+{
+    for (size_t j = 0; j < s->columns; j++)
+        add_member(s, &s->list[j], (const char *)record + s->list[j].at);
+}
+
 /* ---- CSV ----------------------------------------------------------------------------------------- */
 
 /* RFC 4180: a field with a comma, a quote or a line end is quoted, quotes inside are doubled. */
@@ -148,7 +213,7 @@ static void csv_header(const Report *r, FILE *f)
 {
     for (size_t j = 0; j < r->columns; j++) {
         if (j) fputc(',', f);
-        put_csv(f, r->name[j]);
+        put_csv(f, r->head[j]);
     }
     fputc('\n', f);
 }
@@ -187,11 +252,19 @@ static void put_latex(FILE *f, const char *text)
     }
 }
 
+/* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
+static const char *seen(const Report *r, size_t first, size_t j)
+{
+    size_t column = r->view[j];
+    if (first != SIZE_MAX) return r->cell[first + column].shown;
+    return r->list && r->list[column].head ? r->list[column].head : r->head[column];
+}
+
 static void latex_row(const Report *r, size_t first, FILE *f)
 {
-    for (size_t j = 0; j < r->columns; j++) {
+    for (size_t j = 0; j < r->shown; j++) {
         fputs(j ? " & " : "", f);
-        put_latex(f, first == SIZE_MAX ? r->name[j] : r->cell[first + j].shown);
+        put_latex(f, seen(r, first, j));
     }
     fputs(" \\\\\n", f);
 }
@@ -206,7 +279,7 @@ static int is_right(const Report *r, size_t column)
 static void write_latex(const Report *r, FILE *f)
 {
     fputs("\\begin{tabular}{", f);
-    for (size_t j = 0; j < r->columns; j++) fputc(is_right(r, j) ? 'r' : 'l', f);
+    for (size_t j = 0; j < r->shown; j++) fputc(is_right(r, r->view[j]) ? 'r' : 'l', f);
     fputs("}\n\\hline\n", f);
     latex_row(r, SIZE_MAX, f);
     fputs("\\hline\n", f);
@@ -248,10 +321,10 @@ typedef struct {
 
 static void shapes(const Report *r, int form, Shape *s)
 {
-    for (size_t j = 0; j < r->columns; j++) {
-        s[j] = (Shape){cell_width(r->name[j], form), is_right(r, j)};
-        for (size_t i = j; i < r->cells; i += r->columns) {
-            size_t w = cell_width(r->cell[i].shown, form);
+    for (size_t j = 0; j < r->shown; j++) {
+        s[j] = (Shape){cell_width(seen(r, SIZE_MAX, j), form), is_right(r, r->view[j])};
+        for (size_t i = 0; i < r->cells; i += r->columns) {
+            size_t w = cell_width(seen(r, i, j), form);
             if (w > s[j].width) s[j].width = w;
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
@@ -274,10 +347,10 @@ static const struct {
 static void put_row(const Report *r, const Shape *s, int form, size_t first, FILE *f)
 {
     fputs(look[form].before, f);
-    for (size_t j = 0; j < r->columns; j++) {
-        const char *text = first == SIZE_MAX ? r->name[j] : r->cell[first + j].shown;
+    for (size_t j = 0; j < r->shown; j++) {
+        const char *text = seen(r, first, j);
         if (j) fputs(look[form].between, f);
-        int last = j + 1 == r->columns && form == REPORT_PLAIN && !s[j].right;
+        int last = j + 1 == r->shown && form == REPORT_PLAIN && !s[j].right;
         put_cell(f, text, form, last ? width(text) : s[j].width, s[j].right);
     }
     fprintf(f, "%s\n", look[form].behind);
@@ -286,7 +359,7 @@ static void put_row(const Report *r, const Shape *s, int form, size_t first, FIL
 static void put_rule(const Report *r, const Shape *s, int form, FILE *f)
 {
     fputs(look[form].before, f);
-    for (size_t j = 0; j < r->columns; j++) {
+    for (size_t j = 0; j < r->shown; j++) {
         if (j) fputs(look[form].between, f);
         int colon = form == REPORT_MARKDOWN && s[j].right;
         put_line(f, look[form].dash, (int)s[j].width - colon);
@@ -307,7 +380,7 @@ int report_write(const Report *r, int form, FILE *f)
         write_latex(r, f);
         return 0;
     }
-    Shape *s = memory_new(r->columns, sizeof *s);
+    Shape *s = memory_new(r->shown, sizeof *s);
     if (!s) return ERR_MEMORY;
     shapes(r, form, s);
     put_row(r, s, form, SIZE_MAX, f);

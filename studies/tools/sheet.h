@@ -1,4 +1,4 @@
-/* report.h: a table of results, written as CSV, as aligned text, as Markdown or as a LaTeX tabular.
+/* sheet.h: a table of results, written as CSV, as aligned text, as Markdown or as a LaTeX tabular.
  *
  * Cells are added row by row, left to right. A number has two forms: the exact one, which reads back
  * to the same double and goes into CSV, and the one people read. An undefined value (NaN) is an empty
@@ -14,6 +14,56 @@
 enum { REPORT_CSV, REPORT_PLAIN, REPORT_MARKDOWN, REPORT_LATEX };
 
 typedef struct Report Report;
+typedef struct Report Sheet;
+
+/* ---- a record and its list of columns ----
+ *
+ * A row is a C struct; beside it stands one const list with a line a column. All that is told of a column stands in that
+ * line: its name in CSV and in plots, its head and place in the table for people, how its number is shown there, and what
+ * it holds, for the legend of `trotter report`. So a new column is one line here and the code that computes it:
+ *
+ *   typedef struct { const char *scheme; size_t steps; double error; } Point;
+ *   static const Column points[] = {
+ *       COLUMN(Point, scheme, .words = "integrator by its name"),
+ *       COLUMN(Point, steps, .words = "steps taken"),
+ *       COLUMN(Point, error, .digits = 4, .words = "RMS over coordinates at the end"),
+ *       {0}};
+ */
+enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
+enum {
+    SHEET_REAL,
+    SHEET_FIXED,
+    SHEET_FLAG
+}; /* digits count: significant; behind the point; yes, no */
+
+typedef struct {
+    const char *name;       /* the member's; in CSV and in plots */
+    const char *head;       /* in tables for people; NULL: the name */
+    const char *words;      /* what it holds, with its unit */
+    const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
+    size_t at;              /* offset of the member in the record */
+    short
+        place; /* in tables for people, from 1 from left to right; 0: not there; all 0: all in order */
+    short digits; /* of a double; 0: 6 */
+    unsigned char type, form;
+} Column;
+
+/* The line of a member; what else there is to say follows as designators. A text is a const char *, NULL: undefined;
+ * an int below 0 and a NaN are undefined. */
+#define COLUMN(Record, member, ...)                                                           \
+    {                                                                                         \
+        .name = #member, .at = offsetof(Record, member),                                    \
+        .type = _Generic(((Record *)0)->member, double: SHEET_DOUBLE, size_t: SHEET_SIZE,   \
+                         int: SHEET_INT, char *: SHEET_TEXT, const char *: SHEET_TEXT),     \
+        __VA_ARGS__ \
+    }
+
+/* A table of such rows. The list ends with a NULL name and is borrowed until report_free. */
+int sheet_new(const Column *list, Sheet **out);
+/* Adds a row; copies what the record holds. */
+void sheet_row(Sheet *s, const void *record);
+
+/* ---- cell by cell, for tables whose columns are known when the program runs alone ---- */
 
 /* Columns in order; names are borrowed until report_free. */
 int report_new(size_t columns, const char *const *name, Report **out);
