@@ -38,18 +38,33 @@ static void tell(const Ranks *r, const Share *share)
         100 * least, 100 * most);
 }
 
+typedef struct {
+    int rank;
+    size_t steps;
+    double bytes_per_step, wait_ms_per_step, ms_per_step;
+} ShareRow;
+
+static const Column columns[] = {
+    COLUMN(ShareRow, rank, .words = "number of the process, from 0"),
+    COLUMN(ShareRow, steps, .words = "steps that this command trained"),
+    COLUMN(ShareRow, bytes_per_step, .form = SHEET_FIXED,
+           .words = "bytes given to sums with the others"),
+    COLUMN(ShareRow, wait_ms_per_step, .form = SHEET_FIXED, .digits = 4,
+           .words = "milliseconds in those sums"),
+    COLUMN(ShareRow, ms_per_step, .form = SHEET_FIXED, .digits = 4, .words = "milliseconds in all"),
+    {0}};
+
 int shares_write(const Ranks *r, const Share *share, const char *dir)
 {
-    static const char *const columns[] = {"rank", "steps", "bytes_per_step", "wait_ms_per_step",
-                                          "ms_per_step"};
-    Report *t;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
+    Sheet *t;
+    TRY(sheet_new(columns, &t));
     for (int k = 0; k < r->size; k++) {
-        report_size(t, (uint64_t)k);
-        report_size(t, (uint64_t)share[k].steps);
-        report_fixed(t, per_step(share[k].bytes, &share[k]), 0);
-        report_fixed(t, 1e3 * per_step(share[k].waited, &share[k]), 4);
-        report_fixed(t, 1e3 * per_step(share[k].seconds, &share[k]), 4);
+        const Share *s = &share[k];
+        sheet_row(t, &(ShareRow){.rank = k,
+                                 .steps = (size_t)s->steps,
+                                 .bytes_per_step = per_step(s->bytes, s),
+                                 .wait_ms_per_step = 1e3 * per_step(s->waited, s),
+                                 .ms_per_step = 1e3 * per_step(s->seconds, s)});
     }
     int code = output_report(t, REPORT_CSV, dir, "ranks.csv");
     report_free(t);

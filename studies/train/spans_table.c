@@ -66,25 +66,34 @@ int spans_tell(const Model *m)
     return 0;
 }
 
-static void add_rows(Report *t, const Model *m, const double *z)
+typedef struct {
+    size_t layer, set, head;
+    double span;
+} SpanRow;
+
+static const Column columns[] = {
+    COLUMN(SpanRow, layer, .words = "number of the layer, from 0"),
+    COLUMN(SpanRow, set, .words = "parameter set of the attention sublayer"),
+    COLUMN(SpanRow, head, .words = "number of the attention head, from 0"),
+    COLUMN(SpanRow, span, .form = SHEET_FIXED, .digits = 2,
+           .words = "tokens back that the head sees in full"),
+    {0}};
+
+static void add_rows(Sheet *t, const Model *m, const double *z)
 {
     const Plan *p = model_plan(m);
     for (size_t i = 0; i < p->slots; i++)
         for (size_t h = 0; p->slot[i].kind == SLOT_ATTENTION && h < model_config(m)->heads; h++) {
-            report_size(t, (uint64_t)p->slot[i].layer);
-            report_size(t, (uint64_t)p->slot[i].set);
-            report_size(t, h);
-            report_fixed(t, *z++, 2);
+            sheet_row(t, &(SpanRow){(size_t)p->slot[i].layer, (size_t)p->slot[i].set, h, *z++});
         }
 }
 
 int spans_write(const Model *m, const char *dir)
 {
-    static const char *const columns[] = {"layer", "set", "head", "span"};
-    Report *t;
+    Sheet *t;
     double *z;
     size_t count;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
+    TRY(sheet_new(columns, &t));
     int code = read_spans(m, &z, &count);
     if (code == 0) {
         add_rows(t, m, z);
