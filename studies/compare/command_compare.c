@@ -25,6 +25,10 @@ static const Option scheme_options[] = {
      "a particle system of your own ('trotter order --help' tells the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
+    {"from", OPTION_LIST, NULL, "DIR",
+     "train nothing: tables of the runs in DIR/runs.csv, with what DIR/compare.csv has of their "
+     "networks; all other options as the runs were trained with",
+     0, 0},
     {0},
 };
 
@@ -107,7 +111,7 @@ static int open_study(Compare *u)
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_open(&u->runs));
+    if (!compare_recorded(u)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
@@ -145,8 +149,12 @@ static int study(Compare *u)
 {
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));
-    if (options_flag(u->options, "tune")) TRY(compare_tune(u));
-    TRY(compare_train(u, u->worker.leader));
+    if (compare_recorded(u)) {
+        TRY(compare_from(u));
+    } else {
+        if (options_flag(u->options, "tune")) TRY(compare_tune(u));
+        TRY(compare_train(u, u->worker.leader));
+    }
     if (!u->worker.leader) {
         progress_note("nothing is left to train here; the first process writes the tables");
         return 0;
@@ -180,11 +188,9 @@ const Command command_compare = {
         "evaluations,\n"
         "and language models trained with it over several seeds and depths: perplexities with "
         "intervals,\n"
-        "paired differences from a baseline, speed, memory; and rank correlations of perplexity "
-        "over "
-        "all\n"
-        "designs, equal maps counted once. Splittings without suffix have Euler sub-flows "
-        "everywhere.\n"
+        "differences from a baseline with one standard deviation pooled over all designs, speed,\n"
+        "memory; and rank correlations of perplexity over all designs, equal maps counted once.\n"
+        "Splittings without suffix have Euler sub-flows everywhere.\n"
         "Each training is a 'trotter train' of its own under DIR/runs; given again, the command "
         "reads\n"
         "finished runs and goes on with stopped ones. Several processes given the same command "

@@ -1,7 +1,7 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the
- * truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
- * (compare_tune.c), tables (compare_table.c, compare_epochs.c), correlations (compare_relate.c), words and files
- * (compare_save.c), plots (compare_plot.c).
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), runs
+ * recorded before (compare_from.c), the truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
+ * (compare_tune.c), differences from the baseline (compare_differences.c), tables (compare_table.c,
+ * compare_epochs.c), correlations (compare_relate.c), words and files (compare_save.c), plots (compare_plot.c).
  *
  * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
  * cells.
@@ -31,16 +31,25 @@ typedef struct {
     size_t same; /* first cell with the same map (plan_same); itself where there is none before */
     char rate[32], dropout[32];  /* of its runs, as written */
     size_t runs;                 /* that came through */
-    RunResult *result;           /* (seeds); NaN where a run failed */
+    RunResult *result;           /* (seeds); NaN where a run failed or is not recorded */
     RunErrors *errors;           /* (seeds) */
     size_t gaining;              /* of them those whose best epoch was their last */
     double best_epoch;           /* mean */
+    size_t numbers;              /* of the model that the options make */
+    int measured;                /* 1: what compare.csv has of it was read (compare_from) */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
-    Interval valid_diff, test_diff; /* from the baseline at this depth, by seeds; its own: n = 0 */
-    double valid_p, test_p;         /* of these being 0, after Holm's correction over the schemes */
+    Difference valid_diff, test_diff; /* from the baseline at this depth; NaN: not compared */
+    double valid_p, test_p; /* of these being 0, after Holm's correction over the comparisons */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
 } Cell;
+
+/* The one-way layout of a depth (statistics.h). */
+typedef struct {
+    size_t designs, single; /* maps that differ and have runs; of them those with one run */
+    size_t comparisons;     /* with the baseline */
+    Pooled valid, test;     /* of the same degrees of freedom */
+} Layout;
 
 typedef struct {
     const Options *options;
@@ -53,10 +62,11 @@ typedef struct {
     double unigram_valid, unigram_test;
     size_t seeds, seed; /* seed .. seed + seeds - 1 */
     size_t depths, depth[COMPARE_DEPTHS];
+    Layout layout[COMPARE_DEPTHS];
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Report *table, *brief, *curves, *epochs, *correlations, *choices;
+    Report *table, *brief, *differences, *curves, *epochs, *correlations, *choices;
     size_t last_epoch; /* that any run has reached */
     size_t failed;     /* runs */
 } Compare;
@@ -71,6 +81,19 @@ RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
 /* Trains all cells and measures their truncation errors; fills them in where all runs were seen
  * (wait). */
 int compare_train(Compare *u, int wait);
+
+/* What follows from the results and errors of single runs, of every cell. */
+void compare_summarise(Compare *u);
+
+/* ---- compare_from.c ---- */
+
+/* 1: the runs are recorded ones (--from). */
+int compare_recorded(const Compare *u);
+/* Fills in all cells from runs.csv and compare.csv of the directories of --from; u->epochs and curves stay without
+ * rows, as there are no logs. ERR_INPUT where a cell has no run, or runs contradict each other or the options. */
+int compare_from(Compare *u);
+
+/* ---- controls (compare_runs.c) ---- */
 
 /* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */
 int compare_is_control(const Table *t);
@@ -94,11 +117,20 @@ int compare_truncates(const Compare *u);
  * DIR/tune.csv. */
 int compare_tune(Compare *u);
 
+/* ---- compare_differences.c ---- */
+
+/* u->layout; valid_diff, test_diff, valid_p and test_p of every cell. ERR_MEMORY. */
+int compare_differences(Compare *u);
+/* The baseline's cell of the same depth. */
+const Cell *compare_baseline(const Compare *u, const Cell *c);
+/* 1 where a run of the cell predicts no better than drawing words blindly, or its perplexity is no number. */
+int compare_diverged(const Compare *u, const Cell *c);
+
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 
-/* u->table, brief, curves, epochs and correlations. */
+/* u->table, brief, differences, curves, epochs and correlations. */
 int compare_tables(Compare *u);
-/* u->epochs, last_epoch; best_epoch and gaining of every cell. */
+/* u->epochs, last_epoch; gaining of every cell. */
 int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
 /* Number, from 1, of a column of compare.csv; the name must be one. */

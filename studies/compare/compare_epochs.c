@@ -47,16 +47,13 @@ static void add_rows(Report *r, const Cell *c, const double *ppl, size_t epochs,
 static int add_cell(Compare *u, Cell *c)
 {
     size_t last, epochs = 0;
-    double best = 0;
     for (size_t k = 0; k < u->seeds; k++) {
         TRY(read_ends(u, c, k, NULL, 0, &last));
         if (last == 0) continue;
         if (last > epochs) epochs = last;
-        best += c->result[k].best_epoch;
         c->gaining += c->result[k].best_epoch >= (double)last;
     }
     if (epochs > u->last_epoch) u->last_epoch = epochs;
-    c->best_epoch = c->runs ? best / (double)c->runs : NAN;
     double *ppl = memory_new(u->seeds * epochs, sizeof *ppl);
     int code = ppl ? 0 : ERR_MEMORY;
     for (size_t i = 0; ppl && i < u->seeds * epochs; i++) ppl[i] = NAN;
@@ -70,6 +67,7 @@ static int add_cell(Compare *u, Cell *c)
 int compare_epochs(Compare *u)
 {
     TRY(report_new(sizeof columns / sizeof *columns, columns, &u->epochs));
+    if (compare_recorded(u)) return 0;
     for (size_t i = 0; i < u->cells; i++) TRY(add_cell(u, &u->cell[i]));
     return 0;
 }

@@ -265,9 +265,11 @@ static int draw_against_evaluations(const Compare *u)
 int compare_plots(const Compare *u)
 {
     TRY(draw_perplexities(u));
-    TRY(draw_losses(u));
-    TRY(draw_epochs(u));
-    TRY(draw_gradients(u));
+    if (!compare_recorded(u)) {
+        TRY(draw_losses(u));
+        TRY(draw_epochs(u));
+        TRY(draw_gradients(u));
+    }
     TRY(draw_against_evaluations(u));
     return draw_against_truncation(u);
 }

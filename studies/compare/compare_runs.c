@@ -106,8 +106,12 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     c->result = memory_new(u->seeds, sizeof *c->result);
     c->errors = memory_new(u->seeds, sizeof *c->errors);
     if (!c->result || !c->errors) return ERR_MEMORY;
+    for (size_t k = 0; k < u->seeds; k++) {
+        c->result[k] = (RunResult){NAN, NAN, NAN, NAN, NAN, NAN};
+        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN};
+    }
     RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
-    TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b));
+    TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b, &c->numbers));
     return find_same(u, i);
 }
 
@@ -133,6 +137,7 @@ void compare_close(Compare *u)
     memory_free(u->cell);
     report_free(u->table);
     report_free(u->brief);
+    report_free(u->differences);
     report_free(u->curves);
     report_free(u->epochs);
     report_free(u->correlations);
@@ -164,6 +169,7 @@ static void summarise(Compare *u, Cell *c)
         c->params = r[k].params;
         c->bytes = fmax(c->bytes, r[k].peak_bytes);
     }
+    c->best_epoch = statistics_mean(&r->best_epoch, STRIDE, u->seeds).mean;
     c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
     c->valid = statistics_mean(&r->valid_ppl, STRIDE, u->seeds);
     c->test = statistics_mean(&r->test_ppl, STRIDE, u->seeds);
@@ -175,36 +181,19 @@ static void summarise(Compare *u, Cell *c)
     c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
 }
 
-/* Seed by seed against the baseline at the same depth. */
-static int find_differences(Compare *u, Cell *c)
+void compare_summarise(Compare *u)
 {
-    const Cell *base = &u->cell[u->baseline * u->depths + (size_t)(c - u->cell) % u->depths];
-    double *x = memory_new(4 * u->seeds, sizeof *x);
-    if (!x) return ERR_MEMORY;
-    size_t n = c == base ? 0 : u->seeds;
-    for (size_t k = 0; k < n; k++) {
-        x[k] = c->result[k].valid_ppl;
-        x[n + k] = base->result[k].valid_ppl;
-        x[2 * n + k] = c->result[k].test_ppl;
-        x[3 * n + k] = base->result[k].test_ppl;
-    }
-    c->valid_diff = statistics_paired(x, x + n, n);
-    c->test_diff = statistics_paired(x + 2 * n, x + 3 * n, n);
-    memory_free(x);
-    return 0;
+    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
 }
 
-static int take_results(Compare *u, const Task *list)
+static void take_results(Compare *u, const Task *list)
 {
-    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         Cell *c = &u->cell[i / u->seeds];
         u->failed += list[i].state == RUN_FAILED;
-        c->result[i % u->seeds] = work_is_there(&list[i]) ? list[i].result : none;
+        if (work_is_there(&list[i])) c->result[i % u->seeds] = list[i].result;
     }
-    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
-    for (size_t i = 0; i < u->cells; i++) TRY(find_differences(u, &u->cell[i]));
-    return 0;
+    compare_summarise(u);
 }
 
 /* The truncation errors of all runs that are there; not of diverged ones, worse than drawing words blindly,
@@ -225,20 +214,18 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
 
 int compare_train(Compare *u, int wait)
 {
-    static const RunErrors none = {NAN, NAN, NAN, NAN, NAN};
     size_t n = u->cells * u->seeds;
     Task *list = memory_new(n, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
         Cell *c = &u->cell[i / u->seeds];
-        RunErrors *errors = &c->errors[i % u->seeds];
-        *errors = none;
-        list[i] = (Task){.spec = compare_spec(u, c, i % u->seeds), .more = errors};
+        list[i] =
+            (Task){.spec = compare_spec(u, c, i % u->seeds), .more = &c->errors[i % u->seeds]};
     }
     const Work w = {.runs = &u->runs, .wait = wait};
     int code = work_off(&w, list, n);
     if (code == 0 && compare_truncates(u)) code = measure_all(u, list, n, wait);
-    if (code == 0) code = take_results(u, list);
+    if (code == 0) take_results(u, list);
     memory_free(list);
     return code;
 }

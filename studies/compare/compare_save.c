@@ -1,4 +1,5 @@
 /* compare_save.c: a comparison in words and files. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +91,8 @@ static void print_gaining(const Compare *u, FILE *f)
         runs += u->cell[i].runs;
     }
     if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
-    const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
+    const char *more = compare_recorded(u)                     ? ""
+                       : options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
                        : schedule_ends(options_choice(u->options, "schedule"))
                            ? " (as\na rate that falls to its end makes likely)"
                            : " (given\nmore --epochs, this command goes on from there)";
@@ -109,12 +111,11 @@ static void print_caption(const Compare *u, FILE *f)
         "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
         "frequencies alone, which a model has to beat.\n"
         "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of "
-        "its\n95 %% interval (Student's t); test diff: less %s's, seed by seed;\np: of no "
-        "difference (Student's t, Holm's correction for the number of schemes); Euler sub-flows\n"
-        "unless a suffix says otherwise.\n",
+        "its\n95 %% interval (Student's t, of its own runs); Euler sub-flows unless a suffix says "
+        "otherwise.\n",
         u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
         options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
-        u->seeds, u->seeds == 1 ? "" : "s", u->schemes.scheme[u->baseline]->name);
+        u->seeds, u->seeds == 1 ? "" : "s");
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);
@@ -124,6 +125,52 @@ static void print_caption(const Compare *u, FILE *f)
         "order p: exact, local error h^(p+1); measured: slope of the global error on the particle\n"
         "system '%s' (%s).\n\n",
         u->orders.system->name, u->orders.system->title);
+}
+
+/* The layout of a depth in numbers. */
+static void print_layout(const Compare *u, size_t d, FILE *f)
+{
+    const Layout *l = &u->layout[d];
+    fprintf(f, "%zu layer%s: %zu design%s", u->depth[d], u->depth[d] == 1 ? "" : "s", l->designs,
+            l->designs == 1 ? "" : "s");
+    if (l->valid.df == 0) {
+        fprintf(f, " of one run each: no standard deviation, so no intervals.\n");
+        return;
+    }
+    fprintf(f,
+            ", standard deviation %.2f on validation and %.2f on test text, %zu degree%s of "
+            "freedom; %zu comparison%s.\n",
+            l->valid.sd, l->test.sd, l->valid.df, l->valid.df == 1 ? "" : "s", l->comparisons,
+            l->comparisons == 1 ? "" : "s");
+    if (l->single)
+        fprintf(f,
+                "    %zu of one run: compared with the standard deviation of the others, to which "
+                "they add nothing.\n",
+                l->single);
+}
+
+static void print_diverged(const Compare *u, FILE *f)
+{
+    char name[CELL_NAME];
+    for (size_t i = 0; i < u->cells; i++) {
+        if (!compare_diverged(u, &u->cell[i])) continue;
+        compare_cell_name(u, &u->cell[i], name);
+        fprintf(f, "%s is left out: a run of it diverged.\n", name);
+    }
+}
+
+static int print_differences(const Compare *u, int form, FILE *f)
+{
+    fprintf(f,
+            "\nDifferences from %s and half of their 95 %% intervals (Student's t), with one "
+            "standard deviation\nover seeds, pooled within the designs of a depth (one-way layout; "
+            "it is taken to be the same in all,\nand seeds are not paired). p: of no difference, "
+            "with Holm's correction for the comparisons.\n",
+            u->schemes.scheme[u->baseline]->name);
+    for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
+    print_diverged(u, f);
+    fputc('\n', f);
+    return report_write(u->differences, form, f);
 }
 
 static const char correlation_words[] = "\nRank correlations (Spearman) of perplexity; designs: "
@@ -137,6 +184,7 @@ static int print_all(const Compare *u, int form, FILE *f)
 {
     print_caption(u, f);
     TRY(report_write(u->brief, form, f));
+    TRY(print_differences(u, form, f));
     fputs(correlation_words, f);
     return report_write(u->correlations, form, f);
 }
@@ -158,6 +206,33 @@ static int save_markdown(const Compare *u)
     int code = print_all(u, REPORT_MARKDOWN, o.f);
     if (code == 0) return output_close(&o, path);
     output_drop(&o);
+    return code;
+}
+
+/* A row a run: what --from reads. */
+static int save_runs(const Compare *u)
+{
+    static const char *const columns[] = {"scheme",   "layers",       "params",
+                                          "seed",     "best_epoch",   "valid_ppl",
+                                          "test_ppl", "tokens_per_s", "peak_bytes"};
+    Report *r;
+    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    for (size_t i = 0; i < u->cells * u->seeds; i++) {
+        const Cell *c = &u->cell[i / u->seeds];
+        const RunResult *x = &c->result[i % u->seeds];
+        if (isnan(x->valid_ppl)) continue;
+        report_text(r, c->scheme->name);
+        report_size(r, c->layers);
+        report_fixed(r, x->params, 0);
+        report_size(r, u->seed + i % u->seeds);
+        report_fixed(r, x->best_epoch, 0);
+        report_fixed(r, x->valid_ppl, 2);
+        report_fixed(r, x->test_ppl, 2);
+        report_fixed(r, x->tokens_per_s, 0);
+        report_fixed(r, x->peak_bytes, 0);
+    }
+    int code = output_report(r, REPORT_CSV, u->dir, "runs.csv");
+    report_free(r);
     return code;
 }
 
@@ -185,11 +260,15 @@ int compare_save(const Compare *u)
 {
     TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
     TRY(output_report(u->brief, REPORT_LATEX, u->dir, "compare.tex"));
+    TRY(output_report(u->differences, REPORT_LATEX, u->dir, "differences.tex"));
     TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
     TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));
-    TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
-    TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
+    TRY(save_runs(u));
     TRY(save_markdown(u));
     TRY(save_published(u));
+    if (!compare_recorded(u)) {
+        TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
+        TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
+    }
     return convergence_save(&u->orders, &u->schemes, u->dir);
 }

@@ -1,4 +1,4 @@
-/* compare_table.c: the tables of a comparison: a row a cell, and its curves over the steps. */
+/* compare_table.c: the tables of a comparison: a row a cell, a row a difference, curves over the steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +33,11 @@ static const char *const columns[] = {"scheme",
                                       "test_high",
                                       "baseline",
                                       "valid_diff",
-                                      "valid_diff_low",
-                                      "valid_diff_high",
+                                      "valid_diff_pooled_low",
+                                      "valid_diff_pooled_high",
                                       "test_diff",
-                                      "test_diff_low",
-                                      "test_diff_high",
+                                      "test_diff_pooled_low",
+                                      "test_diff_pooled_high",
                                       "rate",
                                       "dropout",
                                       "same_as",
@@ -50,12 +50,16 @@ static const char *const columns[] = {"scheme",
                                       "layer_truncation_slope",
                                       "best_epoch",
                                       "gaining",
-                                      "valid_diff_p",
-                                      "test_diff_p"};
+                                      "valid_diff_pooled_p",
+                                      "test_diff_pooled_p",
+                                      "valid_pooled_sd",
+                                      "test_pooled_sd",
+                                      "pooled_df"};
 static const char *const shown[] = {"scheme",   "layers", "order",      "measured",  "evals",
                                     "error",    "slope",  "parameters", "valid ppl", "±",
-                                    "test ppl", "±",      "test diff",  "±",         "p",
-                                    "tokens/s", "peak MB"};
+                                    "test ppl", "±",      "tokens/s",   "peak MB"};
+static const char *const difference_columns[] = {"scheme", "layers",    "runs", "valid diff", "±",
+                                                 "p",      "test diff", "±",    "p"};
 static const char *const curve_columns[] = {"scheme",     "step",      "epoch",     "tokens",
                                             "train_loss", "valid_ppl", "grad_norm", "layers"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -82,10 +86,16 @@ int compare_beats_unigram(const Compare *u, const Cell *c)
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
 
-static void add_interval(Report *r, const Interval *i)
+static void add_interval(Report *r, double low, double high)
 {
-    report_fixed(r, i->low, 2);
-    report_fixed(r, i->high, 2);
+    report_fixed(r, low, 2);
+    report_fixed(r, high, 2);
+}
+
+static void add_difference(Report *r, const Difference *d)
+{
+    report_fixed(r, d->mean, 2);
+    add_interval(r, d->low, d->high);
 }
 
 static void add_training(Report *r, const Compare *u, const Cell *c)
@@ -99,13 +109,11 @@ static void add_training(Report *r, const Compare *u, const Cell *c)
     report_fixed(r, c->speed, 0);
     report_fixed(r, c->bytes, 0);
     report_flag(r, compare_beats_unigram(u, c));
-    add_interval(r, &c->valid);
-    add_interval(r, &c->test);
+    add_interval(r, c->valid.low, c->valid.high);
+    add_interval(r, c->test.low, c->test.high);
     report_text(r, u->schemes.scheme[u->baseline]->name);
-    report_fixed(r, c->valid_diff.mean, 2);
-    add_interval(r, &c->valid_diff);
-    report_fixed(r, c->test_diff.mean, 2);
-    add_interval(r, &c->test_diff);
+    add_difference(r, &c->valid_diff);
+    add_difference(r, &c->test_diff);
     report_real(r, strtod(c->rate, NULL), 6);
     report_real(r, strtod(c->dropout, NULL), 6);
 }
@@ -139,13 +147,17 @@ static void add_row(Compare *u, const Cell *c)
     report_size(r, c->gaining);
     report_real(r, c->valid_p, 2);
     report_real(r, c->test_p, 2);
+    const Layout *l = &u->layout[(size_t)(c - u->cell) % u->depths];
+    report_real(r, l->valid.sd, 3);
+    report_real(r, l->test.sd, 3);
+    report_size(r, l->valid.df);
 }
 
-/* Mean and half of its interval. */
-static void add_mean(Report *r, const Interval *i)
+/* A number and half of its interval. */
+static void add_half(Report *r, double mean, double low, double high)
 {
-    report_fixed(r, i->mean, 2);
-    report_fixed(r, 0.5 * (i->high - i->low), 2);
+    report_fixed(r, mean, 2);
+    report_fixed(r, 0.5 * (high - low), 2);
 }
 
 static void add_brief(Compare *u, const Cell *c)
@@ -162,12 +174,24 @@ static void add_brief(Compare *u, const Cell *c)
     report_real(r, c->split.mean, 3);
     report_fixed(r, c->split_slope.mean, 2);
     report_fixed(r, c->params, 0);
-    add_mean(r, &c->valid);
-    add_mean(r, &c->test);
-    add_mean(r, &c->test_diff);
-    report_real(r, c->test_p, 2);
+    add_half(r, c->valid.mean, c->valid.low, c->valid.high);
+    add_half(r, c->test.mean, c->test.low, c->test.high);
     report_fixed(r, c->speed, 0);
     report_fixed(r, c->bytes * 1e-6, 0);
+}
+
+/* Of what is not the baseline's map. */
+static void add_compared(Compare *u, const Cell *c)
+{
+    Report *r = u->differences;
+    if (c->same == compare_baseline(u, c)->same) return;
+    report_text(r, c->scheme->name);
+    report_size(r, c->layers);
+    report_size(r, c->runs);
+    add_half(r, c->valid_diff.mean, c->valid_diff.low, c->valid_diff.high);
+    report_real(r, c->valid_p, 2);
+    add_half(r, c->test_diff.mean, c->test_diff.low, c->test_diff.high);
+    report_real(r, c->test_p, 2);
 }
 
 /* The cell of one column in a row for what needs no network; empty where it has none. */
@@ -250,44 +274,21 @@ static int add_curve(Compare *u, const Cell *c)
     return code;
 }
 
-/* ---- many differences ------------------------------------------------------------------------- */
-
-/* A table of many schemes finds differences where there are none: corrected at every depth. */
-static int correct(Compare *u, size_t layers)
-{
-    double *p = memory_new(2 * u->cells, sizeof *p);
-    if (!p) return ERR_MEMORY;
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        int compared = c->layers == layers && c->valid_diff.n > 1;
-        p[i] = compared ? c->valid_diff.p : NAN;
-        p[u->cells + i] = compared ? c->test_diff.p : NAN;
-    }
-    int code = statistics_holm(p, u->cells);
-    if (code == 0) code = statistics_holm(p + u->cells, u->cells);
-    for (size_t i = 0; i < u->cells; i++) {
-        Cell *c = &u->cell[i];
-        if (c->layers != layers) continue;
-        c->valid_p = p[i];
-        c->test_p = p[u->cells + i];
-    }
-    memory_free(p);
-    return code;
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int compare_tables(Compare *u)
 {
     TRY(compare_epochs(u));
-    for (size_t d = 0; d < u->depths; d++) TRY(correct(u, u->depth[d]));
+    TRY(compare_differences(u));
     TRY(report_new(COUNT(columns), columns, &u->table));
     TRY(report_new(COUNT(shown), shown, &u->brief));
+    TRY(report_new(COUNT(difference_columns), difference_columns, &u->differences));
     TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));
     for (size_t i = 0; i < u->cells; i++) {
         add_row(u, &u->cell[i]);
         add_brief(u, &u->cell[i]);
-        if (u->cell[i].runs == u->seeds) TRY(add_curve(u, &u->cell[i]));
+        add_compared(u, &u->cell[i]);
+        if (u->cell[i].runs == u->seeds && !compare_recorded(u)) TRY(add_curve(u, &u->cell[i]));
     }
     add_bound(u, "unigram", u->unigram_valid, u->unigram_test);
     double least = exp(u->corpus.entropy_rate);

@@ -43,8 +43,9 @@ const Kind kinds[] = {
            "scheme,layers,order,measured,evals_F,evals_G,truncation=truncation_low..truncation_"
            "high,"
            "truncation_slope,params,valid_ppl=valid_low..valid_high,test_ppl=test_low..test_high,"
-           "test_diff=test_diff_low..test_diff_high,test_diff_p,rate,dropout,tokens_per_s,peak_"
-           "bytes",
+           "valid_diff=valid_diff_pooled_low..valid_diff_pooled_high,valid_diff_pooled_p,"
+           "test_diff=test_diff_pooled_low..test_diff_pooled_high,test_diff_pooled_p,"
+           "rate,dropout,tokens_per_s,peak_bytes",
            ALL},
           {"correlations", "perplexity,layers,quantity",
            "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals over "
@@ -53,6 +54,7 @@ const Kind kinds[] = {
           PUBLISHED("scheme"),
           {"tune", "scheme,layers,rate,dropout", "Rates and dropouts tried, and those chosen.",
            NULL, SOME},
+          {"runs", "scheme,layers,params,seed", "Trainings", NULL, 0},
           {"epochs", "scheme,layers,epoch,seeds,valid_ppl",
            "Validation perplexity after every epoch", NULL, 0},
           {"curves", "scheme,step,epoch,tokens,train_loss", "Curves of training, means over seeds",
@@ -303,9 +305,14 @@ static const struct {
     {"compare", "truncation",
      "error of the trained network's step (h = 1) over the exact flow's displacement"},
     {"compare", "truncation_slope", "power of h in that error, order + 1 for small h"},
-    {"compare", "test_diff", "test perplexity less the baseline's, seed by seed"},
-    {"compare", "test_diff_p",
-     "of no difference (Student's t), after Holm's correction for as many schemes"},
+    {"compare", "valid_diff",
+     "validation perplexity less the baseline's; standard deviation pooled over the designs"},
+    {"compare", "valid_diff_pooled_p",
+     "of no difference (Student's t), after Holm's correction for the comparisons"},
+    {"compare", "test_diff",
+     "test perplexity less the baseline's; standard deviation pooled over the designs"},
+    {"compare", "test_diff_pooled_p",
+     "of no difference (Student's t), after Holm's correction for the comparisons"},
     {"compare", "designs", "maps that differ; equal maps count once"},
     {"compare", "p", "probability of as large a correlation by chance, over permutations"},
     {"compare", "perplexity", "of which text"},

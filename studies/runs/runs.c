@@ -10,7 +10,6 @@
 
 #include "studies/runs/child.h"
 #include "studies/tools/command.h"
-#include "studies/tools/csv.h"
 #include "studies/model/network.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/worker.h"
@@ -136,7 +135,7 @@ static int read_fields(const Csv *c, size_t row, const Field *field, size_t n, v
     return 0;
 }
 
-static int read_result(const char *dir, RunResult *r)
+int runs_result(const Csv *c, size_t row, RunResult *out)
 {
     static const Field field[] = {{"params", offsetof(RunResult, params)},
                                   {"best_epoch", offsetof(RunResult, best_epoch)},
@@ -144,11 +143,16 @@ static int read_result(const char *dir, RunResult *r)
                                   {"test_ppl", offsetof(RunResult, test_ppl)},
                                   {"tokens_per_s", offsetof(RunResult, tokens_per_s)},
                                   {"peak_bytes", offsetof(RunResult, peak_bytes)}};
+    return read_fields(c, row, field, sizeof field / sizeof *field, out);
+}
+
+static int read_result(const char *dir, RunResult *r)
+{
     char path[OUTPUT_PATH];
     Csv c;
     TRY(output_path(path, dir, "result.csv"));
     TRY(csv_open(&c, path));
-    int code = read_fields(&c, 0, field, sizeof field / sizeof *field, r);
+    int code = runs_result(&c, 0, r);
     csv_close(&c);
     return code;
 }
@@ -325,7 +329,7 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     return code;
 }
 
-int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b)
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)
 {
     BridgeOptions bridge = network_bridge(o);
     Plan *plan;
@@ -334,6 +338,7 @@ int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b)
     TRY(bridge_plan(s->scheme, &bridge, &plan));
     int code = network_model_of(o, plan, V, b, 0, 0, &m);
     if (code == 0) {
+        if (numbers) *numbers = model_size(m);
         model_free(m);
         return 0;
     }

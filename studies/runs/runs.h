@@ -17,6 +17,7 @@
 
 #include "nn/nn.h"
 #include "ode/table.h"
+#include "studies/tools/csv.h"
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
@@ -59,9 +60,12 @@ int runs_spare(const Runs *r, const RunSpec *s);
  * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 
-/* What a training would find wrong with a run, before any is begun: the model is built and dropped.
- * ERR_INPUT with words. */
-int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b);
+/* What a training would find wrong with a run, before any is begun: the model is built and dropped; *numbers (NULL:
+ * not asked): how many it has. ERR_INPUT with words. */
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers);
+
+/* A row of a table with the columns of result.csv. ERR_INPUT. */
+int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* A row of a run's log. */
 typedef struct {

@@ -37,7 +37,7 @@ int sweep_check(Sweep *u)
         Word *w = &u->word[i];
         int often = sweep_is(w, FAMILY_INTERLEAVED) || sweep_is(w, FAMILY_GIVEN);
         RunSpec s = spec(u, w, 0);
-        TRY(runs_check(o, &s, u->corpus.vocab.size, b));
+        TRY(runs_check(o, &s, u->corpus.vocab.size, b, NULL));
         TRY(make_room(w, options_size(o, often ? "seeds" : "family-seeds")));
     }
     return 0;

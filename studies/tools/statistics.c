@@ -1,4 +1,4 @@
-/* statistics.c: Student's t, Spearman's rho, its bootstrap and its permutations. */
+/* statistics.c: Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
 #include "studies/tools/statistics.h"
 
 #include <gsl/gsl_cdf.h>
@@ -44,6 +44,34 @@ Interval statistics_paired(const double *a, const double *b, size_t n)
     Interval r = statistics_mean(d, 1, n);
     memory_free(d);
     return r;
+}
+
+Pooled statistics_pool(const Interval *design, size_t n)
+{
+    Pooled s = {0, NAN};
+    double square = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (design[i].n < 2) continue;
+        double df = (double)design[i].n - 1;
+        square += df * design[i].sd * design[i].sd;
+        s.df += design[i].n - 1;
+    }
+    if (s.df) s.sd = sqrt(square / (double)s.df);
+    return s;
+}
+
+Difference statistics_difference(const Pooled *s, const Interval *a, const Interval *b)
+{
+    Difference d = {NAN, NAN, NAN, NAN, NAN};
+    if (a->n == 0 || b->n == 0) return d;
+    d.mean = a->mean - b->mean;
+    d.error = s->sd * sqrt(1 / (double)a->n + 1 / (double)b->n);
+    if (s->df == 0) return d;
+    double df = (double)s->df, half = gsl_cdf_tdist_Pinv(0.975, df) * d.error;
+    d.low = d.mean - half;
+    d.high = d.mean + half;
+    d.p = d.mean == 0 ? 1 : 2 * gsl_cdf_tdist_Q(fabs(d.mean) / d.error, df);
+    return d;
 }
 
 int statistics_holm(double *p, size_t n)

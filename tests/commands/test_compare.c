@@ -59,8 +59,8 @@ static void check_epochs(void)
     assert_int_equal(count_words(csv, "\nmacaron,"), 4); /* two depths, two epochs */
 }
 
-/* Two depths, two seeds: a row each; intervals and differences are those of the runs' own
- * results. */
+/* Two depths, two seeds: a row each; intervals are those of the runs' own results, differences of both schemes'
+ * spread, with 2 degrees of freedom a depth. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -82,21 +82,25 @@ static void test_rows(void **state)
     /* half width of two numbers: tan(0.475 pi) |a - b| / 2, t with one degree of freedom */
     double mean = (ppl[1][0] + ppl[1][1]) / 2,
            half = tan(0.475 * M_PI) / 2 * fabs(ppl[1][0] - ppl[1][1]);
-    double a = ppl[1][0] - ppl[0][0], b = ppl[1][1] - ppl[0][1];
+    double diff = mean - (ppl[0][0] + ppl[0][1]) / 2, a = ppl[0][0] - ppl[0][1],
+           b = ppl[1][0] - ppl[1][1], sd = sqrt((a * a + b * b) / 4),
+           t2 = 0.95 * sqrt(2 / (1 - 0.95 * 0.95)); /* Student's with 2 degrees of freedom */
     assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean) <= 1e-9 * mean);
     assert_true(fabs(number(out, "macaron,", "valid_high") - mean - half) <= 1e-9 * mean);
-    assert_true(fabs(number(out, "macaron,", "valid_diff") - (a + b) / 2) <= 1e-9 * mean);
-    assert_true(fabs(number(out, "macaron,", "valid_diff_low") -
-                     ((a + b) / 2 - tan(0.475 * M_PI) / 2 * fabs(a - b))) <= 1e-9 * mean);
-    double p = 1 - 2 / M_PI * atan(fabs(a + b) / fabs(a - b)); /* Cauchy's; one comparison */
-    assert_true(fabs(number(out, "macaron,", "valid_diff_p") - p) <= 0.06 * p);
+    assert_true(fabs(number(out, "macaron,", "valid_diff") - diff) <= 1e-9 * mean);
+    assert_true(fabs(number(out, "macaron,", "valid_pooled_sd") - sd) <= 1e-9 * mean);
+    assert_true(number(out, "macaron,", "pooled_df") == 2);
+    assert_true(fabs(number(out, "macaron,", "valid_diff_pooled_low") - (diff - t2 * sd)) <=
+                1e-9 * mean);                                /* sd sqrt(1/2 + 1/2) */
+    double t = fabs(diff) / sd, p = 1 - t / sqrt(2 + t * t); /* one comparison: no correction */
+    assert_true(fabs(number(out, "macaron,", "valid_diff_pooled_p") - p) <= 1e-9);
     assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
-    assert_string_equal(cell(out, "transformer,", "valid_diff_p"), "");
+    assert_string_equal(cell(out, "transformer,", "valid_diff_pooled_p"), "");
     assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
-    static const char *const files[] = {"compare.csv", "compare.md",       "compare.tex",
-                                        "curves.csv",  "correlations.csv", "perplexity.png",
-                                        "curves.png",  "gradients.png",    "evaluations.png",
-                                        "epochs.csv",  "epochs.png"};
+    static const char *const files[] = {
+        "compare.csv",    "compare.md", "compare.tex",    "curves.csv",      "correlations.csv",
+        "perplexity.png", "curves.png", "gradients.png",  "evaluations.png", "epochs.csv",
+        "epochs.png",     "runs.csv",   "differences.tex"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "rows/%s", files[i]);
@@ -107,6 +111,148 @@ static void test_rows(void **state)
     run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
            "rows" TINY);
     assert_int_equal(count_words(err, "there already"), 4);
+}
+
+/* ---- recorded runs ----------------------------------------------------------------------------- */
+
+static void refuse(const char *args, const char *words)
+{
+    int status = program_run(args);
+    if (status != 2 || !strstr(err, words)) fail_msg("%s: status %d: %s", args, status, err);
+}
+
+/* Other words in a file. */
+static void spoil(const char *name, const char *was, const char *is)
+{
+    static char old[1 << 14], new[1 << 14];
+    file_read(name, old, sizeof old);
+    char *at = strstr(old, was);
+    assert_non_null(at);
+    int n = snprintf(new, sizeof new, "%.*s%s%s", (int)(at - old), old, is, at + strlen(was));
+    file_write(name, new, (size_t)n);
+}
+
+/* The tables of trained runs, again without their directories: to the byte. Runs of another size, runs that
+ * contradict each other and runs that are not there are refused. */
+static void test_from(void **state)
+{
+    (void)state;
+    static const char args[] = " --scheme transformer,heun-layer --layers 1,2 --seeds 2 --epochs 2"
+                               " --activation gelu --truncation 1 --csv ";
+    static char trained[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --out trained %s" MEASURED, args);
+    run_ok(line);
+    strcpy(trained, out);
+    assert_true(number(trained, "heun-layer,", "truncation") > 0);
+    forget("trained/runs");
+    snprintf(line, sizeof line, "compare --from trained --out again %s" MEASURED, args);
+    run_ok(line);
+    assert_string_equal(out, trained);
+    assert_false(file_exists("again/runs") || file_exists("again/curves.csv"));
+    file_read("again/compare.csv", big, sizeof big);
+    assert_string_equal(big, trained);
+    snprintf(line, sizeof line, "compare --from again --from trained --out third %s" MEASURED,
+             args);
+    run_ok(line);
+    assert_string_equal(out, trained);
+    refuse(
+        "compare --from again --scheme transformer,macaron --layers 1 --seeds 2 --out x" MEASURED,
+        "no runs.csv has a run of macaron");
+    refuse("compare --from again --scheme heun-layer --layers 1 --seeds 1 --out x" MEASURED,
+           "no compare.csv has a row of heun-layer with 1 seed");
+    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--width 16",
+           "parameters, and");
+    file_read("again/runs.csv", big, sizeof big);
+    spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
+    refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
+}
+
+/* runs.csv and compare.csv of a directory of perplexities made up, of models of so many parameters. */
+static void write_runs(const char *dir, const char *params)
+{
+    static const struct {
+        const char *scheme;
+        size_t runs;
+        const char *ppl[4];
+    } made[] = {{"transformer", 4, {"5.1", "4.9", "6.2", "5.8"}},
+                {"heun-layer", 3, {"7.3", "6.9", "8.1"}},
+                {"looped:2", 1, {"4.4"}},
+                {"rk2-unit", 2, {"5.0", "5.7"}},
+                {"repeat:2", 2, {"5.0", "5.7"}},
+                {"rk4-layer", 2, {"9", "1e5"}},
+                {"euler", 2, {"3", "inf"}}};
+    static char runs[4096], rows[4096];
+    char name[64];
+    size_t n = (size_t)sprintf(runs, "scheme,layers,params,seed,best_epoch,valid_ppl,test_ppl,"
+                                     "tokens_per_s,peak_bytes\n");
+    size_t m =
+        (size_t)sprintf(rows, "scheme,layers,seeds,truncation,truncation_low,truncation_high,"
+                              "truncation_slope,layer_truncation,layer_truncation_slope,"
+                              "gaining,rate,dropout\n");
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        for (size_t k = 0; k < made[i].runs; k++)
+            n += (size_t)sprintf(runs + n, "%s,1,%s,%zu,1,%s,%s,1,1\n", made[i].scheme, params,
+                                 k + 1, made[i].ppl[k], made[i].ppl[k]);
+        m += (size_t)sprintf(rows + m, "%s,1,%zu,,,,,,,0,1e-3,0\n", made[i].scheme, made[i].runs);
+    }
+    mkdir(file_path(dir), 0777);
+    snprintf(name, sizeof name, "%s/runs.csv", dir);
+    file_write(name, runs, n);
+    snprintf(name, sizeof name, "%s/compare.csv", dir);
+    file_write(name, rows, m);
+}
+
+/* The vector of test_statistics.c (test_pooled) as a comparison. Equal maps are one design and one comparison, a
+ * single run is compared, what diverged is left out of the spread and told. */
+static void test_layout(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        double diff, low, p;
+    } want[] = {{"heun-layer,", 1.93333333333333, 0.82989686324718, 0.0154933654270185},
+                {"looped:2,", -1.1, -2.71526559747672, 0.293385873139193},
+                {"rk2-unit,", -0.15, -1.40117935174582, 0.779134675991504},
+                {"repeat:2,", -0.15, -1.40117935174582, 0.779134675991504}};
+    run_ok("compare --scheme euler --seeds 1 --epochs 1 --csv --out made" TINY);
+    write_runs("made", cell(out, "euler,", "params"));
+    static const char args[] =
+        "compare --from made --seeds 4 --csv --out layout --scheme "
+        "transformer,heun-layer,looped:2,rk2-unit,repeat:2,rk4-layer,euler" TINY;
+    assert_int_equal(program_run(args), 1); /* what diverged is no better than frequencies */
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        for (int test = 0; test < 2; test++) {
+            char name[64];
+            const char *text = test ? "test" : "valid";
+            snprintf(name, sizeof name, "%s_diff", text);
+            assert_true(fabs(number(out, want[i].row, name) - want[i].diff) <= 1e-12);
+            snprintf(name, sizeof name, "%s_diff_pooled_low", text);
+            assert_true(fabs(number(out, want[i].row, name) - want[i].low) <= 1e-12);
+            snprintf(name, sizeof name, "%s_diff_pooled_p", text);
+            assert_true(fabs(number(out, want[i].row, name) - want[i].p) <= 1e-12);
+            snprintf(name, sizeof name, "%s_pooled_sd", text);
+            assert_true(fabs(number(out, want[i].row, name) - 0.590432986130612) <= 1e-12);
+        }
+        assert_true(number(out, want[i].row, "pooled_df") == 6);
+    }
+    assert_string_equal(cell(out, "rk4-layer,", "valid_diff"), "");
+    assert_string_equal(cell(out, "euler,", "valid_diff_pooled_p"), "");
+    file_read("layout/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "Differences from transformer"));
+    assert_non_null(strstr(big,
+                           "1 layer: 4 designs, standard deviation 0.59 on validation and 0.59 "
+                           "on test text, 6 degrees of freedom; 3 comparisons.\n    1 of one run"));
+    assert_non_null(strstr(big, "rk4-layer is left out"));
+    assert_non_null(strstr(big, "euler is left out"));
+    /* single runs alone: differences without intervals */
+    run_ok("compare --scheme transformer,heun-layer --seeds 1 --epochs 1 --csv --out single" TINY);
+    assert_true(!isnan(number(out, "heun-layer,", "valid_diff")));
+    assert_string_equal(cell(out, "heun-layer,", "valid_diff_pooled_low"), "");
+    assert_string_equal(cell(out, "heun-layer,", "valid_pooled_sd"), "");
+    assert_string_equal(cell(out, "heun-layer,", "pooled_df"), "0");
+    file_read("single/compare.md", big, sizeof big);
+    assert_non_null(
+        strstr(big, "2 designs of one run each: no standard deviation, so no intervals"));
 }
 
 /* ---- controls and equal maps ----------------------------------------------------------------- */
@@ -168,17 +314,6 @@ static void test_marks(void **state)
 }
 
 /* ---- truncation errors ----------------------------------------------------------------------- */
-
-/* Other words in a file. */
-static void spoil(const char *name, const char *was, const char *is)
-{
-    static char old[1 << 14], new[1 << 14];
-    file_read(name, old, sizeof old);
-    char *at = strstr(old, was);
-    assert_non_null(at);
-    int n = snprintf(new, sizeof new, "%.*s%s%s", (int)(at - old), old, is, at + strlen(was));
-    file_write(name, new, (size_t)n);
-}
 
 /* The columns are what `trotter truncation` says of the same model and sentences, measured once;
  * a run trained anew is measured anew. */
@@ -360,12 +495,6 @@ static void test_killed_worker(void **state)
     assert_memory_equal(x, y, sizeof x);
 }
 
-static void refuse(const char *args, const char *words)
-{
-    int status = program_run(args);
-    if (status != 2 || !strstr(err, words)) fail_msg("%s: status %d: %s", args, status, err);
-}
-
 /* Finished runs asked for more epochs go on where they ended, to the bytes of runs that had them at once; where
  * the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
 static void test_lengthened(void **state)
@@ -484,6 +613,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
+        cmocka_unit_test(test_from),          cmocka_unit_test(test_layout),
         cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_marks),
         cmocka_unit_test(test_truncation),    cmocka_unit_test(test_untested),
         cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),

@@ -1,0 +1,152 @@
+/* compare_from.c: a comparison of runs that earlier ones recorded, in place of trainings (--from DIR).
+ *
+ * DIR/runs.csv has the results; DIR/compare.csv has, per cell, what was measured on the trained networks and is in no
+ * result: truncation errors, the rate and dropout chosen, the runs still gaining. A run that two directories have must
+ * have one perplexity, and a cell's numbers of parameters must be those of the options given: so runs of
+ * another size or another recipe are not taken for these. Recipes of runs that only one directory has are the
+ * caller's word.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "studies/compare/compare.h"
+#include "studies/tools/csv.h"
+
+int compare_recorded(const Compare *u)
+{
+    return options_item(u->options, "from", 0) != NULL;
+}
+
+static int open_table(const char *dir, const char *name, char path[OUTPUT_PATH], Csv *c)
+{
+    TRY(output_path(path, dir, "%s", name));
+    return csv_open(c, path);
+}
+
+/* A named column, which must be there. */
+static int column_of(const Csv *c, const char *name, int *at)
+{
+    *at = csv_column(c, name);
+    return *at >= 0 ? 0 : error_set(ERR_INPUT, "%s: no column '%s'", c->file, name);
+}
+
+static int number_of(const Csv *c, size_t row, const char *name, double *x)
+{
+    int at;
+    TRY(column_of(c, name, &at));
+    return csv_number(c, row, at, x);
+}
+
+/* *out: the cell of a row's scheme and layers; NULL: none of this comparison. */
+static int find_cell(const Compare *u, const Csv *c, size_t row, Cell **out)
+{
+    int at;
+    double layers;
+    TRY(column_of(c, "scheme", &at));
+    TRY(number_of(c, row, "layers", &layers));
+    *out = NULL;
+    for (size_t i = 0; i < u->cells; i++)
+        if (strcmp(u->cell[i].scheme->name, csv_cell(c, row, at)) == 0 &&
+            (double)u->cell[i].layers == layers)
+            *out = &u->cell[i];
+    return 0;
+}
+
+/* ---- runs.csv ---------------------------------------------------------------------------------- */
+
+static int take_run(Compare *u, const Csv *t, size_t row)
+{
+    Cell *c;
+    RunResult r;
+    double seed;
+    TRY(find_cell(u, t, row, &c));
+    TRY(number_of(t, row, "seed", &seed));
+    if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
+    TRY(runs_result(t, row, &r));
+    RunResult *there = &c->result[(size_t)seed - u->seed];
+    if (r.params != (double)c->numbers)
+        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
+                         t->file, c->scheme->name, r.params, c->numbers);
+    if (!isnan(there->valid_ppl) &&
+        (there->valid_ppl != r.valid_ppl || there->test_ppl != r.test_ppl))
+        return error_set(ERR_INPUT,
+                         "%s: %s with seed %.0f has another perplexity than in a directory before: "
+                         "of another recipe?",
+                         t->file, c->scheme->name, seed);
+    *there = r;
+    return 0;
+}
+
+/* Each row of a table. */
+static int read_rows(Compare *u, const char *dir, const char *name,
+                     int (*take)(Compare *u, const Csv *t, size_t row))
+{
+    char path[OUTPUT_PATH];
+    Csv t;
+    TRY(open_table(dir, name, path, &t));
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < t.rows; i++) code = take(u, &t, i);
+    csv_close(&t);
+    return code;
+}
+
+/* ---- compare.csv ------------------------------------------------------------------------------- */
+
+/* Of the same runs, the first of these rows. */
+static int take_measured(Compare *u, const Csv *t, size_t row)
+{
+    Cell *c;
+    double runs, gaining;
+    int rate, dropout;
+    TRY(find_cell(u, t, row, &c));
+    if (!c || c->measured) return 0;
+    TRY(number_of(t, row, "seeds", &runs));
+    if (runs != (double)c->runs) return 0;
+    const struct {
+        const char *name;
+        double *at;
+    } field[] = {{"truncation", &c->split.mean},
+                 {"truncation_low", &c->split.low},
+                 {"truncation_high", &c->split.high},
+                 {"truncation_slope", &c->split_slope.mean},
+                 {"layer_truncation", &c->layer.mean},
+                 {"layer_truncation_slope", &c->layer_slope.mean},
+                 {"gaining", &gaining}};
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        TRY(number_of(t, row, field[i].name, field[i].at));
+    TRY(column_of(t, "rate", &rate));
+    TRY(column_of(t, "dropout", &dropout));
+    snprintf(c->rate, sizeof c->rate, "%s", csv_cell(t, row, rate));
+    snprintf(c->dropout, sizeof c->dropout, "%s", csv_cell(t, row, dropout));
+    c->gaining = gaining > 0 ? (size_t)gaining : 0;
+    c->measured = 1;
+    return 0;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int check_cell(const Compare *u, const Cell *c)
+{
+    char name[CELL_NAME];
+    compare_cell_name(u, c, name);
+    if (c->runs == 0)
+        return error_set(ERR_INPUT, "--from: no runs.csv has a run of %s with these seeds", name);
+    if (!c->measured)
+        return error_set(ERR_INPUT, "--from: no compare.csv has a row of %s with %zu seed%s", name,
+                         c->runs, c->runs == 1 ? "" : "s");
+    return 0;
+}
+
+int compare_from(Compare *u)
+{
+    const char *dir;
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
+        TRY(read_rows(u, dir, "runs.csv", take_run));
+    compare_summarise(u);
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
+        TRY(read_rows(u, dir, "compare.csv", take_measured));
+    for (size_t i = 0; i < u->cells; i++) TRY(check_cell(u, &u->cell[i]));
+    return 0;
+}
