@@ -123,7 +123,7 @@ int compare_tune(Compare *u);
 int compare_differences(Compare *u);
 /* The baseline's cell of the same depth. */
 const Cell *compare_baseline(const Compare *u, const Cell *c);
-/* 1 where a run of the cell predicts no better than drawing words blindly, or its perplexity is no number. */
+/* runs_diverged of its runs. */
 int compare_diverged(const Compare *u, const Cell *c);
 
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */

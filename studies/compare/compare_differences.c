@@ -13,12 +13,7 @@
 
 int compare_diverged(const Compare *u, const Cell *c)
 {
-    double blind = (double)u->corpus.vocab.size; /* the perplexity of drawing words blindly */
-    for (size_t k = 0; k < u->seeds; k++) {
-        const RunResult *r = &c->result[k];
-        if (!isnan(r->valid_ppl) && !(r->valid_ppl < blind && r->test_ppl < blind)) return 1;
-    }
-    return 0;
+    return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
 }
 
 const Cell *compare_baseline(const Compare *u, const Cell *c)

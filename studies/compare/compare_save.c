@@ -242,7 +242,8 @@ static int save_published(const Compare *u)
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        list[i] = (Design){c->scheme->name, c->scheme, c->layers, u->seeds, c->result};
+        list[i] = (Design){c->scheme->name, c->scheme, c->layers,
+                           u->seeds,        c->result, c->same == i && !compare_diverged(u, c)};
     }
     PublishedStudy s = {&u->schemes.zoo,
                         &u->corpus,

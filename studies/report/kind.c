@@ -8,16 +8,16 @@
 enum { SOME = 24, MANY = 60, ALL = 400 };
 
 /* The papers' figures: the same table in both, but for what a design is called. */
-#define PUBLISHED(design)                                                                       \
-    {                                                                                           \
-        "published", "source,row," design,                                                      \
-            "The source papers' figures beside these, in brackets 95 % intervals over seeds.",  \
-            "source,row," design ",layers,measure,published,seeds,valid=valid_low..valid_high," \
-            "valid_less=valid_less_low..valid_less_high,test=test_low..test_high,"              \
-            "test_less=test_less_low..test_less_high,published_ratio,"                          \
-            "valid_ratio=valid_ratio_low..valid_ratio_high,"                                    \
-            "test_ratio=test_ratio_low..test_ratio_high,published_size,size,note",              \
-            ALL                                                                                 \
+#define PUBLISHED(design)                                                                        \
+    {                                                                                            \
+        "published", "source,row," design,                                                       \
+            "The source papers' figures beside these, in brackets 95 % intervals over seeds.",   \
+            "source,row," design ",layers,measure,published,seeds,valid=valid_low..valid_high,"  \
+            "valid_less=valid_less_low..valid_less_high,test=test_low..test_high,"               \
+            "test_less=test_less_low..test_less_high,published_ratio,"                           \
+            "valid_ratio=valid_ratio_pooled_low..valid_ratio_pooled_high,"                       \
+            "test_ratio=test_ratio_pooled_low..test_ratio_pooled_high,published_size,size,note", \
+            ALL                                                                                  \
     }
 #define PUBLISHED_PLOT                                                                  \
     {                                                                                   \
@@ -366,8 +366,10 @@ static const struct {
     {NULL, "valid_less", "validation less the paper's figure, whose own spread is not in it"},
     {NULL, "test_less", "test less the paper's figure, whose own spread is not in it"},
     {NULL, "published_ratio", "the paper's figure over its baseline's; below 1 is better"},
-    {NULL, "valid_ratio", "validation over the baseline's, seed by seed, geometric mean"},
-    {NULL, "test_ratio", "test over the baseline's, seed by seed, geometric mean"},
+    {NULL, "valid_ratio",
+     "validation over the baseline's, geometric means; interval: spread pooled over the designs"},
+    {NULL, "test_ratio",
+     "test over the baseline's, geometric means; interval: spread pooled over the designs"},
     {NULL, "published_size", "of the paper's model"},
     {NULL, "size", "of these models"},
     {NULL, "note", "spread, and what the paper does not tell"},

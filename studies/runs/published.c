@@ -172,34 +172,59 @@ static Interval moved(Interval i, double by)
     return i;
 }
 
-/* x (2 seeds): room. */
-static void compare_split(Beside *b, int split, double *x)
+/* Mean logarithm, or mean, over the seeds; x (seeds): room. */
+static Interval mean_of(const Published *p, const Design *d, int split, int logarithm, double *x)
+{
+    for (size_t k = 0; k < d->seeds; k++) {
+        x[k] = run_value(p, &d->result[k], split);
+        if (logarithm) x[k] = log(x[k]);
+    }
+    return statistics_mean(x, 1, d->seeds);
+}
+
+/* x: room for the seeds of either. */
+static void compare_split(Beside *b, int split, const Pooled *spread, double *x)
 {
     static const Interval none = {0, NAN, NAN, NAN, NAN, NAN};
-    const Design *o = b->ours, *base = b->base;
-    for (size_t k = 0; k < o->seeds; k++) x[k] = run_value(b->row, &o->result[k], split);
-    b->value[split] = statistics_mean(x, 1, o->seeds);
+    b->value[split] = mean_of(b->row, b->ours, split, 0, x);
     b->less[split] =
         measure[b->row->measure].of[split] ? moved(b->value[split], -b->row->figure) : none;
     b->gain[split] = none;
-    if (!base) return;
-    size_t n = o->seeds < base->seeds ? o->seeds : base->seeds;
-    for (size_t k = 0; k < n; k++) {
-        x[k] = log(x[k]);
-        x[n + k] = log(run_value(b->row, &base->result[k], split));
-    }
-    Interval i = statistics_paired(x, x + n, n);
-    b->gain[split] = (Interval){i.n, exp(i.mean), NAN, exp(i.low), exp(i.high), i.p};
+    if (!b->base) return;
+    Interval ours = mean_of(b->row, b->ours, split, 1, x);
+    Interval base = mean_of(b->row, b->base, split, 1, x);
+    Difference d = statistics_difference(spread, &ours, &base);
+    if (!isnan(d.mean))
+        b->gain[split] = (Interval){ours.n, exp(d.mean), NAN, exp(d.low), exp(d.high), d.p};
 }
 
-int published_beside(const Published *p, const Design *ours, const Design *base, Beside *out)
+int published_beside(const Published *p, const Design *ours, const Design *base,
+                     const Pooled spread[2], Beside *out)
 {
     const Published *b = published_baseline(p);
-    double *x = memory_new(2 * ours->seeds, sizeof *x);
-    if (!x) return ERR_MEMORY;
     *out = (Beside){.row = p, .ours = ours, .base = p == b ? NULL : base};
     out->ratio = b && b != p ? p->figure / b->figure : NAN;
-    for (int split = 0; split < 2; split++) compare_split(out, split, x);
+    double *x = memory_new(ours->seeds + (base ? base->seeds : 0), sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (int split = 0; split < 2; split++) compare_split(out, split, &spread[split], x);
     memory_free(x);
     return 0;
+}
+
+int published_spread(const Published *p, const Design *design, size_t n, Pooled spread[2])
+{
+    size_t most = 0, m = 0;
+    for (size_t i = 0; i < n; i++) most = design[i].seeds > most ? design[i].seeds : most;
+    double *x = memory_new(most, sizeof *x);
+    Interval *list = memory_new(n, sizeof *list);
+    for (int split = 0; x && list && split < 2; split++, m = 0) {
+        for (size_t i = 0; i < n; i++)
+            if (design[i].pooled && design[i].layers == p->layers)
+                list[m++] = mean_of(p, &design[i], split, 1, x);
+        spread[split] = statistics_pool(list, m);
+    }
+    int code = x && list ? 0 : ERR_MEMORY;
+    memory_free(x);
+    memory_free(list);
+    return code;
 }

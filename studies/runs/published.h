@@ -47,6 +47,7 @@ typedef struct {
     const Table *scheme;
     size_t layers, seeds;
     const RunResult *result; /* (seeds); NaN where a run failed */
+    int pooled; /* 1: counts for the spread over seeds: no design before it is the same map, and no run diverged */
 } Design;
 
 /* *same = 1 where a network of t with options o is the map of p, a pre-norm network of p's own depth and else
@@ -64,9 +65,13 @@ typedef struct {
         less[2]; /* that less the figure, whose own spread is not in it; n = 0: of the other text */
     double ratio; /* of the paper: figure over its baseline's; NaN: the row is it, or has none */
     Interval gain
-        [2]; /* the same of ours, seed by seed: exp of mean and interval of the log of the ratio */
+        [2]; /* the same of ours: exp of a difference of mean logarithms (statistics.h); sd: NaN */
 } Beside;
-int published_beside(const Published *p, const Design *ours, const Design *base, Beside *out);
+/* spread (2): of the logarithms of the row's measure, validation and test. */
+int published_beside(const Published *p, const Design *ours, const Design *base,
+                     const Pooled spread[2], Beside *out);
+/* The spread over the designs (n) of p's depth. ERR_MEMORY. */
+int published_spread(const Published *p, const Design *design, size_t n, Pooled spread[2]);
 
 /* ---- published_save.c -------------------------------------------------------------------------- */
 

@@ -28,12 +28,14 @@ static int add_pairs(const PublishedStudy *s, const Published *p, Beside *list, 
 {
     const Published *b = published_baseline(p);
     const Design *ours, *base = NULL;
+    Pooled spread[2];
     size_t at = 0;
+    TRY(published_spread(p, s->design, s->designs, spread));
     if (b) TRY(next_design(s, b, &at, &base));
     for (at = 0;;) {
         TRY(next_design(s, p, &at, &ours));
         if (!ours) return 0;
-        TRY(published_beside(p, ours, base, &list[(*count)++]));
+        TRY(published_beside(p, ours, base, spread, &list[(*count)++]));
     }
 }
 
@@ -82,11 +84,11 @@ static const char *const columns[] = {"source",
                                       "test_less_high",
                                       "published_ratio",
                                       "valid_ratio",
-                                      "valid_ratio_low",
-                                      "valid_ratio_high",
+                                      "valid_ratio_pooled_low",
+                                      "valid_ratio_pooled_high",
                                       "test_ratio",
-                                      "test_ratio_low",
-                                      "test_ratio_high",
+                                      "test_ratio_pooled_low",
+                                      "test_ratio_pooled_high",
                                       "published_size",
                                       "size",
                                       "note"};
@@ -192,10 +194,12 @@ static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, FI
     Report *r;
     fprintf(f,
             "The papers' figures on the %s beside ours: width %zu, inner %zu, %zu heads.\n"
-            "±: half of the 95 %% interval over seeds (Student's t), of the mean and of its "
-            "difference from the paper's\nfigure (less), whose own spread is not in it; ratio: to "
-            "the paper's baseline, and ours to ours seed by seed,\nbelow 1 where the scheme is "
-            "better than the baseline; from, to: 95 %%.\n\n",
+            "Their models are of another recipe than ours, so that a difference from a paper's "
+            "figure (less) is no\neffect of a scheme. ±: half of the 95 %% interval over seeds "
+            "(Student's t), of the mean and of that\ndifference, the figure taken as exact. ratio: "
+            "to the paper's baseline, and ours to ours (geometric means),\nbelow 1 where the "
+            "scheme is better than the baseline; from, to: 95 %%, with one standard deviation of "
+            "the\nlogarithms, pooled over the designs trained here.\n\n",
             list->row->corpus, s->bridge.width, s->bridge.inner, s->heads);
     TRY(open_report(s, shown, COUNT(shown), names, &r));
     for (size_t i = 0; i < n; i++) add_brief(&list[i], r);
@@ -240,7 +244,7 @@ static void draw_pair(Plot *p, const Beside *b, size_t i)
              b->ours->layers == 1 ? "" : "s");
     plot_quote(words, title, sizeof title);
     snprintf(row, sizeof row, "'published.csv' every ::%zu::%zu using", i + 1, i + 1);
-    if (b->gain[0].n > 1)
+    if (!isnan(b->gain[0].low))
         plot_item(p, "%s %d:%d:%d:%d with yerrorbars notitle pt 0 lw 1.5 lc rgb '%s'", row, x, y,
                   y + 1, y + 2, plot_colour(i));
     plot_item(p, "%s %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb '%s'", row, x, y,

@@ -2,6 +2,7 @@
 #include "studies/runs/runs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,14 @@ static int read_fields(const Csv *c, size_t row, const Field *field, size_t n, v
                              field[i].name);
         TRY(csv_number(c, row, column, (double *)(void *)((char *)out + field[i].at)));
     }
+    return 0;
+}
+
+int runs_diverged(const RunResult *r, size_t n, size_t V)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(r[i].valid_ppl) && !(r[i].valid_ppl < (double)V && r[i].test_ppl < (double)V))
+            return 1;
     return 0;
 }
 

@@ -64,6 +64,9 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
  * not asked): how many it has. ERR_INPUT with words. */
 int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers);
 
+/* 1 where one of the results (n) is no better than drawing words blindly from V, or no number; not where it failed. */
+int runs_diverged(const RunResult *r, size_t n, size_t V);
+
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
 

@@ -199,8 +199,9 @@ static int save_published(const Sweep *u)
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < u->words; i++) {
         const Word *w = &u->word[i];
-        list[i] = (Design){w->letters, w->scheme, options_size(u->options, "layers"), w->seeds,
-                           w->result};
+        list[i] = (Design){
+            w->letters, w->scheme, options_size(u->options, "layers"),
+            w->seeds,   w->result, !runs_diverged(w->result, w->seeds, u->corpus.vocab.size)};
     }
     PublishedStudy s = {
         &u->zoo,  &u->corpus, network_bridge(u->options), options_size(u->options, "heads"), "word",

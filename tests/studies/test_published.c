@@ -177,31 +177,43 @@ static int near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* Two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2; the ratio's log likewise. */
+#define T2 (0.95 * sqrt(2 / (1 - 0.95 * 0.95))) /* t_(0.975, 2), in closed form */
+
+/* Two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2. The ratio's logarithm: a difference of
+ * means, its standard deviation pooled over both designs. */
 static void test_arithmetic(void **state)
 {
     (void)state;
     const RunResult ours[] = {
         {0, 0, 120, 110, 0, 0}, {0, 0, 130, 100, 0, 0}, {0, 0, NAN, NAN, 0, 0}};
     const RunResult base[] = {{0, 0, 150, 100, 0, 0}, {0, 0, 140, 100, 0, 0}};
-    Design a = {"a", NULL, 1, 3, ours}, b = {"b", NULL, 1, 2, base};
+    Design list[] = {{"a", NULL, 1, 3, ours, 1},
+                     {"b", NULL, 1, 2, base, 1},
+                     {"deeper", NULL, 2, 2, ours, 1},
+                     {"the same as b", NULL, 1, 2, base, 0}};
+    Design a = list[0], b = list[1];
     const Published *p = row_of("heun-layer", 1, MEASURE_UNSAID);
+    Pooled spread[2];
     Beside x;
-    assert_int_equal(published_beside(p, &a, &b, &x), 0);
+    assert_int_equal(published_spread(p, list, 4, spread), 0);
+    assert_true(spread[0].df == 2 && spread[1].df == 2);
+    assert_int_equal(published_beside(p, &a, &b, spread, &x), 0);
     assert_true(x.value[0].n == 2 && near(x.value[0].mean, 125));
     assert_true(near(x.value[0].high, 125 + 5 * T1));
     assert_true(near(x.less[0].mean, 125 - 131.80) && near(x.less[0].low, 125 - 5 * T1 - 131.80));
     assert_true(near(x.less[1].mean, 105 - 131.80));
     assert_true(near(x.ratio, 131.80 / 142.33));
     double u = log(120.0 / 150), v = log(130.0 / 140);
+    double sd = sqrt((pow(log(120.0 / 130), 2) + pow(log(150.0 / 140), 2)) / 4);
+    assert_true(near(spread[0].sd, sd));
     assert_true(near(x.gain[0].mean, exp((u + v) / 2)));
-    assert_true(near(x.gain[0].low, exp((u + v) / 2 - T1 * fabs(u - v) / 2)));
+    assert_true(near(x.gain[0].low, exp((u + v) / 2 - T2 * sd)));
     assert_true(near(x.gain[1].mean, sqrt(1.1 * 1.0)));
     assert_false(near(x.gain[0].mean, 125.0 / 145)); /* the ratio of means is another */
     /* a baseline has no gain; a study without one has none either */
-    assert_int_equal(published_beside(published_baseline(p), &a, &a, &x), 0);
+    assert_int_equal(published_beside(published_baseline(p), &a, &a, spread, &x), 0);
     assert_true(isnan(x.ratio) && !x.base && x.gain[0].n == 0 && isnan(x.gain[0].mean));
-    assert_int_equal(published_beside(p, &a, NULL, &x), 0);
+    assert_int_equal(published_beside(p, &a, NULL, spread, &x), 0);
     assert_true(!isnan(x.ratio) && x.gain[0].n == 0);
 }
 
@@ -210,14 +222,18 @@ static void test_measures(void **state)
 {
     (void)state;
     const RunResult ours = {0, 0, 4, 8, 0, 0}, base = {0, 0, 16, 16, 0, 0};
-    Design a = {"a", NULL, 1, 1, &ours}, b = {"b", NULL, 1, 1, &base};
+    Design a = {"a", NULL, 1, 1, &ours, 1}, b = {"b", NULL, 1, 1, &base, 1};
+    const Pooled none[2] = {{0, NAN}, {0, NAN}};
     Beside x;
-    assert_int_equal(published_beside(row_of("sandwich:24-5", 1, MEASURE_BITS), &a, &b, &x), 0);
+    assert_int_equal(published_beside(row_of("sandwich:24-5", 1, MEASURE_BITS), &a, &b, none, &x),
+                     0);
     assert_true(x.value[1].mean == 3 && near(x.less[1].mean, 3 - 0.968) && x.less[0].n == 0);
     assert_true(near(x.gain[1].mean, 0.75) && isnan(x.gain[1].low));
-    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_VALID), &a, &b, &x), 0);
+    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_VALID), &a, &b, none, &x),
+                     0);
     assert_true(near(x.less[0].mean, 4 - 17.84) && isnan(x.less[1].mean));
-    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_TEST), &a, &b, &x), 0);
+    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_TEST), &a, &b, none, &x),
+                     0);
     assert_true(isnan(x.less[0].mean) && near(x.less[1].mean, 8 - 17.96));
 }
 
@@ -234,7 +250,7 @@ static PublishedStudy study_of(const Corpus *c)
         for (size_t k = 0; k < SEEDS; k++)
             results[i][k] = (RunResult){.valid_ppl = 140 - 5 * (double)i + (double)k,
                                         .test_ppl = 130 - 5 * (double)i + (double)(i * k)};
-        designs[i] = (Design){names[i], scheme(names[i]), 1, SEEDS, results[i]};
+        designs[i] = (Design){names[i], scheme(names[i]), 1, SEEDS, results[i], 1};
     }
     return (PublishedStudy){&zoo, c, size, 2, "scheme", NAMES, designs};
 }
