@@ -32,14 +32,14 @@ extern "C" {
 
 /* What changes from step to step of a training, and what a step leaves. In backend memory. */
 typedef struct {
-    uint64_t step; /* in: from 1; numbers Adam's corrections */
-    double rate;   /* in: Adam's */
-    double loss;   /* out: sums of nll accumulate */
-    double norm;   /* out: of the gradient */
-    uint64_t what; /* out: BAD_LOSS or BAD_NORM once one was not finite, else 0; Adam rests then */
-    uint64_t bad;  /* out: the step when that was so first */
+    uint64_t step;  /* in: from 1; numbers Adam's corrections */
+    double rate;    /* in: Adam's */
+    double loss;    /* out: sums of nll accumulate */
+    double norm;    /* out: of the gradient */
+    uint64_t fault; /* out: FAULT_LOSS or FAULT_NORM once one was not finite; Adam rests then */
+    uint64_t fault_step; /* out: the step when that was so first */
 } Step;
-enum { BAD_LOSS = 1, BAD_NORM };
+enum { FAULT_LOSS = 1, FAULT_NORM };
 
 enum { DROPOUT_STEP = 24 }; /* streams of a step: 2^24 */
 
@@ -208,7 +208,7 @@ struct Backend {
      * >= 0 decoupled from it: p -= rate (m^ / (sqrt v^ + eps) + decay p) (Loshchilov, Hutter 2019,
      * algorithm 2, their schedule times their alpha being our rate, and alpha times our decay their
      * lambda); decay 0: the bits of Adam. Rate and step of s. p, m, v (n) in/out; g (n) in, scaled to the
-     * norm clip where s->norm is above it (clip 0: not). With s->what nothing changes. */
+     * norm clip where s->norm is above it (clip 0: not). With s->fault nothing changes. */
     void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
                  double eps, double clip, double decay, const Step *s);
 };

@@ -79,7 +79,7 @@ static void cpu_clamp(size_t n, void *x_, double low, double high)
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)
 {
-    if (s->what) return;
+    if (s->fault) return;
     real *restrict p = p_, *restrict m = m_, *restrict v = v_;
     const real *restrict g = g_;
     real b1 = (real)beta1, b2 = (real)beta2, a1 = (real)(1 - beta1), a2 = (real)(1 - beta2);
@@ -111,7 +111,7 @@ static void cpu_norm2(size_t n, const void *g, Step *s)
         total += sum;
     }
     s->norm = sqrt(total);
-    if (!isfinite(s->norm)) not_finite(s, BAD_NORM);
+    if (!isfinite(s->norm)) not_finite(s, FAULT_NORM);
 }
 
 /* The Makefile's PRECISION: f32, f64 or bf16. */

@@ -127,11 +127,11 @@ static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target
         ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, target[r], &q, grad);
 }
 
-static void not_finite(Step *s, uint64_t what)
+static void not_finite(Step *s, uint64_t fault)
 {
-    if (s->what) return;
-    s->bad = s->step;
-    s->what = what;
+    if (s->fault) return;
+    s->fault_step = s->step;
+    s->fault = fault;
 }
 
 static void cpu_loss(size_t N, const void *nll, Step *s)
@@ -139,7 +139,7 @@ static void cpu_loss(size_t N, const void *nll, Step *s)
     double sum = 0;
     for (size_t r = 0; r < N; r++) sum += (double)((const real *)nll)[r];
     s->loss += sum;
-    if (!isfinite(sum)) not_finite(s, BAD_LOSS);
+    if (!isfinite(sum)) not_finite(s, FAULT_LOSS);
 }
 
 #endif

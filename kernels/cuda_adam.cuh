@@ -48,7 +48,7 @@ static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, fl
                                    Decay d, const Step *s)
 {
     __shared__ Rates rates;
-    if (s->what) return;
+    if (s->fault) return;
     if (threadIdx.x == 0) rates = rates_of(&d, s);
     __syncthreads();
     Rates r = rates;

@@ -189,11 +189,11 @@ static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *targe
 
 /* ---- what a step leaves ------------------------------------------------------------------------- */
 
-static __device__ inline void not_finite(Step *s, uint64_t what)
+static __device__ inline void not_finite(Step *s, uint64_t fault)
 {
-    if (s->what) return;
-    s->bad = s->step;
-    s->what = what;
+    if (s->fault) return;
+    s->fault_step = s->step;
+    s->fault = fault;
 }
 
 struct LossSum {
@@ -206,7 +206,7 @@ struct LossSum {
     __device__ void end(double sum) const
     {
         s->loss += sum;
-        if (!isfinite(sum)) not_finite(s, BAD_LOSS);
+        if (!isfinite(sum)) not_finite(s, FAULT_LOSS);
     }
 };
 
@@ -225,7 +225,7 @@ struct SquareSum {
     __device__ void end(double sum) const
     {
         s->norm = sqrt(sum);
-        if (!isfinite(s->norm)) not_finite(s, BAD_NORM);
+        if (!isfinite(s->norm)) not_finite(s, FAULT_NORM);
     }
 };
 

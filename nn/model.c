@@ -269,9 +269,9 @@ static int build(Model *m)
     m->E = m->config.width / m->config.heads;
     TRY(layout_lists(m));
     add_params(m);
-    if (m->config.most && m->size > m->config.most)
+    if (m->config.max_params && m->size > m->config.max_params)
         return error_set(ERR_INPUT, "a model of %zu numbers, where there can be at most %zu",
-                         m->size, m->config.most);
+                         m->size, m->config.max_params);
     TRY(layout_buffers(m));
     return m->counted ? 0 : init_values(m);
 }

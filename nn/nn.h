@@ -140,8 +140,7 @@ typedef struct {
     size_t span, ramp;
     double span_loss;
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
-    size_t
-        most; /* numbers; a model with more of them is ERR_INPUT before it is built. 0: no limit */
+    size_t max_params; /* a model of more numbers is ERR_INPUT before it is built; 0: no limit */
 } ModelConfig;
 
 /* One named tensor: a window of the flat parameter buffer. */
@@ -217,7 +216,7 @@ typedef struct {
 int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
 /* step.c. Both in one (model_step_part: of several batches), and no waiting for the backend: what it gave is told by model_tally, which has
  * the sum of nll over all tokens since model_tally_set (which sets both) or another pass, and the
- * last norm. ERR_NUMERIC where a loss or norm was not finite; s->bad is that step, s->what tells which,
+ * last norm. ERR_NUMERIC where a loss or norm was not finite; s->fault_step is that step, s->fault tells which,
  * and no parameter has moved since. */
 int model_step(Model *m, const Batch *b, const AdamConfig *a, uint64_t step);
 /* A step in parts, given in order: the gradient is that of the mean over all their tokens, and Adam

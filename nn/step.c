@@ -140,9 +140,9 @@ static int read_step(const Model *m, Step *s)
 {
     m->backend->receive(s, m->step, sizeof *s);
     TRY(m->backend->wait());
-    if (!s->what) return 0;
+    if (!s->fault) return 0;
     return error_set(ERR_NUMERIC, "the %s is not finite",
-                     s->what == BAD_LOSS ? "loss" : "gradient");
+                     s->fault == FAULT_LOSS ? "loss" : "gradient");
 }
 
 int model_tally(Model *m, Step *s)

@@ -85,7 +85,7 @@ static int agree(const Run *r, int code)
 static int tally_own(Run *r, Step *s)
 {
     int code = model_tally(r->m, s);
-    if (code) return failed_at(r, code, code == ERR_NUMERIC ? s->bad : r->p.step);
+    if (code) return failed_at(r, code, code == ERR_NUMERIC ? s->fault_step : r->p.step);
     r->p.grad_norm = s->norm;
     return 0;
 }

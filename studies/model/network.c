@@ -286,11 +286,11 @@ static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
 }
 
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
-                     size_t most, Model **out)
+                     size_t max_params, Model **out)
 {
     ModelConfig config;
     int code = config_of(o, V, 1, &config);
-    config.most = most;
+    config.max_params = max_params;
     if (code == 0) return model_new(&config, plan, b, training, out);
     plan_free(plan);
     return code;

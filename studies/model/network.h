@@ -42,9 +42,9 @@ BridgeOptions network_bridge(const Options *o);
 int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
                   Model **out);
 
-/* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.most). */
+/* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.max_params). */
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
-                     size_t most, Model **out);
+                     size_t max_params, Model **out);
 
 /* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
 int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,

@@ -140,7 +140,7 @@ static void train(Model *m, const char *shapes, double *loss)
         model_tally_set(m, 0, 0);
         assert_int_equal(model_step(m, &b, &a, i + 1), 0);
         assert_int_equal(model_tally(m, &s), 0);
-        assert_true(s.norm > 0 && s.what == 0);
+        assert_true(s.norm > 0 && s.fault == 0);
         loss[i] = s.loss;
     }
 }

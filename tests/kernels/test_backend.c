@@ -154,7 +154,7 @@ static void moving_numbers(void **state)
 static void rests(const Backend *b, size_t n, void *p, const void *g, void *m, void *v, Step *s)
 {
     double *before = fetch(b, p, n);
-    b->send(s, &(Step){.step = 4, .rate = 1, .what = BAD_LOSS}, sizeof *s);
+    b->send(s, &(Step){.step = 4, .rate = 1, .fault = FAULT_LOSS}, sizeof *s);
     b->adam(n, p, g, m, v, 0.9, 0.9, 1e-8, 0, 0.5, s);
     double *after = fetch(b, p, n);
     assert_true(same(before, after, n));
@@ -224,7 +224,7 @@ static void check_tally(const Backend *b, size_t n)
     double tol = (double)(n + 1) * DBL_EPSILON;
     assert_true(fabs(one.norm - sqrt(squares)) <= tol * (1 + sqrt(squares)));
     assert_true(fabs(one.loss - 0.5 - sum) <= tol * (1 + size));
-    assert_true(one.what == 0 && one.step == 7);
+    assert_true(one.fault == 0 && one.step == 7);
     b->norm2(n, d, s);
     assert_true(tallied(b, s).norm == one.norm);
     memory_free(x);
@@ -292,14 +292,14 @@ static void not_finite(void **state)
         void *d = buffer_new(b, 3, (double[]){1, NAN, 2});
         Step *s = sent(b, &(Step){.step = 5}, sizeof *s);
         b->norm2(3, d, s);
-        assert_int_equal(tallied(b, s).what, BAD_NORM);
+        assert_int_equal(tallied(b, s).what, FAULT_NORM);
         assert_int_equal(tallied(b, s).bad, 5);
         b->loss(3, d, s);
-        assert_int_equal(tallied(b, s).what, BAD_NORM);
+        assert_int_equal(tallied(b, s).what, FAULT_NORM);
         b->send(s, &(Step){.step = 6}, sizeof *s);
         b->put(d, (double[]){1, INFINITY, 2}, 3);
         b->loss(3, d, s);
-        assert_int_equal(tallied(b, s).what, BAD_LOSS);
+        assert_int_equal(tallied(b, s).what, FAULT_LOSS);
         assert_int_equal(tallied(b, s).bad, 6);
         b->release(s);
         buffer_free(b, d, 3);
