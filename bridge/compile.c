@@ -72,10 +72,8 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
 static int find_slot(Compiler *c, const Eval *e)
 {
     int kind = e->op == OP_F ? SLOT_ATTENTION : SLOT_FEEDFORWARD;
-    for (size_t i = 0; i < c->plan->slots; i++) {
-        const PlanSlot *s = &c->plan->slot[i];
-        if (s->kind == kind && s->layer == layer_of(c) && s->set == e->set) return (int)i;
-    }
+    int slot = plan_find_slot(c->plan, kind, layer_of(c), e->set);
+    if (slot >= 0) return slot;
     return plan_slot(c->plan, (PlanSlot){.kind = kind,
                                          .layer = layer_of(c),
                                          .set = e->set,

@@ -12,19 +12,11 @@ typedef struct {
     int failed; /* a sublayer's error code: fields cannot return one */
 } Network;
 
-static int find_slot(const Plan *p, int kind, int layer, int set)
-{
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].layer == layer && p->slot[i].set == set)
-            return (int)i;
-    return -1;
-}
-
 /* A failure shows as NaN, which every stepper stops at. */
 static void evaluate(const System *s, int kind, int set, const double *y, double *dy)
 {
     Network *net = s->context;
-    int slot = find_slot(model_plan(net->model), kind, net->layer, set);
+    int slot = plan_find_slot(model_plan(net->model), kind, net->layer, set);
     int code = slot < 0 ? ERR_MISUSE : model_sublayer(net->model, slot, s->n, y, dy);
     if (code == 0) return;
     net->failed = code;

@@ -106,15 +106,6 @@ static int read_means(const Table *frozen, const Table *trained, Table **out)
 
 /* ---- weights ---------------------------------------------------------------------------------------- */
 
-static const Param *find_param(const Model *m, const char *name)
-{
-    const Param *list;
-    size_t n = model_params(m, &list);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return &list[i];
-    return NULL;
-}
-
 /* Every tensor of `to` from its like in `from`. */
 static int copy_weights(Model *from, Model *to)
 {
@@ -122,7 +113,7 @@ static int copy_weights(Model *from, Model *to)
     const Backend *b = model_backend(from);
     size_t n = model_params(to, &list);
     for (size_t i = 0; i < n; i++) {
-        const Param *p = find_param(from, list[i].name);
+        const Param *p = model_find(from, list[i].name);
         if (!p || p->size != list[i].size)
             return error_set(ERR_MISUSE, "no %s to copy", list[i].name);
         double *x = memory_new(p->size, sizeof *x);

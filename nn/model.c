@@ -346,6 +346,13 @@ size_t model_params(const Model *m, const Param **list)
     return m->params;
 }
 
+const Param *model_find(const Model *m, const char *name)
+{
+    for (size_t i = 0; i < m->params; i++)
+        if (strcmp(m->param[i].name, name) == 0) return &m->param[i];
+    return NULL;
+}
+
 size_t model_size(const Model *m)
 {
     return m->size;

@@ -165,8 +165,9 @@ void model_free(Model *m);
 const ModelConfig *model_config(const Model *m);
 const Plan *model_plan(const Model *m);
 const Backend *model_backend(const Model *m);
-size_t model_params(const Model *m, const Param **list); /* count of tensors, list borrowed */
-size_t model_size(const Model *m);                       /* count of numbers */
+size_t model_params(const Model *m, const Param **list);   /* count of tensors, list borrowed */
+const Param *model_find(const Model *m, const char *name); /* NULL: no tensor has this name */
+size_t model_size(const Model *m);                         /* count of numbers */
 
 /* 1 where weight decay concerns a tensor: matrices of several rows, so weights of sublayers, embeddings
  * (they are the output's matrix too, where it is tied) and relative positions; no bias, no gain of a norm,

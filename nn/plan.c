@@ -118,6 +118,14 @@ int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, cons
     return (int)p->gates - 1;
 }
 
+int plan_find_slot(const Plan *p, int kind, int layer, int set)
+{
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == kind && p->slot[i].layer == layer && p->slot[i].set == set)
+            return (int)i;
+    return -1;
+}
+
 /* ---- checking ----------------------------------------------------------------------------------- */
 
 #define BAD(...) error_set(ERR_MISUSE, "plan: " __VA_ARGS__)

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM };
+enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_OPS };
 enum { SLOT_ATTENTION, SLOT_FEEDFORWARD };
 enum { FACTOR_SCALAR, FACTOR_GATE };
 enum { PLAN_FACTORS = 4, PLAN_NAME = 32 };
@@ -107,6 +107,9 @@ int plan_eval(Plan *p, int slot, int x, int draw);
 int plan_norm(Plan *p, int slot, int x);
 int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x);
 
+/* The slot of this name; -1: there is none. */
+int plan_find_slot(const Plan *p, int kind, int layer, int set);
+
 /* EVAL and NORM: a slot's, of one register. */
 static inline int plan_of_slot(const PlanInstr *in)
 {
@@ -117,13 +120,47 @@ static inline int plan_of_slot(const PlanInstr *in)
  * gate used, norms where `post` says; ERR_MISUSE with words otherwise. The model runs it before it trusts a plan. */
 int plan_check(const Plan *p);
 
+/* walk.c: gives the instructions in their order to the operation of their kind, op[PLAN_LIN], ...; the first
+ * code that is not 0 ends the walk and is given back. */
+typedef int PlanOp(void *arg, const PlanInstr *in);
+int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg);
+
+/* A walk in host doubles, N rows of D numbers a register. The caller sets all but reg and gates: what a
+ * sublayer, a norm, a gate and a learned scalar are. Each callback gives 0 or a code, which ends the walk. */
+typedef struct PlanValues PlanValues;
+struct PlanValues {
+    const Plan *plan;
+    size_t N, D;
+    PlanOp *sublayer; /* EVAL and NORM: from plan_value(v, in->x) to plan_value(v, in->out) */
+    PlanOp *
+        gate; /* GATE: from plan_value(v, in->term[k].x) to plan_gates(v, in->out); arg is v in both */
+    int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);
+    void *arg;
+    double *reg;   /* (registers, N, D) */
+    double *gates; /* (gates, N) */
+};
+/* r0 (N, D) in. Caller: plan_values_free, whatever the code. */
+int plan_values(PlanValues *v, const double *r0);
+void plan_values_free(PlanValues *v);
+
+/* (N, D) of a register; (N) of a gate. */
+static inline double *plan_value(const PlanValues *v, int r)
+{
+    return v->reg + (size_t)r * v->N * v->D;
+}
+
+static inline double *plan_gates(const PlanValues *v, int g)
+{
+    return v->gates + (size_t)g * v->N;
+}
+
 /* fold.c: *out = a plan of the same slots and values, up to the order of sums, in which long lines are
  * summed as soon as their terms are known, so that fewer registers live at a time. p: checked. */
 int plan_fold(const Plan *p, Plan **out);
 
 /* same.c: *same = 1 where two checked plans compute the same function of r0 for all weights, slots and
- * learned numbers matched in the order of their first use, dropout off; coefficients to 1e-12. Never 1
- * of plans that differ; how 0 may be told of equal ones: same.c. */
+ * learned numbers matched in the order of their first use, dropout off; coefficients to 1e-11. How sure
+ * that is: same.c. ERR_MEMORY. */
 int plan_same(const Plan *a, const Plan *b, int *same);
 
 /* One line an instruction: "r3 = 1/2... " in numbers: `r5 = r0 + 0.5 r1 + 0.5 a[0] r4`. */

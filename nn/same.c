@@ -1,299 +1,153 @@
 /* same.c: do two plans compute the same function, whatever the weights?
  *
- * Both plans are read into one list of nodes, each written once (hash-consing without the hash):
+ * Both are followed in numbers (walk.c) from one random point. A sublayer, a norm and a gate are random functions:
+ * of each there is a list of the arguments that either plan has given it, with the values drawn for them. At an
+ * argument of its list a function has the value listed; at any other a new one is drawn. A learned scalar is a
+ * random number. So an output is a polynomial in numbers drawn independently, and plans whose outputs agree
+ * compute the same polynomial: registers, their order, lines split, folded or multiplied out, evaluations done
+ * twice do not count. (Smooth functions in place of lists would make differences fade, or roundings grow, from
+ * layer to layer; a list forgets both.)
  *
- *   r0                              the embedding
- *   sublayer(slot, x)               slots numbered by kind in the order of their first use
- *   norm(slot, x)                   of post plans, whose sublayers are others for having none inside
- *   gate(act, x1, ..., xn)          a gate has weights of its own: its number is part of it
- *   factors * x                     a product with learned scalars or gates
+ * What is one function: sublayers first used as the n-th of their kind, with the same inner width, norm inside or
+ * not; gates of one number and activation; scalars of one number, element and start. Names of layers and sets do not
+ * count, so that a layer of `sfsf` is two layers of `sf`; dropout masks neither. Plans that use their slots
+ * in another order are told different.
  *
- * where every x is a sum of numbers times nodes. Two plans are the same where their outputs are
- * the same sum: registers, their order, lines split or folded, evaluations done twice do not
- * count. Numbers that agree to 1e-12 do: a compiled coefficient is a sum of a few roundings of
- * 1e-16. Names of layers and sets do not count either, so that a layer of `sfsf` is two layers
- * of `sf`; dropout masks neither.
- *
- * Equal is never told of plans that differ. Learned factors multiplied out in one plan and not
- * in the other, or slots first used in another order, are told different. */
+ * Tolerance: numbers that differ by at most 1e-11 of the larger, or of 1, agree. A sum of at most 2^13 lines
+ * (model.c), each rounded by a few 2^-53, stays below 1e-12 of its terms' size. Where outputs are different
+ * polynomials, by a coefficient c at least, a coordinate agrees with probability 2e-11 / c or so, as draws are
+ * uniform on an interval of length 1; all 4 coordinates under both seeds, if c is 1e-6, with (2e-5)^8 = 3e-38. Coefficients
+ * that differ by less than 1e-11 of the largest state are roundings, here as in any run. */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/hash.h"
 #include "nn/plan.h"
 
-enum { NODE_INPUT, NODE_EVAL, NODE_NORM, NODE_GATE, NODE_PRODUCT };
-enum { KEYS = 2 + 3 * PLAN_FACTORS };
+enum { WIDTH = 4, SEEDS = 2, KEYS = 5 };
+
+static const double tolerance = 1e-11;
+
+/* A function, its two arguments and the value drawn for them. */
+typedef struct {
+    size_t key[KEYS];
+    double x[2][WIDTH], y[WIDTH];
+} Draw;
 
 typedef struct {
-    size_t terms;
-    int *node; /* (terms), rising */
-    double *c; /* (terms) */
-} Sum;
+    uint64_t seed;
+    size_t draws;
+    Draw *draw;
+    size_t
+        *number; /* (slots) of the plan now followed: from 1 among those of its kind, 0: not met */
+    size_t met[2]; /* slots of a kind */
+} Draws;
 
-typedef struct {
-    int kind;
-    double key[KEYS]; /* what a node is besides its arguments; unused ones 0 */
-    size_t args;
-    Sum *arg; /* (args) */
-} Node;
-
-typedef struct {
-    size_t count, room;
-    Node *node;
-} Nodes;
-
-/* A plan as it is read. */
-typedef struct {
-    const Plan *p;
-    Nodes *nodes;
-    Sum *reg;     /* (registers) */
-    int *slot;    /* (slots): number among those of its kind, or -1 */
-    int *gate;    /* (gates): node */
-    int kinds[2]; /* slots of a kind met so far */
-    int gates;
-} Reader;
-
-/* ---- sums ------------------------------------------------------------------------------------ */
-
-static void sum_free(Sum *s)
+/* In (1/2, 3/2), so that long products neither fade nor grow. */
+static double random_number(const Draws *d, uint64_t stream, size_t i)
 {
-    memory_free(s->node);
-    memory_free(s->c);
-    *s = (Sum){0};
+    return 0.5 + random_uniform(d->seed, stream, i);
 }
 
-static int close_to(double a, double b)
+static int agree(size_t n, const double *a, const double *b)
 {
-    return fabs(a - b) <= 1e-12 * fmax(1, fabs(a));
-}
-
-static int sum_same(const Sum *a, const Sum *b)
-{
-    if (a->terms != b->terms) return 0;
-    for (size_t i = 0; i < a->terms; i++)
-        if (a->node[i] != b->node[i] || !close_to(a->c[i], b->c[i])) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= tolerance * fmax(1, fmax(fabs(a[i]), fabs(b[i]))))) return 0;
     return 1;
 }
 
-/* s += c * node, in its place. */
-static int sum_add(Sum *s, double c, int node)
+/* y (WIDTH) = function `key` at (x, z), listed now where that is new; z NULL: of x alone. z == y allowed. */
+static int look_up(Draws *d, const size_t key[KEYS], const double *x, const double *z, double *y)
 {
+    Draw at = {0};
     size_t i = 0;
-    while (i < s->terms && s->node[i] < node) i++;
-    if (i < s->terms && s->node[i] == node) {
-        s->c[i] += c;
-        return 0;
-    }
-    int *grown = memory_grow(s->node, s->terms, s->terms + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    s->node = grown;
-    double *numbers = memory_grow(s->c, s->terms, s->terms + 1, sizeof *numbers);
-    if (!numbers) return ERR_MEMORY;
-    s->c = numbers;
-    memmove(grown + i + 1, grown + i, (s->terms - i) * sizeof *grown);
-    memmove(numbers + i + 1, numbers + i, (s->terms - i) * sizeof *numbers);
-    grown[i] = node;
-    numbers[i] = c;
-    s->terms++;
-    return 0;
-}
-
-static int sum_add_sum(Sum *s, double c, const Sum *x)
-{
-    for (size_t i = 0; i < x->terms; i++) TRY(sum_add(s, c * x->c[i], x->node[i]));
-    return 0;
-}
-
-/* Terms that have cancelled go. */
-static void sum_clean(Sum *s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->terms; i++) {
-        if (fabs(s->c[i]) <= 1e-12) continue;
-        s->node[n] = s->node[i];
-        s->c[n++] = s->c[i];
-    }
-    s->terms = n;
-}
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-static int node_same(const Node *a, const Node *b)
-{
-    if (a->kind != b->kind || a->args != b->args) return 0;
-    for (int i = 0; i < KEYS; i++)
-        if (a->key[i] != b->key[i]) return 0;
-    for (size_t i = 0; i < a->args; i++)
-        if (!sum_same(&a->arg[i], &b->arg[i])) return 0;
-    return 1;
-}
-
-static void node_free(Node *n)
-{
-    for (size_t i = 0; n->arg && i < n->args; i++) sum_free(&n->arg[i]);
-    memory_free(n->arg);
-}
-
-static int append(Nodes *l, const Node *n)
-{
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 32;
-        Node *grown = memory_grow(l->node, l->room, room, sizeof *grown);
+    memcpy(at.key, key, sizeof at.key);
+    memcpy(at.x[0], x, sizeof at.x[0]);
+    if (z) memcpy(at.x[1], z, sizeof at.x[1]);
+    while (i < d->draws && (memcmp(d->draw[i].key, key, sizeof at.key) != 0 ||
+                            !agree(2 * WIDTH, d->draw[i].x[0], at.x[0])))
+        i++;
+    if (i == d->draws) {
+        Draw *grown = memory_grow(d->draw, i, i + 1, sizeof *grown);
         if (!grown) return ERR_MEMORY;
-        l->node = grown;
-        l->room = room;
+        for (size_t k = 0; k < WIDTH; k++) at.y[k] = random_number(d, 0, i * WIDTH + k);
+        d->draw = grown;
+        d->draw[d->draws++] = at;
     }
-    l->node[l->count] = *n;
-    return (int)l->count++;
+    memcpy(y, d->draw[i].y, sizeof at.y);
+    return 0;
 }
-
-/* Number of a node, which is new or there already; takes over n. A code < 0 on failure. */
-static int intern(Nodes *l, Node *n)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (node_same(&l->node[i], n)) {
-            node_free(n);
-            return (int)i;
-        }
-    int index = append(l, n);
-    if (index < 0) node_free(n);
-    return index;
-}
-
-static void nodes_free(Nodes *l)
-{
-    for (size_t i = 0; i < l->count; i++) node_free(&l->node[i]);
-    memory_free(l->node);
-}
-
-/* Room for a node's arguments. */
-static int node_args(Node *n, size_t args)
-{
-    n->args = args;
-    n->arg = memory_new(args, sizeof *n->arg);
-    return n->arg ? 0 : ERR_MEMORY;
-}
-
-/* ---- reading a plan -------------------------------------------------------------------------- */
 
 /* EVAL or NORM. */
-static int read_of_slot(Reader *r, const PlanInstr *in)
+static int sublayer(void *arg, const PlanInstr *in)
 {
-    const PlanSlot *slot = &r->p->slot[in->slot];
-    if (r->slot[in->slot] < 0) r->slot[in->slot] = r->kinds[slot->kind]++;
-    Node n = {.kind = in->op == PLAN_EVAL ? NODE_EVAL : NODE_NORM,
-              .key = {2 * r->slot[in->slot] + slot->kind, (double)slot->inner, r->p->post}};
-    TRY(node_args(&n, 1));
-    int code = sum_add_sum(&n.arg[0], 1, &r->reg[in->x]);
-    if (code != 0) {
-        node_free(&n);
-        return code;
-    }
-    int node = intern(r->nodes, &n);
-    return node < 0 ? node : sum_add(&r->reg[in->out], 1, node);
+    const PlanValues *v = arg;
+    Draws *d = v->arg;
+    const PlanSlot *s = &v->plan->slot[in->slot];
+    size_t *number = &d->number[in->slot];
+    if (*number == 0) *number = ++d->met[s->kind];
+    const size_t key[KEYS] = {(size_t)in->op, 2 * *number + (size_t)s->kind, s->inner,
+                              (size_t)v->plan->post};
+    return look_up(d, key, plan_value(v, in->x), NULL, plan_value(v, in->out));
 }
 
-static int read_gate(Reader *r, const PlanInstr *in)
+/* A function of many arguments is one of the last and of another of those before. */
+static int gate(void *arg, const PlanInstr *in)
 {
-    Node n = {.kind = NODE_GATE, .key = {r->p->gate[in->out].act, r->gates++}};
-    TRY(node_args(&n, in->terms));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < in->terms; i++)
-        code = sum_add_sum(&n.arg[i], 1, &r->reg[in->term[i].x]);
-    if (code != 0) {
-        node_free(&n);
-        return code;
+    const PlanValues *v = arg;
+    double y[WIDTH] = {0};
+    for (size_t k = 0; k < in->terms; k++) {
+        const size_t key[KEYS] = {(size_t)in->op, (size_t)in->out,
+                                  (size_t)v->plan->gate[in->out].act, in->terms, k};
+        TRY(look_up(v->arg, key, plan_value(v, in->term[k].x), y, y));
     }
-    r->gate[in->out] = intern(r->nodes, &n);
-    return r->gate[in->out] < 0 ? r->gate[in->out] : 0;
-}
-
-/* Three numbers a factor; a product is the same in any order, so they are sorted. */
-static void factor_keys(const Reader *r, const PlanTerm *t, double key[KEYS])
-{
-    key[0] = t->factors;
-    for (int i = 0; i < t->factors; i++) {
-        const PlanFactor *f = &t->factor[i];
-        int gate = f->kind == FACTOR_GATE;
-        double k[3] = {gate ? -1 - r->gate[f->index] : f->index, (double)f->element,
-                       gate ? 0 : r->p->scalar[f->index].init};
-        int j = i;
-        for (; j > 0 && memcmp(&key[2 + 3 * (j - 1)], k, sizeof k) > 0; j--)
-            memcpy(&key[2 + 3 * j], &key[2 + 3 * (j - 1)], sizeof k);
-        memcpy(&key[2 + 3 * j], k, sizeof k);
-    }
-}
-
-/* s += c * factors * x. */
-static int read_product(Reader *r, const PlanTerm *t, Sum *s)
-{
-    Node n = {.kind = NODE_PRODUCT};
-    factor_keys(r, t, n.key);
-    TRY(node_args(&n, 1));
-    int code = sum_add_sum(&n.arg[0], 1, &r->reg[t->x]);
-    if (code != 0) {
-        node_free(&n);
-        return code;
-    }
-    int node = intern(r->nodes, &n);
-    return node < 0 ? node : sum_add(s, t->c, node);
-}
-
-static int read_line(Reader *r, const PlanInstr *in)
-{
-    Sum *s = &r->reg[in->out];
-    for (size_t i = 0; i < in->terms; i++) {
-        const PlanTerm *t = &in->term[i];
-        TRY(t->factors ? read_product(r, t, s) : sum_add_sum(s, t->c, &r->reg[t->x]));
-    }
-    sum_clean(s);
+    *plan_gates(v, in->out) = y[0];
     return 0;
 }
 
-static int read_instrs(Reader *r)
+static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
 {
-    Node input = {.kind = NODE_INPUT};
-    int node = intern(r->nodes, &input);
-    TRY(node < 0 ? node : sum_add(&r->reg[0], 1, node));
-    for (size_t i = 0; i < r->p->slots; i++) r->slot[i] = -1;
-    for (size_t i = 0; i < r->p->instrs; i++) {
-        const PlanInstr *in = &r->p->instr[i];
-        TRY(in->op == PLAN_LIN ? read_line(r, in)
-            : plan_of_slot(in) ? read_of_slot(r, in)
-                               : read_gate(r, in));
-    }
+    double init = v->plan->scalar[f->index].init;
+    uint64_t number = hash_bytes(HASH_START, &f->index, sizeof f->index);
+    *value = random_number(v->arg, hash_bytes(number, &init, sizeof init) | 1, f->element);
     return 0;
 }
 
-/* The output of a plan as a sum of nodes; caller: sum_free. */
-static int read_plan(const Plan *p, Nodes *nodes, Sum *out)
+/* out (WIDTH): a plan's output under the draws listed. */
+static int follow(Draws *d, const Plan *p, double *out)
 {
-    Reader r = {.p = p, .nodes = nodes};
-    *out = (Sum){0};
-    r.reg = memory_new(p->registers, sizeof *r.reg);
-    r.slot = memory_new(p->slots, sizeof *r.slot);
-    r.gate = memory_new(p->gates, sizeof *r.gate);
-    int code = r.reg && r.slot && r.gate ? read_instrs(&r) : ERR_MEMORY;
-    if (code == 0) code = sum_add_sum(out, 1, &r.reg[p->output]);
-    for (size_t i = 0; r.reg && i < p->registers; i++) sum_free(&r.reg[i]);
-    memory_free(r.reg);
-    memory_free(r.slot);
-    memory_free(r.gate);
-    if (code != 0) sum_free(out);
+    double r0[WIDTH];
+    for (size_t k = 0; k < WIDTH; k++) r0[k] = random_number(d, 2, k);
+    PlanValues v = {.plan = p,
+                    .N = 1,
+                    .D = WIDTH,
+                    .sublayer = sublayer,
+                    .gate = gate,
+                    .scalar = scalar,
+                    .arg = d};
+    d->met[0] = d->met[1] = 0;
+    d->number = memory_new(p->slots, sizeof *d->number);
+    int code = d->number ? plan_values(&v, r0) : ERR_MEMORY;
+    if (code == 0) memcpy(out, plan_value(&v, p->output), sizeof r0);
+    memory_free(d->number);
+    plan_values_free(&v);
     return code;
 }
 
 int plan_same(const Plan *a, const Plan *b, int *same)
 {
-    Nodes nodes = {0};
-    Sum x = {0}, y = {0};
-    int code = read_plan(a, &nodes, &x);
-    if (code == 0) code = read_plan(b, &nodes, &y);
-    if (code == 0) *same = sum_same(&x, &y);
-    sum_free(&x);
-    sum_free(&y);
-    nodes_free(&nodes);
-    return code;
+    *same = 1;
+    for (uint64_t seed = 1; *same && seed <= SEEDS; seed++) {
+        Draws d = {.seed = seed};
+        double x[WIDTH], y[WIDTH];
+        int code = follow(&d, a, x);
+        if (code == 0) code = follow(&d, b, y);
+        memory_free(d.draw);
+        TRY(code);
+        *same = agree(WIDTH, x, y);
+    }
+    return 0;
 }

@@ -248,6 +248,92 @@ static void test_folded(void **state)
     memory_free(scheme);
 }
 
+/* The first number of the first line with a factor of 1 + by; 0: there is no line. */
+static int nudge(Plan *p, double by)
+{
+    for (size_t i = 0; i < p->instrs; i++)
+        if (p->instr[i].op == PLAN_LIN) {
+            p->instr[i].term[0].c *= 1 + by;
+            return 1;
+        }
+    return 0;
+}
+
+/* However deep a plan: a change far inside is seen, and roundings do not grow. rk4-released multiplies the state
+ * by 65/24 a layer, no-residual and polynet put a sublayer's value alone into the next. */
+static void test_depth(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"euler",   "macaron",  "rk4",  "rk4-released", "no-residual",
+                                       "polynet", "rk2-gate", "dlcl", "lm-resnet",    "word:ssff"};
+    static const struct {
+        double by;
+        int same;
+    } nudged[] = {{0, 1}, {1e-13, 1}, {1e-9, 0}, {-1, 0}};
+    enum { LAYERS = 60 };
+    size_t seen = 0;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        for (size_t j = 0; j < sizeof nudged / sizeof *nudged; j++) {
+            Plan *p = plan_named(name[i], LAYERS, MATCH_NONE), *q;
+            assert_int_equal(plan_fold(p, &q), 0);
+            if (nudge(q, nudged[j].by)) {
+                if (same_plans(p, q) != nudged[j].same)
+                    fail_msg("%s by %g: told %d", name[i], nudged[j].by, !nudged[j].same);
+                seen++;
+            }
+            plan_free(p);
+            plan_free(q);
+        }
+    assert_true(seen > 30);
+}
+
+/* a (r0 + r1) and a r0 + a r1, a learned. */
+static void test_multiplied_out(void **state)
+{
+    (void)state;
+    Plan *p[2];
+    for (int i = 0; i < 2; i++) {
+        p[i] = plan_new(1);
+        int f = plan_slot(p[i], (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
+        int a = plan_scalar(p[i], 0, "a", 1, 1), k = plan_eval(p[i], f, 0, 0);
+        const PlanFactor by = {FACTOR_SCALAR, a, 0};
+        PlanTerm plain[] = {{1, 0, 0, {{0}}}, {1, k, 0, {{0}}}};
+        PlanTerm product[] = {{1, 0, 1, {by}}, {1, k, 1, {by}}};
+        if (i == 0) product[0].x = plan_lin(p[i], 2, plain);
+        p[i]->output = plan_lin(p[i], i == 0 ? 1 : 2, product);
+        assert_int_equal(plan_check(p[i]), 0);
+    }
+    assert_true(same_plans(p[0], p[1]));
+    p[1]->instr[1].term[0].factors = 0;
+    assert_false(same_plans(p[0], p[1]));
+    plan_free(p[0]);
+    plan_free(p[1]);
+}
+
+static int stops_at(void *arg, const PlanInstr *in)
+{
+    int *left = arg;
+    (void)in;
+    return --*left ? 0 : ERR_NUMERIC;
+}
+
+/* Every instruction comes once, in order; a code ends the walk. */
+static void test_walk(void **state)
+{
+    (void)state;
+    static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
+    Plan *p = plan_named("rk2-gate", 2, MATCH_NONE);
+    int left = (int)p->instrs;
+    assert_int_equal(plan_walk(p, op, &left), ERR_NUMERIC);
+    assert_int_equal(left, 0);
+    left = (int)p->instrs + 1;
+    assert_int_equal(plan_walk(p, op, &left), 0);
+    left = 3;
+    assert_int_equal(plan_walk(p, op, &left), ERR_NUMERIC);
+    assert_int_equal(left, 0);
+    plan_free(p);
+}
+
 static Plan *one, *other;
 
 static int job(void)
@@ -271,7 +357,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_maps),      cmocka_unit_test(test_widths_count),
         cmocka_unit_test(test_one_coefficient), cmocka_unit_test(test_all_pairs),
-        cmocka_unit_test(test_folded),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_folded),          cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_multiplied_out),  cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

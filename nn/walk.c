@@ -1,0 +1,61 @@
+/* walk.c: the one reading of a plan (plan.h). Training (pass.c), the states between layers (bridge/states.c) and
+ * the equality of maps (same.c) differ in what an instruction does, not in how the list is followed. */
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/plan.h"
+
+int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)
+{
+    for (size_t i = 0; i < p->instrs; i++) TRY(op[p->instr[i].op](arg, &p->instr[i]));
+    return 0;
+}
+
+/* ---- in host doubles ------------------------------------------------------------------------- */
+
+/* out (N, D) += term, its scalars' values in f, where a gate's are read row by row. */
+static void add_term(const PlanValues *v, const PlanTerm *t, const double *f, double *out)
+{
+    const double *x = plan_value(v, t->x);
+    for (size_t i = 0; i < v->N; i++) {
+        double c = t->c;
+        for (int j = 0; j < t->factors; j++)
+            c *= t->factor[j].kind == FACTOR_GATE ? plan_gates(v, t->factor[j].index)[i] : f[j];
+        for (size_t e = 0; e < v->D; e++) out[i * v->D + e] += c * x[i * v->D + e];
+    }
+}
+
+static int line(void *arg, const PlanInstr *in)
+{
+    PlanValues *v = arg;
+    double f[PLAN_FACTORS], *out = plan_value(v, in->out);
+    memset(out, 0, v->N * v->D * sizeof *out);
+    for (size_t k = 0; k < in->terms; k++) {
+        const PlanTerm *t = &in->term[k];
+        for (int j = 0; j < t->factors; j++)
+            if (t->factor[j].kind == FACTOR_SCALAR) TRY(v->scalar(v, &t->factor[j], &f[j]));
+        add_term(v, t, f, out);
+    }
+    return 0;
+}
+
+int plan_values(PlanValues *v, const double *r0)
+{
+    const Plan *p = v->plan;
+    PlanOp *const op[PLAN_OPS] = {[PLAN_LIN] = line,
+                                  [PLAN_EVAL] = v->sublayer,
+                                  [PLAN_GATE] = v->gate,
+                                  [PLAN_NORM] = v->sublayer};
+    v->reg = memory_new(p->registers, v->N * v->D * sizeof *v->reg);
+    v->gates = memory_new(p->gates, v->N * sizeof *v->gates);
+    if (!v->reg || !v->gates) return ERR_MEMORY;
+    memcpy(v->reg, r0, v->N * v->D * sizeof *v->reg);
+    return plan_walk(p, op, v);
+}
+
+void plan_values_free(PlanValues *v)
+{
+    v->reg = memory_free(v->reg);
+    v->gates = memory_free(v->gates);
+}
