@@ -12,7 +12,7 @@ const double *truncator_states(const Truncator *u)
 int truncator_path(Truncator *u, size_t parts, double *path)
 {
     static const double weight[2] = {1, 1};
-    System *s = truncator_flows(u, weight);
+    System *s = flow_system(u, weight);
     double apart, *t = memory_new(parts + 1, sizeof *t);
     double *y = memory_new(parts + 1, u->N * sizeof *y);
     int code = t && y ? 0 : ERR_MEMORY;

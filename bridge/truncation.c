@@ -116,18 +116,11 @@ int truncator_sentence(Truncator *u, size_t N, const int32_t *token, double *che
     return code;
 }
 
-const System *truncator_steps(const Truncator *u, const Scheme *s)
+/* The system that a scheme steps on. */
+static const System *steps_on(const Truncator *u, const Scheme *s)
 {
     if (u->options.field == FIELD_LAYER) return &u->field->layer;
     return s->own ? &u->field->own : &u->field->mean;
-}
-
-System *truncator_flows(Truncator *u, const double weight[2])
-{
-    if (u->options.field == FIELD_LAYER) return &u->field->layer;
-    u->field->weight[OP_F] = weight[OP_F];
-    u->field->weight[OP_G] = weight[OP_G];
-    return &u->field->whole;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------ */
@@ -294,7 +287,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     const ExactFlow *f;
     Stepper *st;
     double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
-    TRY(stepper_new(s->table, truncator_steps(u, s), &st));
+    TRY(stepper_new(s->table, steps_on(u, s), &st));
     int frozen = u->options.depth == DEPTH_FROZEN;
     int code = frozen ? flow_find(u, weight, 0, &f) : 0; /* first: one more would move the next */
     if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);

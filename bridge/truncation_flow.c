@@ -14,6 +14,14 @@ static const double rounding = 1e-12;
 /* So far from the layer's own state a step may begin: a scheme of five steps at h = 1. */
 static const double farthest = 4;
 
+System *flow_system(Truncator *u, const double weight[2])
+{
+    if (u->options.field == FIELD_LAYER) return &u->field->layer;
+    u->field->weight[OP_F] = weight[OP_F];
+    u->field->weight[OP_G] = weight[OP_G];
+    return &u->field->whole;
+}
+
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)
 {
     return f->y + (point * (size_t)(f->history + 2) + (size_t)row) * u->N;
@@ -100,7 +108,7 @@ static void set_times(const Truncator *u, ExactFlow *f, double *time)
 static int solve_flow(Truncator *u, ExactFlow *f)
 {
     size_t count = u->points * (size_t)(f->history + 2);
-    System *s = truncator_flows(u, f->weight);
+    System *s = flow_system(u, f->weight);
     double *time = memory_new(count, sizeof *time);
     f->y = memory_new(count, u->N * sizeof *f->y);
     f->missing = memory_new(u->points, sizeof *f->missing);

@@ -12,13 +12,6 @@
 /* Values of the field that each shrinking of the differences may take. */
 static const double work_most = 4096;
 
-double truncation_rms(size_t N, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
-    return sqrt(sum / (double)N);
-}
-
 static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out)
 {
     int order = s->order + 1;

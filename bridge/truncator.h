@@ -10,6 +10,8 @@
 #ifndef TROTTER_TRUNCATOR_H
 #define TROTTER_TRUNCATOR_H
 
+#include <math.h>
+
 #include "bridge/layer_field.h"
 #include "bridge/truncation.h"
 
@@ -60,20 +62,18 @@ struct Truncator {
     double *error, *leading; /* (points, N), (N) scratch */
 };
 
-/* The system that a scheme steps on, and the one whose flow is exact. */
-const System *truncator_steps(const Truncator *u, const Scheme *s);
-System *truncator_flows(Truncator *u, const double weight[2]);
-
 /* truncation_scheme.c: from the cache, or made ready now; borrowed until the next one is. */
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
 
+/* truncation_flow.c: the system whose flow is exact, F and G so weighted. */
+System *flow_system(Truncator *u, const double weight[2]);
 /* From the cache, or solved now; borrowed until the next sentence or layer. */
 int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);
 
-/* leading (N) out: the sum of coefficient * differential at y; *accuracy relative; names and sizes into
+/* truncation_terms.c: leading (N) out: the sum of coefficient * differential at y; *accuracy relative; names and sizes into
  * t, over `displacement`. *told = 0: nothing is told. */
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
@@ -83,6 +83,12 @@ int sets_prepare(Scheme *s, int *differ);
 int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
               double *accuracy);
 
-double truncation_rms(size_t N, const double *x);
+/* Root mean square of x (N). */
+static inline double truncation_rms(size_t N, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
+    return sqrt(sum / (double)N);
+}
 
 #endif
