@@ -33,7 +33,8 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "nn/model_private.h"
+#include "kernels/memory.h"
+#include "nn/engine.h"
 
 _Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 
@@ -70,25 +71,14 @@ void adaptive_shapes(Model *m)
 {
     const ModelConfig *c = &m->config;
     size_t width = c->width;
-    m->head = c->tails ? c->cut[0] + c->tails : c->vocab;
+    m->out.rows = m->out.widest = c->tails ? c->cut[0] + c->tails : c->vocab;
+    m->tails.labels = c->smoothing > 0 ? c->tails : 0;
     for (size_t i = 0; i < c->tails; i++) {
         size_t end = i + 1 < c->tails ? c->cut[i + 1] : c->vocab;
         width /= c->factor;
-        m->tail[i] = (Tail){.first = c->cut[i], .words = end - c->cut[i], .width = width};
+        m->tails.tail[i] = (Tail){.first = c->cut[i], .words = end - c->cut[i], .width = width};
+        if (m->tails.tail[i].words > m->out.widest) m->out.widest = m->tails.tail[i].words;
     }
-}
-
-size_t adaptive_widest(const Model *m)
-{
-    size_t widest = m->head;
-    for (size_t i = 0; i < m->config.tails; i++)
-        if (m->tail[i].words > widest) widest = m->tail[i].words;
-    return widest;
-}
-
-size_t adaptive_lists(const Model *m)
-{
-    return m->config.smoothing > 0 ? m->config.tails : 0;
 }
 
 /* ---- rows by cluster ---------------------------------------------------------------------------- */
@@ -97,7 +87,7 @@ size_t adaptive_lists(const Model *m)
 static size_t cluster_of(const Model *m, int32_t word)
 {
     size_t i = 0;
-    while (i < m->config.tails && (size_t)word >= m->tail[i].first) i++;
+    while (i < m->config.tails && (size_t)word >= m->tails.tail[i].first) i++;
     return i;
 }
 
@@ -115,7 +105,7 @@ static void count_rows(const Model *m, size_t N, const int32_t *word, int head, 
 
 static int32_t within(const Model *m, size_t cluster, int32_t word)
 {
-    return cluster ? word - (int32_t)m->tail[cluster - 1].first : word;
+    return cluster ? word - (int32_t)m->tails.tail[cluster - 1].first : word;
 }
 
 static void sort_inputs(const Model *m, const Batch *x, const size_t *in, int32_t *input,
@@ -134,7 +124,7 @@ static void sort_inputs(const Model *m, const Batch *x, const size_t *in, int32_
 static void sort_targets(const Model *m, const Batch *x, const size_t *out, int32_t *target,
                          int32_t *row, int32_t *in_tail)
 {
-    size_t next[TAILS_MOST + 1], words = m->head - m->config.tails;
+    size_t next[TAILS_MOST + 1], words = m->out.rows - m->config.tails;
     for (size_t c = 0; c <= m->config.tails; c++) next[c] = out[c];
     for (size_t r = 0; r < x->N; r++) {
         size_t c = cluster_of(m, x->target[r]);
@@ -148,7 +138,7 @@ static void sort_targets(const Model *m, const Batch *x, const size_t *out, int3
 /* 1 where every row has labels in every tail. */
 static int is_smoothed(const Model *m, const Pass *p)
 {
-    return p->train && adaptive_lists(m) > 0;
+    return p->train && m->tails.labels > 0;
 }
 
 /* label[i] (max N): the target's number in tail i + 1, or -1. */
@@ -156,18 +146,19 @@ static void send_labels(const Model *m, const Batch *x)
 {
     size_t most = m->config.max_tokens;
     for (size_t i = 0; i < m->config.tails; i++) {
-        int32_t *to = m->sorted + (5 + i) * most;
+        int32_t *to = m->tails.sorted + (5 + i) * most;
         for (size_t r = 0; r < x->N; r++)
             to[r] = cluster_of(m, x->target[r]) == i + 1 ? within(m, i + 1, x->target[r]) : -1;
-        m->backend->send(m->label + i * most, to, x->N * sizeof *to);
+        m->backend->send(m->tails.label + i * most, to, x->N * sizeof *to);
     }
 }
 
-void adaptive_send(const Model *m, const Batch *x, Pass *p)
+static void send(const Model *m, const Batch *x, Pass *p)
 {
     size_t most = m->config.max_tokens;
-    int32_t *list[5], *to[5] = {m->input, m->place, m->target, m->row, m->within};
-    for (size_t i = 0; i < 5; i++) list[i] = m->sorted + i * most;
+    int32_t *list[5],
+        *to[5] = {m->batch.input, m->tails.place, m->batch.target, m->tails.row, m->tails.within};
+    for (size_t i = 0; i < 5; i++) list[i] = m->tails.sorted + i * most;
     count_rows(m, x->N, x->input, 1, p->in);
     count_rows(m, x->N, x->target, 0, p->out);
     sort_inputs(m, x, p->in, list[0], list[1]);
@@ -197,48 +188,50 @@ static void *row_of(const Model *m, void *x, size_t cols, size_t r)
 
 /* ---- input -------------------------------------------------------------------------------------- */
 
-const void *adaptive_embed(const Model *m, const Pass *p)
+static void embed(const Model *m, const Pass *p)
 {
-    const Mix *x = &m->mix[MIX_EMBED];
+    const Mix *x = &m->tails.mix[MIX_EMBED];
     size_t D = m->config.width;
-    if (p->in[1]) gather(m, p->in[1], D, m->input, data(m, m->embed), x->wide);
+    if (p->in[1]) gather(m, p->in[1], D, m->batch.input, data(m, m->embed), x->wide);
     for (size_t i = 0; i < m->config.tails; i++) {
-        const Tail *t = &m->tail[i];
+        const Tail *t = &m->tails.tail[i];
         size_t at = p->in[i + 1], n = p->in[i + 2] - at, w = t->width;
         if (n == 0) continue;
-        gather(m, n, w, m->input + at, data(m, t->embed), x->narrow);
+        gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
         m->backend->gemm(0, 1, n, D, w, 1, x->narrow, w, data(m, t->project), w, 0,
                          row_of(m, x->wide, D, at), D);
     }
-    return x->wide;
+    ends_embed(m, p, m->tails.place, x->wide);
 }
 
-void adaptive_embed_back(const Model *m, const Pass *p)
+static void embed_back(const Model *m, const Pass *p)
 {
     const Backend *b = m->backend;
-    const Mix *x = &m->mix[MIX_BACK];
-    size_t D = m->config.width, words = m->head - m->config.tails;
-    if (p->in[1]) scatter(m, p->in[1], D, words, m->input, x->wide, grad(m, m->embed));
+    const Mix *x = &m->tails.mix[MIX_BACK];
+    size_t D = m->config.width, words = m->out.rows - m->config.tails;
+    b->fill(x->wide, 0, p->N * D);
+    ends_embed_back(m, p, p->N, m->tails.place, x->wide);
+    if (p->in[1]) scatter(m, p->in[1], D, words, m->batch.input, x->wide, grad(m, m->embed));
     for (size_t i = 0; i < m->config.tails; i++) {
-        const Tail *t = &m->tail[i];
+        const Tail *t = &m->tails.tail[i];
         size_t at = p->in[i + 1], n = p->in[i + 2] - at, w = t->width;
         const void *dx = row_of(m, x->wide, D, at);
         if (n == 0) continue;
-        gather(m, n, w, m->input + at, data(m, t->embed), x->narrow);
+        gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
         b->gemm(1, 0, D, w, n, 1, dx, D, x->narrow, w, 1, grad(m, t->project), w);
         b->gemm(0, 0, n, w, D, 1, dx, D, data(m, t->project), w, 0, x->other, w);
-        scatter(m, n, w, t->words, m->input + at, x->other, grad(m, t->embed));
+        scatter(m, n, w, t->words, m->batch.input + at, x->other, grad(m, t->embed));
     }
 }
 
 /* ---- output ------------------------------------------------------------------------------------- */
 
-/* m->logits (n, words) = q E^T for rows at .. of narrow (., w). */
+/* m->out.logits (n, words) = q E^T for rows at .. of narrow (., w). */
 static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_t at, size_t n)
 {
     size_t w = t->width;
     m->backend->gemm(0, 1, n, t->words, w, 1, backend_at(m->backend, narrow, at * w), w,
-                     data(m, t->output), w, 0, m->logits, t->words);
+                     data(m, t->output), w, 0, m->out.logits, t->words);
 }
 
 /* nll (N) of a tail for n rows, whose h P are in narrow, with their targets and labels q, in blocks; with
@@ -247,17 +240,17 @@ static void tail_rows(const Model *m, const Pass *p, const Tail *t, const int32_
                       const Labels *q, size_t n, void *nll, int back)
 {
     const Backend *b = m->backend;
-    const Mix *x = &m->mix[MIX_LOSS];
+    const Mix *x = &m->tails.mix[MIX_LOSS];
     size_t w = t->width;
     for (size_t at = 0, k; at < n; at += k) {
-        k = n - at < m->logit_rows ? n - at : m->logit_rows;
+        k = n - at < m->out.block ? n - at : m->out.block;
         tail_logits(m, t, x->narrow, at, k);
-        b->cross_entropy(k, t->words, m->logits, target + at, *q, back ? 1 / (double)p->tokens : 0,
-                         row_of(m, nll, 1, at));
+        b->cross_entropy(k, t->words, m->out.logits, target + at, *q,
+                         back ? 1 / (double)p->tokens : 0, row_of(m, nll, 1, at));
         if (!back) continue;
-        b->gemm(0, 0, k, w, t->words, 1, m->logits, t->words, data(m, t->output), w, 0,
+        b->gemm(0, 0, k, w, t->words, 1, m->out.logits, t->words, data(m, t->output), w, 0,
                 row_of(m, x->other, w, at), w);
-        b->gemm(1, 0, t->words, w, k, 1, m->logits, t->words, row_of(m, x->narrow, w, at), w, 1,
+        b->gemm(1, 0, t->words, w, k, 1, m->out.logits, t->words, row_of(m, x->narrow, w, at), w, 1,
                 grad(m, t->output), w);
     }
 }
@@ -267,14 +260,14 @@ static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
 {
     size_t D = m->config.width, w = t->width;
     m->backend->gemm(0, 0, n, w, D, 1, h, D, data(m, t->output_project), w, 0,
-                     m->mix[MIX_LOSS].narrow, w);
+                     m->tails.mix[MIX_LOSS].narrow, w);
 }
 
 /* With the adjoints of n rows' h P in other: dP += h^T other, then dh = other P^T + keep dh; dh may be h. */
 static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, double keep, void *dh)
 {
     const Backend *b = m->backend;
-    const void *dq = m->mix[MIX_LOSS].other;
+    const void *dq = m->tails.mix[MIX_LOSS].other;
     size_t D = m->config.width, w = t->width;
     b->gemm(1, 0, D, w, n, 1, h, D, dq, w, 1, grad(m, t->output_project), w);
     b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, keep, dh, D);
@@ -283,45 +276,43 @@ static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, do
 /* Rows whose target is in the tail. */
 static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
 {
-    const Tail *t = &m->tail[i];
+    const Tail *t = &m->tails.tail[i];
     const Labels one = {.hit = 1};
-    void *h = m->mix[MIX_LOSS].wide;
+    void *h = m->tails.mix[MIX_LOSS].wide;
     size_t D = m->config.width, from = p->out[i + 1], n = p->out[i + 2] - from;
     if (n == 0) return;
-    gather(m, n, D, m->row + from, m->hidden, h);
+    gather(m, n, D, m->tails.row + from, m->out.hidden, h);
     tail_narrow(m, t, n, h);
-    tail_rows(m, p, t, m->within + from, &one, n, row_of(m, m->tail_nll, 1, from), back);
+    tail_rows(m, p, t, m->tails.within + from, &one, n, row_of(m, m->tails.nll, 1, from), back);
     if (!back) return;
     tail_back(m, t, n, h, 0, h);
-    scatter(m, n, D, p->N, m->row + from, h, m->dhidden);
-}
-
-void adaptive_labels(const Model *m, double each, Labels *q)
-{
-    q->extras = m->config.tails;
-    for (size_t i = 0; i < q->extras; i++)
-        q->extra[i] = each * ((double)m->tail[i].words - 1); /* beside the one of every column */
+    scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 
 /* All rows. */
 static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
 {
-    const Tail *t = &m->tail[i];
-    double E = m->config.smoothing;
-    const Labels q = {.hit = 1 - E, .all = E / (double)m->config.vocab};
-    LinTerm sum = {.c = 1, .x = m->tail_nll, .dx = m->nll};
-    tail_narrow(m, t, p->N, m->hidden);
-    tail_rows(m, p, t, m->label + i * m->config.max_tokens, &q, p->N, m->tail_nll, back);
-    m->backend->lin_back(p->N, 1, 1, &sum, m->tail_nll); /* nll += */
-    if (back) tail_back(m, t, p->N, m->hidden, 1, m->dhidden);
+    const Tail *t = &m->tails.tail[i];
+    const Labels q = ends_labels(m, p);
+    LinTerm sum = {.c = 1, .x = m->tails.nll, .dx = m->out.nll};
+    tail_narrow(m, t, p->N, m->out.hidden);
+    tail_rows(m, p, t, m->tails.label + i * m->config.max_tokens, &q, p->N, m->tails.nll, back);
+    m->backend->lin_back(p->N, 1, 1, &sum, m->tails.nll); /* nll += */
+    if (back) tail_back(m, t, p->N, m->out.hidden, 1, m->out.dhidden);
 }
 
-void adaptive_loss(const Model *m, const Pass *p, int back)
+/* Of the head, then of the tails. Smoothed, an entry's labels are those of its tail's words, one of which it has as
+ * every column. */
+static void loss(const Model *m, const Pass *p, int back)
 {
     size_t tails = m->config.tails, all = p->out[tails + 1];
     int smoothed = is_smoothed(m, p);
+    Labels q = ends_labels(m, p);
+    q.extras = smoothed ? tails : 0;
+    for (size_t i = 0; i < q.extras; i++) q.extra[i] = q.all * ((double)m->tails.tail[i].words - 1);
+    ends_loss(m, p, &q, back);
     for (size_t i = 0; i < tails; i++) (smoothed ? smoothed_tail : sorted_tail)(m, p, i, back);
-    if (!smoothed && all) scatter(m, all, 1, p->N, m->row, m->tail_nll, m->nll);
+    if (!smoothed && all) scatter(m, all, 1, p->N, m->tails.row, m->tails.nll, m->out.nll);
 }
 
 /* ---- probabilities ------------------------------------------------------------------------------ */
@@ -336,26 +327,33 @@ static void log_softmax(size_t n, double *z)
 }
 
 /* A tail's first word keeps log p(entry) until its turn comes. */
-void adaptive_log_p(const Model *m, size_t at, size_t n, double *room, double *log_p)
+static int logits(const Model *m, size_t at, size_t n, double *log_p)
 {
     const Backend *b = m->backend;
-    size_t D = m->config.width, V = m->config.vocab, words = m->head - m->config.tails;
-    b->get(room, m->logits, n * m->head);
+    size_t D = m->config.width, V = m->config.vocab, words = m->out.rows - m->config.tails;
+    double *room = memory_new(n, m->out.widest * sizeof *room);
+    if (!room) return ERR_MEMORY;
+    b->get(room, m->out.logits, n * m->out.rows);
     for (size_t r = 0; r < n; r++) {
-        double *z = room + r * m->head;
-        log_softmax(m->head, z);
+        double *z = room + r * m->out.rows;
+        log_softmax(m->out.rows, z);
         for (size_t v = 0; v < words; v++) log_p[r * V + v] = z[v];
-        for (size_t i = 0; i < m->config.tails; i++) log_p[r * V + m->tail[i].first] = z[words + i];
+        for (size_t i = 0; i < m->config.tails; i++)
+            log_p[r * V + m->tails.tail[i].first] = z[words + i];
     }
     for (size_t i = 0; i < m->config.tails; i++) {
-        const Tail *t = &m->tail[i];
-        tail_narrow(m, t, n, backend_at(b, m->hidden, at * D));
-        tail_logits(m, t, m->mix[MIX_LOSS].narrow, 0, n);
-        b->get(room, m->logits, n * t->words);
+        const Tail *t = &m->tails.tail[i];
+        tail_narrow(m, t, n, backend_at(b, m->out.hidden, at * D));
+        tail_logits(m, t, m->tails.mix[MIX_LOSS].narrow, 0, n);
+        b->get(room, m->out.logits, n * t->words);
         for (size_t r = 0; r < n; r++) {
             double *z = room + r * t->words, *to = log_p + r * V + t->first, entry = *to;
             log_softmax(t->words, z);
             for (size_t v = 0; v < t->words; v++) to[v] = entry + z[v];
         }
     }
+    memory_free(room);
+    return 0;
 }
+
+const Ends ends_adaptive = {send, embed, embed_back, loss, logits, 0};

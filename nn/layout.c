@@ -1,10 +1,10 @@
-/* layout.c: the memory of a model, sized once from its plan and configuration (model_private.h).
+/* layout.c: the memory of a model, sized once from its plan and configuration (engine.h).
  *
  * A pass runs through times: the embedding at 0, the instructions 0 .. I-1 at 1 .. I, the loss with the
  * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
  * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
  * that never live together. */
-#include "nn/model_private.h"
+#include "nn/engine.h"
 
 #include <limits.h>
 
@@ -189,22 +189,22 @@ static void need_loss(Pieces *o)
     Model *m = o->m;
     const ModelConfig *c = &m->config;
     int now = time_loss(m->plan);
-    m->logit_rows = least(c->max_tokens, logit_rows(adaptive_widest(m)));
-    need(o, &m->hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->logits, (m->logit_rows * adaptive_widest(m) + 15) / 16 * 16, now, now,
+    m->out.block = least(c->max_tokens, logit_rows(m->out.widest));
+    need(o, &m->out.hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->out.stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->out.logits, (m->out.block * m->out.widest + 15) / 16 * 16, now, now,
          MEMORY_WORKSPACE);
-    if (m->training) need(o, &m->dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
+    if (m->training) need(o, &m->out.dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
 }
 
 /* What the tails of an adaptive softmax need at both ends. */
 static void need_mixes(Pieces *o)
 {
     Model *m = o->m;
-    size_t wide = rows_of(m, m->config.width), narrow = rows_of(m, m->tail[0].width);
+    size_t wide = rows_of(m, m->config.width), narrow = rows_of(m, m->tails.tail[0].width);
     const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
     for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
-        Mix *x = &m->mix[i];
+        Mix *x = &m->tails.mix[i];
         need(o, &x->wide, wide, time[i], time[i], MEMORY_WORKSPACE);
         need(o, &x->narrow, narrow, time[i], time[i], MEMORY_WORKSPACE);
         need(o, &x->other, narrow, time[i], time[i], MEMORY_WORKSPACE);
@@ -255,6 +255,7 @@ static void lay_works(Model *m)
         if (m->plan->instr[i].op != PLAN_EVAL) continue;
         lay_work(m, slot, &m->work[i]);
         if (m->training) lay_again(m, slot, &m->work[i], &m->again[i]);
+        if (m->plan->post) m->work[i].normed = m->again[i].normed = m->state[m->plan->instr[i].x];
     }
 }
 
@@ -295,23 +296,6 @@ static int lay_arena(Model *m)
     return code;
 }
 
-int model_decays(const Param *p)
-{
-    return p->rows > 1 && p->cols > 0;
-}
-
-static void list_stretches(Model *m)
-{
-    for (size_t i = 0; i < m->params; i++) {
-        const Param *p = &m->param[i];
-        Stretch *last = m->stretches ? &m->stretch[m->stretches - 1] : NULL;
-        if (last && last->decays == model_decays(p))
-            last->size += p->size;
-        else
-            m->stretch[m->stretches++] = (Stretch){p->offset, p->size, model_decays(p)};
-    }
-}
-
 static int lay_params(Model *m)
 {
     const struct {
@@ -344,18 +328,18 @@ static int lay_batch(Model *m)
     struct {
         void **p;
         size_t bytes;
-    } list[] = {{(void **)&m->input, N * sizeof *m->input},
-                {(void **)&m->target, N * sizeof *m->target},
-                {(void **)&m->position, N * sizeof *m->position},
-                {(void **)&m->begins, (N + 1) * sizeof *m->begins},
+    } list[] = {{(void **)&m->batch.input, N * sizeof *m->batch.input},
+                {(void **)&m->batch.target, N * sizeof *m->batch.target},
+                {(void **)&m->batch.position, N * sizeof *m->batch.position},
+                {(void **)&m->batch.begins, (N + 1) * sizeof *m->batch.begins},
                 {(void **)&m->step, sizeof *m->step},
                 {(void **)&m->masks, sizeof *m->masks},
-                {&m->nll, N * m->backend->size},
-                {(void **)&m->place, tail * sizeof *m->place},
-                {(void **)&m->row, tail * sizeof *m->row},
-                {(void **)&m->within, tail * sizeof *m->within},
-                {&m->tail_nll, tail * m->backend->size},
-                {(void **)&m->label, adaptive_lists(m) * N * sizeof *m->label}};
+                {&m->out.nll, N * m->backend->size},
+                {(void **)&m->tails.place, tail * sizeof *m->tails.place},
+                {(void **)&m->tails.row, tail * sizeof *m->tails.row},
+                {(void **)&m->tails.within, tail * sizeof *m->tails.within},
+                {&m->tails.nll, tail * m->backend->size},
+                {(void **)&m->tails.label, m->tails.labels * N * sizeof *m->tails.label}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;
@@ -367,7 +351,6 @@ static int lay_batch(Model *m)
 
 int layout_buffers(Model *m)
 {
-    list_stretches(m);
     TRY(lay_params(m));
     TRY(lay_arena(m));
     TRY(lay_batch(m));
@@ -426,10 +409,10 @@ int layout_lists(Model *m)
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    m->sorted = memory_new((5 + adaptive_lists(m)) * tail, sizeof *m->sorted);
+    m->tails.sorted = memory_new((5 + m->tails.labels) * tail, sizeof *m->tails.sorted);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
           m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
-          m->gate_x && m->gate_dx && m->sorted))
+          m->gate_x && m->gate_dx && m->tails.sorted))
         return ERR_MEMORY;
     list_readers(m);
     find_firsts(m);
@@ -439,10 +422,10 @@ int layout_lists(Model *m)
 void layout_free(Model *m)
 {
     for (int i = 0; i < PART_ROLES; i++)
-        if (m->recording[i]) m->backend->recording_free(m->recording[i]);
+        if (m->recorded[i].calls) m->backend->recording_free(m->recorded[i].calls);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->sorted, m->stretch, m->param, m->start,          m->slot,   m->scalar,
-                    m->gate,   m->pull,    m->from,  m->reader,         m->state,  m->adjoint,
-                    m->work,   m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->tails.sorted, m->stretch, m->param, m->start,          m->slot,   m->scalar,
+                    m->gate,         m->pull,    m->from,  m->reader,         m->state,  m->adjoint,
+                    m->work,         m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -6,7 +6,7 @@
  * backward goes on with the earlier slots. What all rows of backward add to until its end (the embedding,
  * scalars, gates) is summed last. The order of the sums is the plan's alone, hence the same on all ranks.
  */
-#include "nn/model_private.h"
+#include "nn/engine.h"
 
 enum { LARGE = 1 << 20 }; /* numbers: 4 MB of f32 */
 

@@ -16,7 +16,7 @@
  * Source: Sukhbaatar, Grave, Bojanowski, Joulin 2019, "Adaptive Attention Span in Transformers"; the mean over
  * a layer's heads is theirs, and so are a start at 0 and a sum over layers. */
 #include "kernels/error.h"
-#include "nn/model_private.h"
+#include "nn/engine.h"
 
 enum { SPAN_LIMIT = 1 << 24 };
 
@@ -31,20 +31,22 @@ int spans_check(const ModelConfig *c)
     return 0;
 }
 
-double spans_slope(const Model *m)
+void spans_gradient(const Model *m)
 {
-    return m->config.span_loss * (double)m->config.span / (double)m->config.heads;
+    const ModelConfig *c = &m->config;
+    double slope = c->span_loss * (double)c->span / (double)c->heads;
+    if (m->spans.count) m->backend->fill(grad(m, m->spans.first), slope, m->spans.count);
 }
 
 void spans_clamp(const Model *m)
 {
-    m->backend->clamp(m->span_count, data(m, m->spans), 0, 1);
+    if (m->spans.count) m->backend->clamp(m->spans.count, data(m, m->spans.first), 0, 1);
 }
 
 void model_spans(const Model *m, double *z, double *loss)
 {
     double sum = 0;
-    m->backend->get(z, data(m, m->spans), m->span_count);
-    for (size_t i = 0; i < m->span_count; i++) sum += z[i] *= (double)m->config.span;
+    m->backend->get(z, data(m, m->spans.first), m->spans.count);
+    for (size_t i = 0; i < m->spans.count; i++) sum += z[i] *= (double)m->config.span;
     if (loss) *loss = m->config.span_loss * sum / (double)m->config.heads;
 }

@@ -7,23 +7,11 @@
  * with tails, whose shapes are the batch's own). Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until somebody
  * asks (model_tally), so that the backend may be steps behind. */
-#include "nn/model_private.h"
+#include "nn/engine.h"
 
 #include <stddef.h>
 
 #include "kernels/error.h"
-
-static void send_masks(const Model *m, uint64_t number)
-{
-    m->backend->send(m->masks, &number, sizeof number);
-}
-
-void step_send(const Model *m, uint64_t step, double rate)
-{
-    Step s = {.step = step, .rate = rate};
-    m->backend->send(m->step, &s, sizeof s);
-    send_masks(m, step);
-}
 
 static void adam(const Model *m, const StepShape *s, size_t at, size_t n, double decay)
 {
@@ -39,7 +27,7 @@ static void update(const Model *m, const StepShape *s)
     if (s->decay == 0) adam(m, s, 0, m->size, 0);
     for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
         adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
-    if (m->config.span) spans_clamp(m);
+    spans_clamp(m);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
@@ -61,15 +49,15 @@ static void run(const Model *m, const Pass *p, const StepShape *s, int role)
     if (role & PART_LAST) update(m, s);
 }
 
-static int record(Model *m, const Pass *p, const StepShape *s, int role)
+static int record(const Model *m, const Pass *p, const StepShape *s, int role, Recorded *r)
 {
     const Backend *b = m->backend;
-    b->recording_free(m->recording[role]);
-    m->recording[role] = NULL;
+    b->recording_free(r->calls);
+    r->calls = NULL;
     TRY(b->record());
     run(m, p, s, role);
-    TRY(b->recorded(&m->recording[role]));
-    m->recorded[role] = *s;
+    TRY(b->recorded(&r->calls));
+    r->shape = *s;
     return 0;
 }
 
@@ -84,7 +72,7 @@ static int check_part(const Batch *x, const StepPart *part)
 static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
 {
     int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
-    if (code != 0 || x->N == 0) *p = (Pass){.train = 1};
+    if (code != 0 || x->N == 0) *p = (Pass){.m = m, .train = 1};
     p->more = part->part > 0;
     p->elsewhere = part->ranks && part->ranks->rank > 0;
     p->tokens = part->tokens;
@@ -113,21 +101,22 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     if (code != 0 && !part->ranks) return code;
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
-    send_masks(m, (step - 1) * part->most + part->part + 1);
+    pass_masks(m, (step - 1) * part->most + part->part + 1);
     int role = (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0);
     if (part->ranks) {
         run_shared(m, &p, part->ranks, a, role);
         return code;
     }
-    StepShape s = shape(&p, a), last = m->last[role];
-    m->last[role] = s;
-    int recorded = m->recording[role] && same(&s, &m->recorded[role]);
-    if (!recorded && (!b->record || m->config.tails || !same(&s, &last))) {
+    Recorded *r = &m->recorded[role];
+    StepShape s = shape(&p, a), last = r->last;
+    r->last = s;
+    int recorded = r->calls && same(&s, &r->shape);
+    if (!recorded && (!b->record || !m->ends->recordable || !same(&s, &last))) {
         run(m, &p, &s, role);
         return 0;
     }
-    if (!recorded) TRY(record(m, &p, &s, role));
-    return b->replay(m->recording[role]);
+    if (!recorded) TRY(record(m, &p, &s, role, r));
+    return b->replay(r->calls);
 }
 
 int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
@@ -162,7 +151,7 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
     Step s;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     TRY(pass_begin(m, x, 1, &p));
-    step_send(m, step, 0);
+    pass_step(m, step, 0);
     pass_gradient(m, &p);
     int code = read_step(m, &s);
     *mean = s.loss / (double)p.N;
@@ -174,7 +163,7 @@ int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
     Step s;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     StepShape how = shape(&(Pass){0}, a);
-    step_send(m, step, a->rate);
+    pass_step(m, step, a->rate);
     update(m, &how);
     int code = read_step(m, &s);
     if (grad_norm) *grad_norm = s.norm;

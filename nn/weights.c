@@ -1,7 +1,7 @@
 /* weights.c: where attention looks. A pass keeps no weights (kernels work tile by tile), so they are made
  * again here, in double precision, from the queries and keys that each evaluation of an attention sublayer
  * leaves: for looking at a model, not for training it. */
-#include "nn/model_private.h"
+#include "nn/engine.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,12 +58,13 @@ static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, dou
     }
 }
 
-static void see(const Model *m, const Pass *p, size_t i, void *context)
+static void see(const Pass *p, size_t i, void *context)
 {
+    const Model *m = p->m;
     const PlanInstr *in = &m->plan->instr[i];
     const Backend *b = m->backend;
     Watch *x = context;
-    if (in->op != PLAN_EVAL || m->plan->slot[in->slot].kind != SLOT_ATTENTION) return;
+    if (m->plan->slot[in->slot].kind != SLOT_ATTENTION) return;
     b->get(x->qkv, m->work[i].in, p->N * 3 * m->config.width);
     if (m->config.positions & POSITIONS_RELATIVE)
         b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
@@ -83,7 +84,9 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
                memory_new(m->config.heads, sizeof(double)), weights};
     int code = x.qkv && x.relative && x.span ? 0 : ERR_MEMORY;
     if (code == 0) {
-        pass_watch(m, &p, see, &x);
+        p.see = see;
+        p.context = &x;
+        pass_forward(m, &p);
         code = m->backend->wait();
     }
     memory_free(x.qkv);

@@ -8,7 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/model_private.h"
+#include "nn/engine.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"

@@ -418,7 +418,7 @@ static void blocks_of_rows_make_no_difference(void **state)
         assert_int_equal(model_logits(m, &x, p), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
         double *g = tiny_get(m, model_grad(m), 0, model_size(m));
-        m->logit_rows = 2;
+        m->out.block = 2;
         assert_int_equal(model_forward(m, &x, 1, 0, b, NULL), 0);
         assert_int_equal(model_logits(m, &x, q), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);

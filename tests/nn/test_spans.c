@@ -216,7 +216,7 @@ static ModelConfig spanned(size_t longest, size_t ramp, double loss)
 static void set_spans(Model *m, double u)
 {
     const Backend *b = model_backend(m);
-    b->fill(backend_at(b, model_data(m), m->spans), u, m->span_count);
+    b->fill(backend_at(b, model_data(m), m->spans.first), u, m->spans.count);
 }
 
 /* Logits and weights against the second reading of what a model is; log-probabilities are behind some 8
@@ -261,7 +261,7 @@ static void long_spans_are_no_spans(void **state)
             double mean, want;
             size_t n = model_size(r);
             set_spans(m, 1);
-            assert_int_equal(model_size(m) - n, m->span_count);
+            assert_int_equal(model_size(m) - n, m->spans.count);
             assert_int_equal(model_gradient(m, &x, 3, &mean), 0);
             assert_int_equal(model_gradient(r, &x, 3, &want), 0);
             double *g = tiny_get(m, model_grad(m), 0, model_size(m));
@@ -305,8 +305,8 @@ static void the_term_of_the_loss(void **state)
         assert_true(none == 0 && z[0] > 0.3 && z[1] > z[0]);
         assert_true(fabs(loss - lambda * (z[0] + z[1]) / TINY_HEADS) <= tol);
         double *g = gradient_of(m), *h = gradient_of(r);
-        assert_memory_equal(g, h, m->spans * sizeof *g);
-        for (size_t k = m->spans; k < model_size(m); k++)
+        assert_memory_equal(g, h, m->spans.first * sizeof *g);
+        for (size_t k = m->spans.first; k < model_size(m); k++)
             assert_true(fabs(g[k] - h[k] - slope) <= tol);
         memory_free(g);
         memory_free(h);

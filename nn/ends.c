@@ -1,0 +1,100 @@
+/* ends.c: both ends of a network, words in and a loss out, and the plain ones: a row of the embedding for every
+ * word, and one softmax over all words. Those with narrow rare words, adaptive.c, are made of the same parts. */
+#include "nn/engine.h"
+
+#include <math.h>
+
+enum { PLACE_EMBED = 0 };
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+static double embed_scale(const Model *m)
+{
+    return sqrt((double)m->config.width);
+}
+
+void ends_embed(const Model *m, const Pass *p, const int32_t *index, const void *E)
+{
+    size_t D = m->config.width;
+    m->backend->embed(p->N, D, index, m->batch.position, E, embed_scale(m), m->positions,
+                      drop(p, PLACE_EMBED, D), m->state[0]);
+}
+
+void ends_embed_back(const Model *m, const Pass *p, size_t rows, const int32_t *index, void *dE)
+{
+    size_t D = m->config.width;
+    m->backend->embed_back(p->N, D, rows, index, embed_scale(m), drop(p, PLACE_EMBED, D),
+                           m->adjoint[0], dE);
+}
+
+size_t ends_logits(const Model *m, const Pass *p, size_t at)
+{
+    size_t V = m->out.rows, D = m->config.width;
+    size_t n = p->N - at < m->out.block ? p->N - at : m->out.block;
+    m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->out.hidden, at * D), D,
+                     data(m, m->out.matrix), D, 0, m->out.logits, V);
+    return n;
+}
+
+/* With the logits' adjoint in their place: dhidden = dz E and dE += dz^T hidden, for n rows. */
+static void logits_back(const Model *m, size_t at, size_t n)
+{
+    const Backend *b = m->backend;
+    size_t V = m->out.rows, D = m->config.width;
+    b->gemm(0, 0, n, D, V, 1, m->out.logits, V, data(m, m->out.matrix), D, 0,
+            backend_at(b, m->out.dhidden, at * D), D);
+    b->gemm(1, 0, V, D, n, 1, m->out.logits, V, backend_at(b, m->out.hidden, at * D), D, 1,
+            grad(m, m->out.matrix), D);
+}
+
+Labels ends_labels(const Model *m, const Pass *p)
+{
+    double smooth = p->train ? m->config.smoothing : 0;
+    return (Labels){.hit = 1 - smooth, .all = smooth / (double)m->config.vocab};
+}
+
+/* In blocks of rows, so that no (N, V) exists. */
+void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
+{
+    const Backend *b = m->backend;
+    for (size_t at = 0, n; at < p->N; at += n) {
+        n = ends_logits(m, p, at);
+        b->cross_entropy(n, m->out.rows, m->out.logits, m->batch.target + at, *q,
+                         back ? 1 / (double)p->tokens : 0, backend_at(b, m->out.nll, at));
+        if (back) logits_back(m, at, n);
+    }
+}
+
+/* ---- the plain ends ----------------------------------------------------------------------------- */
+
+static void send(const Model *m, const Batch *x, Pass *p)
+{
+    (void)p;
+    m->backend->send(m->batch.input, x->input, x->N * sizeof *x->input);
+    m->backend->send(m->batch.target, x->target, x->N * sizeof *x->target);
+}
+
+static void embed(const Model *m, const Pass *p)
+{
+    ends_embed(m, p, m->batch.input, data(m, m->embed));
+}
+
+static void embed_back(const Model *m, const Pass *p)
+{
+    ends_embed_back(m, p, m->config.vocab, m->batch.input, grad(m, m->embed));
+}
+
+static void loss(const Model *m, const Pass *p, int back)
+{
+    Labels q = ends_labels(m, p);
+    ends_loss(m, p, &q, back);
+}
+
+static int logits(const Model *m, size_t at, size_t n, double *z)
+{
+    (void)at;
+    m->backend->get(z, m->out.logits, n * m->out.rows);
+    return 0;
+}
+
+const Ends ends_plain = {send, embed, embed_back, loss, logits, 1};

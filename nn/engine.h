@@ -1,0 +1,305 @@
+/* engine.h: what the files of the engine share: a model and the order in which its parts are read.
+ *
+ *   params.c     tensors: names, shapes, starting values
+ *   ends.c       words to r0, the output to a loss; adaptive.c: the same with narrow rare words
+ *   spans.c      attention spans: their term of the loss
+ *   layout.c     memory, sized once from the plan
+ *   model.c      all of that put together
+ *   share.c      gradients summed over ranks
+ *   pass.c       forward and backward over the plan
+ *   weights.c    where attention looks
+ *   step.c       a step of training
+ *
+ * Everything a pass touches is laid out once, by model_new:
+ *
+ *   data, grad, moment   one number per parameter, every tensor a window (Param)
+ *   arena                everything else a pass writes, pieces sharing memory where they can (layout.c):
+ *     state, adjoint     registers of the plan and their adjoints, (max N, D) each
+ *     work, again        what an EVAL leaves for its backward, and what that reads (Work)
+ *     out                the loss's end
+ *
+ * In training what backward reads is kept: of the registers those that an EVAL or a GATE reads or that
+ * a learned factor multiplies, and all of a Work; with config.recompute no Work is kept, each is made
+ * again just before its backward, from the register that the EVAL reads. Without training nothing
+ * outlives its last reader.
+ */
+#ifndef TROTTER_ENGINE_H
+#define TROTTER_ENGINE_H
+
+#include "nn/arena.h"
+#include "nn/nn.h"
+
+/* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 20 };
+
+/* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
+ * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
+typedef struct {
+    size_t I, O;
+    size_t norm_w, norm_b; /* (D) */
+    size_t in_w, in_b;     /* (I, D), (I) */
+    size_t out_w, out_b;   /* (D, O), (D) */
+    size_t relative;       /* (2*clip+1, D/H), if any */
+    size_t span;           /* (H), if any; outside the slot's window, with those of all slots */
+    size_t end;            /* of all but that, which begin with norm_w */
+    size_t first; /* instruction of the slot: behind it, backward has all of their gradients */
+} SlotParams;
+
+typedef struct {
+    size_t w, b; /* (inputs, D), (1) */
+} GateParams;
+
+/* What an EVAL leaves for its backward. */
+typedef struct {
+    void *base;
+    void *normed;                 /* (N, D); its own adjoint, in the end */
+    void *stats;                  /* (N, 2) of the norm */
+    void *in;                     /* (N, I): qkv, or the input of the activation */
+    void *core;                   /* (N, O): attention's output, or the activation's */
+    void *lse;                    /* (N, H), attention */
+    void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
+} Work;
+
+/* Sums over ranks: the window of gradients that waits for more before its sum is begun. */
+typedef struct {
+    Ranks *ranks;
+    size_t lo, hi;
+} Sums;
+
+/* The rows a pass works on, and how. */
+typedef struct Pass Pass;
+struct Pass {
+    const Model *m;
+    size_t N, S;
+    int train;     /* dropout on */
+    int more;      /* gradients are added to those there, not to zeros */
+    int elsewhere; /* the loss's term of spans is another rank's */
+    size_t tokens; /* the loss is the sum over the rows by so many */
+    size_t first;  /* rows of the batch before these, which other ranks have */
+    Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
+    /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
+     * input, by target. The head has every target, so targets of tails begin at 0. */
+    size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
+    /* Is given every EVAL of the plan, instr[i], once it is done; NULL: nobody. */
+    void (*see)(const Pass *p, size_t i, void *context);
+    void *context;
+};
+
+/* What becomes of words at both ends of a network: ends_plain (ends.c) or ends_adaptive (adaptive.c). */
+typedef struct {
+    /* Sends a batch's inputs and targets. */
+    void (*send)(const Model *m, const Batch *x, Pass *p);
+    /* Register 0 from the inputs; the embedding's gradient from register 0's adjoint. */
+    void (*embed)(const Model *m, const Pass *p);
+    void (*embed_back)(const Model *m, const Pass *p);
+    /* out.nll (N) from out.hidden; back: the adjoints of its sum / p->tokens too. */
+    void (*loss)(const Model *m, const Pass *p, int back);
+    /* logits (n, V) out, host: of rows at .. at+n-1 of out.hidden, whose ends_logits are made; or log p,
+     * whose softmax is p too. ERR_MEMORY. */
+    int (*logits)(const Model *m, size_t at, size_t n, double *logits);
+    int recordable; /* what it calls depends on a batch's shape alone */
+} Ends;
+
+/* The loss's end of a network: tensors and buffers. */
+typedef struct {
+    size_t rows;   /* of the matrix: V, or the head's words and an entry a tail */
+    size_t widest; /* most columns of logits: rows, or the words of a tail */
+    size_t matrix, norm_w, norm_b;
+    void *hidden;  /* (N, D) after the final norm */
+    void *stats;   /* (N, 2) of the final norm */
+    void *dhidden; /* (N, D), training */
+    size_t block;  /* rows whose logits exist at a time */
+    void *logits;  /* (block, widest) */
+    void *nll;     /* (max N) */
+} Output;
+
+/* A cluster of rare words, see adaptive.c. */
+typedef struct {
+    size_t first, words; /* ids first .. first + words - 1 */
+    size_t width;        /* w */
+    /* At the input, and at the output: the same, but in a model whose output is its own. */
+    size_t embed, output;           /* (words, w) */
+    size_t project, output_project; /* (D, w) */
+} Tail;
+
+/* What adaptive.c needs at the embedding, at the loss and at the embedding's adjoint. */
+enum { MIX_EMBED, MIX_LOSS, MIX_BACK, MIXES };
+typedef struct {
+    void *wide;           /* (N, D) */
+    void *narrow, *other; /* (N, width of the first tail) */
+} Mix;
+
+/* With tails the batch's inputs are sorted by cluster and its targets are the head's. Lists are (max N). */
+typedef struct {
+    Tail tail[TAILS_MOST];
+    Mix mix[MIXES];
+    int32_t *place;  /* where a row's input went */
+    int32_t *row;    /* rows whose target is in a tail, sorted by it */
+    int32_t *within; /* the target's number there */
+    void *nll;       /* of those rows */
+    size_t labels;   /* the tails where labels are smoothed, else 0 */
+    int32_t *label;  /* (labels, max N) number of a row's target in a tail, -1: it is in another */
+    int32_t *sorted; /* (5 + labels, max N) on the host: input, place, target, row, within, label */
+} Tails;
+
+/* What the calls of a part of a training step depend on; they are recorded for one of these. */
+typedef struct {
+    size_t N, S, tokens;
+    double beta1, beta2, eps, clip, decay;
+    size_t first;
+} StepShape;
+
+/* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
+enum { PART_FIRST = 1, PART_LAST = 2, PART_ROLES = 4 };
+
+/* Of one role: the calls recorded, or NULL, what for, and what came last. */
+typedef struct {
+    Recording *calls;
+    StepShape shape, last;
+} Recorded;
+
+/* A term of a LIN. */
+typedef struct {
+    size_t instr, term;
+} Reader;
+
+/* Neighbouring numbers of the flat buffers that are all decayed or all not. */
+typedef struct {
+    size_t offset, size;
+    int decays;
+} Stretch;
+
+/* How a tensor starts; parallel to the list of Param. */
+typedef struct {
+    int kind; /* START_* in model.c */
+    double value;
+} Start;
+
+struct Model {
+    ModelConfig config;
+    Plan *plan;
+    const Backend *backend;
+    const Ends *ends;
+    int training;
+    int counted; /* it has no buffers: only their sizes are asked for */
+    size_t E;    /* D / H */
+
+    Param *param;
+    Start *start;
+    size_t params, size;
+    Stretch *stretch; /* (stretches <= params) all of the flat buffers, in order */
+    size_t stretches;
+    SlotParams *slot; /* (plan->slots) */
+    size_t *scalar;   /* (plan->scalars) offsets */
+    GateParams *gate; /* (plan->gates) */
+    size_t embed;
+    struct {
+        size_t first, count;
+    } spans; /* all spans: where, how many */
+
+    void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
+    size_t buffers, bytes[MEMORY_KINDS];
+    void *data, *grad, *moment[2];
+
+    size_t *from;   /* (registers+1) where a register's readers begin */
+    Reader *reader; /* LINs that read it, the last first */
+    int *pull;      /* (registers) where backward first needs its adjoint, see pass.c */
+    void *arena;    /* (arena_size) */
+    size_t arena_size;
+    void **state;   /* (registers) (N, D) */
+    void **adjoint; /* (registers) (N, D), training */
+    void *gates;    /* (gates, max N) */
+    void *dgates;   /* the same, training */
+    Work *work;     /* (instrs) as forward leaves it */
+    Work *again;    /* (instrs) as backward reads it, training */
+
+    void *positions; /* (max_length, D) sinusoids, or NULL */
+    Output out;
+    Tails tails;
+
+    /* In backend memory. */
+    struct {
+        int32_t *input, *target, *position; /* (max N) */
+        size_t *begins;                     /* (max N + 1) first rows of sequences */
+    } batch;
+    Step *step;
+    uint64_t *masks; /* (1) numbers the dropout masks of a pass */
+
+    Recorded recorded[PART_ROLES]; /* parts of a training step */
+
+    LinTerm *term; /* host lists as long as the longest instruction */
+    const void **gate_x;
+    void **gate_dx;
+};
+
+/* Windows of the flat buffers. */
+static inline void *data(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->data, offset);
+}
+
+static inline void *grad(const Model *m, size_t offset)
+{
+    return backend_at(m->backend, m->grad, offset);
+}
+
+/* Dropout of rows of so many elements; place: pass.c. */
+static inline Dropout drop(const Pass *p, uint64_t place, size_t columns)
+{
+    return (Dropout){.rate = p->train ? p->m->config.dropout : 0,
+                     .seed = p->m->config.seed,
+                     .stream = place,
+                     .step = p->m->masks,
+                     .first = p->first * columns};
+}
+
+/* params.c. Lists all tensors and their places; their starting values. */
+void params_list(Model *m);
+int params_init(Model *m);
+
+/* ends.c. The loss's first step: out.logits (n, out.rows) = rows at .. at+n-1 of out.hidden by the output's matrix;
+ * gives n <= out.block. Cross-entropy of all rows with labels q into out.nll; back: as Ends has it. */
+extern const Ends ends_plain;
+size_t ends_logits(const Model *m, const Pass *p, size_t at);
+void ends_loss(const Model *m, const Pass *p, const Labels *q, int back);
+/* The target's alone, or in training smoothed over the vocabulary. */
+Labels ends_labels(const Model *m, const Pass *p);
+/* Register 0 from rows `index` of a matrix, and the adjoint: into dE (rows, D). */
+void ends_embed(const Model *m, const Pass *p, const int32_t *index, const void *E);
+void ends_embed_back(const Model *m, const Pass *p, size_t rows, const int32_t *index, void *dE);
+
+/* adaptive.c. Checks a configuration and drops the cuts that are not below V; sets the shapes of the tails and
+ * of the output, which without tails is plain. */
+extern const Ends ends_adaptive;
+int adaptive_check(ModelConfig *c);
+void adaptive_shapes(Model *m);
+
+/* spans.c; nothing happens in a model without spans. Checks a configuration; puts the gradient of the loss's term
+ * where zeros are; u back into 0 .. 1 after a step. */
+int spans_check(const ModelConfig *c);
+void spans_gradient(const Model *m);
+void spans_clamp(const Model *m);
+
+/* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
+ * of both freed, also where only some were had. */
+int layout_lists(Model *m);
+int layout_buffers(Model *m);
+void layout_free(Model *m);
+
+/* share.c. With p->sums: begins sums of what is ready when backward has done instruction i; the same of a
+ * rank without rows; sums the rest and waits. */
+void share_after(const Model *m, const Pass *p, size_t i);
+void share_nothing(const Model *m, const Pass *p);
+void share_rest(const Model *m, const Pass *p);
+
+/* pass.c. Sends a Step that has only its inputs; the number of the masks; a batch, once it is checked. */
+void pass_step(const Model *m, uint64_t step, double rate);
+void pass_masks(const Model *m, uint64_t number);
+int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
+/* The same of one sequence of N tokens, dropout off. A token or a position that the model lacks: ERR_MISUSE. */
+int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
+/* Of what was sent: out.hidden; the gradient of the mean loss. */
+void pass_forward(const Model *m, const Pass *p);
+void pass_gradient(const Model *m, const Pass *p);
+
+#endif

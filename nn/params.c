@@ -1,0 +1,214 @@
+/* params.c: the tensors of a model: names, shapes and places in the flat buffers (params_list), starting values
+ * (params_init), and which decay. */
+#include "nn/engine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/hash.h"
+
+enum { CHUNK = 1 << 16 };
+
+/* ---- the list of tensors ------------------------------------------------------------------------ */
+
+enum { START_VALUE, START_NORMAL, START_XAVIER };
+
+/* Appends a tensor and gives its offset; the list is long enough (list_params). */
+__attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, size_t cols,
+                                                        int kind, double value, const char *name,
+                                                        ...)
+{
+    Param *p = &m->param[m->params];
+    m->start[m->params++] = (Start){kind, value};
+    va_list args;
+    va_start(args, name);
+    vsnprintf(p->name, sizeof p->name, name, args);
+    va_end(args);
+    p->rows = rows;
+    p->cols = cols;
+    p->offset = m->size;
+    p->size = rows * (cols ? cols : 1);
+    m->size += p->size;
+    return p->offset;
+}
+
+static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
+{
+    size_t D = m->config.width;
+    int attention = s->kind == SLOT_ATTENTION, l = s->layer, n = s->set;
+    const char *kind = attention ? "attn" : "ffn";
+    const char *in = attention ? "qkv" : "up", *out = attention ? "out" : "down";
+    o->I = attention ? 3 * D : s->inner;
+    o->O = attention ? D : s->inner;
+    o->norm_w = add(m, D, 0, START_VALUE, 1, "layers.%d.%s.%d.norm.weight", l, kind, n);
+    o->norm_b = add(m, D, 0, START_VALUE, 0, "layers.%d.%s.%d.norm.bias", l, kind, n);
+    o->in_w = add(m, o->I, D, START_XAVIER, 0, "layers.%d.%s.%d.%s.weight", l, kind, n, in);
+    o->in_b = add(m, o->I, 0, START_VALUE, 0, "layers.%d.%s.%d.%s.bias", l, kind, n, in);
+    o->out_w = add(m, D, o->O, START_XAVIER, 0, "layers.%d.%s.%d.%s.weight", l, kind, n, out);
+    o->out_b = add(m, D, 0, START_VALUE, 0, "layers.%d.%s.%d.%s.bias", l, kind, n, out);
+    if (attention && (m->config.positions & POSITIONS_RELATIVE))
+        o->relative = add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0,
+                          "layers.%d.%s.%d.relative.weight", l, kind, n);
+    o->end = m->size;
+}
+
+static void add_gate(Model *m, const PlanGate *g, GateParams *o)
+{
+    o->w = add(m, 1, g->inputs * m->config.width, START_VALUE, 0, "layers.%d.scheme.%s.weight",
+               g->layer, g->name);
+    o->b = add(m, 1, 0, START_VALUE, 0, "layers.%d.scheme.%s.bias", g->layer, g->name);
+}
+
+/* Both such that an entry of sqrt(D) E W^T has variance 1, as the head's has. */
+static void add_tail(Model *m, const char *end, int i, const Tail *t, size_t *embed,
+                     size_t *project)
+{
+    size_t D = m->config.width;
+    *embed = add(m, t->words, t->width, START_NORMAL, 1 / sqrt((double)t->width),
+                 "%s.tail.%d.weight", end, i);
+    *project =
+        add(m, D, t->width, START_NORMAL, 1 / sqrt((double)D), "%s.tail.%d.project.weight", end, i);
+}
+
+static void add_tails(Model *m)
+{
+    for (size_t i = 0; i < m->config.tails; i++) {
+        Tail *t = &m->tails.tail[i];
+        add_tail(m, "embed", (int)i + 1, t, &t->embed, &t->project);
+        t->output = t->embed;
+        t->output_project = t->project;
+        if (m->config.untied) add_tail(m, "output", (int)i + 1, t, &t->output, &t->output_project);
+    }
+}
+
+/* The output's head is one matrix: words, then an entry a tail. */
+static size_t add_head(Model *m, const char *end, int kind, int entries)
+{
+    size_t D = m->config.width, tails = m->config.tails;
+    double deviation = 1 / sqrt((double)D);
+    size_t at = add(m, m->out.rows - tails, D, kind, deviation, "%s.weight", end);
+    if (tails && entries) add(m, tails, D, START_NORMAL, deviation, "%s.entry.weight", end);
+    return at;
+}
+
+/* One behind the other, as they are clamped in one call. */
+static void add_spans(Model *m)
+{
+    m->spans.first = m->size;
+    for (size_t i = 0; i < m->plan->slots; i++) {
+        const PlanSlot *s = &m->plan->slot[i];
+        if (s->kind == SLOT_ATTENTION)
+            m->slot[i].span = add(m, m->config.heads, 0, START_VALUE, 0,
+                                  "layers.%d.attn.%d.span.weight", s->layer, s->set);
+    }
+    m->spans.count = m->size - m->spans.first;
+}
+
+int model_decays(const Param *p)
+{
+    return p->rows > 1 && p->cols > 0;
+}
+
+static void list_stretches(Model *m)
+{
+    for (size_t i = 0; i < m->params; i++) {
+        const Param *p = &m->param[i];
+        Stretch *last = m->stretches ? &m->stretch[m->stretches - 1] : NULL;
+        if (last && last->decays == model_decays(p))
+            last->size += p->size;
+        else
+            m->stretch[m->stretches++] = (Stretch){p->offset, p->size, model_decays(p)};
+    }
+}
+
+/* Tensors of odd sizes come last, so that the others stay aligned. */
+void params_list(Model *m)
+{
+    const Plan *p = m->plan;
+    size_t D = m->config.width;
+    int untied = m->config.untied;
+    m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
+    if (!p->post) {
+        m->out.norm_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
+        m->out.norm_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
+    }
+    if (untied)
+        m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
+    for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
+    for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);
+    for (size_t i = 0; i < p->scalars; i++) {
+        const PlanScalar *s = &p->scalar[i];
+        m->scalar[i] =
+            add(m, s->size, 0, START_VALUE, s->init, "layers.%d.scheme.%s", s->layer, s->name);
+    }
+    add_tails(m);
+    if (m->config.span) add_spans(m);
+    list_stretches(m);
+}
+
+/* ---- starting values ---------------------------------------------------------------------------- */
+
+/* Stream of a tensor's draws: a hash of its name, top bit set; dropout's streams have it clear. */
+static uint64_t name_stream(const char *name)
+{
+    return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
+}
+
+/* Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010, equation 16. */
+static double start_value(const Param *p, const Start *s, uint64_t seed, uint64_t stream, size_t i)
+{
+    if (s->kind == START_NORMAL) return s->value * random_normal(seed, stream, i);
+    double limit = sqrt(6 / (double)(p->rows + p->cols));
+    return limit * (2 * random_uniform(seed, stream, i) - 1);
+}
+
+static void init_param(Model *m, size_t k, double *chunk)
+{
+    const Backend *b = m->backend;
+    const Param *p = &m->param[k];
+    const Start *s = &m->start[k];
+    void *x = backend_at(b, m->data, p->offset);
+    uint64_t seed = m->config.seed, stream = name_stream(p->name);
+    if (s->kind == START_VALUE) {
+        b->fill(x, s->value, p->size);
+        return;
+    }
+    for (size_t at = 0; at < p->size; at += CHUNK) {
+        size_t n = p->size - at < CHUNK ? p->size - at : CHUNK;
+#pragma omp parallel for schedule(static)
+        for (size_t i = 0; i < n; i++) chunk[i] = start_value(p, s, seed, stream, at + i);
+        b->put(backend_at(b, x, at), chunk, n);
+    }
+}
+
+/* P(i, c) = sin(i w_c), P(i, D/2 + c) = cos(i w_c), w_c = 10000^(-c / (D/2 - 1)), c < D/2 (w_0 = 1
+ * where D = 2). Source: Vaswani et al. 2017, section 3.5, in tensor2tensor's arrangement. */
+static void init_positions(Model *m, double *row)
+{
+    size_t D = m->config.width, half = D / 2;
+    double step = half > 1 ? log(10000) / (double)(half - 1) : 0;
+    for (size_t i = 0; i < m->config.max_length; i++) {
+        for (size_t c = 0; c < half; c++) {
+            double angle = (double)i * exp(-step * (double)c);
+            row[c] = sin(angle);
+            row[half + c] = cos(angle);
+        }
+        m->backend->put(backend_at(m->backend, m->positions, i * D), row, D);
+    }
+}
+
+int params_init(Model *m)
+{
+    size_t D = m->config.width;
+    double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
+    if (!chunk) return ERR_MEMORY;
+    for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
+    if (m->positions) init_positions(m, chunk);
+    memory_free(chunk);
+    return 0;
+}
