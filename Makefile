@@ -35,8 +35,8 @@ CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
-           librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev gnuplot-nox fonts-dejavu-core \
-           clang-format
+           librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
+           libcmark-gfm-extensions-dev gnuplot-nox fonts-dejavu-core clang-format
 
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=implicit-function-declaration
 CFLAGS_release  = -O2 -g
@@ -55,7 +55,7 @@ DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lm
+          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -68,10 +68,10 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file: the rest of the program is that of the release build.
-READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv studies/report/svg \
-          studies/report/prose studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
-FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/report/page studies/tools/nearest nn/store \
-          nn/store_out nn/plan nn/fold nn/model nn/layout nn/arena bridge/compile kernels/error kernels/memory
+READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
+          studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest nn/store \
+          nn/store_out nn/plan nn/fold nn/model nn/params nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
 FUZZERS = $(filter-out seeds seal planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))

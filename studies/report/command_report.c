@@ -99,9 +99,9 @@ const Command command_report = {
              "beside it: verdicts,\n"
              "plots, tables, what their columns hold, and the commands that made them "
              "(commands.csv). Trainings of a\n"
-             "comparison are one table. Files that are broken, or SVG that is more than a plain "
-             "drawing, are left out\n"
-             "and told in a line. The same files give the same page.\n",
+             "comparison are one table. Files that are broken are left out and told in a line. The "
+             "same files give the\n"
+             "same page.\n",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

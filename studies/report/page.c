@@ -2,6 +2,7 @@
 #include "studies/report/page.h"
 
 #include <math.h>
+#include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ void page_begin(FILE *f, const char *title)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-          "'unsafe-inline'; img-src data:\">\n"
+          "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
           f);
@@ -54,6 +55,22 @@ void page_bytes(FILE *f, const char *text, size_t n)
 void page_text(FILE *f, const char *text)
 {
     page_bytes(f, text, strlen(text));
+}
+
+/* ---- drawings ------------------------------------------------------------------------------------ */
+
+void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
+{
+    char letters[BASE64_ENCODE_RAW_LENGTH(3072)];
+    fputs("<img alt=\"", f);
+    page_text(f, alt);
+    fputs("\" src=\"data:image/svg+xml;base64,", f);
+    for (size_t n; bytes > 0; svg += n, bytes -= n) {
+        n = bytes < 3072 ? bytes : 3072;
+        base64_encode_raw(letters, n, (const uint8_t *)svg);
+        fwrite(letters, 1, BASE64_ENCODE_RAW_LENGTH(n), f);
+    }
+    fputs("\">\n", f);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------- */

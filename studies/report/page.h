@@ -16,6 +16,9 @@ void page_end(FILE *f);
 void page_text(FILE *f, const char *text);
 void page_bytes(FILE *f, const char *text, size_t n);
 
+/* A drawing as an image in the page: what runs, links or loads in it is inert there. alt: what a screen reader says. */
+void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
+
 /* A number of a CSV file for people: 4 significant digits, a power of ten where there are more than 5 places
  * before or 3 after the point; whole numbers in groups of three from 10000 on. decimals >= 0: so many instead. */
 void page_number(FILE *f, const char *text, int decimals);

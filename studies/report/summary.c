@@ -4,15 +4,15 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/report/page.h"
-#include "studies/report/svg.h"
 
-enum { COLUMNS_MOST = 64, RUNS_MOST = 100, LEFT_MOST = 40 };
+enum { COLUMNS_MOST = 64, RUNS_MOST = 100, LEFT_MOST = 40, DRAWING_MOST = 4 << 20 };
 
 /* ---- what a study says of itself ----------------------------------------------------------------- */
 
@@ -164,32 +164,42 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
+/* The bytes of an SVG file that is whole, as far as its size, first and last words tell; caller frees *text. */
+static int read_drawing(const Summary *s, const char *file, char **text, size_t *bytes)
+{
+    char path[OUTPUT_PATH];
+    struct stat st;
+    TRY(found_path(s->found, file, path, sizeof path));
+    if (stat(path, &st) == 0 && st.st_size > DRAWING_MOST)
+        return error_set(ERR_INPUT, "%s: larger than %d MiB", file, DRAWING_MOST >> 20);
+    TRY(output_read(path, text, bytes));
+    size_t n = *bytes;
+    while (n > 0 && isspace((unsigned char)(*text)[n - 1])) n--;
+    int begins = strncmp(*text, "<svg", 4) == 0 ||
+                 (strncmp(*text, "<?xml", 5) == 0 && strstr(*text, "<svg"));
+    if (begins && n >= 6 && memcmp(*text + n - 6, "</svg>", 6) == 0) return 0;
+    *text = memory_free(*text);
+    return error_set(ERR_INPUT, "%s: not a whole SVG drawing", file);
+}
+
 static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 {
-    char full[OUTPUT_PATH], prefix[64], title[512], *text = NULL;
+    char alt[512], *text;
     const char *caption = study->kind->plot[file->which].caption;
-    size_t bytes = 0;
-    Output o;
-    snprintf(prefix, sizeof prefix, "f%zu-", s->figures + 1);
-    snprintf(title, sizeof title, "%s %s", caption, file->path);
-    if (output_open(&o) != 0) return;
-    int code = found_path(s->found, file->path, full, sizeof full);
-    if (code == 0) code = output_read(full, &text, &bytes);
-    if (code == 0) code = svg_write(file->path, text, bytes, prefix, title, o.f);
-    if (code == 0) {
-        fflush(o.f);
-        fprintf(s->f,
-                "<figure>\n<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure "
-                "%zu\">\n",
-                ++s->figures);
-        fwrite(o.text, 1, o.bytes, s->f);
-        fprintf(s->f, "\n</div>\n<figcaption><b>Figure %zu</b> %s <code>", s->figures, caption);
-        page_text(s->f, file->path);
-        fputs("</code></figcaption>\n</figure>\n", s->f);
-    } else {
+    size_t bytes;
+    if (read_drawing(s, file->path, &text, &bytes) != 0) {
         summary_refuse(s);
+        return;
     }
-    output_drop(&o);
+    fprintf(s->f,
+            "<figure>\n<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure "
+            "%zu\">\n",
+            ++s->figures);
+    snprintf(alt, sizeof alt, "%s %s", caption, file->path);
+    page_drawing(s->f, text, bytes, alt);
+    fprintf(s->f, "</div>\n<figcaption><b>Figure %zu</b> %s <code>", s->figures, caption);
+    page_text(s->f, file->path);
+    fputs("</code></figcaption>\n</figure>\n", s->f);
     memory_free(text);
 }
 

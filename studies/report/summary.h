@@ -27,10 +27,10 @@ int summary_write(Summary *s, const char *title);
 
 /* A file that is not shown, with error_text for the reason: in the page and as a warning. */
 void summary_refuse(Summary *s);
-enum { SUMMARY_LINES = 200 }; /* of a text */
-/* A text file as it is, folded; nothing where it is not there. */
+/* The beginning of a text file as it is, folded; nothing where it is not there. */
 void summary_text(Summary *s, const char *path, const char *title);
-/* A Markdown file; tables 0: without its tables. */
+/* The beginning of a Markdown file, without its tables where `tables` is 0; nothing where it is not there. Its links
+ * and raw HTML are shown as text. */
 void summary_words(Summary *s, const char *path, int tables);
 /* The commands recorded for a study, and how they ended. */
 void summary_commands(Summary *s, const Study *study);

@@ -1,4 +1,7 @@
 /* summary_part.c: texts and recorded commands as parts of a section. */
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -6,11 +9,10 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/report/page.h"
-#include "studies/report/prose.h"
 #include "studies/tools/record.h"
 #include "studies/report/summary.h"
 
-enum { COMMANDS_MOST = 6 };
+enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16 };
 
 void summary_refuse(Summary *s)
 {
@@ -34,33 +36,160 @@ static int read_there(Summary *s, const char *path, char **text)
     return 0;
 }
 
-static void put_more(Summary *s)
+/* Bytes of a text's beginning, of whole lines where there are any. */
+static size_t beginning(const char *text)
 {
-    fprintf(s->f, "<p class=\"more\">Its first %d lines.</p>\n", SUMMARY_LINES);
+    size_t n = 0, next = 0;
+    for (int lines = 0; text[next] && next <= TEXT_BYTES && lines < TEXT_LINES; lines++) {
+        n = next;
+        next += strcspn(text + next, "\n");
+        next += text[next] == '\n';
+    }
+    return next <= TEXT_BYTES ? next : n ? n : TEXT_BYTES;
+}
+
+static void put_more(Summary *s, const char *rest)
+{
+    if (*rest)
+        fprintf(s->f, "<p class=\"more\">Its beginning: at most %d lines and %d KiB.</p>\n",
+                TEXT_LINES, TEXT_BYTES >> 10);
 }
 
 void summary_text(Summary *s, const char *path, const char *title)
 {
     char *text;
     if (!read_there(s, path, &text)) return;
-    const char *end = text;
-    for (int n = 0; *end && n < SUMMARY_LINES; n++)
-        end += strcspn(end, "\n") + (strchr(end, '\n') != NULL);
+    size_t n = beginning(text);
     fprintf(s->f, "<details><summary>%s, <code>", title);
     page_text(s->f, path);
     fputs("</code></summary>\n<pre>", s->f);
-    page_bytes(s->f, text, (size_t)(end - text));
+    page_bytes(s->f, text, n);
     fputs("</pre>\n", s->f);
-    if (*end) put_more(s);
+    put_more(s, text + n);
     fputs("</details>\n", s->f);
     memory_free(text);
+}
+
+/* ---- notes --------------------------------------------------------------------------------------- */
+
+static void replace(cmark_node *node, cmark_node_type type, const char *text)
+{
+    cmark_node *in = cmark_node_new(type);
+    if (text) cmark_node_set_literal(in, text);
+    cmark_node_replace(node, in);
+    cmark_node_free(node);
+}
+
+/* A link or image becomes its words, unless they are the address, and the address as code: the page neither loads
+ * nor leads away. */
+static void unlink_address(cmark_node *node)
+{
+    cmark_node *child = cmark_node_first_child(node);
+    const char *url = cmark_node_get_url(node),
+               *words = child ? cmark_node_get_literal(child) : NULL;
+    if (!words || cmark_node_next(child) || strcmp(words, url) != 0) {
+        while (child && cmark_node_insert_before(node, child)) child = cmark_node_first_child(node);
+        cmark_node *blank = cmark_node_new(CMARK_NODE_TEXT);
+        cmark_node_set_literal(blank, " ");
+        cmark_node_insert_before(node, blank);
+    }
+    replace(node, CMARK_NODE_CODE, url);
+}
+
+/* In a frame that scrolls, as the page's other tables are. */
+static void frame_table(cmark_node *table)
+{
+    cmark_node *frame = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
+    cmark_node_set_on_enter(frame, "<div class=\"wide\" role=\"region\" tabindex=\"0\" "
+                                   "aria-label=\"Table\">");
+    cmark_node_set_on_exit(frame, "</div>");
+    cmark_node_insert_before(table, frame);
+    cmark_node_append_child(frame, table);
+}
+
+static int ends_sentence(const cmark_node *text)
+{
+    const char *words = text ? cmark_node_get_literal((cmark_node *)text) : NULL;
+    return words && *words && words[strlen(words) - 1] == '.';
+}
+
+/* Fits a node into the page, those that hold others when they are left: raw HTML is shown as what it is, headings
+ * rank below the section's. Without tables the text is a command's, whose lines end where sentences do. */
+static void fit_node(cmark_node *node, int leaving, int tables)
+{
+    int level;
+    switch (cmark_node_get_type(node)) {
+    case CMARK_NODE_HTML_BLOCK:
+        replace(node, CMARK_NODE_CODE_BLOCK, cmark_node_get_literal(node));
+        return;
+    case CMARK_NODE_HTML_INLINE:
+        replace(node, CMARK_NODE_TEXT, cmark_node_get_literal(node));
+        return;
+    case CMARK_NODE_SOFTBREAK:
+        if (!tables && ends_sentence(cmark_node_previous(node)))
+            replace(node, CMARK_NODE_LINEBREAK, NULL);
+        return;
+    case CMARK_NODE_LINK:
+    case CMARK_NODE_IMAGE:
+        if (leaving) unlink_address(node);
+        return;
+    case CMARK_NODE_HEADING:
+        level = cmark_node_get_heading_level(node);
+        if (leaving) cmark_node_set_heading_level(node, level < 4 ? level + 2 : 6);
+        return;
+    default:
+        if (!leaving || strcmp(cmark_node_get_type_string(node), "table") != 0) return;
+    }
+    if (tables)
+        frame_table(node);
+    else
+        cmark_node_free(node);
+}
+
+/* cmark-gfm takes time by the square of a row's bars, minutes for a hostile one. */
+static int has_wide_row(const char *text, size_t n)
+{
+    enum { BARS_MOST = 128 };
+    for (size_t i = 0, bars = 0; i < n; i++) {
+        bars = text[i] == '\n' ? 0 : bars + (text[i] == '|');
+        if (bars > BARS_MOST) return 1;
+    }
+    return 0;
+}
+
+/* The library ends the program where memory is short; what it gets is bounded. */
+static void put_markdown(Summary *s, const char *text, size_t n, int tables)
+{
+    cmark_gfm_core_extensions_ensure_registered();
+    cmark_parser *parser = cmark_parser_new(CMARK_OPT_VALIDATE_UTF8);
+    cmark_parser_attach_syntax_extension(parser, cmark_find_syntax_extension("table"));
+    cmark_parser_feed(parser, text, n);
+    cmark_node *root = cmark_parser_finish(parser);
+    cmark_iter *iter = cmark_iter_new(root);
+    for (cmark_event_type e; (e = cmark_iter_next(iter)) != CMARK_EVENT_DONE;)
+        fit_node(cmark_iter_get_node(iter), e == CMARK_EVENT_EXIT, tables);
+    char *html = cmark_render_html(root, CMARK_OPT_TABLE_PREFER_STYLE_ATTRIBUTES,
+                                   cmark_parser_get_syntax_extensions(parser));
+    fputs(html, s->f);
+    free(html);
+    cmark_iter_free(iter);
+    cmark_node_free(root);
+    cmark_parser_free(parser);
 }
 
 void summary_words(Summary *s, const char *path, int tables)
 {
     char *text;
     if (!read_there(s, path, &text)) return;
-    if (prose_write(s->f, text, SUMMARY_LINES, tables)) put_more(s);
+    size_t n = beginning(text);
+    int wide = has_wide_row(text, n);
+    fputs(wide ? "<pre>" : "<div class=\"words\">\n", s->f);
+    if (wide)
+        page_bytes(s->f, text, n);
+    else
+        put_markdown(s, text, n, tables);
+    fputs(wide ? "</pre>\n" : "</div>\n", s->f);
+    put_more(s, text + n);
     memory_free(text);
 }
 

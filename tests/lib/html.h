@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define HTML_PICTURE " src=\"data:image/svg+xml;base64,"
+
 /* Length of the name of a tag's element at s. */
 static inline size_t html_name_length(const char *s)
 {
@@ -18,7 +20,10 @@ static inline size_t html_name_length(const char *s)
 
 static inline int html_is_void(const char *name, size_t n)
 {
-    return (n == 4 && memcmp(name, "meta", 4) == 0) || (n == 8 && memcmp(name, "!DOCTYPE", 8) == 0);
+    static const char *const words[] = {"meta", "img", "wbr", "!DOCTYPE"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && memcmp(name, words[i], n) == 0) return 1;
+    return 0;
 }
 
 /* End of the tag at s: the '>' outside quotes; NULL: none, or a '<' before it. */
@@ -80,12 +85,12 @@ static inline void html_names(const char *tag, char *names)
 }
 
 /* What a page that needs nothing beside it cannot have: elements and attributes by their names, addresses in
- * values too; words are free. */
+ * values too; words are free. Its images are drawings in its own bytes. */
 static inline const char *html_reaching_out(const char *page)
 {
-    static const char *const named[] = {"<script", "<style>@", "<link",   "<iframe",
-                                        "<object", "<embed",   "<base",   "<form",
-                                        " src=",   " on",      "<foreign"};
+    static const char *const named[] = {"<script", "<style>@", "<link", "<iframe",
+                                        "<object", "<embed",   "<base", "<form",
+                                        "<svg",    " srcset=", " on",   "<foreign"};
     for (const char *s = strchr(page, '<'); s; s = strchr(s + 1, '<')) {
         const char *end = html_tag_end(s);
         if (!end) return s;
@@ -96,8 +101,10 @@ static inline const char *html_reaching_out(const char *page)
         for (size_t i = 0; i < sizeof named / sizeof *named && !reaches; i++)
             reaches = strcasestr(names, named[i]) != NULL;
         if (!reaches) reaches = strcasestr(tag, "javascript:") || strcasestr(tag, "url(");
-        const char *href = reaches ? NULL : strstr(tag, "href=\"");
-        if (href && href[6] != '#' && strncmp(href + 6, "data:image/png;base64,", 22) != 0)
+        const char *href = reaches ? NULL : strstr(names, "href=");
+        if (href && strncmp(tag + (href - names), "href=\"#", 7) != 0) reaches = 1;
+        const char *src = reaches ? NULL : strstr(names, " src=");
+        if (src && strncmp(tag + (src - names), HTML_PICTURE, strlen(HTML_PICTURE)) != 0)
             reaches = 1;
         free(tag);
         free(names);
