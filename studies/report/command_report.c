@@ -101,7 +101,7 @@ const Command command_report = {
              "(commands.csv). Trainings of a\n"
              "comparison are one table. Files that are broken are left out and told in a line. The "
              "same files give the\n"
-             "same page.\n",
+             "same page. Printed, it loses nothing: wide tables lie across.\n",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

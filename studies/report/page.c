@@ -1,10 +1,13 @@
 /* page.c: HTML, written by hand. */
 #include "studies/report/page.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "studies/output.h"
 
 __asm__(".pushsection .rodata\n"
         "page_css_begin: .incbin \"studies/report/page.css\"\n"
@@ -149,7 +152,7 @@ void page_number(FILE *f, const char *text, int decimals)
 
 /* ---- columns of a table -------------------------------------------------------------------------- */
 
-enum { SHOWN_MAX = 64, COLUMN_NAME = 160 };
+enum { SHOWN_MAX = 64, COLUMN_NAME = 160, LONG = 60 };
 
 typedef struct {
     char name[COLUMN_NAME];
@@ -238,6 +241,18 @@ static void put_interval(FILE *f, const Csv *c, size_t row, const Column *k)
     fputs("]</span>", f);
 }
 
+static void put_value(FILE *f, const Csv *c, size_t row, const Column *k)
+{
+    const char *text = csv_cell(c, row, k->at);
+    if (!*text)
+        fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
+    else if (k->number)
+        page_number(f, text, k->decimals);
+    else
+        page_text(f, text);
+    if (k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
+}
+
 static void put_cell(FILE *f, const Csv *c, size_t row, const Column *k, int head)
 {
     const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
@@ -246,17 +261,22 @@ static void put_cell(FILE *f, const Csv *c, size_t row, const Column *k, int hea
         fputs(" class=\"n\"", f);
     else if (mark)
         fprintf(f, " class=\"%s\"", mark);
-    else if (strlen(text) > 60)
+    else if (strlen(text) > LONG)
         fputs(" class=\"long\"", f);
     fputc('>', f);
-    if (!*text)
-        fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
-    else if (k->number)
-        page_number(f, text, k->decimals);
-    else
-        page_text(f, text);
-    if (k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
+    put_value(f, c, row, k);
     fputs(head ? "</th>" : "</td>", f);
+}
+
+/* A column's name, which may go on in another line behind each '_'. */
+static void put_name(FILE *f, const char *name)
+{
+    for (size_t n; *name; name += n) {
+        n = strcspn(name, "_");
+        n += name[n] == '_';
+        page_bytes(f, name, n);
+        if (name[n]) fputs("<wbr>", f);
+    }
 }
 
 static void put_head(FILE *f, const Column *column, size_t n)
@@ -264,10 +284,49 @@ static void put_head(FILE *f, const Column *column, size_t n)
     fputs("<thead><tr>", f);
     for (size_t j = 0; j < n; j++) {
         fprintf(f, "<th scope=\"col\"%s>", column[j].number ? " class=\"n\"" : "");
-        page_text(f, column[j].name);
+        put_name(f, column[j].name);
         fputs("</th>", f);
     }
     fputs("</tr></thead>\n<tbody>\n", f);
+}
+
+/* ---- how wide it is ------------------------------------------------------------------------------ */
+
+/* Characters of the longest piece that stays in one line. */
+static size_t longest_word(const char *html)
+{
+    size_t n = 0, longest = 0;
+    for (; *html; html += *html != '\0') {
+        if (isspace((unsigned char)*html) || strncmp(html, "<wbr>", 5) == 0) n = 0;
+        if (*html == '<')
+            html += strcspn(html, ">");
+        else if (*html == '&')
+            html += strcspn(html, ";"), n++;
+        else
+            n += !isspace((unsigned char)*html) && ((unsigned char)*html & 0xc0) != 0x80;
+        if (n > longest) longest = n;
+    }
+    return longest;
+}
+
+/* Characters that a column cannot do without on paper: its longest word; LONG_WIDE (page.css) for long texts, which
+ * break anywhere. */
+static size_t least_width(const Csv *c, size_t rows, const Column *k)
+{
+    enum { LONG_WIDE = 36 };
+    Output o;
+    int has_long = 0;
+    if (output_open(&o) != 0) return LONG_WIDE;
+    put_name(o.f, k->name);
+    for (size_t i = 0; i < rows; i++) {
+        int is_long = !k->number && strlen(csv_cell(c, i, k->at)) > LONG;
+        has_long |= is_long;
+        fputc(' ', o.f);
+        if (!is_long) put_value(o.f, c, i, k);
+    }
+    size_t n = fflush(o.f) == 0 ? longest_word(o.text) : 0;
+    output_drop(&o);
+    return has_long && n < LONG_WIDE ? LONG_WIDE : n;
 }
 
 /* Rows that belong together by their first cell; 0: each stands alone. */
@@ -302,8 +361,13 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
         look_at(c, &column[j], rows);
         if (uses) uses(arg, column[j].name);
     }
-    fprintf(f, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n",
-            t->label);
+    enum { UPRIGHT_MOST = 125, PADDING = 2 };
+    size_t chars = 0;
+    for (size_t j = 0; j < n; j++) chars += PADDING + least_width(c, rows, &column[j]);
+    fprintf(f,
+            "<div class=\"wide%s\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n"
+            "<table style=\"--chars:%zu\">\n",
+            chars > UPRIGHT_MOST ? " across" : "", t->label, chars);
     fprintf(f, "<caption><span><b>%s</b> %s</span></caption>\n", t->label, t->caption);
     put_head(f, column, n);
     put_rows(f, c, rows, column, n);

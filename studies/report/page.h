@@ -33,7 +33,8 @@ typedef struct {
     const char *file; /* where all are, told where rows are left out */
 } PageTable;
 
-/* `uses` (NULL: none) is told each column that is shown. */
+/* `uses` (NULL: none) is told each column that is shown. On paper no cell is lost: the style (page.css) chooses the
+ * size of type by the characters that the columns need, and a wide table's page lies across. */
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column), void *arg);
 

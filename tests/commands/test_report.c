@@ -1,5 +1,5 @@
 /* test_report.c: the program's `report`: every kind of study is on the page, tags are balanced, what comes from
- * files means nothing but itself, drawings and notes reach nothing outside, the same files give
+ * files means nothing but itself, drawings and notes reach nothing outside, paper loses no word, the same files give
  * the same bytes. It runs the program named by TROTTER, as a user would. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -371,6 +371,141 @@ static void test_torn_drawings(void **state)
     free(page);
 }
 
+/* ---- paper ------------------------------------------------------------------------------------------ */
+
+/* The page's words in a browser's print of it, blanks left out; caller frees them. */
+static char *printed(const char *page)
+{
+    char line[1024];
+    snprintf(line, sizeof line,
+             "cd %s && HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
+             "--no-first-run "
+             "--disable-background-networking --disable-component-update --disable-sync "
+             "--disable-dev-shm-usage --user-data-dir=$PWD/browser --no-pdf-header-footer "
+             "--print-to-pdf=$PWD/page.pdf file://$PWD/%s >browser.txt 2>&1 && "
+             "pdftotext -raw page.pdf page.txt",
+             scratch, page);
+    if (system(line) != 0) fail_msg("not printed: %.400s", slurp(at("browser.txt"), NULL));
+    return slurp(at("page.txt"), NULL);
+}
+
+/* Takes out blanks, thin and no-break ones too, and marks of a line's end and direction. */
+static void squeeze(char *text)
+{
+    static const char *const blank[] = {" ", "\n", "\r", "\t", "\f", "\xc2\xa0", "\xe2\x80\xaf"};
+    char *out = text;
+    while (*text) {
+        size_t n = 0;
+        for (size_t i = 0; i < sizeof blank / sizeof *blank && !n; i++)
+            if (strncmp(text, blank[i], strlen(blank[i])) == 0) n = strlen(blank[i]);
+        if (n)
+            text += n;
+        else
+            *out++ = *text++;
+    }
+    *out = '\0';
+}
+
+/* Puts characters in the place of their entities. */
+static void unescape(char *text)
+{
+    static const char *const entity[][2] = {
+        {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
+    for (char *s = text; (s = strchr(s, '&')); s++)
+        for (size_t i = 0; i < sizeof entity / sizeof *entity; i++) {
+            size_t n = strlen(entity[i][0]);
+            if (strncmp(s, entity[i][0], n) != 0) continue;
+            *s = *entity[i][1];
+            memmove(s + 1, s + n, strlen(s + n) + 1);
+            break;
+        }
+}
+
+/* The first words of the page that the paper lacks, where each has to follow the one before; NULL: none. The paper
+ * may have more in between: words in drawings, heads of tables again. Caller frees them. */
+static char *lost(const char *page, char *paper)
+{
+    squeeze(paper);
+    for (const char *s = strstr(page, "<body>"); s && *s;) {
+        s = strchr(s, '>') + 1;
+        size_t n = strcspn(s, "<");
+        char *words = strndup(s, n);
+        unescape(words);
+        squeeze(words);
+        char *found = strstr(paper, words);
+        if (!found) return words;
+        paper = found + strlen(words);
+        free(words);
+        s += n;
+    }
+    return NULL;
+}
+
+/* A CSV file of so many more columns and rows, words and numbers in turn. */
+static void write_wide(const char *name, const char *head, size_t columns, size_t rows)
+{
+    FILE *f = fopen(at(name), "w");
+    assert_non_null(f);
+    fputs(head, f);
+    for (size_t j = 0; j < columns; j++) fprintf(f, ",column_of_number_%zu", j);
+    for (size_t i = 0; i < rows; i++) {
+        fprintf(f, "\nscheme-%zu", i);
+        for (const char *s = head; (s = strchr(s, ',')); s++) fprintf(f, ",%zu", i);
+        for (size_t j = 0; j < columns; j++)
+            fprintf(f, j % 3 ? ",%zu.%zue-7" : ",word%zuof%zu", i, j);
+    }
+    fputc('\n', f);
+    fclose(f);
+}
+
+#define W32 "lettersandlettersandlettersandmo"
+#define WORD W32 W32 W32
+#define COMPARE_HEAD                                                                            \
+    "scheme,order,system,measured,layers,evals_F,evals_G,truncation,truncation_low,truncation_" \
+    "high,truncation_slope,params,valid_ppl,valid_low,valid_high,test_ppl,test_low,test_high,"  \
+    "test_diff,test_diff_low,test_diff_high,test_diff_p,rate,dropout,tokens_per_s,peak_bytes\n"
+#define COMPARE_ROW                                                                             \
+    "strang-marchuk:heun,2,attention,1.99912,8,16,16,0.0034567,0.0031234,0.0039876,-2.99e-5,"   \
+    "123456789,125.891,123.112,128.345,118.123,114.456,121.789,-12.345,-15.678,-9.876,0.00012," \
+    "0.004,0.1,123456,123456789012\n"
+
+/* Nothing of a page is lost on paper: not the evidence beside claims, not the last columns of the widest tables.
+ * Without the style's rules for paper the same look at it finds what is lost. */
+static void test_paper(void **state)
+{
+    static const char notes[] =
+        "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
+        "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
+    (void)state;
+    if (system("command -v chromium >/dev/null && command -v pdftotext >/dev/null") != 0) {
+        print_message("# skipped: no chromium or no pdftotext here\n");
+        skip();
+    }
+    make_dir("paper");
+    make_dir("paper/wide");
+    make_dir("paper/widest");
+    run_ok("verify --out paper/claims");
+    write_text("paper/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
+    write_text("paper/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
+    write_text("paper/wide/README.md", notes);
+    write_wide("paper/widest/schemes.csv", "scheme,stages,evals_F", 60, 40);
+    char *page = page_of("paper"), *paper = printed("paper.html"), *words = lost(page, paper);
+    if (words) fail_msg("paper lacks '%s' or what is before it", words);
+    free(paper);
+    char *rules = strstr(page, "@media print");
+    assert_non_null(rules);
+    memcpy(rules, "@media other", 12);
+    /* What sticks is painted later, which would be out of order rather than lost. */
+    for (char *c = page; (c = strstr(c, "position: sticky"));) memcpy(c, "position: static", 16);
+    write_text("control.html", page);
+    paper = printed("control.html");
+    words = lost(page, paper);
+    assert_non_null(words);
+    free(words);
+    free(paper);
+    free(page);
+}
+
 /* ---- what cannot be used ---------------------------------------------------------------------------- */
 
 static void test_refusals(void **state)
@@ -475,13 +610,14 @@ static void test_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_judge),    cmocka_unit_test(test_studies),
-        cmocka_unit_test(test_same),     cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_escapes),  cmocka_unit_test(test_broken_tables),
-        cmocka_unit_test(test_drawings), cmocka_unit_test(test_torn_drawings),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_links),    cmocka_unit_test(test_wide_notes),
-        cmocka_unit_test(test_record),   cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_judge),      cmocka_unit_test(test_studies),
+        cmocka_unit_test(test_same),       cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_escapes),    cmocka_unit_test(test_broken_tables),
+        cmocka_unit_test(test_drawings),   cmocka_unit_test(test_torn_drawings),
+        cmocka_unit_test(test_paper),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_notes),      cmocka_unit_test(test_links),
+        cmocka_unit_test(test_wide_notes), cmocka_unit_test(test_record),
+        cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
