@@ -227,7 +227,8 @@ static int write_script(Plot *p)
     fprintf(o.f,
             "do for [image in 'svg png'] {\n"
             "    if (image eq 'svg') {\n"
-            "        set terminal svg size 900,%zu font 'DejaVu Sans,14' background 'white'\n"
+            "        set terminal svg size 900,%zu font 'DejaVu Sans,Verdana,sans-serif,14' "
+            "background 'white'\n"
             "    } else {\n"
             "        set terminal pngcairo size 1800,%zu font 'DejaVu Sans,14' fontscale 2 "
             "linewidth 2 pointscale 2\n"
