@@ -1,4 +1,5 @@
-/* fit.c: a straight line through (log h, log error). What could fool it, and what is done about it:
+/* fit.c: the power of h that errors follow, and its factor. The power is the slope of a straight line
+ * through (log h, log error). What could fool it, and what is done about it:
  *
  *   rounding        Points within `margin` times their floor are cut; what is left of the floor in
  *                   the others enters the tolerance through the weights of the fit.
@@ -11,13 +12,24 @@
  *                   to the slope between the two finest points, the least biased pair.
  *
  * tolerance = 95 % t-interval of the fit + bias + floor.
+ *
+ * The factor is the value at h = 0 of error / h^order, a polynomial in h. It is extrapolated component
+ * by component: these are smooth in h, the norm of a vector that turns as h falls is not. An entry of
+ * Neville's table is off by no more than it differs from the two it is made of, which are of one
+ * degree less, and from the one of its own degree a point finer, as long as the table converges; to
+ * the largest of these come the floors, as far as the extrapolation magnifies them. The entry with
+ * the least sum is taken: coarse points, points near the floor and the best degree sort themselves out.
+ *
  * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope);
- * Frisch, Waugh 1933, "Partial time regressions" (regressing on what other regressors leave).
+ * Frisch, Waugh 1933, "Partial time regressions" (regressing on what other regressors leave);
+ * Neville 1934, "Iterative interpolation"; Ridders 1982, "Accurate computation of F'(x) and
+ * F'(x)F''(x)" (the entry that differs least).
  */
 #include "ode/fit.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <string.h>
 
 static const double margin = 32;
 
@@ -115,32 +127,41 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
-/* log of the constant from two points, z = log error - order log h extrapolated to h = 0 by a line,
- * with the floor's share in it. */
-static double extrapolate(const FitPoint *p, int order, double *noise)
+static double apart(size_t N, const double *a, const double *b)
 {
-    double fine = p[0].h / (p[0].h - p[1].h), coarse = fine - 1;
-    *noise = fine * p[1].floor / p[1].error + coarse * p[0].floor / p[0].error;
-    return fine * (log(p[1].error) - order * log(p[1].h)) -
-           coarse * (log(p[0].error) - order * log(p[0].h));
+    double sum = 0;
+    for (size_t k = 0; k < N; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
+    return sqrt(sum / (double)N);
 }
 
-/* Neighbours give estimates with a bias O(h^2): each has left about a third of its difference to the
- * one before. A difference may be small by chance: a quarter of that before it is added, which is
- * what it would be by rule. Of all estimates in the window the one with the least tolerance. */
-double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance)
+/* work (count, N): row i is the value at 0 of the polynomial through some points from the i-th on, one
+ * more with each column of Neville's table. An entry differs from the rows x and x + N that it is made
+ * of by fine and coarse = fine - 1 times what these differ. */
+void fit_constant(const FitPoint *p, const double *const *error, size_t N, const Fit *f, int order,
+                  double *work, double *constant, double *tolerance)
 {
-    double z[FIT_MAX], best = NAN;
+    double noise[FIT_MAX], off[FIT_MAX];
     *tolerance = INFINITY;
     p += f->first;
-    for (size_t i = 0; i + 1 < f->count; i++) {
-        double off;
-        z[i] = extrapolate(p + i, order, &off);
-        if (i < 2) continue;
-        off += fabs(z[i] - z[i - 1]) + fabs(z[i - 1] - z[i - 2]) / 4;
-        if (!(off < *tolerance)) continue;
-        *tolerance = off;
-        best = exp(z[i]);
+    for (size_t i = 0; i < f->count; i++) {
+        double power = pow(p[i].h, order);
+        noise[i] = p[i].floor / power;
+        for (size_t k = 0; k < N; k++) work[i * N + k] = error[f->first + i][k] / power;
     }
-    return best;
+    for (size_t points = 2; points <= f->count; points++) {
+        size_t rows = f->count - points + 1;
+        for (size_t i = 0; i < rows; i++) {
+            double *x = work + i * N, fine = p[i].h / (p[i].h - p[i + points - 1].h);
+            off[i] = fine * apart(N, x, x + N);
+            noise[i] = fine * noise[i + 1] + (fine - 1) * noise[i];
+            for (size_t k = 0; k < N; k++) x[k] = fine * x[N + k] - (fine - 1) * x[k];
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const double *x = work + i * N;
+            if (i + 1 < rows) off[i] = fmax(off[i], apart(N, x, x + N));
+            if (!(off[i] + noise[i] < *tolerance)) continue;
+            *tolerance = off[i] + noise[i];
+            memcpy(constant, x, N * sizeof *x);
+        }
+    }
 }

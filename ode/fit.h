@@ -26,8 +26,10 @@ void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end);
 /* Slope of log error over log h with its tolerance, over the best window of p (n), n <= FIT_MAX. */
 Fit fit_order(const FitPoint *p, size_t n);
 
-/* constant of error = constant h^order (1 + b h + ...) from the window of f, its finest points at
- * least; *tolerance: relative. NaN and inf without a window. */
-double fit_constant(const FitPoint *p, const Fit *f, int order, double *tolerance);
+/* constant (N) of the vectors error = h^order (constant + h c1 + h^2 c2 + ...), from those of the
+ * window of f; error[i] (N) belongs to p[i]. *tolerance: RMS over N by which it may be off, absolute.
+ * work (f->count, N). Without a window: constant untouched, *tolerance inf. */
+void fit_constant(const FitPoint *p, const double *const *error, size_t N, const Fit *f, int order,
+                  double *work, double *constant, double *tolerance);
 
 #endif

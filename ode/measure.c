@@ -6,6 +6,10 @@
  * neighbour). Where the tolerance stays above 1/8, points are added: further halvings, or, where the
  * floor is in the way, steps between the coarse ones.
  *
+ * A step too large for the scheme's stability on the system says nothing of its order: the error is
+ * some |R(h J)|^(t_end / h), which rises and falls by powers of ten with h. Such points are cut
+ * (find_unstable), and every coarser one with them. Where too few are left the verdict is `unstable`.
+ *
  * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
  * random walk of rounding, and its drift, where errors rise at the finest points.
  *
@@ -34,7 +38,7 @@ enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 
 static const char *const names[] = {
     [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
-    [VERDICT_DIVERGES] = "diverges", [VERDICT_FLOOR] = "floor",
+    [VERDICT_DIVERGES] = "diverges", [VERDICT_FLOOR] = "floor",   [VERDICT_UNSTABLE] = "unstable",
 };
 
 const char *verdict_name(int verdict)
@@ -53,11 +57,13 @@ typedef struct {
     Stepper *stepper;
     size_t N;
     int local, repeats;
-    double t_end, agreement, norm;
-    double drift;  /* rounding a step that repeats itself */
-    double *exact; /* (N) at t_end, or after one step */
-    double *past;  /* (history, N) */
-    double *times; /* (history) */
+    double t_end, norm;
+    double agreement; /* of the reference at t_end */
+    double drift;     /* rounding a step that repeats itself */
+    double reach;     /* how far the exact solution goes from its start; 0: not yet asked */
+    double *exact;    /* (N) at t_end, or after one step */
+    double *past;     /* (history, N) */
+    double *times;    /* (history) */
 } Runs;
 
 static double rms(size_t N, const double *a, const double *b)
@@ -74,29 +80,19 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int solve_past(Runs *r, double h)
+/* History of a step h. How well it is known is the point's own: back in time a stiff system grows, and
+ * only the coarse steps reach far back. */
+static int solve_past(Runs *r, double h, double *agreement)
 {
     size_t history = (size_t)stepper_history(r->stepper);
-    double agreement;
+    *agreement = 0;
     for (size_t j = 0; j < history; j++) r->times[j] = -(double)(j + 1) * h;
-    if (history == 0) return 0;
-    TRY(reference_solve(r->solved, r->times, history, r->past, &agreement));
-    r->agreement = fmax(r->agreement, agreement);
-    return 0;
+    return history ? reference_solve(r->solved, r->times, history, r->past, agreement) : 0;
 }
 
 static int all_steps(Runs *r, size_t steps)
 {
     for (size_t k = 0; k < steps; k++) TRY(stepper_step(r->stepper));
-    return 0;
-}
-
-/* The step's end, for its local error. */
-static int solve_step(Runs *r, double h)
-{
-    double agreement;
-    TRY(reference_solve(r->solved, &h, 1, r->exact, &agreement));
-    r->agreement = fmax(r->agreement, agreement);
     return 0;
 }
 
@@ -116,21 +112,28 @@ static int timed_steps(Runs *r, OrderPoint *p)
     return 0;
 }
 
-/* A state, or a history, that is not finite is an outcome: error = inf. */
+/* A state, or a history, that is not finite is an outcome: error = inf; a state's is unstable. */
 static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
     p->error = INFINITY;
-    int code = r->local ? solve_step(r, p->h) : 0;
-    if (code == 0) code = solve_past(r, p->h);
-    if (code == 0) code = timed_steps(r, p);
+    double past = 0;
+    p->agreement = r->agreement;
+    int code = r->local ? reference_solve(r->solved, &p->h, 1, r->exact, &p->agreement) : 0;
+    if (code == 0) code = solve_past(r, p->h, &past);
+    p->agreement = fmax(p->agreement, past);
+    int begun = code == 0;
+    if (begun) code = timed_steps(r, p);
+    p->unstable = begun && !r->local; /* unless the error is finite, below */
     if (!isfinite(p->seconds)) p->seconds = 0;
     p->evals = stepper_evals(r->stepper);
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
     const double *y = stepper_state(r->stepper);
     for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
     double error = rms(r->N, vector, NULL);
-    if (isfinite(error)) p->error = error;
+    if (!isfinite(error)) return 0;
+    p->error = error;
+    p->unstable = 0;
     return 0;
 }
 
@@ -166,7 +169,7 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
 static double floor_of(const Runs *r, const OrderPoint *p)
 {
     double steps = r->local ? 1 : (double)p->steps;
-    return r->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
+    return p->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
 }
 
 /* Rounding that is the same at every step adds up. It is seen at the finest points: errors below
@@ -202,12 +205,53 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
-/* The points as fit.c wants them, p (points) out; sets the drift first. */
-static void fit_points(Runs *r, const OrderStudy *o, FitPoint *p)
+/* *reach: the largest |y(t) - y(0)| (RMS) of the exact solution; it may come back to its start. */
+static int find_reach(Runs *r)
 {
+    enum { TIMES = 16 };
+    double t[TIMES], agreement, *y = memory_new(TIMES, r->N * sizeof *y);
+    if (!y) return ERR_MEMORY;
+    for (size_t i = 0; i < TIMES; i++) t[i] = r->t_end * (double)(i + 1) / TIMES;
+    int code = reference_solve(r->solved, t, TIMES, y, &agreement);
+    for (size_t i = 0; i < TIMES && code == 0; i++)
+        r->reach = fmax(r->reach, rms(r->N, y + i * r->N, r->system->initial));
+    memory_free(y);
+    return code;
+}
+
+/* Marks the points that are unstable. One is where the error is larger than the whole way of the exact
+ * solution, and the next step's result is farther from it than that again: no number is being
+ * approached. (A scheme that converges to another field's flow may err as much, but halving its step
+ * changes little; a stable one errs less by then, or is so coarse that it is no loss.) A finest point
+ * is held against the one before it. The error of one step alone has no stability. */
+static int find_unstable(Runs *r, OrderStudy *o)
+{
+    double way = rms(r->N, r->exact, r->system->initial); /* at most the reach */
+    o->unstable = 0;
+    for (size_t i = 0; i < o->points && !r->local; i++) {
+        OrderPoint *p = &o->point[i];
+        const OrderPoint *next = i + 1 < o->points ? p + 1 : p - 1;
+        if (isfinite(p->error) && p->error > way) {
+            if (r->reach == 0) TRY(find_reach(r));
+            double change = isfinite(next->error) ? rms(r->N, p->vector, next->vector) : INFINITY;
+            p->unstable = p->error > r->reach && change > r->reach;
+        }
+        if (p->unstable) o->unstable = p->h;
+    }
+    return 0;
+}
+
+/* The points as fit.c wants them, p (points) out: after the drift and the unstable ones are found. */
+static int fit_points(Runs *r, OrderStudy *o, FitPoint *p)
+{
+    TRY(find_unstable(r, o));
     r->drift = drift_of(r, o);
-    for (size_t i = 0; i < o->points; i++)
-        p[i] = (FitPoint){o->point[i].h, o->point[i].error, floor_of(r, &o->point[i])};
+    for (size_t i = 0; i < o->points; i++) {
+        OrderPoint *q = &o->point[i];
+        q->floor = floor_of(r, q);
+        p[i] = (FitPoint){q->h, q->unstable ? INFINITY : q->error, q->floor};
+    }
+    return 0;
 }
 
 /* The widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap ends in
@@ -232,7 +276,7 @@ static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
     const OrderPoint *last = &o->point[o->points - 1];
     size_t first, end;
     fit_range(p, o->points, &first, &end);
-    if (end == o->points || !isfinite(last->error)) {
+    if (end == o->points || !isfinite(p[o->points - 1].error)) {
         *added = affordable(o, last);
         return *added ? add_point(r, o, o->points, 2 * last->steps) : 0;
     }
@@ -243,17 +287,22 @@ static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
 }
 
 /* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
-static int grows(const FitPoint *last)
+static int grows(const OrderStudy *o)
 {
-    return !isfinite(last->error) || (fit_usable(last) && last->error >= 2 * last[-1].error);
+    const OrderPoint *last = &o->point[o->points - 1];
+    FitPoint p = {last->h, last->error, last->floor};
+    return !isfinite(p.error) || (fit_usable(&p) && p.error >= 2 * last[-1].error);
 }
 
 /* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
- * agreed with: `disagree` asks for smaller steps. */
+ * agreed with: `disagree` asks for smaller steps, and `unstable`, of a scheme that would converge,
+ * where it is for want of stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
-    if (!zero_stable || grows(&p[o->points - 1])) return VERDICT_DIVERGES;
+    int converges = zero_stable && (o->expected >= 1 || !grows(o));
+    if (converges && o->unstable > 0 && !(f->tolerance <= tolerance_max)) return VERDICT_UNSTABLE;
+    if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
     if (f->count == 0) return fit_usable(&p[o->points - 1]) ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
     return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
@@ -274,12 +323,25 @@ static int flows_closed(const Table *t, const System *s)
 static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
 {
     for (int i = 0, added = 1;; i++) {
-        fit_points(r, o, p);
+        TRY(fit_points(r, o, p));
         *f = fit_order(p, o->points);
         if (f->tolerance <= settled || i == EXTRA) return 0;
         TRY(refine(r, o, p, &added));
         if (!added) return 0;
     }
+}
+
+/* The constant and its vector, from the window of f. */
+static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const double *error[FIT_MAX];
+    double *work = memory_new(f->count, o->N * sizeof *work);
+    if (!work) return ERR_MEMORY;
+    for (size_t i = 0; i < o->points; i++) error[i] = o->point[i].vector;
+    fit_constant(p, error, o->N, f, o->expected, work, o->leading, &o->constant_off);
+    o->constant = isfinite(o->constant_off) ? rms(o->N, o->leading, NULL) : NAN;
+    memory_free(work);
+    return 0;
 }
 
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
@@ -288,14 +350,13 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     Fit f;
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
+    o->verdict = judge(o, p, &f, zero_stable);
+    if (o->verdict == VERDICT_UNSTABLE) f = (Fit){.slope = NAN, .tolerance = INFINITY};
     for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    o->constant = fit_constant(p, &f, o->expected, &o->constant_tolerance);
-    o->floor = p[o->points - 1].floor;
-    o->verdict = judge(o, p, &f, zero_stable);
-    return 0;
+    return find_constant(o, p, &f);
 }
 
 /* Number of coarsest steps: h0 is rounded so that t_end is a whole number of them. */
@@ -336,7 +397,8 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
     out->N = s->n * s->d;
     out->point = memory_new(most, sizeof *out->point);
     out->vectors = memory_new(most, out->N * sizeof(double));
-    if (!out->point || !out->vectors) {
+    out->leading = memory_new(out->N, sizeof(double));
+    if (!out->point || !out->vectors || !out->leading) {
         order_free(out);
         return ERR_MEMORY;
     }
@@ -353,16 +415,18 @@ void order_free(OrderStudy *o)
 {
     o->point = memory_free(o->point);
     o->vectors = memory_free(o->vectors);
+    o->leading = memory_free(o->leading);
     o->points = 0;
 }
 
-double order_cosine(const OrderStudy *o, const double *e)
+int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e)
 {
-    size_t i = o->points;
-    while (i > 0 && !o->point[i - 1].used) i--;
-    if (i == 0) return NAN;
-    const double *v = o->point[i - 1].vector;
-    double ev = 0;
-    for (size_t k = 0; k < o->N; k++) ev += e[k] * v[k];
-    return ev / ((double)o->N * rms(o->N, e, NULL) * rms(o->N, v, NULL));
+    const double narrow = 0.01, wide = 0.15;
+    double off = o->constant_off;
+    if (isnan(predicted)) return -1;
+    if (o->verdict == VERDICT_HIGHER) return predicted > 0 ? VERDICT_DISAGREE : VERDICT_AGREE;
+    if (o->verdict == VERDICT_FLOOR) return predicted > 0 ? -1 : VERDICT_AGREE;
+    if (o->verdict != VERDICT_AGREE || predicted == 0 || !(off <= wide * o->constant)) return -1;
+    double allowed = fmax(off, narrow * o->constant) + accuracy * predicted;
+    return rms(o->N, o->leading, e) <= allowed ? VERDICT_AGREE : VERDICT_DISAGREE;
 }

@@ -320,14 +320,27 @@ int reference_flow(const System *s, int op, int set, double t, double h, double 
 
 /* ---- measure.c: measured order ------------------------------------------------------------------ */
 
-enum { VERDICT_AGREE, VERDICT_HIGHER, VERDICT_DISAGREE, VERDICT_DIVERGES, VERDICT_FLOOR };
+/* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides
+ * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
+ * h falls, though no step is unstable, or the scheme is zero-unstable; disagree: all else. */
+enum {
+    VERDICT_AGREE,
+    VERDICT_HIGHER,
+    VERDICT_DISAGREE,
+    VERDICT_DIVERGES,
+    VERDICT_FLOOR,
+    VERDICT_UNSTABLE
+};
 const char *verdict_name(int verdict);
 
 typedef struct {
     double h;
     size_t steps, evals;
-    double error; /* RMS over coordinates at t-end; inf: not finite */
+    double error;     /* RMS over coordinates at t-end; inf: not finite */
+    double agreement; /* of the references it is held against and begins with */
+    double floor;     /* what of the error may be rounding, or the reference's own */
     double seconds;
+    int unstable;         /* measure.c, find_unstable; no fit takes it */
     int used;             /* in the window of the fit */
     const double *vector; /* (N) the error itself, borrowed from the study */
 } OrderPoint;
@@ -335,15 +348,16 @@ typedef struct {
 typedef struct {
     int expected;
     size_t points;
-    OrderPoint *point;         /* (points), coarsest first; owned */
-    size_t N;                  /* coordinates */
-    double *vectors;           /* (most points, N); owned */
-    double slope;              /* least squares over the window; NaN without one */
-    double low, high;          /* 95 % interval, widened by what bias and floor may add (fit.c) */
-    double constant;           /* error ~ constant * h^expected as h -> 0, from the window */
-    double constant_tolerance; /* relative */
-    double floor;              /* below this errors are rounding, or the reference's own */
-    int closed_flows;          /* 0: some sub-flow came from the reference integrator */
+    OrderPoint *point;   /* (points), coarsest first; owned */
+    size_t N;            /* coordinates */
+    double *vectors;     /* (most points, N); owned */
+    double slope;        /* least squares over the window; NaN without one, or if unstable */
+    double low, high;    /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double *leading;     /* (N) error ~ leading * h^expected as h -> 0, from the window; owned */
+    double constant;     /* its RMS; NaN without a window */
+    double constant_off; /* RMS that `leading` may be off by, so |constant| too; inf without */
+    double unstable;     /* finest unstable step; 0: none */
+    int closed_flows;    /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
@@ -362,9 +376,12 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
 
-/* Cosine of the angle between a vector e (N) and the error at the finest point of the window: tells
- * the sign of a constant, and its direction. NaN without a window or for e = 0. */
-double order_cosine(const OrderStudy *o, const double *e);
+/* Whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
+ * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared
+ * (predicted is NaN, the slope is another, or the measured constant is known to no better than 15 %).
+ * Vectors are compared, so direction and sign count: |leading - e| <= constant_off, at least 1 % of
+ * it, + accuracy * predicted. A constant 0 is met by a higher order. */
+int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e);
 
 /* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
 

@@ -12,9 +12,9 @@
 
 static const char *const point_columns[] = {"scheme", "system", "h", "steps", "evals", "error"};
 static const char *const work_columns[] = {"scheme", "system", "h", "evals", "seconds", "error"};
-static const char *const summary_columns[] = {"scheme",    "system", "expected", "measured",
-                                              "low",       "high",   "constant", "verdict",
-                                              "predicted", "match"};
+static const char *const summary_columns[] = {
+    "scheme",  "system",    "expected", "measured",     "low",           "high",         "constant",
+    "verdict", "predicted", "match",    "constant_low", "constant_high", "unstable_from"};
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
@@ -27,26 +27,10 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
         report_size(u->points, s->point[i].steps);
         report_size(u->points, s->point[i].evals);
         report_real(u->points, s->point[i].error, 4);
-        if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error))
+        if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
             u->top = fmax(u->top, s->point[i].error);
         if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
     }
-}
-
-/* Whether a measured error is the predicted one: its constant within both tolerances, 1 % at least,
- * and its direction, which tells the sign, within 18 degrees. A constant 0 is met by a higher order. -1 where the order is not that of the theory, or the constant is known to
- * no better than 15 %. */
-static int match_constant(const OrderStudy *s, double predicted, double accuracy, double cosine)
-{
-    const double narrow = 0.01, wide = 0.15, straight = 0.95;
-    if (isnan(predicted)) return -1;
-    if (s->verdict == VERDICT_HIGHER) return predicted > 0 ? VERDICT_DISAGREE : VERDICT_AGREE;
-    if (s->verdict == VERDICT_FLOOR) return predicted > 0 ? -1 : VERDICT_AGREE;
-    if (s->verdict != VERDICT_AGREE || predicted == 0 || !(s->constant_tolerance <= wide))
-        return -1;
-    double allowed = fmax(s->constant_tolerance, narrow) + accuracy;
-    int met = fabs(log(s->constant / predicted)) <= allowed && cosine >= straight;
-    return met ? VERDICT_AGREE : VERDICT_DISAGREE;
 }
 
 static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
@@ -59,10 +43,9 @@ static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStud
                              &p, vector);
     if (code == 0) {
         int local = u->options.local;
-        c->constant = s->constant;
         c->predicted = local ? p.local : p.global;
-        double cosine = order_cosine(s, local ? vector : vector + s->N);
-        c->constant_verdict = match_constant(s, c->predicted, p.accuracy, cosine);
+        c->constant_verdict =
+            order_match(s, c->predicted, p.accuracy, local ? vector : vector + s->N);
     }
     memory_free(vector);
     return code;
@@ -94,8 +77,29 @@ static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy
     report_text(u->summary, verdict_name(s->verdict));
     report_real(u->summary, c->predicted, 4);
     report_text(u->summary, c->constant_verdict < 0 ? "" : verdict_name(c->constant_verdict));
+    double least = s->constant - s->constant_off;
+    report_real(u->summary, least < 0 ? 0 : least, 4);
+    report_real(u->summary, s->constant + s->constant_off, 4);
+    report_real(u->summary, s->unstable > 0 ? s->unstable : NAN, 6);
     int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= TREE_MAX;
     if (met && s->constant > u->guide[s->expected]) u->guide[s->expected] = s->constant;
+}
+
+/* Says which steps were left out, and what to do where too few are left. */
+static void warn_unstable(const ConvergenceStudy *u, const Table *t, const OrderStudy *s)
+{
+    const OrderPoint *finest = &s->point[s->points - 1];
+    const char *advice = "";
+    if (s->verdict == VERDICT_UNSTABLE && finest->error > finest->floor)
+        advice = "; too few stable steps are left to fit an order: choose a smaller --h0 or more "
+                 "--halvings";
+    else if (s->verdict == VERDICT_UNSTABLE)
+        advice =
+            "; the errors of smaller steps are rounding, so there is no order to fit: choose a "
+            "shorter --t-end or a less stiff system";
+    if (s->unstable > 0)
+        command_warn("%s is unstable for h >= %.6g on %s: those steps are left out%s", t->name,
+                     s->unstable, u->system->name, advice);
 }
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
@@ -128,6 +132,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
         report_points(u, scheme, &s);
         report_work(u, scheme, &s);
         report_verdict(u, scheme, &s, c);
+        warn_unstable(u, scheme, &s);
         warn(scheme, &c->theory, &s);
         c->slope = s.slope, c->low = s.low, c->high = s.high;
         c->verdict = s.verdict;

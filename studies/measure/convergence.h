@@ -12,7 +12,7 @@ enum { CONVERGENCE_TREES = 6 }; /* exact orders are looked for up to this one */
 typedef struct {
     Theory theory;
     double slope, low, high;
-    double constant, predicted; /* of the error; predicted: by the theory */
+    double predicted; /* constant of the error, by the theory */
     int verdict;
     int constant_verdict; /* VERDICT_AGREE or VERDICT_DISAGREE; -1: not compared */
 } Convergence;            /* of one scheme */
@@ -25,7 +25,8 @@ typedef struct {
     Convergence *scheme; /* (count) */
     Report *points;      /* scheme,system,h,steps,evals,error */
     Report *work;        /* scheme,system,h,evals,seconds,error */
-    Report *summary; /* scheme,system,expected,measured,low,high,constant,verdict,predicted,match */
+    Report *summary; /* scheme,system,expected,measured,low,high,constant,verdict,predicted,match,
+                        constant_low,constant_high,unstable_from */
     double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
     double top;                 /* largest error of a scheme that does not diverge */
     double coarsest;            /* largest step */

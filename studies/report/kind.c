@@ -291,10 +291,12 @@ static const struct {
     {"order", "expected", "exact order p"},
     {"order", "measured", "slope of the global error"},
     {"order", "verdict",
-     "slope against exact order: agree, higher, disagree, diverges, or floor (rounding hides it)"},
+     "slope against exact order: agree, higher, disagree, diverges, floor (rounding hides it), or "
+     "unstable (too few stable steps)"},
     {"order", "constant", "measured c of error ≈ c·h^p"},
     {"order", "predicted", "c of the theory, from the elementary differentials of order p + 1"},
     {"order", "match", "measured constant against predicted"},
+    {"order", "unstable_from", "finest step too large for stability; from there on none is used"},
     {"order --invariant", "energy_error", "largest relative error of the energy"},
     {"order --invariant", "growth",
      "largest energy error of the last quarter over that of the first: near 1 bounded, near 4 "

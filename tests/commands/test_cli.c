@@ -327,7 +327,8 @@ static void test_csv_shapes(void **state)
          "scheme,degree,term,coefficient\n"},
         {"order --scheme heun --csv", "scheme,system,h,steps,evals,error\n"},
         {"order --scheme heun,rk4 --csv --summary",
-         "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"},
+         "scheme,system,expected,measured,low,high,constant,verdict,predicted,match,constant_low,"
+         "constant_high,unstable_from\n"},
         {"data --corpus markov:20 --csv", "file,lines,tokens,distinct,unknown,sha256\n"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {

@@ -1,5 +1,6 @@
 /* test_system_command.c: `trotter order --system-file`: the examples of --help and of the source run as
- * they stand there; what goes wrong with a file begins with its name; words of a plot keep apart. */
+ * they stand there; what goes wrong with a file begins with its name; steps too large for stability are
+ * named and left out; words of a plot keep apart. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -104,6 +105,84 @@ static void test_bad(void **state)
     assert_false(refused(program_run("order --h0 9 --system linear"), "order", "own.txt"));
 }
 
+/* ---- steps too large ----------------------------------------------------------------------------- */
+
+/* Cell of the column in the row that begins with "SCHEME,", of the CSV in out. */
+static const char *cell(const char *scheme, const char *column)
+{
+    static char text[256];
+    char *copy = strdup(out), *head = copy, *row = strchr(copy, '\n');
+    size_t n = strlen(scheme);
+    assert_non_null(row);
+    *row++ = '\0';
+    while (row && *row && (strncmp(row, scheme, n) != 0 || row[n] != ','))
+        row = strchr(row, '\n') ? strchr(row, '\n') + 1 : NULL;
+    assert_true(row && *row);
+    row[strcspn(row, "\n")] = '\0';
+    for (char *name; (name = strsep(&head, ","));) {
+        snprintf(text, sizeof text, "%s", strsep(&row, ","));
+        if (strcmp(name, column) == 0) break;
+    }
+    free(copy);
+    return text;
+}
+
+/* The stability limits of rk4 and heun are 2.785 and 2: 1/32 and 1/512 are the first dyadic steps above
+ * them over 100 and 1000; with the step in its verdict, no slope is reported. */
+static void test_unstable(void **state)
+{
+    (void)state;
+    write_text("system a\nn 1\nd 1\nG = -100*y\ninitial = 1\nt-end 1\nh0 1/8\n");
+    assert_int_equal(
+        program_run("order --system-file own.txt --scheme rk4 --summary --csv --halvings 5"), 0);
+    assert_string_equal(cell("rk4", "verdict"), "unstable");
+    assert_string_equal(cell("rk4", "unstable_from"), "0.03125");
+    assert_string_equal(cell("rk4", "measured"), "");
+    assert_string_equal(cell("rk4", "constant"), "");
+    assert_non_null(strstr(err, "rk4 is unstable for h >= 0.03125 on a"));
+    assert_non_null(strstr(err, "choose a shorter --t-end"));
+
+    write_text("system a\nn 1\nd 1\nG = -1000*y\ninitial = 1\nt-end 1\nh0 1/8\n");
+    assert_int_equal(program_run("order --system-file own.txt --scheme heun --summary --csv"), 0);
+    assert_string_equal(cell("heun", "verdict"), "unstable");
+    assert_string_equal(cell("heun", "unstable_from"), "0.00390625");
+
+    assert_int_equal(program_run("order --system-file own.txt --scheme leapfrog --summary"), 0);
+    assert_non_null(strstr(err, "choose a smaller --h0 or more --halvings"));
+
+    /* no step is unstable: no words, an empty cell */
+    assert_int_equal(program_run("order --system attention --scheme rk4 --summary --csv"), 0);
+    assert_string_equal(cell("rk4", "unstable_from"), "");
+    assert_null(strstr(err, "unstable"));
+}
+
+/* A correct method of fifth order passes on every system where the verdict is by its constant. */
+static void test_fifth_order(void **state)
+{
+    static const char dopri[] =
+        "scheme dopri5\nk1 = H(y)\nk2 = H(y + 1/5*k1)\nk3 = H(y + 3/40*k1 + 9/40*k2)\n"
+        "k4 = H(y + 44/45*k1 - 56/15*k2 + 32/9*k3)\n"
+        "k5 = H(y + 19372/6561*k1 - 25360/2187*k2 + 64448/6561*k3 - 212/729*k4)\n"
+        "k6 = H(y + 9017/3168*k1 - 355/33*k2 + 46732/5247*k3 + 49/176*k4 - 5103/18656*k5)\n"
+        "y' = y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6\n";
+    static const char *const systems[] = {"forced", "kuramoto", "vortex", "kepler"};
+    (void)state;
+    file_write("dopri.txt", dopri, strlen(dopri));
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        char line[128];
+        snprintf(line, sizeof line,
+                 "order --scheme-file dopri.txt --scheme dopri5 --system %s --summary --csv",
+                 systems[i]);
+        if (program_run(line) != 0) fail_msg("%s: %s%s", systems[i], out, err);
+        double low = atof(cell("dopri5", "constant_low"));
+        double high = atof(cell("dopri5", "constant_high"));
+        double predicted = atof(cell("dopri5", "predicted"));
+        assert_string_equal(cell("dopri5", "match"), "agree");
+        if (!(0 < low && low <= predicted && predicted <= high && high < 1.2 * low))
+            fail_msg("%s: %g not in %g .. %g", systems[i], predicted, low, high);
+    }
+}
+
 /* ---- plots --------------------------------------------------------------------------------------- */
 
 /* Baselines of the words "slope p" in an SVG, each "translate(x,y)" of its group; how many. */
@@ -151,10 +230,9 @@ static void test_words_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help_example),
-        cmocka_unit_test(test_source_example),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_words_apart),
+        cmocka_unit_test(test_help_example), cmocka_unit_test(test_source_example),
+        cmocka_unit_test(test_bad),          cmocka_unit_test(test_unstable),
+        cmocka_unit_test(test_fifth_order),  cmocka_unit_test(test_words_apart),
     };
     return cmocka_run_group_tests(tests, program_open, program_close);
 }

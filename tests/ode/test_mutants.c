@@ -180,11 +180,11 @@ static int judge(const Table *m, const Bench *b, int order, int local)
     double predicted = local ? b->prediction.local : b->prediction.global;
     if (order_measure(m, b->system, &o, order, 1, &s) != 0) fail_msg("%s", error_text());
     int by = s.verdict == VERDICT_AGREE ? BY_NOTHING : BY_ORDER;
-    double allowed = fmax(s.constant_tolerance, 0.01) + b->prediction.accuracy;
-    if (by == BY_NOTHING && allowed <= 0.15 && !(fabs(log(s.constant / predicted)) <= allowed))
-        by = BY_CONSTANT;
-    if (by == BY_NOTHING && !(order_cosine(&s, b->vector + (local ? 0 : s.N)) >= 0.95))
-        by = BY_DIRECTION;
+    const double *e = b->vector + (local ? 0 : s.N);
+    double allowed = fmax(s.constant_off, 0.01 * s.constant) + b->prediction.accuracy * predicted;
+    if (by == BY_NOTHING &&
+        order_match(&s, predicted, b->prediction.accuracy, e) == VERDICT_DISAGREE)
+        by = fabs(s.constant - predicted) > allowed ? BY_CONSTANT : BY_DIRECTION;
     order_free(&s);
     return by;
 }
