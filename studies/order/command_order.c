@@ -35,8 +35,8 @@ static const Option study_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "every error as CSV; with --summary the verdicts", 0, 0},
-    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "CSV: every error, or with --summary the verdicts", 0, 0},
+    {"summary", OPTION_FLAG, NULL, NULL, "one row per scheme alone, without every error", 0, 0},
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems instead", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write order.csv, summary.csv, summary.md and plots (.gp, .svg, .png)", 0, 0},
@@ -49,14 +49,19 @@ static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
 static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
 {
+    int summary = options_flag(o, "summary");
     if (!options_flag(o, "csv")) {
         printf("system %s: %s\n%zu particles of %zu coordinates; error: RMS over coordinates %s\n"
                "order p means local error h^(p+1), global error h^p\n\n",
                u->system->name, u->system->title, u->system->n, u->system->d,
                u->options.local ? "after one step" : "at the end");
+        if (!summary) {
+            TRY(report_write(u->points, REPORT_PLAIN, stdout));
+            putchar('\n');
+        }
         TRY(report_write(u->summary, REPORT_PLAIN, stdout));
     } else {
-        TRY(report_write(options_flag(o, "summary") ? u->summary : u->points, REPORT_CSV, stdout));
+        TRY(report_write(summary ? u->summary : u->points, REPORT_CSV, stdout));
     }
     if (options_text(o, "out")) TRY(convergence_save(u, s, options_text(o, "out")));
     size_t disagree = convergence_disagree(u);

@@ -33,7 +33,8 @@ static void order_agrees(const char *name)
 {
     char arguments[128];
     snprintf(arguments, sizeof arguments,
-             "order --system-file %s --scheme euler,heun,rk4,lie-trotter --halvings 5", name);
+             "order --system-file %s --scheme euler,heun,rk4,lie-trotter --halvings 5 --summary",
+             name);
     int status = program_run(arguments);
     if (status != 0) fail_msg("%s: status %d: %s", name, status, err);
     int agree = 0;
@@ -156,6 +157,21 @@ static void test_unstable(void **state)
     assert_null(strstr(err, "unstable"));
 }
 
+/* ---- what is printed ----------------------------------------------------------------------------- */
+
+/* --summary leaves one row a scheme; without it every error is there too, in text the verdicts as well. */
+static void test_summary(void **state)
+{
+    static const char errors[] = "  steps  ", verdicts[] = "  expected  ";
+    (void)state;
+    assert_int_equal(program_run("order --system linear --scheme heun"), 0);
+    assert_true(strstr(out, errors) && strstr(out, verdicts));
+    assert_int_equal(program_run("order --system linear --scheme heun --summary"), 0);
+    assert_true(!strstr(out, errors) && strstr(out, verdicts));
+    assert_int_equal(program_run("order --system linear --scheme heun --csv"), 0);
+    assert_true(strstr(out, "scheme,system,h,") && !strstr(out, "scheme,system,expected"));
+}
+
 /* A correct method of fifth order passes on every system where the verdict is by its constant. */
 static void test_fifth_order(void **state)
 {
@@ -232,7 +248,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help_example), cmocka_unit_test(test_source_example),
         cmocka_unit_test(test_bad),          cmocka_unit_test(test_unstable),
-        cmocka_unit_test(test_fifth_order),  cmocka_unit_test(test_words_apart),
+        cmocka_unit_test(test_summary),      cmocka_unit_test(test_fifth_order),
+        cmocka_unit_test(test_words_apart),
     };
     return cmocka_run_group_tests(tests, program_open, program_close);
 }
