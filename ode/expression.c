@@ -553,32 +553,17 @@ int expression_parse(Parser *p, Row *out)
     return parse_sum(p, out);
 }
 
-static int to_number(Parser *p, int code, Row *r, mpq_t out)
-{
-    if (code == 0 && !is_number(r)) code = cursor_error(&p->cursor, "expected a number");
-    if (code == 0) number_of(r, out);
-    row_free(r);
-    return code;
-}
-
 int expression_number(Parser *p, mpq_t out)
 {
     Row r = {0};
-    return to_number(p, expression_parse(p, &r), &r, out);
-}
-
-int expression_coefficient(Parser *p, mpq_t out)
-{
-    Row r = {0};
-    mpq_t q;
-    p->depth = 0;
-    TRY(to_number(p, parse_power(p, &r), &r, out));
-    if (!cursor_take(&p->cursor, "/")) return 0;
-    mpq_init(q);
-    int code = to_number(p, parse_power(p, &r), &r, q);
-    if (code == 0 && mpq_sgn(q) == 0)
-        code = cursor_error(&p->cursor, "expected a divisor other than zero");
-    if (code == 0) mpq_div(out, out, q);
-    mpq_clear(q);
+    cursor_blanks(&p->cursor);
+    const char *at = p->cursor.at;
+    int code = expression_parse(p, &r);
+    if (code == 0 && !is_number(&r)) {
+        p->cursor.at = at;
+        code = cursor_error(&p->cursor, "expected a number");
+    }
+    if (code == 0) number_of(&r, out);
+    row_free(&r);
     return code;
 }

@@ -49,10 +49,9 @@ int cursor_integer(Cursor *c, long most, long *out);
 
 /* A linear expression over y, y[-j], k's and names; out (zeroed) is caller's to row_free. */
 int expression_parse(Parser *p, Row *out);
-/* An expression that must be a number without learned symbols. */
+/* An expression that must be a number without learned symbols; the cursor stops behind it, as before
+ * the operator of a flow, which no sign joins to it. */
 int expression_number(Parser *p, mpq_t out);
-/* A factor: number, name, parenthesised expression; for `flow`. */
-int expression_coefficient(Parser *p, mpq_t out);
 /* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
 /* k<stage+1> as a row of its evaluations, `past` steps ago. */

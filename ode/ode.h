@@ -49,7 +49,8 @@ void zoo_close(Zoo *z);
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
-/* Every name of "A,B,..." or "all" in order, sandwich:N,K for sandwich:N-K; caller frees both levels. */
+/* Every name of "A, B,..." or "all" in order, blanks around names or not, sandwich:N,K for sandwich:N-K;
+ * caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
 /* ---- over.c: a scheme over another operator ----------------------------------------------------- */

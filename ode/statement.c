@@ -39,6 +39,15 @@ static int parse_operator(Parser *p, int most, int *op, int *set)
     return 0;
 }
 
+/* Whether an operator stands at the cursor, and not a name that begins like one. */
+static int operator_stands(const Cursor *c)
+{
+    const char *p = c->at;
+    if (p == c->end || !strchr("FGHL", *p)) return 0;
+    for (p++; p < c->end && isdigit((unsigned char)*p);) p++;
+    return p == c->end || !(isalpha((unsigned char)*p) || *p == '_');
+}
+
 size_t statement_stage_head(Cursor *c)
 {
     char word[TABLE_NAME];
@@ -193,8 +202,7 @@ static int read_flow(Parser *p)
         return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
     mpq_init(c);
     mpq_set_ui(c, 1, 1);
-    int bare = p->cursor.at < p->cursor.end && strchr("FGHL", *p->cursor.at) != NULL;
-    int code = bare ? 0 : expression_coefficient(p, c);
+    int code = operator_stands(&p->cursor) ? 0 : expression_number(p, c);
     if (code == 0) code = parse_operator(p, OP_G, &op, &set);
     if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
     Flow *grown = code == 0 ? push(t->flow, &t->flows, sizeof(Flow)) : NULL;
@@ -214,7 +222,7 @@ static int read_field(Parser *p)
 {
     for (int op = 0; op < 2; op++) {
         int found, set;
-        TRY(expression_coefficient(p, p->table->weight[op]));
+        TRY(expression_number(p, p->table->weight[op]));
         TRY(parse_operator(p, OP_G, &found, &set));
         if (found != op)
             return cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G");

@@ -353,7 +353,8 @@ static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *coun
     return 0;
 }
 
-/* Length of the first name of "A,B,..."; sandwich:N,K, as it is also written, is one. */
+/* Length of the first name of "A, B,...", with the blanks behind it; sandwich:N,K, as it is also
+ * written, is one. */
 static size_t name_length(const char *at)
 {
     static const char prefix[] = "sandwich:";
@@ -370,7 +371,9 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
     *out = NULL;
     *count = 0;
     for (const char *at = names; code == 0; at++) {
-        size_t n = name_length(at);
+        at += strspn(at, " \t");
+        size_t whole = name_length(at), n = whole;
+        while (n > 0 && strchr(" \t", at[n - 1])) n--;
         if (n == 0)
             code = error_set(ERR_INPUT,
                              "expected scheme names separated by commas, or 'all': '%.60s'", names);
@@ -382,7 +385,7 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
             code = strcmp(name, "all") == 0 ? add_all(z, solver, out, count)
                                             : add_found(z, name, solver, out, count);
         }
-        at += n;
+        at += whole;
         if (!*at) break;
     }
     if (code == 0) return 0;

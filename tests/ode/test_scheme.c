@@ -176,6 +176,12 @@ static void test_errors(void **state)
         {"scheme a\nflow F\ny' = y", "text:3:1: expected k lines or flow lines"},
         {"scheme a\nflow H\n", "text:2:6: expected an operator: F or G"},
         {"scheme a\nflow 1/2\n", "text:2:9: expected an operator: F or G"},
+        {"scheme a\nlet a = 1\nflow 1-a\n", "text:3:9: expected an operator: F or G"},
+        {"scheme a\nflow 1-b G\n", "text:2:8: expected a name that is set before"},
+        {"scheme a\nflow 1- G\n", "text:2:9: expected a name that is set before"},
+        {"scheme a\nlet a = 1\nflow 2 (1-a) G\n", "text:3:8: expected an operator: F or G"},
+        {"scheme a\nflow 1-y G\n", "text:2:6: expected a number"},
+        {"scheme a\nfield 1-a F 2 G\nflow F", "text:2:9: expected a name that is set before"},
         {"scheme a\nlet y = 1\n", "text:2:6: expected a name of its own"},
         {"scheme a\nlet b = 1\nlet b = 2\n", "text:3:6: expected a new name"},
         {"scheme a\nlet b = y\n", "text:2:10: expected a coefficient"},
@@ -231,6 +237,61 @@ static void assert_same_rows(const char *a, const char *solver, const char *b)
     table_free(t);
 }
 
+/* A coefficient of a flow or a field is an expression; parentheses around it change nothing. */
+static void test_coefficients(void **state)
+{
+    static const char *const forms[] = {"p/2",     "1-p",     "1 - p/2",   "p+q*2",     "-p",
+                                        "2*p^2-q", "(1-p)/2", "1/(2-p)-q", "sqrt(4)/3", "1-0.25",
+                                        "Fa-1",    "(p)-(q)", "+p",        "1e-1+p",    "p^-1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int field = 0; field < 2; field++) {
+            char text[512];
+            Table *t[2];
+            for (int k = 0; k < 2; k++) {
+                char c[64];
+                snprintf(c, sizeof c, k ? "(%s)" : "%s", forms[i]);
+                if (field)
+                    sprintf(text,
+                            "scheme a\nlet p = 1/3\nlet q = 1/5\nlet Fa = 3\n"
+                            "field %s F %s G\nflow F\nflow G2\n",
+                            c, c);
+                else
+                    sprintf(text,
+                            "scheme a\nlet p = 1/3\nlet q = 1/5\nlet Fa = 3\n"
+                            "flow %s G2\nflow F\nflow %s G\n",
+                            c, c);
+                if (parse_text(text, &t[k]) != 0) fail_msg("%s\n%s", text, error_text());
+            }
+            if (!table_equal(t[0], t[1])) fail_msg("%s is not (%s)", forms[i], forms[i]);
+            check_round_trip(t[0]);
+            table_free(t[0]);
+            table_free(t[1]);
+        }
+}
+
+/* Blanks around the names of a list change nothing. */
+static void test_blanks(void **state)
+{
+    static const char *const lists[] = {"rk4,heun,sandwich:2-1", " rk4 , heun,\tsandwich:2,1 "};
+    Table **list[2];
+    size_t count[2];
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        if (zoo_list(&zoo, lists[k], "exact", &list[k], &count[k]) != 0)
+            fail_msg("%s: %s", lists[k], error_text());
+    assert_int_equal(count[0], 3);
+    assert_int_equal(count[1], 3);
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < 3; i++) {
+            assert_string_equal(list[k][i]->name, list[0][i]->name);
+            if (k) table_free(list[0][i]);
+        }
+    }
+    for (size_t i = 0; i < 3; i++) table_free(list[1][i]);
+    for (int k = 0; k < 2; k++) memory_free(list[k]);
+}
+
 static void test_expansions(void **state)
 {
     (void)state;
@@ -264,6 +325,9 @@ static void test_names(void **state)
                                       "",
                                       "heun,",
                                       ",heun",
+                                      " ",
+                                      "heun, ",
+                                      "heun rk4",
                                       "looped:999"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Table **list;
@@ -403,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zoo_round_trip), cmocka_unit_test(test_random_round_trip),
         cmocka_unit_test(test_errors),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_coefficients),   cmocka_unit_test(test_blanks),
         cmocka_unit_test(test_expansions),     cmocka_unit_test(test_names),
         cmocka_unit_test(test_times),          cmocka_unit_test(test_starts),
         cmocka_unit_test(test_inexact),        cmocka_unit_test(test_short_memory),
