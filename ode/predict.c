@@ -258,13 +258,6 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
 
 /* ---- the whole ---------------------------------------------------------------------------------------- */
 
-static int has_written_times(const Table *t)
-{
-    for (size_t i = 0; i < t->points; i++)
-        if (t->point[i].timed) return 1;
-    return 0;
-}
-
 /* On a path of so many intervals; *done where more of them would not help. */
 static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
                       size_t intervals, Prediction *out, int *done)
@@ -314,7 +307,7 @@ int order_predict(const Table *t, const System *s, double t_end, int order, int 
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
     if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
-    if (s->timed && has_written_times(t)) return 0;
+    if (s->timed && table_timed(t)) return 0;
     Table *frozen = table_freeze(t);
     if (!frozen) return ERR_MEMORY;
     int code = predict_frozen(frozen, s, t_end, order, zero_stable, out, vector);

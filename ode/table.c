@@ -393,6 +393,13 @@ void table_weight(const Table *t, int op, int set, mpq_t out)
         if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
 }
 
+int table_timed(const Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (t->point[i].timed) return 1;
+    return 0;
+}
+
 int table_over(const Table *t, int op)
 {
     for (size_t i = 0; i < t->stages; i++)

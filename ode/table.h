@@ -144,6 +144,9 @@ void table_weight(const Table *t, int op, int set, mpq_t out);
 /* 1 where there are stages and every one is of this operator, OP_F .. OP_L. */
 int table_over(const Table *t, int op);
 
+/* Whether some stage says by @ where it stands in time. */
+int table_timed(const Table *t);
+
 /* Equality of everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);
 

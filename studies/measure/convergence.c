@@ -104,6 +104,7 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 {
+    select_warn_times(t);
     if (!theory->zero_stable)
         command_warn(
             "%s is zero-unstable: a root of its state weights lies outside the unit circle "

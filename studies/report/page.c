@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/output.h"
+#include "studies/tools/output.h"
 
 __asm__(".pushsection .rodata\n"
         "page_css_begin: .incbin \"studies/report/page.css\"\n"

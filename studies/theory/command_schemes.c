@@ -44,6 +44,7 @@ static int add_row(Report *r, int degree, const Table *scheme, int words)
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below "
             "%.0e counts as met",
             scheme->name, theory.residual, theory.bound);
+    select_warn_times(scheme);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &real, &imag);

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/command.h"
+#include "studies/tools/select.h"
 
 /* ---- terms ----------------------------------------------------------------------------------------- */
 
@@ -97,6 +98,7 @@ int expansion_find(const Table *scheme, int basis, int degree, Expansion *out)
             error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
     if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
     if (code == 0) code = basis == BASIS_TREES ? find_trees(out) : find_brackets(out);
+    if (code == 0) select_warn_times(out->table);
     if (code != 0) expansion_free(out);
     return code;
 }

@@ -84,6 +84,7 @@ static int add_row(Report *r, const Table *scheme, int degree)
 {
     Structure s;
     int zero_stable, on_circle;
+    select_warn_times(scheme);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_roots(t, &zero_stable, &on_circle);

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/command.h"
 
 /* A splitting that was given `solver` for want of a suffix gets it into its name. */
 static int name_solver(const Zoo *z, const char *solver, Table *t)
@@ -91,4 +92,13 @@ void select_close(Selection *s)
     memory_free(s->scheme);
     zoo_close(&s->zoo);
     *s = (Selection){0};
+}
+
+void select_warn_times(const Table *t)
+{
+    if (table_timed(t))
+        command_warn(
+            "%s: time nodes are not in this order: it is that on fields that do not depend "
+            "on time, whatever stands behind @",
+            t->name);
 }

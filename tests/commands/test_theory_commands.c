@@ -125,6 +125,31 @@ static void test_structure(void **state)
            "lie-trotter,no,1,no,yes,yes,2,,,yes,no\n");
 }
 
+/* Orders and terms are those without time: where @ is written the commands say so, once a scheme, and
+ * their CSV is that of the scheme without @. */
+static void test_times(void **state)
+{
+    static const char *const commands[] = {"schemes --csv", "schemes --structure --csv",
+                                           "expand --csv", "expand --latex",
+                                           "order --system linear --csv --summary"};
+    static char plain[sizeof out];
+    (void)state;
+    write_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
+    write_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[200];
+        snprintf(line, sizeof line, "%s --scheme a --scheme-file @/p.scheme", commands[i]);
+        assert_int_equal(run(line), 0);
+        if (strstr(err, "time nodes")) fail_msg("%s: %s", line, err);
+        strcpy(plain, out);
+        snprintf(line, sizeof line, "%s --scheme a --scheme-file @/t.scheme", commands[i]);
+        assert_int_equal(run(line), 0);
+        const char *said = strstr(err, "a: time nodes are not in this order");
+        if (!said || strstr(said + 10, "time nodes")) fail_msg("%s: %s", line, err);
+        assert_string_equal(out, plain);
+    }
+}
+
 static void test_stability(void **state)
 {
     (void)state;
@@ -216,7 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expand),    cmocka_unit_test(test_structure),
         cmocka_unit_test(test_stability), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_large),     cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests_name("theory commands", tests, setup, teardown);
 }
