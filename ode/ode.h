@@ -128,13 +128,16 @@ typedef struct {
     int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
     double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
     double bound;
-    double error_norm2; /* sum (defect/sigma)^2 of order p+1; one colour where all stages are H */
+    double error_norm2; /* sum (defect/sigma)^2 over the trees of order p+1, in two colours */
+    double error_norm2_one_colour; /* in one: of a field F + G in which the two are not told apart;
+                                      NaN unless every stage is H */
     int zero_stable;
     int weakly_stable; /* zero-stable with more than one root on the unit circle */
 } Theory;
 
-/* Exact order up to forest->max and the rest, of a frozen table; error_norm2 is NaN where the order
- * reaches forest->max or nothing expands. */
+/* Exact order up to forest->max and the rest, of a frozen table; norms are NaN where the order reaches
+ * forest->max or nothing expands. What @ writes is not looked at: the order is that on fields that do
+ * not depend on time. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
 
 /* The same with forests as large as needed, of order `most` at most (<= TREE_MAX); freezes a copy of

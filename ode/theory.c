@@ -85,14 +85,13 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
     return 1;
 }
 
-static double norm2(const Forest *f, const Table *t, int order, mpq_t *defect)
+/* In one colour, F stands for F + G: where every stage is H a defect depends on its tree's shape alone. */
+static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
 {
-    int one =
-        table_over(t, OP_H); /* defects depend on a tree's shape alone: one colour tells all */
     mpq_t sum, q;
     mpq_inits(sum, q, NULL);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
-        if (one && tree_has_G(f, i)) continue;
+        if (one_colour && tree_has_G(f, i)) continue;
         mpq_mul(q, defect[i], defect[i]);
         mpq_add(sum, sum, q);
     }
@@ -107,12 +106,17 @@ static void find_order(const Forest *f, const Table *t, mpq_t *defect, const mpq
     out->expands = is_met(t, empty, out);
     if (!out->expands) return;
     while (out->order < f->max && all_met(f, t, out->order + 1, defect, out)) out->order++;
-    if (out->order < f->max) out->error_norm2 = norm2(f, t, out->order + 1, defect);
+    if (out->order == f->max) return;
+    out->error_norm2 = norm2(f, out->order + 1, 0, defect);
+    if (table_over(t, OP_H)) out->error_norm2_one_colour = norm2(f, out->order + 1, 1, defect);
 }
 
 int theory_find(const Forest *f, const Table *t, Theory *out)
 {
-    *out = (Theory){.searched = f->max, .error_norm2 = NAN, .bound = t->exact ? 0 : inexact_bound};
+    *out = (Theory){.searched = f->max,
+                    .error_norm2 = NAN,
+                    .error_norm2_one_colour = NAN,
+                    .bound = t->exact ? 0 : inexact_bound};
     mpq_t empty;
     int on_circle;
     mpq_t *defect = memory_new(f->count, sizeof(mpq_t));

@@ -30,8 +30,13 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
 static const char *const columns[] = {
-    "scheme",     "stages", "evals_F",     "evals_G",    "past_y",     "past_k",      "exact",
-    "consistent", "order",  "zero_stable", "real_limit", "imag_limit", "error_norm2",
+    "scheme",      "stages",
+    "evals_F",     "evals_G",
+    "past_y",      "past_k",
+    "exact",       "consistent",
+    "order",       "zero_stable",
+    "real_limit",  "imag_limit",
+    "error_norm2", "error_norm2_one_colour",
 };
 
 static int add_row(Report *r, int degree, const Table *scheme, int words)
@@ -39,12 +44,12 @@ static int add_row(Report *r, int degree, const Table *scheme, int words)
     Theory theory;
     double real, imag;
     TRY(theory_search(scheme, degree, &theory));
+    select_warn_times(scheme);
     if (!scheme->exact && words)
         progress_note(
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below "
             "%.0e counts as met",
             scheme->name, theory.residual, theory.bound);
-    select_warn_times(scheme);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &real, &imag);
@@ -63,6 +68,7 @@ static int add_row(Report *r, int degree, const Table *scheme, int words)
     report_real(r, real, 7);
     report_real(r, imag, 7);
     report_real(r, theory.error_norm2, 6);
+    report_real(r, theory.error_norm2_one_colour, 6);
     return 0;
 }
 
@@ -114,9 +120,12 @@ static int show(const Options *o, const Selection *s)
     int csv = options_flag(o, "csv");
     int code = fill(r, s, options_size(o, "degree"), !csv);
     if (code == 0 && !csv) {
-        printf("order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
-               "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms\n\n",
-               options_size(o, "degree"));
+        printf(
+            "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
+            "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
+            "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
+            "is H\n\n",
+            options_size(o, "degree"));
     }
     if (code == 0) code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));

@@ -159,7 +159,7 @@ ClaimCheck check_same;      /* map, map */
 ClaimCheck check_family; /* statements with K, order, values, values if or NULL, field */
 
 /* claims_error.c */
-ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is the smaller */
+ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is smaller, on every field */
 ClaimCheck check_times;  /* scheme, nodes of F and G */
 ClaimCheck check_global; /* scheme, system, order of the global error */
 

@@ -322,7 +322,7 @@ static void test_csv_shapes(void **state)
     } list[] = {
         {"schemes --csv",
          "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
-         "real_limit,imag_limit,error_norm2\n"},
+         "real_limit,imag_limit,error_norm2,error_norm2_one_colour\n"},
         {"expand --scheme rk2-unit,transformer --degree 3 --csv",
          "scheme,degree,term,coefficient\n"},
         {"order --scheme heun --csv", "scheme,system,h,steps,evals,error\n"},

@@ -129,6 +129,32 @@ static void test_verdicts(void **state)
     free(text);
 }
 
+/* A claim that one error is smaller, whose evidence counts fields, is verified only if it is so on all
+ * of them. */
+static void test_fields(void **state)
+{
+    (void)state;
+    Csv csv;
+    int status, counted = 0, fewer = 0;
+    char *text = run("--csv", &status);
+    parse(text, &csv);
+    for (int i = 0; i < csv.rows; i++) {
+        int fields, below;
+        const char *on = strstr(cell(&csv, i, EVIDENCE), "measured at h = 1/128 on ");
+        const char *smaller = on ? strstr(on, "below 1 on ") : NULL;
+        if (!smaller) continue;
+        assert_int_equal(sscanf(on, "measured at h = 1/128 on %d", &fields), 1);
+        assert_int_equal(sscanf(smaller, "below 1 on %d", &below), 1);
+        if ((strcmp(cell(&csv, i, VERDICT), "verified") == 0) != (below == fields))
+            fail_msg("%s: %s, on %d of %d fields", cell(&csv, i, ID), cell(&csv, i, VERDICT), below,
+                     fields);
+        counted++;
+        fewer += below < fields;
+    }
+    assert_true(counted >= 2 && fewer >= 1);
+    free(text);
+}
+
 /* Each claim's record is complete, and no id is there twice. */
 static void test_records(void **state)
 {
@@ -267,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_verdicts), cmocka_unit_test(test_records),
         cmocka_unit_test(test_mutants),  cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_fields),
     };
     return cmocka_run_group_tests(tests, setup, scratch_close);
 }

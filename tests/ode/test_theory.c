@@ -106,7 +106,7 @@ static void test_composition(void **state)
 static const struct {
     const char *name;
     int order;
-    double norm2; /* 0: not known beforehand */
+    double norm2; /* in one colour where every stage is H; 0: not known beforehand */
 } orders[] = {
     {"euler", 1, 0.25},
     {"lie-trotter", 1, 0.5},
@@ -166,8 +166,48 @@ static void test_orders(void **state)
             strcmp(orders[i].name, "word:s") == 0 ? 6 : orders[i].order; /* one operator: exact */
         if (th.order != want) fail_msg("%s: order %d, not %d", orders[i].name, th.order, want);
         double norm = orders[i].norm2;
-        if (norm > 0 && !(fabs(th.error_norm2 - norm) <= 1e-14 * norm))
-            fail_msg("%s: error norm^2 %.17g, not %.17g", orders[i].name, th.error_norm2, norm);
+        double found = table_over(t, OP_H) ? th.error_norm2_one_colour : th.error_norm2;
+        if (norm > 0 && !(fabs(found - norm) <= 1e-14 * norm))
+            fail_msg("%s: error norm^2 %.17g, not %.17g", orders[i].name, found, norm);
+        table_free(t);
+    }
+}
+
+/* error_norm2 is one definition for all schemes: the sum of squares over all trees in two colours. In
+ * heun's case by hand: 8 colourings of F'F'F with (1/6)^2 each; of F''(F,F) two roots, and (1/12)^2
+ * where both children are equal (twice), (1/6)^2 where they are not. One colour is told of H alone. */
+static void test_norms(void **state)
+{
+    static const struct {
+        const char *name;
+        double norm2;
+    } known[] = {{"euler", 1}, {"transformer", 1}, {"heun", 11.0 / 36}, {"macaron", 5.0 / 16}};
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Theory th;
+        Table *t = frozen(known[i].name);
+        assert_int_equal(theory_search(t, 3, &th), 0);
+        assert_true(fabs(th.error_norm2 - known[i].norm2) <= 1e-14);
+        table_free(t);
+    }
+    for (size_t i = 0; i < zoo.count; i++) {
+        Theory th;
+        Forest *f;
+        Table *t = table_freeze(zoo.scheme[i]);
+        assert_int_equal(theory_search(t, 6, &th), 0);
+        assert_int_equal(forest_new(th.order + 1, &f), 0);
+        double *c = memory_new(f->count, sizeof *c), sum = 0;
+        if (th.expands) {
+            assert_int_equal(theory_terms(f, t, th.order + 1, c), 0);
+            for (size_t k = 0; k < f->count; k++) sum += c[k] * c[k];
+            if (!(fabs(th.error_norm2 - sum) <= 1e-12 * sum))
+                fail_msg("%s: %.17g, not %.17g", t->name, th.error_norm2, sum);
+        }
+        int one = !isnan(th.error_norm2_one_colour);
+        assert_int_equal(one, th.expands && table_over(t, OP_H));
+        if (one) assert_true(th.error_norm2_one_colour < th.error_norm2);
+        memory_free(c);
+        forest_free(f);
         table_free(t);
     }
 }
@@ -508,13 +548,13 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_composition),  cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_mutants),      cmocka_unit_test(test_leading_terms),
-        cmocka_unit_test(test_adams),        cmocka_unit_test(test_symmetry),
-        cmocka_unit_test(test_roots),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_modulus),      cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_trees),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_composition),   cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_norms),         cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_leading_terms), cmocka_unit_test(test_adams),
+        cmocka_unit_test(test_symmetry),      cmocka_unit_test(test_roots),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_modulus),
+        cmocka_unit_test(test_unseen),        cmocka_unit_test(test_short_memory),
     };
     return cmocka_run_group_tests_name("theory", tests, zoo_begin, zoo_end);
 }
