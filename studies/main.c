@@ -45,10 +45,11 @@ static void print_overview(void)
         "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
-    printf("\n'trotter COMMAND --help' tells a command's options. Data goes to stdout, words to "
-           "stderr.\n"
-           "Exit status: 0 done; 2 something given is unusable; 1 failed, or a check not met;\n"
-           "130 interrupted and saved.\n");
+    printf(
+        "\n'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words "
+        "to stderr.\n"
+        "Exit status: 0 done; 2 something given is unusable; 1 failed, or a check not met;\n"
+        "130 interrupted and saved.\n");
 }
 
 static void print_help(const Command *c, const OptionGroup *const *groups)
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
     char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
     if (argc > 1 && strcmp(argv[1], "help") == 0) /* 'help train' is 'train --help' */
         argc = argc > 2 ? 3 : 2, argv = asked;
-    if (argc < 2 || strcmp(argv[1], "--help") == 0)
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         print_overview();
     else if (strcmp(argv[1], "--version") == 0)
         printf("trotter %s\n", TROTTER_VERSION);

@@ -27,7 +27,7 @@ struct Options {
 };
 
 static const Option common[] = {
-    {"help", OPTION_FLAG, NULL, NULL, "print this and exit", 0, 0},
+    {"help", OPTION_FLAG, NULL, NULL, "print this and exit; so does -h", 0, 0},
     {0},
 };
 static const OptionGroup common_group = {"Help", 0, common};
@@ -313,9 +313,11 @@ int options_arguments(Options *o, int argc, char **argv)
     int code = 0, c;
     opterr = 0;
     optind = 0; /* 0: glibc starts over */
-    while (code == 0 && (c = getopt_long(argc, argv, "-:", list, NULL)) != -1) {
+    while (code == 0 && (c = getopt_long(argc, argv, "-:h", list, NULL)) != -1) {
         if (c == 1) /* "-": a word that is no option, in its place */
             code = add_word(o, optarg);
+        else if (c == 'h')
+            code = options_set(o, OPTION_ARGUMENT, "", "help", "yes");
         else if (c == ':')
             code = error_set(ERR_INPUT, "option '%s' needs a value", argv[optind - 1]);
         else if (c < NAMED)

@@ -40,7 +40,7 @@ typedef struct {
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
 
-/* Groups are a list ended by NULL, borrowed until options_free. `help` belongs to every command. */
+/* Groups are a list ended by NULL, borrowed until options_free. `help`, -h for short, belongs to every command. */
 typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);

@@ -79,6 +79,40 @@ static void test_help(void **state)
     drop(&o);
 }
 
+static void must_agree(const char *args, const char *same)
+{
+    Outcome a = run(args), b = run(same);
+    expect(&a, 0, args);
+    expect(&b, 0, same);
+    assert_true(strlen(a.out) > 100);
+    if (strcmp(a.out, b.out) != 0) fail_msg("'%s' says: %s", args, a.out);
+    drop(&a);
+    drop(&b);
+}
+
+/* -h is --help, for the program and for every command of its overview, before and behind other options. */
+static void test_short_help(void **state)
+{
+    (void)state;
+    char name[32], args[64], same[64];
+    int n, count = 0;
+    Outcome o = run("--help");
+    must_agree("-h", "--help");
+    const char *at = strstr(o.out, "Commands:\n");
+    assert_non_null(at);
+    for (at += strlen("Commands:\n"); sscanf(at, " %31s %*[^\n]%n", name, &n) == 1 && *at == ' ';
+         at += n + 1, count++) {
+        snprintf(args, sizeof args, "%s -h", name);
+        snprintf(same, sizeof same, "%s --help", name);
+        must_agree(args, same);
+    }
+    assert_true(count >= COMMANDS);
+    must_agree("bench ode -h", "bench ode --help");
+    must_agree("order --systems -h --csv", "order --help");
+    must_refuse("order -g", "unknown option '-g'");
+    drop(&o);
+}
+
 /* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
 static void test_version(void **state)
 {
@@ -415,13 +449,21 @@ static void test_plots_cut_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),          cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_devices),       cmocka_unit_test(test_bad_schemes),
-        cmocka_unit_test(test_bad_corpora),   cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_config),        cmocka_unit_test(test_full_stdout),
-        cmocka_unit_test(test_csv_shapes),    cmocka_unit_test(test_printed_schemes),
-        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_plots_without_gnuplot),
-        cmocka_unit_test(test_version),       cmocka_unit_test(test_plots_cut_short),
+        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_short_help),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_bad_schemes),
+        cmocka_unit_test(test_bad_corpora),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_config),
+        cmocka_unit_test(test_full_stdout),
+        cmocka_unit_test(test_csv_shapes),
+        cmocka_unit_test(test_printed_schemes),
+        cmocka_unit_test(test_zero_unstable),
+        cmocka_unit_test(test_plots_without_gnuplot),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_plots_cut_short),
     };
     return cmocka_run_group_tests(tests, cli_begin, cli_end);
 }
