@@ -15,10 +15,19 @@ static size_t count_tokens(const char *bytes, size_t count, int level)
     return tokens;
 }
 
-static int unknown(const char *file, size_t line, const char *word, size_t n)
+/* A limit is advised, not taken: a model never learns a word that its training text lacks, and which words it is
+ * to read as that one decides what its perplexity means. */
+static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
 {
-    return error_set(ERR_INPUT, "%s:%zu: '%.*s' is not in the vocabulary, which has no " WORD_UNK,
-                     file, line, n > 200 ? 200 : (int)n, word);
+    char advice[160] = "";
+    if (v->advised)
+        snprintf(advice, sizeof advice,
+                 "; --vocabulary %zu keeps the words that the training text has twice or more and "
+                 "reads all others as " WORD_UNK,
+                 v->advised);
+    return error_set(ERR_INPUT,
+                     "%s:%zu: '%.*s' is not in the vocabulary, which has no " WORD_UNK "%s", file,
+                     line, n > 200 ? 200 : (int)n, word, advice);
 }
 
 static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
@@ -27,7 +36,7 @@ static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
     size_t n, begun = 0; /* first token of this line */
     for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
-        if (id < 0 && v->unk < 0) return unknown(t->file, s.lines + 1, word, n);
+        if (id < 0 && v->unk < 0) return unknown(t->file, s.lines + 1, word, n, v);
         t->unknown += id < 0;
         t->id[t->tokens++] = id < 0 ? v->unk : id;
         if (n) continue;

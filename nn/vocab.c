@@ -34,10 +34,14 @@ static int is_word(const Word *w, const char *name)
     return w->bytes == strlen(name) && memcmp(w->text, name, w->bytes) == 0;
 }
 
+static int is_special(const Word *w)
+{
+    return is_word(w, WORD_EOS) || is_word(w, WORD_UNK);
+}
+
 static int by_keeping(const void *x, const void *y)
 {
-    int a = is_word(x, WORD_EOS) || is_word(x, WORD_UNK);
-    int b = is_word(y, WORD_EOS) || is_word(y, WORD_UNK);
+    int a = is_special(x), b = is_special(y);
     return a != b ? b - a : by_count(x, y);
 }
 
@@ -64,17 +68,27 @@ static int words_cut(Words *w, size_t limit)
     return 0;
 }
 
+/* <eos>, <unk> and the words that are there twice or more. */
+static size_t words_repeated(const Words *w)
+{
+    size_t n = 2;
+    for (size_t i = 0; i < w->size; i++) n += w->word[i].count > 1 && !is_special(&w->word[i]);
+    return n;
+}
+
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v)
 {
     *v = (Vocab){0};
     Words w = {0};
     int code = words_of(bytes, count, level, &w);
+    size_t advised = words_repeated(&w);
     if (!code && level == LEVEL_CHAR) code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
     if (!code && limit) code = words_cut(&w, limit);
     if (!code) {
         qsort(w.word, w.size, sizeof *w.word, by_count);
         code = vocab_make(w.word, w.size, v);
         v->level = level;
+        v->advised = advised;
     }
     words_free(&w);
     return code;

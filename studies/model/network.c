@@ -8,13 +8,7 @@
 #include "kernels/memory.h"
 
 static const Option text_options[] = {
-    {"corpus", OPTION_TEXT, "kjv", "NAME",
-     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
-    {"level", OPTION_CHOICE, "word", "word|char",
-     "word: tokens are words; char: characters, _ between words", 0, 0},
-    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
-     0, 1e9},
-    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
+    NETWORK_CORPUS,
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},

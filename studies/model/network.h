@@ -13,6 +13,19 @@
 
 enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
 
+/* Options that network_corpus reads. */
+/* clang-format off */
+#define NETWORK_CORPUS                                                                             \
+    {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
+     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},                 \
+    {"level", OPTION_CHOICE, "word", "word|char",                                                  \
+     "word: tokens are words; char: characters, _ between words", 0, 0},                           \
+    {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
+     "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
+     "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9},              \
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18}
+/* clang-format on */
+
 extern const OptionGroup network_text_group;     /* corpus, context, sequence */
 extern const OptionGroup network_depth_group;    /* layers; the next one goes on with it */
 extern const OptionGroup network_model_group;    /* width, ... */

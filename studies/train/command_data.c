@@ -9,13 +9,7 @@
 #include "studies/tools/output.h"
 
 static const Option data_options[] = {
-    {"corpus", OPTION_TEXT, "kjv", "NAME",
-     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},
-    {"level", OPTION_CHOICE, "word", "word|char",
-     "word: tokens are words; char: characters, _ between words", 0, 0},
-    {"vocabulary", OPTION_SIZE, "0", "V", "keep the V most frequent; 0: all (10000 words of kjv)",
-     0, 1e9},
-    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18},
+    NETWORK_CORPUS,
     {0},
 };
 

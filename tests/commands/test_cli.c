@@ -257,6 +257,19 @@ static void test_bad_schemes(void **state)
     must_refuse("schemes --scheme-file bad.scheme", "bad.scheme");
 }
 
+/* What the refusal names makes the same command work. */
+static void take_advice(const char *args)
+{
+    char more[256];
+    Outcome o = run(args);
+    const char *advice = strstr(o.err, "--vocabulary ");
+    if (!advice) fail_msg("'%s' says: %s", args, o.err);
+    snprintf(more, sizeof more, "%s %.*s", args, (int)(13 + strspn(advice + 13, "0123456789")),
+             advice);
+    drop(&o);
+    run_ok(more);
+}
+
 static void test_bad_corpora(void **state)
 {
     (void)state;
@@ -265,6 +278,8 @@ static void test_bad_corpora(void **state)
     write_corpus("unseen", "the zebra sat\n");
     must_refuse("data --corpus unseen", "zebra");
     must_refuse("train --corpus unseen --out x", "zebra");
+    take_advice("data --corpus unseen");
+    take_advice("train --max-steps 1 --corpus unseen --out unseen/run" TINY);
     write_corpus("empty", "");
     write_text("empty/test.txt", "");
     must_refuse("data --corpus empty", "test.txt");

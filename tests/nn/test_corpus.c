@@ -145,6 +145,11 @@ static void test_refused_texts(void **state)
     assert_null(t.id);
     assert_int_equal(text_read(write_string("good", "a\na\n"), &v, &t), 0); /* control */
     text_free(&t);
+    assert_int_equal(vocab_write(&v, scratch_path("v")), 0);
+    vocab_free(&v);
+    assert_int_equal(vocab_read(scratch_path("v"), &v), 0); /* a model's: no limit helps any more */
+    assert_int_equal(text_read(scratch_path("word"), &v, &t), ERR_INPUT);
+    assert_true(says("word:4: 'new'") && !says("--vocabulary"));
     vocab_free(&v);
 }
 
@@ -269,6 +274,30 @@ static void test_vocab_order(void **state)
     }
     Vocab v;
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, &v), ERR_INPUT);
+    memory_free(s);
+}
+
+/* The limit that a refusal advises keeps the words that are there twice or more, and no other. */
+static void test_advised_limit(void **state)
+{
+    (void)state;
+    size_t count, single = 0;
+    char *s = random_text(6, 40, &count);
+    Vocab v, all;
+    Text whole;
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, &all), 0);
+    assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, all.advised, &v), 0);
+    for (size_t i = 0; i < all.size; i++) {
+        int there = vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0;
+        size_t n = occurrences(&whole, (int32_t)i);
+        assert_true(there == (n > 1 || (int32_t)i == all.eos));
+        single += n == 1;
+    }
+    assert_true(single > 0 && v.unk >= 0 && v.size == all.advised);
+    text_free(&whole);
+    vocab_free(&v);
+    vocab_free(&all);
     memory_free(s);
 }
 
@@ -437,6 +466,7 @@ static void test_refused_corpora(void **state)
     write_string("test.txt", "a b\nnew\n");
     assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("test.txt:2: 'new'"));
+    assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which is there twice */
     assert_int_equal(corpus_open(scratch, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
     assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut, too: <eos>, <unk>, a */
     corpus_free(&c);
@@ -510,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_vocab_order),
+        cmocka_unit_test(test_advised_limit),
         cmocka_unit_test(test_own_unk),
         cmocka_unit_test(test_vocab_file),
         cmocka_unit_test(test_kjv),
