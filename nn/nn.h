@@ -29,8 +29,7 @@ typedef struct {
     void *index; /* word -> id */
     int32_t eos; /* id of <eos>: every line ends in it */
     int32_t unk; /* id of <unk>, or -1 where the vocabulary has none */
-    size_t
-        advised; /* limit that keeps what its training text has twice or more; 0: it has no such text */
+    size_t advised; /* limit that keeps the words its training text repeats; 0: it is of no text */
 } Vocab;
 
 typedef struct {
@@ -56,7 +55,8 @@ typedef struct {
  * tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end of the file.
  * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A
  * token of valid or test that the training text lacks becomes <unk>; where the vocabulary has no
- * <unk> that is ERR_INPUT with file, line and word, and a limit that brings one. A NUL byte, an empty or missing file: ERR_INPUT.
+ * <unk> that is ERR_INPUT with file, line, word and a limit that brings one. A NUL byte, an empty
+ * or missing file: ERR_INPUT.
  * LEVEL_CHAR: the tokens are the characters (UTF-8; a byte that begins none is one by itself) of the
  * words, "_" between two words of a line, <eos> at its end; how many blanks there were, and a written
  * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.

@@ -15,8 +15,7 @@ static size_t count_tokens(const char *bytes, size_t count, int level)
     return tokens;
 }
 
-/* A limit is advised, not taken: a model never learns a word that its training text lacks, and which words it is
- * to read as that one decides what its perplexity means. */
+/* A limit is advised, not taken: it changes the vocabulary, and so what every perplexity means. */
 static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
 {
     char advice[160] = "";

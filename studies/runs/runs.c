@@ -1,6 +1,7 @@
 /* runs.c: which runs are there, which are to be trained, and what they leave behind. */
 #include "studies/runs/runs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -17,15 +18,25 @@
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
 
+/* Whether a scheme's own name ends as the name of a depth does, "-layersN". */
+static int ends_in_depth(const char *name)
+{
+    static const char depth[] = "-layers";
+    size_t n = strlen(name), at = n, m = sizeof depth - 1;
+    while (at > 0 && isdigit((unsigned char)name[at - 1])) at--;
+    return at < n && at >= m && strncmp(name + at - m, depth, m) == 0;
+}
+
+/* One to one: what stands behind the scheme is read off from the end, and a depth of 1 is left out only where
+ * the scheme's name cannot be taken for one with a depth. */
 int runs_name(const RunSpec *s, char out[512])
 {
     int n = snprintf(out, 512, "%s", s->scheme->name);
-    if (s->layers > 1) n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
+    if (s->layers > 1 || ends_in_depth(s->scheme->name))
+        n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
     if (s->untested && s->rate && s->dropout)
         n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
     n += snprintf(out + n, 512 - (size_t)n, "-seed%llu", (unsigned long long)s->seed);
-    for (char *c = out; *c; c++)
-        if (*c == '/') *c = '_';
     return 0;
 }
 

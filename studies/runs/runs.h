@@ -47,7 +47,8 @@ enum { RUN_OPEN, RUN_BUSY /* somebody else has it */, RUN_THERE, RUN_TRAINED, RU
 /* Makes DIR/runs. A failure of a run that another process met after this moment is believed. */
 int runs_open(Runs *r);
 
-/* "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN". */
+/* "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs have the same. N = 1 is
+ * left out, but of a NAME that itself ends in -layersN. */
 int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);

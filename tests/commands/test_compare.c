@@ -537,6 +537,39 @@ static void test_lengthened(void **state)
     }
 }
 
+/* Schemes whose names end as the names of depths do: every run has a folder of its own, whose result is of that
+ * scheme and depth, and ordinary names keep the folders that they had. */
+static void test_names_of_runs(void **state)
+{
+    (void)state;
+    static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
+                               "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
+                               "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
+    static const struct {
+        const char *run, *row;
+    } list[] = {{"euler", "euler,1,"},
+                {"euler-layers2", "euler,2,"},
+                {"euler-layers1-layers1", "euler-layers1,1,"},
+                {"euler-layers1-layers2", "euler-layers1,2,"},
+                {"euler-layers2-layers1", "euler-layers2,1,"},
+                {"euler-layers2-layers2", "euler-layers2,2,"},
+                {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
+                {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
+    file_write("names.scheme", text, strlen(text));
+    run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
+           "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char name[128], csv[1024];
+        snprintf(name, sizeof name, "names/runs/%s-seed1/result.csv", list[i].run);
+        file_read(name, csv, sizeof csv);
+        const char *row = strchr(csv, '\n');
+        if (!row || strncmp(row + 1, list[i].row, strlen(list[i].row)) != 0)
+            fail_msg("%s: %s", name, csv);
+    }
+    file_read("names/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": trains "), 8);
+}
+
 /* Only the first of a job writes tables; the others train and leave. */
 static void test_ranks(void **state)
 {
@@ -618,8 +651,9 @@ int main(void)
         cmocka_unit_test(test_truncation),    cmocka_unit_test(test_untested),
         cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
-        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_failed_run),
-        cmocka_unit_test(test_diverged),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_names_of_runs), cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
