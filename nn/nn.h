@@ -23,12 +23,12 @@ enum { LEVEL_WORD, LEVEL_CHAR }; /* what a token is */
 /* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
  * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
 typedef struct {
-    int level;   /* LEVEL_* */
-    size_t size; /* V */
-    char **word; /* (V), by id */
-    void *index; /* word -> id */
-    int32_t eos; /* id of <eos>: every line ends in it */
-    int32_t unk; /* id of <unk>, or -1 where the vocabulary has none */
+    int level;      /* LEVEL_* */
+    size_t size;    /* V */
+    char **word;    /* (V), by id */
+    void *index;    /* word -> id */
+    int32_t eos;    /* id of <eos>: every line ends in it */
+    int32_t unk;    /* id of <unk>, or -1 where the vocabulary has none */
     size_t advised; /* limit that keeps the words its training text repeats; 0: it is of no text */
 } Vocab;
 
