@@ -29,12 +29,21 @@ static int read_config(const OptionGroup *const *groups, const char *dir, Option
 
 /* ---- going on ------------------------------------------------------------------------------------ */
 
-static int must_exist(const char *dir, const char *name, const char *words)
+static int exists(const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];
-    TRY(output_path(path, dir, "%s", name));
-    if (output_exists(path)) return 0;
-    return error_set(ERR_INPUT, "%s is not there: %s; without --resume one begins", path, words);
+    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
+}
+
+static int missing(const char *dir, const char *name, const char *words)
+{
+    return error_set(ERR_INPUT, "%s/%s is not there: %s; without --resume one begins", dir, name,
+                     words);
+}
+
+int rerun_has_state(const char *dir)
+{
+    return exists(dir, "state.safetensors");
 }
 
 /* A run may go on elsewhere, in other memory, and longer where its rates do not depend on the end. scheme.txt
@@ -55,8 +64,9 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
 {
     char path[OUTPUT_PATH];
     Options *there;
-    TRY(must_exist(dir, "config.ini", "no run to go on with"));
-    TRY(must_exist(dir, "state.safetensors", "the run saved nothing to go on from"));
+    if (!exists(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
+    if (exists(dir, "result.csv") && !rerun_has_state(dir))
+        return missing(dir, "state.safetensors", "a finished run goes on from nothing else");
     TRY(output_path(path, dir, "config.ini"));
     TRY(options_read(o, path));
     TRY(read_config(groups, dir, &there));
@@ -110,10 +120,8 @@ static int compare_run(const Options *o, const Options *there, const Table *t, c
 int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
                 int resumes)
 {
-    char path[OUTPUT_PATH];
     Options *there;
-    TRY(output_path(path, dir, "result.csv"));
-    if (!output_exists(path)) return 0;
+    if (!exists(dir, "result.csv")) return 0;
     if (read_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
     int code = compare_run(o, there, t, dir, resumes);

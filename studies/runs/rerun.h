@@ -5,10 +5,13 @@
 #include "ode/table.h"
 #include "studies/tools/option.h"
 
-/* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run, where
- * it has saved nothing to go on from, and, with both values, where an option that decides the run was given
- * otherwise. */
+/* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run (with a
+ * mistyped DIR another would begin unseen), where it is finished but its state is gone, and, with both values, where
+ * an option that decides the run was given otherwise. */
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
+
+/* 1 where the run in DIR goes on from a state; 0: it was stopped before it saved any, and begins again. */
+int rerun_has_state(const char *dir);
 
 /* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
  * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */

@@ -244,17 +244,17 @@ static void mark_failed(const Job *j, int failed)
         unlink(path);
 }
 
-/* Results of other options go first: with the new ones beside them, others would take them for
- * these. */
+/* What is of other options goes first, the state from which nobody will go on with it: beside the new ones, others
+ * would take it for theirs. */
 static int train(const Job *j, Claim *claim)
 {
-    static const char *const stale[] = {"result.csv", "truncation.csv"};
+    static const char *const stale[] = {"result.csv", "truncation.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
     int begun = is_same_run(j) ? !exists(j->dir, "result.csv") : is_shorter_run(j);
-    int resume = begun && exists(j->dir, "state.safetensors");
+    int resume = begun && rerun_has_state(j->dir);
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
-    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+    for (size_t i = 0; i < sizeof stale / sizeof *stale - (resume ? 1 : 0); i++) {
         TRY(output_path(path, j->dir, "%s", stale[i]));
         unlink(path);
     }

@@ -33,7 +33,10 @@ static const Option output_options[] = {
     {"config", OPTION_TEXT, NULL, "FILE",
      "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
     {"resume", OPTION_FLAG, NULL, NULL,
-     "go on with the run in DIR as if it had not stopped; its config.ini counts", 0, 0},
+     "go on with the run in DIR as if it had not stopped, from its beginning where it saved "
+     "nothing "
+     "yet; its config.ini counts",
+     0, 0},
     {0},
 };
 
@@ -58,6 +61,7 @@ typedef struct {
     const Backend *backend;
     Ranks *ranks; /* NULL: alone */
     Claim claim;  /* of the directory */
+    int goes_on;  /* from the state that a run left there */
     size_t need;  /* bytes, counted before the model was there */
     Corpus corpus;
     Model *model;
@@ -136,7 +140,7 @@ static void tell_length(const Run *r, const char *key, const char *option)
 static void tell_begin(void *arg)
 {
     const Run *r = arg;
-    if (options_flag(r->options, "resume")) {
+    if (r->goes_on) {
         tell_length(r, "epochs", "epochs");
         tell_length(r, "max_steps", "max-steps");
     }
@@ -293,24 +297,27 @@ static int claim_directory(Run *r)
 }
 
 /* A run that goes on keeps its files until it is known to be the same. */
-static int begin_files(Run *r, int resume)
+static int begin_files(Run *r)
 {
+    int resume = options_flag(r->options, "resume");
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
+    r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir, 1));
     store_sweep(r->dir);
     TRY(write_scheme(r, resume));
-    if (resume) return 0;
+    if (r->goes_on) return 0;
+    if (resume) progress_note("%s: the run there saved nothing yet, so it begins", r->dir);
     TRY(write_config(r));
     return drop_result(r);
 }
 
-static int end_files(const Run *r, int code, int resume)
+static int end_files(const Run *r, int code)
 {
     if (code != 0 && code != ERR_INTERRUPTED) return code;
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
-    if (resume) TRY(write_config(r));
+    if (r->goes_on) TRY(write_config(r));
     if (code == 0) return 0;
     TRY(drop_result(r));
     return error_set(code, "%s", words);
@@ -346,7 +353,7 @@ static int train(Run *r)
     t.out = r->dir;
     t.meta = r->meta.item;
     t.meta_count = r->meta.count;
-    t.resume = options_flag(r->options, "resume");
+    t.resume = r->goes_on;
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
     if (is_first(r)) t.begin = tell_begin;
     if (is_first(r)) t.report = on_report;
@@ -396,15 +403,15 @@ static int finish(Run *r, double begun)
 static int run_all(Run *r, Options *o)
 {
     double begun = progress_now();
-    int resume = options_flag(o, "resume");
     TRY(ranks_agree(r->ranks, open_run(r, o)));
     TRY(ranks_join(r->ranks, r->backend));
     TRY(ranks_agree(r->ranks, build(r)));
-    TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r, resume) : 0));
+    TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r) : 0));
+    if (r->ranks) r->ranks->send(r->ranks, 0, &r->goes_on, sizeof r->goes_on);
     int code = train(r);
     if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
     if (!is_first(r)) return code;
-    TRY(end_files(r, code, resume));
+    TRY(end_files(r, code));
     return finish(r, begun);
 }
 

@@ -395,9 +395,56 @@ static void test_resume_words(void **state)
                 "the run in going has inverse-sqrt");
     run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
     assert_int_equal(unlink(at("going/state.safetensors")), 0);
-    must_refuse("train --resume --out going", "state.safetensors is not there: the run saved");
+    must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
     run_ok("train --corpus text --epochs 1 --schedule linear --out ends" TINY);
     must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
+}
+
+/* What a run leaves that is killed before its first save; of some only config.ini, as a study's worker writes it. */
+static void leave_killed(const char *dir, int scheme)
+{
+    char name[128];
+    mkdir(at(dir), 0777);
+    snprintf(name, sizeof name, "%s/config.ini", dir);
+    copy_file("sound/config.ini", name);
+    snprintf(name, sizeof name, "%s/scheme.txt", dir);
+    if (scheme) copy_file("sound/scheme.txt", name);
+}
+
+/* It begins, says so, and comes to the end of a run that nothing happened to; it is still the run that its files
+ * tell, and where there is no run none begins. */
+static void test_resume_from_nothing(void **state)
+{
+    (void)state;
+    static const char *const dir[] = {"killed", "planned"};
+    char args[128], name[128];
+    write_corpus("text", "");
+    run_ok("train --corpus text --epochs 2 --out sound" TINY);
+    for (int i = 0; i < 2; i++) {
+        leave_killed(dir[i], i == 0);
+        snprintf(args, sizeof args, "train --resume --rate 0.5 --out %s", dir[i]);
+        must_refuse(args, "--rate 0.5: the run in ");
+        snprintf(name, sizeof name, "%s/config.ini", dir[i]);
+        assert_true(same_files("sound/config.ini", name));
+        snprintf(args, sizeof args, "train --resume --out %s", dir[i]);
+        Outcome o = run(args);
+        expect(&o, 0, args);
+        if (!strstr(o.err, ": the run there saved nothing yet, so it begins\n"))
+            fail_msg("'%s' says: %s", args, o.err);
+        drop(&o);
+        assert_true(same_files("sound/config.ini", name));
+        snprintf(name, sizeof name, "%s/model.safetensors", dir[i]);
+        assert_true(same_files("sound/model.safetensors", name));
+        o = run(args); /* control: with a state it goes on */
+        expect(&o, 0, args);
+        assert_null(strstr(o.err, "so it begins"));
+        drop(&o);
+    }
+    leave_killed("unlike", 1);
+    must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
+    mkdir(at("blank"), 0777);
+    must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
+    assert_false(exists("unlike/log.csv") || exists("blank/log.csv") || exists("never"));
 }
 
 /* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
@@ -507,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_replay_ways),
         cmocka_unit_test(test_finished_run),
         cmocka_unit_test(test_resume_words),
+        cmocka_unit_test(test_resume_from_nothing),
 
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_train_csv),

@@ -622,6 +622,29 @@ static void test_failed_run(void **state)
     }
 }
 
+/* A study's run of other options takes the folder of one that was stopped: if it fails before it has begun, what the
+ * other had saved is not its own. */
+static void test_another_state(void **state)
+{
+    (void)state;
+    static const char args[] = "compare --scheme euler --seeds 1 --out another" TINY;
+    char line[1024];
+    snprintf(line, sizeof line, "%s --epochs 1000", args);
+    pid_t first = start(line, "a");
+    for (int i = 0; i < 2000 && !file_exists("another/runs/euler-seed1/state.safetensors"); i++)
+        pause_ms(5);
+    kill(first, SIGINT);
+    assert_int_equal(finish(first), 130);
+    assert_true(file_exists("another/runs/euler-seed1/state.safetensors"));
+    snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8 --memory-limit 2M", args);
+    assert_int_equal(program_run(line), 1);
+    assert_non_null(strstr(err, "--memory-limit 2M: this training needs"));
+    snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8", args);
+    run_ok(line);
+    file_read("another/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": trains euler-seed1"), 3);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -652,8 +675,8 @@ int main(void)
         cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
         cmocka_unit_test(test_names_of_runs), cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_diverged),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_another_state),
+        cmocka_unit_test(test_diverged),      cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }

@@ -95,6 +95,9 @@ static void signals_and_kills(void **state)
         assert_int_not_equal(finish(start_and_signal(LONG, k, SIGKILL)), 0);
         continues_as_if_it_had_not_stopped();
     }
+    unlink(file_path("run/state.safetensors")); /* killed before the first save: it begins */
+    unlink(file_path("run/result.csv"));
+    continues_as_if_it_had_not_stopped();
 }
 
 /* ---- refused -------------------------------------------------------------------------------------- */

@@ -29,15 +29,15 @@ static Bytes whole_model, whole_state, whole_words, text;
 static double whole_seconds;
 static char whole_eval[sizeof out];
 
-/* Go on where there is a state, else from the beginning: what a user would type. */
+/* Go on where there is a run, else from the beginning: what a user would type. */
 static const char *again(void)
 {
-    return file_exists("run/state.safetensors") ? RUN "run --resume" : RUN "run";
+    return file_exists("run/config.ini") ? RUN "run --resume" : RUN "run";
 }
 
 static const char *again_on_disk(void)
 {
-    return file_exists("run/state.safetensors") ? RUN "full/run --resume" : RUN "full/run";
+    return file_exists("run/config.ini") ? RUN "full/run --resume" : RUN "full/run";
 }
 
 /* Temporary files of the run. */
@@ -153,8 +153,8 @@ static void copied(void)
 {
     begin_run();
     shell("rm -rf other; mkdir -p other run; cp -r run other/place; rm -rf run");
-    const char *go = file_exists("other/place/state.safetensors") ? RUN "other/place --resume"
-                                                                  : RUN "other/place";
+    const char *go =
+        file_exists("other/place/config.ini") ? RUN "other/place --resume" : RUN "other/place";
     int status = program_run(go);
     check_told(status == 0, "copied", status);
     shell("mv other/place run");
