@@ -162,20 +162,31 @@ static double attend(Lanes *l, const Rule *r, size_t n)
     return sum / weight;
 }
 
-void program_interact(const System *s, int set, double t, const double *y, double *dy)
+/* F on particle i. */
+static void interact(const System *s, double t, const double *y, size_t i, double *dy)
 {
     const Formulas *formulas = s->context;
     size_t n = s->n, d = s->d;
+    for (size_t c = 0; c < d; c++) {
+        const Rule *r = &formulas->rule[RULE_F][c];
+        Lanes l = {.formulas = formulas, .y = y, .d = d, .i = i, .c = c, .t = t};
+        dy[i * d + c] = !r->line                    ? 0
+                        : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
+                                                    : add_others(&l, r, n);
+    }
+}
+
+/* A parallel region of one thread still costs a team and a system call, more than few particles do. */
+void program_interact(const System *s, int set, double t, const double *y, double *dy)
+{
+    enum { MANY = 128 };
     (void)set;
-#pragma omp parallel for if (n >= 128)
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < d; c++) {
-            const Rule *r = &formulas->rule[RULE_F][c];
-            Lanes l = {.formulas = formulas, .y = y, .d = d, .i = i, .c = c, .t = t};
-            dy[i * d + c] = !r->line                    ? 0
-                            : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
-                                                        : add_others(&l, r, n);
-        }
+    if (s->n < MANY) {
+        for (size_t i = 0; i < s->n; i++) interact(s, t, y, i, dy);
+        return;
+    }
+#pragma omp parallel for
+    for (size_t i = 0; i < s->n; i++) interact(s, t, y, i, dy);
 }
 
 /* out (n, d) = a rule without others, for every particle. */

@@ -14,23 +14,32 @@ static const double strain = 0.5;
 static const double core2 = 0.25; /* delta^2 */
 static const double two_pi = 6.283185307179586476925286766559;
 
+/* F on vortex i. */
+static void induce_one(const System *s, const double *z, size_t i, double *dz)
+{
+    const double *Gamma = s->param;
+    double u = 0, v = 0;
+    for (size_t j = 0; j < s->n; j++) {
+        double x = z[2 * i] - z[2 * j], y = z[2 * i + 1] - z[2 * j + 1];
+        double w = Gamma[j] / (x * x + y * y + core2);
+        u -= w * y;
+        v += w * x;
+    }
+    dz[2 * i] = u / two_pi;
+    dz[2 * i + 1] = v / two_pi;
+}
+
+/* Few vortices cost less than a parallel region does, be it of one thread. */
 static void induce(const System *s, int set, double t, const double *z, double *dz)
 {
-    size_t n = s->n;
-    const double *Gamma = s->param;
+    enum { MANY = 256 };
     (void)set, (void)t;
-#pragma omp parallel for if (n >= 256)
-    for (size_t i = 0; i < n; i++) {
-        double u = 0, v = 0;
-        for (size_t j = 0; j < n; j++) {
-            double x = z[2 * i] - z[2 * j], y = z[2 * i + 1] - z[2 * j + 1];
-            double w = Gamma[j] / (x * x + y * y + core2);
-            u -= w * y;
-            v += w * x;
-        }
-        dz[2 * i] = u / two_pi;
-        dz[2 * i + 1] = v / two_pi;
+    if (s->n < MANY) {
+        for (size_t i = 0; i < s->n; i++) induce_one(s, z, i, dz);
+        return;
     }
+#pragma omp parallel for
+    for (size_t i = 0; i < s->n; i++) induce_one(s, z, i, dz);
 }
 
 static void stretch(const System *s, int set, double t, const double *z, double *dz)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <string.h>
@@ -411,6 +412,52 @@ static void test_reference_refuses(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
+/* ---- what a field costs beside its arithmetic ------------------------------------------------------ */
+
+static size_t regions; /* parallel ones, since it was set to 0 */
+
+/* GCC's entry into a parallel region, in the place of libgomp's. */
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags)
+{
+    void (*next)(void (*)(void *), void *, unsigned, unsigned);
+    *(void **)&next = dlsym(RTLD_NEXT, "GOMP_parallel");
+    regions++;
+    next(body, data, threads, flags);
+}
+
+static size_t regions_of(const System *s)
+{
+    double *dy = memory_new(s->n * s->d, sizeof *dy);
+    assert_non_null(dy);
+    regions = 0;
+    for (int op = OP_F; op <= OP_G; op++) s->field[op](s, 1, 0, s->initial, dy);
+    memory_free(dy);
+    return regions;
+}
+
+/* With few particles a parallel region, even of one thread, costs a hundred times the field: none is entered. */
+static void test_few_particles(void **state)
+{
+    static const char text[] = "system own\nn 1\nF = mean z\nG = -y\ninitial = 1\n";
+    System *s;
+    (void)state;
+    for (size_t i = 0; system_name(i); i++) {
+        s = make(system_name(i), 0, 0, 1);
+        if (s->n < 64 && regions_of(s) != 0) fail_msg("%s: %zu regions", s->name, regions);
+        system_free(s);
+    }
+    assert_int_equal(system_parse("own", text, strlen(text), 0, 0, 1, &s), 0);
+    assert_int_equal(regions_of(s), 0);
+    system_free(s);
+    assert_int_equal(system_parse("own", text, strlen(text), 1000, 0, 1, &s), 0);
+    assert_true(regions_of(s) > 0); /* controls: many particles are shared out, and it is seen */
+    system_free(s);
+    s = make("vortex", 1000, 0, 1);
+    assert_true(regions_of(s) > 0);
+    system_free(s);
+}
+
 static void test_memory(void **state)
 {
     size_t live = memory_live();
@@ -460,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_solutions),
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_reference_refuses),
+        cmocka_unit_test(test_few_particles),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
