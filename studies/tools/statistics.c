@@ -36,16 +36,6 @@ Interval statistics_mean(const double *x, size_t stride, size_t n)
     return r;
 }
 
-Interval statistics_paired(const double *a, const double *b, size_t n)
-{
-    double *d = memory_new(n, sizeof *d);
-    if (!d) return (Interval){0, NAN, NAN, NAN, NAN, NAN};
-    for (size_t i = 0; i < n; i++) d[i] = a[i] - b[i];
-    Interval r = statistics_mean(d, 1, n);
-    memory_free(d);
-    return r;
-}
-
 Pooled statistics_pool(const Interval *design, size_t n)
 {
     Pooled s = {0, NAN};

@@ -1,5 +1,5 @@
-/* statistics.h: what a few trainings allow to be said: intervals of means, of paired differences, of
- * differences with a standard deviation pooled over designs, rank correlations. All at 95 %. */
+/* statistics.h: what a few trainings allow to be said: intervals of means, of differences
+ * with a standard deviation pooled over designs, rank correlations. All at 95 %. */
 #ifndef TROTTER_STATISTICS_H
 #define TROTTER_STATISTICS_H
 
@@ -16,10 +16,6 @@ typedef struct {
 
 /* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */
 Interval statistics_mean(const double *x, size_t stride, size_t n);
-
-/* Of the differences a[i] - b[i] (n): what two schemes with the same seeds have in common
- * cancels. A pair with a NaN is not counted. */
-Interval statistics_paired(const double *a, const double *b, size_t n);
 
 /* ---- one-way layout ---------------------------------------------------------------------------
  *
