@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <glob.h>
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <signal.h>
 
@@ -253,6 +255,110 @@ static void test_layout(void **state)
     file_read("single/compare.md", big, sizeof big);
     assert_non_null(
         strstr(big, "2 designs of one run each: no standard deviation, so no intervals"));
+}
+
+/* What runs say of a design: number, mean and sum of squares about it, validation and test. */
+typedef struct {
+    double n, mean[2], square[2];
+} Said;
+
+/* Of the first `seeds` of its rows. */
+static Said said(const char *runs, const char *row, double seeds, double shift)
+{
+    static const char *const name[] = {"valid_ppl", "test_ppl"};
+    Said s = {0};
+    double x[2][8];
+    const char *at = runs;
+    for (; s.n < seeds && (at = strstr(at, row)); at++) {
+        if (at[-1] != '\n') continue;
+        char one[512];
+        snprintf(one, sizeof one, "%.*s\n%.*s", (int)strcspn(runs, "\n"), runs,
+                 (int)strcspn(at, "\n"), at);
+        for (int k = 0; k < 2; k++) x[k][(int)s.n] = number(one, row, name[k]) + (s.n == 0) * shift;
+        s.n++;
+    }
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < (int)s.n; i++) s.mean[k] += x[k][i] / s.n;
+        for (int i = 0; i < (int)s.n; i++) s.square[k] += pow(x[k][i] - s.mean[k], 2);
+    }
+    return s;
+}
+
+static int differs(const char *table, const char *row, const char *text, const char *name, double x)
+{
+    char column[64];
+    snprintf(column, sizeof column, "%s_%s", text, name);
+    double there = number(table, row, column);
+    return isnan(x) ? !isnan(there) : !(fabs(there - x) <= 1e-9);
+}
+
+/* The numbers of a table that are not what its runs say, of one depth; *rows: its rows. `shift` is added to the first run of
+ * each design. */
+static int disagree(const char *runs, const char *table, double shift, int *rows)
+{
+    static const char *const text[] = {"valid", "test"};
+    char row[32][64];
+    Said s[32];
+    double df = 0, square[2] = {0, 0};
+    int n = 0, bad = 0, base = -1;
+    for (const char *at = table; (at = strchr(at, '\n')) && strncmp(++at, "unigram,", 8) != 0;
+         n++) {
+        snprintf(row[n], sizeof *row, "%.*s,", (int)strcspn(at, ","), at);
+        s[n] = said(runs, row[n], number(table, row[n], "seeds"), shift);
+        if (strncmp(cell(table, row[n], "baseline"), row[n], strlen(row[n]) - 1) == 0) base = n;
+        if (*cell(table, row[n], "same_as")) continue;
+        df += s[n].n - 1;
+        for (int k = 0; k < 2; k++) square[k] += s[n].square[k];
+    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++) {
+            double sd = sqrt(square[k] / df), half = i == base ? NAN
+                                                     : df ? gsl_cdf_tdist_Pinv(0.975, df) * sd *
+                                                                sqrt(1 / s[i].n + 1 / s[base].n)
+                                                          : NAN;
+            double diff = i == base ? NAN : s[i].mean[k] - s[base].mean[k];
+            bad += differs(table, row[i], text[k], "ppl", s[i].mean[k]);
+            bad += differs(table, row[i], text[k], "diff", diff);
+            bad += differs(table, row[i], text[k], "diff_pooled_low", diff - half);
+            bad += differs(table, row[i], text[k], "diff_pooled_high", diff + half);
+            bad += differs(table, row[i], text[k], "pooled_sd", df ? sd : NAN);
+            bad += number(table, row[i], "pooled_df") != df;
+        }
+    *rows = n;
+    return bad;
+}
+
+static void read_file(const char *path, char *text, size_t bytes)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, bytes - 1, f)] = '\0';
+    fclose(f);
+}
+
+/* The tables that the repository records are those of its recorded runs (studies/scripts/recorded.sh makes them). Controls: with
+ * one run of each design 0.1 higher they are not. */
+static void test_recorded_tables(void **state)
+{
+    (void)state;
+    static char runs[1 << 14], table[1 << 15];
+    glob_t found;
+    int rows;
+    assert_int_equal(glob("studies/results/*/runs.csv", 0, NULL, &found), 0);
+    glob("studies/results/*/*/runs.csv", GLOB_APPEND, NULL, &found);
+    glob("studies/results/*/*/*/runs.csv", GLOB_APPEND, NULL, &found);
+    assert_true(found.gl_pathc > 2);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.*scompare.csv",
+                 (int)(strlen(found.gl_pathv[i]) - strlen("runs.csv")), found.gl_pathv[i]);
+        read_file(found.gl_pathv[i], runs, sizeof runs);
+        read_file(path, table, sizeof table);
+        int bad = disagree(runs, table, 0, &rows);
+        if (bad) fail_msg("%s: %d numbers are not those of its runs", path, bad);
+        assert_true(rows > 1 && disagree(runs, table, 0.1, &rows) >= 2 * rows);
+    }
+    globfree(&found);
 }
 
 /* ---- controls and equal maps ----------------------------------------------------------------- */
@@ -668,15 +774,25 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),          cmocka_unit_test_setup(test_controls, undrawn),
-        cmocka_unit_test(test_from),          cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_maps_by_depth), cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_truncation),    cmocka_unit_test(test_untested),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_two_workers),
-        cmocka_unit_test(test_killed_worker), cmocka_unit_test(test_lengthened),
-        cmocka_unit_test(test_names_of_runs), cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_failed_run),    cmocka_unit_test(test_another_state),
-        cmocka_unit_test(test_diverged),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test_setup(test_controls, undrawn),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_recorded_tables),
+        cmocka_unit_test(test_maps_by_depth),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_two_workers),
+        cmocka_unit_test(test_killed_worker),
+        cmocka_unit_test(test_lengthened),
+        cmocka_unit_test(test_names_of_runs),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_failed_run),
+        cmocka_unit_test(test_another_state),
+        cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, begin, program_close);
 }
