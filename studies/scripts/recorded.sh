@@ -7,7 +7,7 @@
 # folder's compare.csv, compare.md, correlations.csv and published.* are written over, where it has them: `git diff` shows
 # what a change of the statistics does to them. `one-layer` is made of the runs of four folders.
 set -euf
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 [ $# = 2 ] && [ "$1" = --corpus ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/recorded.sh >&2; exit 2; }
 corpus=$(cd "$2" && pwd -P)
 results=$(pwd -P)/studies/results program=$(pwd -P)/build/trotter
