@@ -126,51 +126,53 @@ static int count_sets(const Plan *p, int kind)
     return most;
 }
 
-/* Weights of the sets over their sum; equal ones where that is zero. */
-static int find_shares(LayerField *f, const Table *trained, int op)
+void layer_field_share(const Table *t, int op, int set, mpq_t out)
 {
-    mpq_t w;
-    double sum = 0;
-    int sets = f->sets[op];
-    if (!(f->share[op] = memory_new((size_t)sets, sizeof(double)))) return ERR_MEMORY;
-    mpq_init(w);
-    for (int i = 0; i < sets; i++) {
-        table_weight(trained, op, i + 1, w);
-        sum += f->share[op][i] = table_double(w);
+    mpq_t sum;
+    int sets = table_sets(t, op);
+    mpq_init(sum);
+    for (int i = 1; i <= sets; i++) {
+        table_weight(t, op, i, out);
+        mpq_add(sum, sum, out);
     }
-    mpq_clear(w);
-    for (int i = 0; i < sets; i++) f->share[op][i] = sum != 0 ? f->share[op][i] / sum : 1.0 / sets;
-    return 0;
+    table_weight(t, op, set, out);
+    if (mpq_sgn(sum) != 0)
+        mpq_div(out, out, sum);
+    else
+        mpq_set_ui(out, 1, (unsigned long)sets);
+    mpq_clear(sum);
 }
 
-/* a_s / sum a = b_s / sum b for all sets. */
-static int same_shares(const Table *a, const Table *b, int op)
+static int find_shares(LayerField *f, const Table *trained, int op)
 {
-    int sets = table_sets(b, op), same = 1;
-    mpq_t x, y, sum_x, sum_y;
-    if (sets == 0) return 1;
-    if (table_sets(a, op) != sets) return 0;
-    mpq_inits(x, y, sum_x, sum_y, NULL);
-    for (int i = 1; i <= sets; i++) {
-        table_weight(a, op, i, x);
-        table_weight(b, op, i, y);
-        mpq_add(sum_x, sum_x, x);
-        mpq_add(sum_y, sum_y, y);
+    mpq_t share;
+    size_t sets = (size_t)f->sets[op];
+    if (!(f->share[op] = memory_new(sets, sizeof(double)))) return ERR_MEMORY;
+    mpq_init(share);
+    for (size_t i = 0; i < sets; i++) {
+        layer_field_share(trained, op, (int)i + 1, share);
+        f->share[op][i] = table_double(share);
     }
-    for (int i = 1; i <= sets; i++) {
-        table_weight(a, op, i, x);
-        table_weight(b, op, i, y);
-        mpq_mul(x, x, sum_y);
-        mpq_mul(y, y, sum_x);
-        same = same && mpq_equal(x, y);
-    }
-    mpq_clears(x, y, sum_x, sum_y, NULL);
-    return same;
+    mpq_clear(share);
+    return 0;
 }
 
 int layer_field_owns(const Table *trained, const Table *scheme)
 {
-    return same_shares(trained, scheme, OP_F) && same_shares(trained, scheme, OP_G);
+    mpq_t a, b;
+    int owns = 1;
+    mpq_inits(a, b, NULL);
+    for (int op = 0; op < 2; op++) {
+        int sets = table_sets(scheme, op);
+        owns = owns && (sets == 0 || sets == table_sets(trained, op));
+        for (int i = 1; owns && i <= sets; i++) {
+            layer_field_share(trained, op, i, a);
+            layer_field_share(scheme, op, i, b);
+            owns = mpq_equal(a, b) != 0;
+        }
+    }
+    mpq_clears(a, b, NULL);
+    return owns;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------- */

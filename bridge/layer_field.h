@@ -33,6 +33,9 @@ void layer_field_free(LayerField *f);
 /* Chooses what `pair` is. */
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G);
 
+/* A set's weight in a scheme over the sum of its operator's; equal ones where that is zero. */
+void layer_field_share(const Table *t, int op, int set, mpq_t out);
+
 /* Does the scheme have the same sets of every operator it reads, of equal shares? */
 int layer_field_owns(const Table *trained, const Table *scheme);
 

@@ -11,9 +11,9 @@
 typedef struct {
     const Table *from;
     Table *to;
+    const Table *trained;
     int sets[2];
-    mpq_t *share[2]; /* (sets) */
-    int *first;      /* (from->evals) where its copies begin */
+    int *first; /* (from->evals) where its copies begin */
 } Spreading;
 
 /* Every slope becomes the mean of its copies'. */
@@ -28,7 +28,8 @@ static int spread_row(const Spreading *s, const Row *from, Row *to)
         int op = t->eval == TABLE_STATE ? -1 : s->from->eval[t->eval].op;
         if (op < 0) code = row_add(to, TABLE_STATE, t->past, t->c, 0, NULL);
         for (int k = 0; op >= 0 && k < s->sets[op] && code == 0; k++) {
-            mpq_mul(c, t->c, s->share[op][k]);
+            layer_field_share(s->trained, op, k + 1, c);
+            mpq_mul(c, t->c, c);
             code = row_add(to, s->first[t->eval] + k, t->past, c, 0, NULL);
         }
     }
@@ -57,49 +58,18 @@ static int spread_evals(Spreading *s)
     return spread_row(s, &s->from->update, &s->to->update);
 }
 
-/* Shares of the trained scheme's sets, exactly; equal ones where the weights cancel. */
-static int find_shares(Spreading *s, const Table *trained, int op)
-{
-    mpq_t sum;
-    size_t sets = (size_t)s->sets[op];
-    if (!(s->share[op] = memory_new(sets, sizeof(mpq_t)))) return ERR_MEMORY;
-    mpq_init(sum);
-    for (size_t k = 0; k < sets; k++) {
-        mpq_init(s->share[op][k]);
-        table_weight(trained, op, (int)k + 1, s->share[op][k]);
-        mpq_add(sum, sum, s->share[op][k]);
-    }
-    for (size_t k = 0; k < sets; k++) {
-        if (mpq_sgn(sum) != 0)
-            mpq_div(s->share[op][k], s->share[op][k], sum);
-        else
-            mpq_set_ui(s->share[op][k], 1, sets);
-    }
-    mpq_clear(sum);
-    return 0;
-}
-
-static void spreading_free(Spreading *s)
-{
-    for (int op = 0; op < 2; op++) {
-        for (int k = 0; s->share[op] && k < s->sets[op]; k++) mpq_clear(s->share[op][k]);
-        memory_free(s->share[op]);
-    }
-    memory_free(s->first);
-}
-
 /* A frozen table that reads the sets of `trained`, each as it is or all as their mean. */
 static int read_means(const Table *frozen, const Table *trained, Table **out)
 {
-    Spreading s = {.from = frozen, .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G)}};
+    Spreading s = {.from = frozen,
+                   .trained = trained,
+                   .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G)}};
     if (!(*out = table_copy(frozen))) return ERR_MEMORY;
     if (layer_field_owns(trained, frozen)) return 0;
     s.to = *out;
     s.first = memory_new(frozen->evals, sizeof *s.first);
-    int code = s.first ? find_shares(&s, trained, OP_F) : ERR_MEMORY;
-    if (code == 0) code = find_shares(&s, trained, OP_G);
-    if (code == 0) code = spread_evals(&s);
-    spreading_free(&s);
+    int code = s.first ? spread_evals(&s) : ERR_MEMORY;
+    memory_free(s.first);
     if (code != 0) table_free(*out);
     return code;
 }

@@ -49,16 +49,8 @@ static void restrict_row(const Table *t, Row *r, const Eval *x, const Eval *y)
 /* Weight of a colour in the field: the scheme's share of it times the operator's weight. */
 static void field_weight(const Table *t, const Eval *c, mpq_t out)
 {
-    mpq_t sum, w;
-    mpq_inits(sum, w, NULL);
-    for (int s = 1; s <= table_sets(t, c->op); s++) {
-        table_weight(t, c->op, s, w);
-        mpq_add(sum, sum, w);
-    }
-    table_weight(t, c->op, c->set, out);
-    if (mpq_sgn(sum) != 0) mpq_div(out, out, sum);
+    layer_field_share(t, c->op, c->set, out);
     mpq_mul(out, out, t->weight[c->op]);
-    mpq_clears(sum, w, NULL);
 }
 
 /* Of a pair's chains: x'y and y'x, or x'x where x = y. */

@@ -301,8 +301,8 @@ static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
     if (back) tail_back(m, t, p->N, m->out.hidden, 1, m->out.dhidden);
 }
 
-/* Of the head, then of the tails. Smoothed, an entry's labels are those of its tail's words, one of which it has as
- * every column. */
+/* The head's loss, then the tails'. Where labels are smoothed, an entry has those of all its tail's words: one as every
+ * column has, and the others as extra. */
 static void loss(const Model *m, const Pass *p, int back)
 {
     size_t tails = m->config.tails, all = p->out[tails + 1];

@@ -69,7 +69,7 @@ typedef struct {
 /* The rows a pass works on, and how. */
 typedef struct Pass Pass;
 struct Pass {
-    const Model *m;
+    const Model *m; /* for what has a Pass alone: the operations of plan_walk */
     size_t N, S;
     int train;     /* dropout on */
     int more;      /* gradients are added to those there, not to zeros */
@@ -152,7 +152,7 @@ typedef struct {
 /* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
 enum { PART_FIRST = 1, PART_LAST = 2, PART_ROLES = 4 };
 
-/* Of one role: the calls recorded, or NULL, what for, and what came last. */
+/* The recording for a role, if any, what it is for, and what came last in that role. */
 typedef struct {
     Recording *calls;
     StepShape shape, last;

@@ -296,65 +296,47 @@ static int lay_arena(Model *m)
     return code;
 }
 
-static int lay_params(Model *m)
+/* Buffers that live as long as the model. */
+static int lay_flat(Model *m)
 {
+    size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;
+    size_t numbers = m->size * e, trained = m->training ? numbers : 0;
+    size_t sines = m->config.positions & POSITIONS_SINUSOID ? m->config.max_length : 0;
     const struct {
         void **p;
-        int kind, training;
-    } list[] = {{&m->data, MEMORY_PARAMETERS, 0},
-                {&m->grad, MEMORY_GRADIENTS, 1},
-                {&m->moment[0], MEMORY_MOMENTS, 1},
-                {&m->moment[1], MEMORY_MOMENTS, 1}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (list[i].training && !m->training) continue;
-        TRY(reserve(m, list[i].p, m->size));
-        m->bytes[list[i].kind] += m->size * m->backend->size;
-    }
-    return 0;
-}
-
-static int lay_positions(Model *m)
-{
-    size_t n = m->config.max_length * m->config.width;
-    if (!(m->config.positions & POSITIONS_SINUSOID)) return 0;
-    m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
-    return reserve(m, &m->positions, n);
-}
-
-/* What is not made of elements. */
-static int lay_batch(Model *m)
-{
-    size_t N = m->config.max_tokens, tail = m->config.tails ? N : 0;
-    struct {
-        void **p;
         size_t bytes;
-    } list[] = {{(void **)&m->batch.input, N * sizeof *m->batch.input},
-                {(void **)&m->batch.target, N * sizeof *m->batch.target},
-                {(void **)&m->batch.position, N * sizeof *m->batch.position},
-                {(void **)&m->batch.begins, (N + 1) * sizeof *m->batch.begins},
-                {(void **)&m->step, sizeof *m->step},
-                {(void **)&m->masks, sizeof *m->masks},
-                {&m->out.nll, N * m->backend->size},
-                {(void **)&m->tails.place, tail * sizeof *m->tails.place},
-                {(void **)&m->tails.row, tail * sizeof *m->tails.row},
-                {(void **)&m->tails.within, tail * sizeof *m->tails.within},
-                {&m->tails.nll, tail * m->backend->size},
-                {(void **)&m->tails.label, m->tails.labels * N * sizeof *m->tails.label}};
+        int kind;
+    } list[] = {
+        {&m->data, numbers, MEMORY_PARAMETERS},
+        {&m->grad, trained, MEMORY_GRADIENTS},
+        {&m->moment[0], trained, MEMORY_MOMENTS},
+        {&m->moment[1], trained, MEMORY_MOMENTS},
+        {&m->positions, sines * m->config.width * e, MEMORY_WORKSPACE},
+        {(void **)&m->batch.input, N * sizeof *m->batch.input, MEMORY_WORKSPACE},
+        {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
+        {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},
+        {(void **)&m->batch.begins, (N + 1) * sizeof *m->batch.begins, MEMORY_WORKSPACE},
+        {(void **)&m->step, sizeof *m->step, MEMORY_WORKSPACE},
+        {(void **)&m->masks, sizeof *m->masks, MEMORY_WORKSPACE},
+        {&m->out.nll, N * e, MEMORY_WORKSPACE},
+        {(void **)&m->tails.place, tail * sizeof *m->tails.place, MEMORY_WORKSPACE},
+        {(void **)&m->tails.row, tail * sizeof *m->tails.row, MEMORY_WORKSPACE},
+        {(void **)&m->tails.within, tail * sizeof *m->tails.within, MEMORY_WORKSPACE},
+        {&m->tails.nll, tail * e, MEMORY_WORKSPACE},
+        {(void **)&m->tails.label, m->tails.labels * N * sizeof *m->tails.label, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;
         TRY(reserve(m, list[i].p, n));
-        m->bytes[MEMORY_WORKSPACE] += n * m->backend->size;
+        m->bytes[list[i].kind] += n * e;
     }
     return 0;
 }
 
 int layout_buffers(Model *m)
 {
-    TRY(lay_params(m));
-    TRY(lay_arena(m));
-    TRY(lay_batch(m));
-    return lay_positions(m);
+    TRY(lay_flat(m));
+    return lay_arena(m);
 }
 
 /* ---- host lists --------------------------------------------------------------------------------- */

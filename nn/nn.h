@@ -1,7 +1,7 @@
 /* nn.h: language models. Knows no ODE vocabulary: a model is a plan (plan.h) and a configuration.
  *
- * Reading order: plan.h (what a network is), model.c (parameters, memory), pass.c (forward,
- * backward), corpus.c (text), store.c (safetensors), train.c (the loop).
+ * Reading order: plan.h (what a network is), engine.h (a model: parameters, memory, forward, backward, steps),
+ * corpus.c (text), store.c (safetensors), train.c (the loop).
  */
 #ifndef TROTTER_NN_H
 #define TROTTER_NN_H
@@ -117,7 +117,7 @@ void batches_free(Batches *b);
 void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first);
 size_t share_most(size_t batch_tokens, size_t sequence, int size);
 
-/* ---- model.c, pass.c, weights.c, step.c: parameters, forward, backward ------------------------------------------- */
+/* ---- model.c, pass.c, weights.c, step.c: a model, forward, backward, steps ----------------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 enum { TAILS_MOST = 8 };
@@ -154,9 +154,8 @@ typedef struct {
 
 typedef struct Model Model;
 
-/* Builds a model of a checked plan and initialises it (names and shapes of tensors: model.c, add_params; of
- * tails: adaptive.c, of spans: spans.c): embedding N(0, 1/d), linear layers (packed
- * qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
+/* Builds a model of a checked plan and initialises it (names and shapes of tensors: params.c; those of
+ * tails: adaptive.c; those of spans: spans.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform, biases 0, norms 1 and 0, scalars as the plan says, gates 0;
  * relative positions Xavier uniform. Parameter i's draws depend on (seed, its name) only, so two
  * schemes share the values of the tensors they have in common. training 0: no gradient or optimiser
  * memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */

@@ -336,18 +336,16 @@ static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
     for (size_t k = 0; k < in->terms; k++) print_term(p, &in->term[k], k == 0, f);
 }
 
-static void print_eval(const Plan *p, const PlanInstr *in, FILE *f)
+/* EVAL or NORM. */
+static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
 {
     const PlanSlot *s = &p->slot[in->slot];
-    fprintf(f, "r%d = layers.%d.%s.%d(r%d), draw %d", in->out, s->layer,
-            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set, in->x, in->draw);
-}
-
-static void print_norm(const Plan *p, const PlanInstr *in, FILE *f)
-{
-    const PlanSlot *s = &p->slot[in->slot];
-    fprintf(f, "r%d = layers.%d.%s.%d.norm(r%d)", in->out, s->layer,
-            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set, in->x);
+    fprintf(f, "r%d = layers.%d.%s.%d", in->out, s->layer,
+            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
+    if (in->op == PLAN_NORM)
+        fprintf(f, ".norm(r%d)", in->x);
+    else
+        fprintf(f, "(r%d), draw %d", in->x, in->draw);
 }
 
 static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
@@ -362,9 +360,9 @@ void plan_print(const Plan *p, FILE *f)
 {
     static void (*const print[])(const Plan *, const PlanInstr *,
                                  FILE *) = {[PLAN_LIN] = print_lin,
-                                            [PLAN_EVAL] = print_eval,
+                                            [PLAN_EVAL] = print_of_slot,
                                             [PLAN_GATE] = print_gate,
-                                            [PLAN_NORM] = print_norm};
+                                            [PLAN_NORM] = print_of_slot};
     for (size_t i = 0; i < p->instrs; i++) {
         print[p->instr[i].op](p, &p->instr[i], f);
         fputc('\n', f);

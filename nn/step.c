@@ -10,6 +10,7 @@
 #include "nn/engine.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "kernels/error.h"
 
@@ -36,11 +37,10 @@ static StepShape shape(const Pass *p, const AdamConfig *a)
                        a->eps, a->clip, a->decay,  p->first};
 }
 
+/* No padding is between its members. */
 static int same(const StepShape *a, const StepShape *b)
 {
-    return a->N == b->N && a->S == b->S && a->tokens == b->tokens && a->beta1 == b->beta1 &&
-           a->beta2 == b->beta2 && a->eps == b->eps && a->clip == b->clip && a->decay == b->decay &&
-           a->first == b->first;
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 static void run(const Model *m, const Pass *p, const StepShape *s, int role)
@@ -125,18 +125,13 @@ int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
 }
 
 /* What is left in Step, with words where something was not finite. */
-static int read_step(const Model *m, Step *s)
+int model_tally(Model *m, Step *s)
 {
     m->backend->receive(s, m->step, sizeof *s);
     TRY(m->backend->wait());
     if (!s->fault) return 0;
     return error_set(ERR_NUMERIC, "the %s is not finite",
                      s->fault == FAULT_LOSS ? "loss" : "gradient");
-}
-
-int model_tally(Model *m, Step *s)
-{
-    return read_step(m, s);
 }
 
 void model_tally_set(Model *m, double loss, double norm)
@@ -153,7 +148,7 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
     TRY(pass_begin(m, x, 1, &p));
     pass_step(m, step, 0);
     pass_gradient(m, &p);
-    int code = read_step(m, &s);
+    int code = model_tally(m, &s);
     *mean = s.loss / (double)p.N;
     return code;
 }
@@ -165,7 +160,7 @@ int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
     StepShape how = shape(&(Pass){0}, a);
     pass_step(m, step, a->rate);
     update(m, &how);
-    int code = read_step(m, &s);
+    int code = model_tally(m, &s);
     if (grad_norm) *grad_norm = s.norm;
     return code;
 }
