@@ -13,7 +13,7 @@
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
-#   make lint               formatting (clang-format) and layering (which room includes which)
+#   make lint               formatting (clang-format), layering (which room includes which), circles of calls in a room
 #   make format             rewrite the sources in the committed format
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
 #   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
@@ -331,7 +331,7 @@ demo: build
 	build/trotter compare $(DEMO) --out out/demo
 
 lint:
-	@sh tests/scripts/lint.sh
+	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)
 
 format:
 	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)

@@ -1,0 +1,43 @@
+#!/bin/sh
+# circles.sh DIR: the files of nn/ and of bridge/ call one another in one direction, so that a room can be read from
+# the bottom up. Looks at the objects that a build left in DIR (build/release). It is first shown two objects that call
+# each other and has to object.
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build/release}
+failed=0
+bad=$(mktemp -d)
+trap 'rm -rf "$bad"' EXIT
+
+say() { echo "circles: $*" >&2; failed=1; }
+
+# The files of a circle among these objects, if any: tsort names them where no order has callers before the called.
+circle() {
+    nm -A "$@" | awk '
+        { split($1, at, ":"); file = at[1]; type = $(NF - 1) }
+        type ~ /^[TDRBV]$/ { home[$NF] = file }
+        type == "U" { use[file " " $NF] = 1 }
+        END { for (u in use) { split(u, k, " "); if (k[2] in home) print k[1], home[k[2]] } }' | tsort 2>&1 | grep '^tsort:'
+}
+
+# ---- negative control
+printf 'int b(void);\nint a(void) { return b(); }\n' >"$bad/a.c"
+printf 'int a(void);\nint b(void) { return a(); }\n' >"$bad/b.c"
+printf 'int a(void);\nint c(void) { return a(); }\n' >"$bad/c.c"
+for f in a b c; do ${CC:-gcc} -c -o "$bad/$f.o" "$bad/$f.c" || exit 1; done
+[ -n "$(circle "$bad/a.o" "$bad/b.o")" ] || say "two files that call each other are not seen"
+[ -z "$(circle "$bad/a.o" "$bad/c.o")" ] || say "a file that calls another is taken for a circle"
+
+# ---- the rooms
+for room in nn bridge; do
+    set --
+    for f in "$room"/*.c; do set -- "$@" "$dir/${f%c}o"; done
+    for o in "$@"; do
+        [ -f "$o" ] || { echo "circles: SKIPPED, $o is not built"; exit $failed; }
+    done
+    found=$(circle "$@")
+    [ -z "$found" ] || say "files of $room/ that call one another in a circle:
+$found"
+done
+
+[ $failed = 0 ] && echo "circles: none in nn/ and bridge/"
+exit $failed
