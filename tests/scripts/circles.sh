@@ -2,7 +2,7 @@
 # circles.sh DIR: the files of nn/ and of bridge/ call one another in one direction, so that a room can be read from
 # the bottom up. Looks at the objects that a build left in DIR (build/release). It is first shown two objects that call
 # each other and has to object.
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 dir=${1:-build/release}
 failed=0
 bad=$(mktemp -d)
