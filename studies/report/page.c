@@ -158,11 +158,11 @@ typedef struct {
     char name[COLUMN_NAME];
     int at, low, high; /* of the file; low, high -1: no interval */
     int number, decimals;
-} Column;
+} Shown;
 
 /* Whether all that is there is numbers; if so, decimals that give the largest four digits, where most of the
  * others are within three decades of it. */
-static void look_at(const Csv *c, Column *k, size_t rows)
+static void look_at(const Csv *c, Shown *k, size_t rows)
 {
     double x, most = 0;
     int whole = 1;
@@ -189,7 +189,7 @@ static int is_empty(const Csv *c, int column)
 }
 
 /* "a=low..high" or "a". */
-static void parse_item(const Csv *c, const char *item, size_t n, Column *k)
+static void parse_item(const Csv *c, const char *item, size_t n, Shown *k)
 {
     char low[COLUMN_NAME] = "", high[COLUMN_NAME] = "", text[2 * COLUMN_NAME];
     snprintf(text, sizeof text, "%.*s", (int)n, item);
@@ -199,16 +199,16 @@ static void parse_item(const Csv *c, const char *item, size_t n, Column *k)
     k->high = csv_column(c, high);
 }
 
-static size_t choose_columns(const Csv *c, const PageTable *t, Column *column)
+static size_t choose_columns(const Csv *c, const PageTable *t, Shown *column)
 {
     size_t n = 0;
     if (!t->show)
         for (; n < c->columns && n < SHOWN_MAX; n++) {
-            column[n] = (Column){.at = (int)n, .low = -1, .high = -1};
+            column[n] = (Shown){.at = (int)n, .low = -1, .high = -1};
             snprintf(column[n].name, COLUMN_NAME, "%s", c->cell[n]);
         }
     for (const char *s = t->show; s && *s && n < SHOWN_MAX; s += strcspn(s, ","), s += *s == ',') {
-        column[n] = (Column){0};
+        column[n] = (Shown){0};
         parse_item(c, s, strcspn(s, ","), &column[n]);
         if (column[n].at >= 0 && !is_empty(c, column[n].at)) n++;
     }
@@ -230,7 +230,7 @@ static const char *mark_of(const char *text)
     return NULL;
 }
 
-static void put_interval(FILE *f, const Csv *c, size_t row, const Column *k)
+static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
 {
     const char *low = csv_cell(c, row, k->low), *high = csv_cell(c, row, k->high);
     if (!*low || !*high) return;
@@ -241,7 +241,7 @@ static void put_interval(FILE *f, const Csv *c, size_t row, const Column *k)
     fputs("]</span>", f);
 }
 
-static void put_value(FILE *f, const Csv *c, size_t row, const Column *k)
+static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
 {
     const char *text = csv_cell(c, row, k->at);
     if (!*text)
@@ -253,7 +253,7 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Column *k)
     if (k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
 }
 
-static void put_cell(FILE *f, const Csv *c, size_t row, const Column *k, int head)
+static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head)
 {
     const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
     fputs(head ? "<th scope=\"row\"" : "<td", f);
@@ -279,7 +279,7 @@ static void put_name(FILE *f, const char *name)
     }
 }
 
-static void put_head(FILE *f, const Column *column, size_t n)
+static void put_head(FILE *f, const Shown *column, size_t n)
 {
     fputs("<thead><tr>", f);
     for (size_t j = 0; j < n; j++) {
@@ -311,7 +311,7 @@ static size_t longest_word(const char *html)
 
 /* Characters that a column cannot do without on paper: its longest word; LONG_WIDE (page.css) for long texts, which
  * break anywhere. */
-static size_t least_width(const Csv *c, size_t rows, const Column *k)
+static size_t least_width(const Csv *c, size_t rows, const Shown *k)
 {
     enum { LONG_WIDE = 36 };
     Output o;
@@ -338,7 +338,7 @@ static int is_grouped(const Csv *c, size_t rows, int column)
     return 2 * changes < rows;
 }
 
-static void put_rows(FILE *f, const Csv *c, size_t rows, const Column *column, size_t n)
+static void put_rows(FILE *f, const Csv *c, size_t rows, const Shown *column, size_t n)
 {
     int grouped = n && is_grouped(c, rows, column[0].at);
     for (size_t i = 0; i < rows; i++) {
@@ -354,7 +354,7 @@ static void put_rows(FILE *f, const Csv *c, size_t rows, const Column *column, s
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column), void *arg)
 {
-    Column column[SHOWN_MAX];
+    Shown column[SHOWN_MAX];
     size_t rows = c->rows < t->most ? c->rows : t->most, n = choose_columns(c, t, column);
     for (size_t j = 0; j < n; j++) {
         column[j].decimals = -1;
