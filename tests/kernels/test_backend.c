@@ -292,15 +292,15 @@ static void not_finite(void **state)
         void *d = buffer_new(b, 3, (double[]){1, NAN, 2});
         Step *s = sent(b, &(Step){.step = 5}, sizeof *s);
         b->norm2(3, d, s);
-        assert_int_equal(tallied(b, s).what, FAULT_NORM);
-        assert_int_equal(tallied(b, s).bad, 5);
+        assert_int_equal(tallied(b, s).fault, FAULT_NORM);
+        assert_int_equal(tallied(b, s).fault_step, 5);
         b->loss(3, d, s);
-        assert_int_equal(tallied(b, s).what, FAULT_NORM);
+        assert_int_equal(tallied(b, s).fault, FAULT_NORM);
         b->send(s, &(Step){.step = 6}, sizeof *s);
         b->put(d, (double[]){1, INFINITY, 2}, 3);
         b->loss(3, d, s);
-        assert_int_equal(tallied(b, s).what, FAULT_LOSS);
-        assert_int_equal(tallied(b, s).bad, 6);
+        assert_int_equal(tallied(b, s).fault, FAULT_LOSS);
+        assert_int_equal(tallied(b, s).fault_step, 6);
         b->release(s);
         buffer_free(b, d, 3);
     }
