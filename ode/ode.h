@@ -32,6 +32,8 @@
  * ERR_INPUT leaves the list as it was. */
 enum { SCHEME_BYTES = 1 << 20 };
 int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+/* 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' as in made names. */
+int scheme_named(const char *name);
 
 /* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
 

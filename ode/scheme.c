@@ -59,12 +59,23 @@ static void leave_line(Cursor *c, const char *stop)
 
 /* ---- schemes --------------------------------------------------------------------------------------- */
 
+static int is_name_letter(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("-_.+", c));
+}
+
+int scheme_named(const char *name)
+{
+    size_t n = 0;
+    while (is_name_letter(name[n]) || name[n] == ':') n++;
+    return n > 0 && n < TABLE_NAME && name[n] == '\0';
+}
+
 static int scheme_name(Cursor *c, char *name)
 {
     cursor_blanks(c);
     size_t n = 0;
-    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || strchr("-_.+", c->at[n])))
-        n++;
+    while (c->at + n < c->end && is_name_letter(c->at[n])) n++;
     if (n == 0 || n >= TABLE_NAME / 2)
         return cursor_error(c, "expected a scheme's name: 1 to %d letters, digits, - _ . +",
                             TABLE_NAME / 2 - 1);

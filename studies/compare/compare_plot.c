@@ -1,6 +1,7 @@
 /* compare_plot.c: what a comparison shows at a glance: perplexities, losses, norms of gradients,
  * perplexity against what it may depend on. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "kernels/error.h"
@@ -13,24 +14,24 @@
  * column of compare.csv, the next one its standard deviation (empty with one seed). */
 static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, const char *title)
 {
-    char rows[64], spread[64];
-    snprintf(rows, sizeof rows, "'compare.csv' every ::1::%zu using", n);
-    snprintf(spread, sizeof spread, "(valid(%d) ? $%d : 0)", ppl + 1, ppl + 1);
-    plot_item(p,
-              "%s (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title '%s' "
-              "noenhanced fs solid 1 noborder lc rgb '%s'",
-              rows, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
-    plot_item(p, "%s %d:($0%+g):%s with xerrorbars notitle lc rgb '#222222' lw 1.5 pt 0", rows, ppl,
-              shift, spread);
-    plot_item(p,
-              "%s ($%d+%s):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd %%.1f' : '%%.1f', $%d, %s)) "
-              "with labels left offset 0.6,0 noenhanced font ',11' notitle",
-              rows, ppl, spread, shift, ppl + 1, ppl, spread);
+    plot_item(p, "compare.csv",
+              "every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title "
+              "%s noenhanced fs solid 1 noborder lc rgb %s",
+              n, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
+    plot_item(p, "compare.csv",
+              "every ::1::%zu using %d:($0%+g):(spread(%d)) with xerrorbars notitle lc rgb "
+              "'#222222' lw 1.5 pt 0",
+              n, ppl, shift, ppl + 1);
+    plot_item(p, "compare.csv",
+              "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd "
+              "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
+              "',11' notitle",
+              n, ppl, ppl + 1, shift, ppl + 1, ppl, ppl + 1);
 }
 
 static int draw_perplexities(const Compare *u)
 {
-    char title[256], name[CELL_NAME], quoted[2 * TABLE_NAME];
+    char title[256], name[CELL_NAME];
     size_t n = u->cells;
     Plot *p;
     snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
@@ -40,10 +41,10 @@ static int draw_perplexities(const Compare *u)
     plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph 0.18, 0, 0",
                  n - 1);
     plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
+    plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
     for (size_t i = 0; i < n; i++) {
         compare_cell_name(u, &u->cell[i], name);
-        plot_quote(name, quoted, sizeof quoted);
-        plot_setting(p, "set ytics add (%s %zu)", quoted, i);
+        plot_tic(p, i, name);
     }
     if (n > 6) plot_taller(p, 70 * (n - 6));
     draw_bars(p, n, compare_column("valid_ppl"), -0.19, 0, "validation");
@@ -53,41 +54,43 @@ static int draw_perplexities(const Compare *u)
 
 /* ---- curves over the steps ------------------------------------------------------------------- */
 
-/* The rows of a cell in curves.csv, as a condition. */
-static void cell_rows(const Cell *c, char out[2 * TABLE_NAME + 64])
+/* is(name, layers) tells of a row of the file, whose first column is the scheme, whether it is that cell's. */
+static void define_rows(Plot *p, int layers_column)
 {
-    char word[2 * TABLE_NAME];
-    plot_quote(c->scheme->name, word, sizeof word);
-    snprintf(out, 2 * TABLE_NAME + 64, "strcol(1) eq %s && $8 == %zu", word, c->layers);
+    plot_setting(p, "is(name, layers) = strcol(1) eq name && column(%d) == layers", layers_column);
 }
 
-static void cell_key(const Compare *u, Plot *p, const Cell *c, const char *kind, const char *style)
+/* Cell i in the key; its points are drawn apart, as `points` tells, or not at all. */
+static void cell_key(const Compare *u, Plot *p, size_t i, int points)
 {
-    char name[CELL_NAME], quoted[2 * TABLE_NAME];
-    compare_cell_name(u, c, name);
-    plot_quote(name, quoted, sizeof quoted);
-    plot_item(p, "keyentry with %s title %s noenhanced %s", kind, quoted, style);
+    char name[CELL_NAME];
+    compare_cell_name(u, &u->cell[i], name);
+    plot_item(p, NULL, "keyentry");
+    if (points) plot_more(p, "with linespoints title %s noenhanced", name);
+    if (!points) plot_more(p, "with lines title %s noenhanced", name);
+    plot_style(p, i);
 }
 
 /* Loss of training as a line, of validation as points of the same colour. */
 static int draw_losses(const Compare *u)
 {
-    char title[256], style[96], rows[2 * TABLE_NAME + 64];
+    char title[256];
     Plot *p;
     snprintf(title, sizeof title, "Loss on %s: training (lines), validation (points)",
              u->corpus.name);
     PlotFrame frame = {"curves", title, "thousand tokens trained", "nats a token", 0};
     TRY(plot_new(u->dir, &frame, &p));
+    define_rows(p, 8);
     for (size_t i = 0; i < u->cells; i++) {
-        plot_style(i, style);
-        cell_rows(&u->cell[i], rows);
-        plot_item(p, "'curves.csv' using (%s ? $4/1000 : NaN):5 with lines notitle %s", rows,
-                  style);
-        plot_item(p,
-                  "'curves.csv' using (%s && valid(6) ? $4/1000 : NaN):(log($6)) with points "
-                  "notitle %s",
-                  rows, style);
-        cell_key(u, p, &u->cell[i], "linespoints", style);
+        const Cell *c = &u->cell[i];
+        plot_item(p, "curves.csv", "using (is(%s, %zu) ? $4/1000 : NaN):5 with lines notitle",
+                  c->scheme->name, c->layers);
+        plot_style(p, i);
+        plot_item(p, "curves.csv",
+                  "using (is(%s, %zu) && valid(6) ? $4/1000 : NaN):(log($6)) with points notitle",
+                  c->scheme->name, c->layers);
+        plot_style(p, i);
+        cell_key(u, p, i, 1);
     }
     if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     plot_level(p, log(u->unigram_valid), "unigram");
@@ -110,23 +113,22 @@ static void set_best_range(const Compare *u, Plot *p)
 /* Validation perplexity after every epoch: whether each has seen its best. */
 static int draw_epochs(const Compare *u)
 {
-    char title[256], style[96], rows[2 * TABLE_NAME + 64], word[2 * TABLE_NAME];
+    char title[256];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity on %s after every epoch, mean over seeds",
              u->corpus.name);
     PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
+    define_rows(p, 2);
     plot_setting(p, "set offsets 0.2, 0.2, 0, 0");
     plot_count(p, u->last_epoch);
     set_best_range(u, p);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        plot_style(i, style);
-        plot_quote(c->scheme->name, word, sizeof word);
-        snprintf(rows, sizeof rows, "strcol(1) eq %s && $2 == %zu", word, c->layers);
-        plot_item(p, "'epochs.csv' using (%s ? $3 : NaN):5 with linespoints notitle %s", rows,
-                  style);
-        cell_key(u, p, c, "linespoints", style);
+        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $3 : NaN):5 with linespoints notitle",
+                  c->scheme->name, c->layers);
+        plot_style(p, i);
+        cell_key(u, p, i, 1);
     }
     if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     return plot_finish(p);
@@ -135,17 +137,19 @@ static int draw_epochs(const Compare *u)
 /* The norm of the gradient, before clipping, as the ODE Transformer's figure 6. */
 static int draw_gradients(const Compare *u)
 {
-    char title[256], style[96], rows[2 * TABLE_NAME + 64];
+    char title[256];
     Plot *p;
     snprintf(title, sizeof title, "Norm of the gradient on %s, mean over seeds", u->corpus.name);
     PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", 0};
     TRY(plot_new(u->dir, &frame, &p));
+    define_rows(p, 8);
     plot_setting(p, "set logscale y");
     for (size_t i = 0; i < u->cells; i++) {
-        plot_style(i, style);
-        cell_rows(&u->cell[i], rows);
-        plot_item(p, "'curves.csv' using (%s ? $2 : NaN):7 with lines notitle %s", rows, style);
-        cell_key(u, p, &u->cell[i], "lines", style);
+        const Cell *c = &u->cell[i];
+        plot_item(p, "curves.csv", "using (is(%s, %zu) ? $2 : NaN):7 with lines notitle",
+                  c->scheme->name, c->layers);
+        plot_style(p, i);
+        cell_key(u, p, i, 0);
     }
     if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     return plot_finish(p);
@@ -156,8 +160,7 @@ static int draw_gradients(const Compare *u)
 /* What a scatter plot has across. */
 typedef struct {
     const char *name, *what, *x; /* of the file, the title, the axis */
-    char value[64];              /* of gnuplot, of a row of compare.csv */
-    double spread;               /* cells are drawn so far beside each other where values are few */
+    const char *column[2];       /* of compare.csv: what is across, their sum where there are two */
     double low, high;            /* of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
@@ -181,31 +184,66 @@ static const char *evaluations_colour(const Compare *u, const Cell *c)
     return ramp[below < 6 ? below : 6];
 }
 
-/* Its place among the cells of as many evaluations, which share a colour. */
-static size_t mark_number(const Compare *u, size_t i)
+/* Its place among the cells of as many evaluations, or (all) how many there are. */
+static size_t mark_number(const Compare *u, size_t i, int all)
 {
-    size_t before = 0;
-    for (size_t j = 0; j < i; j++) before += evaluations(&u->cell[j]) == evaluations(&u->cell[i]);
-    return before;
+    size_t n = 0;
+    for (size_t j = 0; j < (all ? u->cells : i); j++)
+        n += evaluations(&u->cell[j]) == evaluations(&u->cell[i]);
+    return n;
 }
 
-/* A point with its interval, its name and evaluations in the key. */
+/* How a cell looks. */
+typedef struct {
+    const char *colour;
+    int mark;
+    double aside; /* its interval stands so far beside its point */
+} Look;
+
+/* Where evaluations are across, cells of as many share a place: each has its own colour, a mark that is open, and
+ * its interval beside the others'. Elsewhere the colour tells how many. */
+static Look cell_look(const Compare *u, const Scatter *s, size_t i)
+{
+    static const int open[] = {6, 4, 8, 10, 12, 1, 2, 3};
+    size_t before = mark_number(u, i, 0), n = mark_number(u, i, 1);
+    if (!s->column[1]) return (Look){evaluations_colour(u, &u->cell[i]), plot_point(before), 0};
+    return (Look){plot_colour(i), open[i % 8], 0.5 * (((double)before + 0.5) / (double)n - 0.5)};
+}
+
+static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
+{
+    int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
+    Look look = cell_look(u, s, i);
+    plot_item(p, "compare.csv",
+              "every ::%zu::%zu using (across(0)%+.4g):%d:%d:%d with yerrorbars notitle pt 0 lc "
+              "rgb %s lw 1.5",
+              i + 1, i + 1, look.aside, ppl, low, low + 1, look.colour);
+}
+
+/* A point, its name and evaluations in the key. */
 static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
-    const Cell *c = &u->cell[i];
-    char row[96], x[160], style[64], name[CELL_NAME], words[TABLE_NAME + 64], title[2 * TABLE_NAME];
-    int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
-    double aside = u->cells > 1 ? s->spread * ((double)i / (double)(u->cells - 1) - 0.5) : 0;
-    compare_cell_name(u, c, name);
-    snprintf(words, sizeof words, "%s (%zu)", name, evaluations(c));
-    plot_quote(words, title, sizeof title);
-    snprintf(row, sizeof row, "'compare.csv' every ::%zu::%zu using", i + 1, i + 1);
-    snprintf(x, sizeof x, "(%s%+g)", s->value, aside);
-    snprintf(style, sizeof style, "lc rgb '%s' lw 1.5", evaluations_colour(u, c));
-    plot_item(p, "%s %s:%d:%d:%d with yerrorbars notitle pt 0 %s", row, x, ppl, low, low + 1,
-              style);
-    plot_item(p, "%s %s:%d with points title %s noenhanced pt %d ps 1.6 %s", row, x, ppl, title,
-              plot_point(mark_number(u, i)), style);
+    char name[CELL_NAME], words[CELL_NAME + 32];
+    Look look = cell_look(u, s, i);
+    compare_cell_name(u, &u->cell[i], name);
+    snprintf(words, sizeof words, "%s (%zu)", name, evaluations(&u->cell[i]));
+    plot_item(p, "compare.csv",
+              "every ::%zu::%zu using (across(0)):%d with points title %s noenhanced pt %d ps 1.6 "
+              "lc rgb %s lw 1.5",
+              i + 1, i + 1, compare_column("valid_ppl"), words, look.mark, look.colour);
+}
+
+/* Whole numbers, a step of the axis around those that are there. */
+static void set_counts(const Compare *u, Plot *p)
+{
+    size_t least = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        size_t n = evaluations(&u->cell[i]);
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    size_t step = (most - least) / 12 + 1, from = least > step ? least - step : 0;
+    plot_setting(p, "set xrange [%zu:%zu]\nset xtics %zu,%zu", from, most + step, from, step);
 }
 
 /* A logarithmic axis for numbers that may span less than a decade. */
@@ -222,12 +260,23 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     Plot *p;
     char title[128];
     snprintf(title, sizeof title, "Validation perplexity against %s%s", s->what,
-             u->seeds > 1 ? ", 95 % intervals over seeds" : "");
+             u->seeds == 1  ? ""
+             : s->column[1] ? "; 95 % intervals over seeds beside the points"
+                            : ", 95 % intervals over seeds");
     PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set key title 'scheme (evaluations)' left font ',12'");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    plot_setting(p, "set pointintervalbox 0.001"); /* else intervals cut gaps into others */
     if (s->high > 0) set_range(p, s->low, s->high);
+    if (s->column[1]) {
+        set_counts(u, p);
+        plot_setting(p, "across(row) = column(%d) + column(%d)", compare_column(s->column[0]),
+                     compare_column(s->column[1]));
+    } else {
+        plot_setting(p, "across(row) = column(%d)", compare_column(s->column[0]));
+    }
+    for (size_t i = 0; i < u->cells; i++) draw_interval(u, p, s, i);
     for (size_t i = 0; i < u->cells; i++) draw_point(u, p, s, i);
     if (u->cells > 14) plot_taller(p, 29 * (u->cells - 14));
     return plot_finish(p);
@@ -238,6 +287,7 @@ static int draw_against_truncation(const Compare *u)
     Scatter s = {.name = "truncation",
                  .what = "truncation error",
                  .x = "truncation error at h = 1, relative to the flow's displacement",
+                 .column = {"truncation"},
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};
     for (size_t i = 0; i < u->cells; i++) {
@@ -247,7 +297,6 @@ static int draw_against_truncation(const Compare *u)
         s.high = fmax(s.high, error);
     }
     if (s.high == 0) return 0;
-    snprintf(s.value, sizeof s.value, "$%d", compare_column("truncation"));
     return draw_scatter(u, &s);
 }
 
@@ -255,10 +304,8 @@ static int draw_against_evaluations(const Compare *u)
 {
     Scatter s = {.name = "evaluations",
                  .what = "evaluations",
-                 .x = "evaluations of F and G a layer (set apart)",
-                 .spread = 0.5};
-    snprintf(s.value, sizeof s.value, "$%d+$%d", compare_column("evals_F"),
-             compare_column("evals_G"));
+                 .x = "evaluations of F and G a layer",
+                 .column = {"evals_F", "evals_G"}};
     return draw_scatter(u, &s);
 }
 

@@ -177,9 +177,16 @@ static int take_scheme(const char *file, Table **out)
         code = error_set(ERR_INPUT, "%s: metadata scheme_text: expected one scheme", file);
     if (code == 0) code = store_meta(file, "scheme", &name);
     if (code == 0) {
-        *out = list[0];
-        snprintf((*out)->name, TABLE_NAME, "%s", name);
+        snprintf(list[0]->name, TABLE_NAME, "%s", name);
+        if (!scheme_named(name))
+            code = error_set(ERR_INPUT,
+                             "%s: metadata scheme: expected a scheme's name (letters, digits, - _ "
+                             ". + :)",
+                             file);
         memory_free(name);
+    }
+    if (code == 0) {
+        *out = list[0];
     } else {
         for (size_t i = 0; i < count; i++) table_free(list[i]);
     }

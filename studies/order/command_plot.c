@@ -28,14 +28,14 @@ static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
 
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
-enum { TEXT_COLUMNS = 4 };
-static const char *const point_names[TEXT_COLUMNS + COLUMNS] = {
-    "series", "file", "scheme", "system", "h", "evals", "seconds", "error"};
+/* Text behind the numbers (plot_numbered). */
+static const char *const point_names[] = {"line",   "h",    "evals",  "seconds", "error",
+                                          "series", "file", "scheme", "system"};
 static const char *const series_names[] = {"series", "points", "coarsest", "finest", "least_error"};
 
-enum { SERIES_MAX = 200, PART = 160, SERIES_NAME = 3 * PART };
+enum { SERIES_MAX = 200, PART = 480, SERIES_NAME = 3 * PART + 16 };
 
-/* A line: a scheme on a system in a file. */
+/* A line: a scheme on a system in a file. Names as plots show them: a stranger's may hold anything. */
 typedef struct {
     char scheme[PART], system[PART];
     size_t file, points;
@@ -82,20 +82,24 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
                          SERIES_MAX);
     Series *s = &v->series[v->count++];
     *s = (Series){.file = file, .finest = INFINITY, .least = INFINITY};
-    snprintf(s->scheme, PART, "%s", scheme);
-    snprintf(s->system, PART, "%s", system);
+    memcpy(s->scheme, scheme, strlen(scheme) + 1);
+    memcpy(s->system, system, strlen(system) + 1);
     return 0;
+}
+
+static void name_file(const Overlay *v, const Series *s, char out[PART])
+{
+    plot_text(options_item(v->options, "file", s->file), out, PART);
 }
 
 /* "heun", "heun on fisher", "heun (A.csv)": as much as tells the lines apart. */
 static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
 {
-    const char *file = options_item(v->options, "file", s->file);
+    char file[PART];
+    name_file(v, s, file);
     int n = snprintf(out, SERIES_NAME, "%s%s%s", s->scheme, v->systems ? " on " : "",
                      v->systems ? s->system : "");
-    if (v->several) snprintf(out + n, (size_t)(SERIES_NAME - n), " (%.150s)", file);
-    for (char *c = out; *c; c++)
-        if (*c == ',') *c = ';'; /* gnuplot splits cells there, quoted or not */
+    if (v->several) snprintf(out + n, (size_t)(SERIES_NAME - n), " (%s)", file);
 }
 
 static void count_point(Series *s, const double *x)
@@ -127,10 +131,13 @@ static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme
 {
     double x[COLUMNS];
     size_t series;
-    const char *name = csv_cell(c, row, scheme), *on = system < 0 ? "" : csv_cell(c, row, system);
-    if (!is_wanted(v->options, name)) return 0;
-    if (strlen(name) >= PART || strlen(on) >= PART)
+    char name[PART], on[PART] = "";
+    const char *is = csv_cell(c, row, scheme), *of = system < 0 ? "" : csv_cell(c, row, system);
+    if (!is_wanted(v->options, is)) return 0;
+    if (3 * strlen(is) >= PART || 3 * strlen(of) >= PART) /* a byte becomes three at most */
         return error_set(ERR_INPUT, "%s:%zu: expected shorter names", c->file, c->line[row + 1]);
+    plot_text(is, name, sizeof name);
+    plot_text(of, on, sizeof on);
     for (int k = 0; k < COLUMNS; k++) {
         x[k] = NAN;
         if (column[k] >= 0) TRY(csv_number(c, row, column[k], &x[k]));
@@ -179,11 +186,13 @@ static void tabulate(Overlay *v)
     for (size_t i = 0; i < v->used; i++) {
         const Series *s = &v->series[v->point[i].series];
         name_series(v, s, name);
+        report_size(v->points, v->point[i].series + 1);
+        for (int k = 0; k < COLUMNS; k++) report_real(v->points, v->point[i].x[k], 6);
         report_text(v->points, name);
-        report_text(v->points, options_item(v->options, "file", s->file));
+        name_file(v, s, name);
+        report_text(v->points, name);
         report_text(v->points, s->scheme);
         report_text(v->points, s->system);
-        for (int k = 0; k < COLUMNS; k++) report_real(v->points, v->point[i].x[k], 6);
     }
 }
 
@@ -235,8 +244,7 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     for (size_t i = 0; i < v->count; i++) {
         char name[SERIES_NAME];
         name_series(v, &v->series[i], name);
-        plot_series(p, "overlay.csv", 1, name, TEXT_COLUMNS + pictures[which].x + 1,
-                    TEXT_COLUMNS + ERROR + 1, name);
+        plot_numbered(p, "overlay.csv", i + 1, 2 + pictures[which].x, 2 + ERROR, name);
     }
     return plot_finish(p);
 }

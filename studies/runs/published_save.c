@@ -238,17 +238,18 @@ static int column_of(const char *name)
 
 static void draw_pair(Plot *p, const Beside *b, size_t i)
 {
-    char words[160], title[330], row[80];
+    char words[160];
     int x = column_of("published_ratio"), y = column_of("valid_ratio");
     snprintf(words, sizeof words, "%.60s, %zu layer%s", b->ours->name, b->ours->layers,
              b->ours->layers == 1 ? "" : "s");
-    plot_quote(words, title, sizeof title);
-    snprintf(row, sizeof row, "'published.csv' every ::%zu::%zu using", i + 1, i + 1);
     if (!isnan(b->gain[0].low))
-        plot_item(p, "%s %d:%d:%d:%d with yerrorbars notitle pt 0 lw 1.5 lc rgb '%s'", row, x, y,
-                  y + 1, y + 2, plot_colour(i));
-    plot_item(p, "%s %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb '%s'", row, x, y,
-              title, plot_point(i), plot_colour(i));
+        plot_item(p, "published.csv",
+                  "every ::%zu::%zu using %d:%d:%d:%d with yerrorbars notitle pt 0 lw 1.5 lc rgb "
+                  "%s",
+                  i + 1, i + 1, x, y, y + 1, y + 2, plot_colour(i));
+    plot_item(p, "published.csv",
+              "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb %s",
+              i + 1, i + 1, x, y, words, plot_point(i), plot_colour(i));
 }
 
 static int draw(const Beside *list, size_t n, const char *dir)
@@ -263,7 +264,7 @@ static int draw(const Beside *list, size_t n, const char *dir)
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     plot_setting(p, "set xtics 0.01\nset format x '%%.2f'");
-    plot_item(p, "x with lines title 'as in the paper' lw 1 dt 2 lc rgb '#777777'");
+    plot_item(p, NULL, "x with lines title 'as in the paper' lw 1 dt 2 lc rgb '#777777'");
     plot_level(p, 1, "no gain");
     for (size_t i = 0; i < n; i++)
         if (has_gain(&list[i])) draw_pair(p, &list[i], i);

@@ -29,9 +29,9 @@ static size_t count_runs(const Sweep *u, int family, double *low, double *high)
 
 static void draw_bars(Plot *p, int family, size_t i, double width)
 {
-    plot_item(p,
-              "'families.csv' using (strcol(1) eq '%s' ? bin($5)%+g : NaN):(1) smooth frequency "
-              "with boxes title '%s' fs solid 0.9 noborder lc rgb '%s'",
+    plot_item(p, "families.csv",
+              "using (strcol(1) eq %s ? bin($5)%+g : NaN):(1) smooth frequency "
+              "with boxes title %s fs solid 0.9 noborder lc rgb %s",
               sweep_family(family), ((double)i - 0.5) * 0.44 * width,
               family == FAMILY_INTERLEAVED ? "interleaved, by seed" : sweep_family(family),
               plot_colour(i));
@@ -60,12 +60,15 @@ static int draw_histogram(const Sweep *u, int family, const char *name, const ch
 static void draw_group(Plot *p, int better)
 {
     double shift = better ? -0.19 : 0.19;
-    char rows[96];
-    snprintf(rows, sizeof rows, "'halves.csv' every 2::%d using (floor($0)%+g)", better ? 1 : 2,
-             shift);
-    plot_item(p, "%s:5:(0.36) with boxes title '%s' fs solid 0.9 noborder lc rgb '%s'", rows,
-              better ? "better" : "not better", plot_colour(better ? 0 : 4));
-    plot_item(p, "%s:5:6:7 with yerrorbars notitle pt 0 ps 0 lw 1.5 lc rgb '#222222'", rows);
+    int first = better ? 1 : 2;
+    plot_item(p, "halves.csv",
+              "every 2::%d using (floor($0)%+g):5:(0.36) with boxes title %s fs solid 0.9 noborder "
+              "lc rgb %s",
+              first, shift, better ? "better" : "not better", plot_colour(better ? 0 : 4));
+    plot_item(p, "halves.csv",
+              "every 2::%d using (floor($0)%+g):5:6:7 with yerrorbars notitle pt 0 ps 0 lw 1.5 lc "
+              "rgb '#222222'",
+              first, shift);
 }
 
 static int draw_halves(const Sweep *u)
@@ -108,11 +111,11 @@ static int draw_sandwiches(const Sweep *u)
     plot_setting(p, "set xrange [-0.4:%zu.4]\nset xtics 0,%zu", u->pairs - 1, u->pairs / 12 + 1);
     plot_setting(p, "set offsets 0, 0, graph 0.08, graph 0.08");
     draw_baseline(u, p);
-    plot_item(p, "'families.csv' using (strcol(1) eq 'sandwich' ? $3 : NaN):5 with points title 'a "
-                 "training' pt 6 ps 0.8 lc rgb '#777777'");
-    plot_item(p,
-              "'sandwich.csv' using 1:5 with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 "
-              "lc rgb '%s'",
+    plot_item(p, "families.csv",
+              "using (strcol(1) eq 'sandwich' ? $3 : NaN):5 with points title 'a training' pt 6 ps "
+              "0.8 lc rgb '#777777'");
+    plot_item(p, "sandwich.csv",
+              "using 1:5 with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 lc rgb %s",
               plot_colour(0));
     return plot_finish(p);
 }
@@ -131,17 +134,15 @@ static int draw_seeds(const Sweep *u)
     plot_setting(p, "set offsets graph 0.05, graph 0.05, 0, 0\nset grid noytics");
     for (size_t i = 0, row = 0; i < u->words; i++) {
         const Word *w = &u->word[i];
-        char name[64], quoted[160];
+        char name[64];
         if (w->valid.n < 2) continue;
         snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
-        plot_quote(name, quoted, sizeof quoted);
-        plot_setting(p, "set ytics add (%s %zu)", quoted, row);
-        plot_quote(w->letters, quoted, sizeof quoted);
-        plot_item(p,
-                  "'sweep.csv' using (strcol(1) eq %s ? $7 : NaN):(%zu) with points notitle pt 7 "
-                  "ps 1.2 lc rgb '%s'",
-                  quoted, row, plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
-        plot_item(p,
+        plot_tic(p, row, name);
+        plot_item(p, "sweep.csv",
+                  "using (strcol(1) eq %s ? $7 : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb "
+                  "%s",
+                  w->letters, row, plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
+        plot_item(p, NULL,
                   "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
                   "'#222222'",
                   w->valid.mean, row);
@@ -164,9 +165,9 @@ static int draw_areas(const Sweep *u)
     for (int family = FAMILIES; family-- > 0;) {
         double low = INFINITY, high = -INFINITY;
         if (count_runs(u, family, &low, &high) == 0) continue;
-        plot_item(p,
-                  "'families.csv' using (strcol(1) eq '%s' ? $7 : NaN):5 with points title '%s' pt "
-                  "%d ps 1.2 lc rgb '%s'",
+        plot_item(p, "families.csv",
+                  "using (strcol(1) eq %s ? $7 : NaN):5 with points title %s pt %d ps 1.2 lc rgb "
+                  "%s",
                   sweep_family(family), sweep_family(family), plot_point((size_t)family),
                   plot_colour((size_t)family));
     }

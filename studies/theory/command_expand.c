@@ -1,5 +1,6 @@
 /* command_expand.c: the terms of a scheme's local error: elementary differentials of numerical - exact,
  * or brackets of log(step)/h - (F + G). */
+#include <ctype.h>
 #include <string.h>
 
 #include "studies/tools/command.h"
@@ -94,14 +95,14 @@ static int save_latex(const Expansion *e, size_t n, const char *dir)
     return code;
 }
 
-/* DIR/path-NAME..., what a file name should not have being '-'. */
+/* DIR/path-NAME..., with '-' in place of what plot_new does not take. */
 static int save_path(const Table *t, const char *dir)
 {
     char name[TABLE_NAME + 8];
     snprintf(name, sizeof name, "path-%s", t->name);
     name[60] = '\0';
     for (char *c = name; *c; c++)
-        if (strchr(":,/'\" \\", *c)) *c = '-';
+        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c)) *c = '-';
     return lattice_draw(t, dir, name);
 }
 

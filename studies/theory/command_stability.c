@@ -273,26 +273,31 @@ enum { PLOT_SCHEMES = 10 }; /* in one plot */
 
 static void add_lines(Plot *p, const Study *u, const Lines *l, size_t i)
 {
-    char style[96], title[300], quoted[320];
-    plot_style(i, style);
+    char title[300], file[64];
+    snprintf(file, sizeof file, "%s.csv", planes[u->plane].contours);
     snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : " (no boundary here)");
-    plot_quote(title, quoted, sizeof quoted);
-    if (!l->lines) plot_item(p, "NaN with lines title %s noenhanced %s", quoted, style);
-    for (size_t k = 0; k < l->lines; k++)
-        plot_item(p, "'%s.csv' using ($2 == %zu ? $3 : NaN):4 with lines %s%s %s",
-                  planes[u->plane].contours, l->first + k, k ? "notitle" : "title ",
-                  k ? "" : quoted, style);
+    if (!l->lines) {
+        plot_item(p, NULL, "NaN with lines title %s noenhanced", title);
+        plot_style(p, i);
+    }
+    for (size_t k = 0; k < l->lines; k++) {
+        plot_item(p, file, "using ($2 == %zu ? $3 : NaN):4 with lines", l->first + k);
+        if (k == 0) plot_more(p, "title %s noenhanced", title);
+        if (k > 0) plot_more(p, "notitle");
+        plot_style(p, i);
+    }
 }
 
 /* One scheme alone: |R| inside as a shade. */
 static void add_shade(Plot *p, const Study *u)
 {
+    char file[64];
     if (u->schemes.count != 1) return;
+    snprintf(file, sizeof file, "%s.csv", planes[u->plane].name);
     plot_setting(p, "set palette defined (0 '#2166ac', 0.5 '#92c5de', 1 '#f0f4f8')\n"
                     "set cbrange [0:1]\nset cblabel '|R|'\n"
                     "set colorbox user origin graph 1.08, graph 0.1 size graph 0.04, graph 0.5");
-    plot_item(p, "'%s.csv' using 2:3:($4 <= 1 ? $4 : NaN) with image notitle",
-              planes[u->plane].name);
+    plot_item(p, file, "using 2:3:($4 <= 1 ? $4 : NaN) with image notitle");
 }
 
 /* 1, 2 or 5 times a power of ten, at most six of them along `range`. */
@@ -304,16 +309,12 @@ static double tic_step(double range)
 
 static void set_frame(Plot *p, const Study *u)
 {
-    static const char axes[] = "xy";
-    plot_setting(p, "set size ratio -1");
-    for (int k = 0; k < 2; k++) {
-        double range = u->step[k] * (double)(u->points - 1);
-        plot_setting(p,
-                     "set %czeroaxis lc rgb '#555555' lw 1 dt 1\nset %crange [%.9g:%.9g]\n"
-                     "set %ctics %.9g",
-                     axes[k], axes[k], u->origin[k], u->origin[k] + range, axes[k],
-                     tic_step(range));
-    }
+    double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
+    plot_setting(p, "set size ratio -1\nset zeroaxis lc rgb '#555555' lw 1 dt 1");
+    plot_setting(p, "set xrange [%.9g:%.9g]\nset xtics %.9g", u->origin[0], u->origin[0] + x,
+                 tic_step(x));
+    plot_setting(p, "set yrange [%.9g:%.9g]\nset ytics %.9g", u->origin[1], u->origin[1] + y,
+                 tic_step(y));
 }
 
 /* Schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */

@@ -98,14 +98,13 @@ static int add_words(Plot *p, const Table *t)
     Brackets b;
     TRY(bracket_error(t, 3, &b));
     for (size_t k = 0; k < 3; k++) {
-        char number[64] = "0", quoted[160], words[128];
+        char number[64] = "0", words[128];
         for (size_t i = 0; i < b.count; i++)
             if (strcmp(b.bracket[i].name, names[k]) == 0)
                 expansion_number(t, b.bracket[i].c, number, sizeof number);
         snprintf(words, sizeof words, "%s  %s%s", names[k], number,
                  k == 0 ? "  (signed area)" : "");
-        plot_quote(words, quoted, sizeof quoted);
-        plot_item(p, "NaN with lines lc rgb 'white' title %s noenhanced", quoted);
+        plot_item(p, NULL, "NaN with lines lc rgb 'white' title %s noenhanced", words);
     }
     bracket_free(&b);
     return 0;
@@ -115,29 +114,31 @@ static int add_words(Plot *p, const Table *t)
 static void add_areas(Plot *p, const char *file, const Lattice *l)
 {
     static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};
-    static const char *const title[] = {"title 'F first: area positive'",
-                                        "title 'G first: area negative'",
-                                        "title 'the path goes back: parts cancel'"};
+    static const char *const title[] = {"F first: area positive", "G first: area negative",
+                                        "the path goes back: parts cancel"};
     int named[3] = {0, 0, 0};
     for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
         int above = l->above[k] != 0, kind = l->goes_back ? 2 : above;
-        plot_item(p,
-                  "%s using (strcol(1) eq '%s%zu' ? $2 : NaN):3 with filledcurves closed fc rgb "
-                  "'%s' fs transparent solid 0.45 noborder %s",
-                  file, sign[above], k + 1, colour[kind], named[kind] ? "notitle" : title[kind]);
+        char part[32];
+        snprintf(part, sizeof part, "%s%zu", sign[above], k + 1);
+        plot_item(p, file,
+                  "using (strcol(1) eq %s ? $2 : NaN):3 with filledcurves closed fc rgb %s fs "
+                  "transparent solid 0.45 noborder",
+                  part, colour[kind]);
+        if (named[kind]) plot_more(p, "notitle");
+        if (!named[kind]) plot_more(p, "title %s", title[kind]);
         named[kind] = 1;
     }
 }
 
 static int draw(const Lattice *l, const Table *t, const char *dir, const char *name)
 {
-    char file[300], quoted[320];
+    char file[300];
     PlotFrame frame = {name, t->name, "time under F (attention, s)",
                        "time under G (feed-forward, f)", 0};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     snprintf(file, sizeof file, "%s.csv", name);
-    plot_quote(file, quoted, sizeof quoted);
     plot_setting(p,
                  "set size ratio -1\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (fmax(l->end.x, l->end.y) >= 2 && fmax(l->end.x, l->end.y) <= 24)
@@ -147,16 +148,13 @@ static int draw(const Lattice *l, const Table *t, const char *dir, const char *n
         plot_drop(p);
         return code;
     }
-    add_areas(p, quoted, l);
-    plot_item(
-        p,
-        "%s using (strcol(1) eq 'chord' ? $2 : NaN):3 with lines lc rgb '#555555' lw 2 dt '-' "
-        "title 'chord'",
-        quoted);
-    plot_item(p,
-              "%s using (strcol(1) eq 'path' ? $2 : NaN):3 with linespoints lc rgb '#0072b2' lw 3 "
-              "pt 7 ps 0.8 title 'path'",
-              quoted);
+    add_areas(p, file, l);
+    plot_item(p, file,
+              "using (strcol(1) eq 'chord' ? $2 : NaN):3 with lines lc rgb '#555555' lw 2 dt '-' "
+              "title 'chord'");
+    plot_item(p, file,
+              "using (strcol(1) eq 'path' ? $2 : NaN):3 with linespoints lc rgb '#0072b2' lw 3 pt "
+              "7 ps 0.8 title 'path'");
     return plot_finish(p);
 }
 

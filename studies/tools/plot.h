@@ -3,12 +3,18 @@
  * NAME.png. Where gnuplot is missing or fails there is a warning; data and script are still written.
  *
  * Series tell themselves apart by colour (Okabe, Ito 2008: seen by the colour-blind too), dash and
- * point type together. Text is literal: names with '_', ':' or '^' stay as they are.
+ * point type together.
+ *
+ * A gnuplot script can run any command, and names come from strangers' files. So a script consists of
+ * literals of this program, numbers, and texts that plot.c quotes: no function here takes a fragment of
+ * gnuplot at run time. Texts appear as they are ('_', ':' and '^' too), but for what plot_text
+ * changes, and ' and `, in whose place typographic quotes stand.
  */
 #ifndef TROTTER_PLOT_H
 #define TROTTER_PLOT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum { PLOT_LOG_X = 1, PLOT_LOG_Y = 2, PLOT_HALVINGS = 4 /* x in powers of two */ };
 
@@ -20,13 +26,17 @@ typedef struct {
 
 typedef struct Plot Plot;
 
-/* Begins DIR/NAME.gp. Caller ends it by plot_finish or plot_drop. */
+/* Begins DIR/NAME.gp. Caller ends it by plot_finish or plot_drop. ERR_MISUSE where the name is not one to
+ * 60 letters, digits, - _ . +, the first a letter or digit. */
 int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
 
-/* A line of points: columns x, y (from 1) of a CSV file in DIR, its rows whose column `key` is
- * `value` (key 0: all rows). */
+/* A line of points: columns x, y (from 1) of a CSV file in DIR, its rows whose column `key` is `value`.
+ * gnuplot cuts a quoted cell at a comma or quote, so a value has neither (a scheme's name has not). */
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title);
+/* The same for rows whose first column is `number`: for titles of any text. gnuplot loses count of the columns
+ * behind a cell that holds quotes, so columns of text come last in such a file. */
+void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const char *title);
 /* The curve c x^power, a guide to read slopes by, with words beside the end x of a logarithmic plot;
  * words of guides that end close together are set apart. */
 void plot_guide(Plot *p, double c, int power, double x, const char *words);
@@ -34,20 +44,37 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words);
 void plot_level(Plot *p, double y, const char *words);
 /* Whole numbers 1 .. n on the x axis, as many as fit. */
 void plot_count(Plot *p, size_t n);
+/* A word on the y axis. */
+void plot_tic(Plot *p, size_t y, const char *word);
 
 /* Room for more than usual: so many more pixels of height. */
 void plot_taller(Plot *p, size_t pixels);
 
-/* Lines of gnuplot of one's own: before the plot command (settings), or as items of it. */
-void plot_setting(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void plot_item(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1" of the i-th series; its colour and its point type alone. */
-void plot_style(size_t i, char out[96]);
+/* Lines of gnuplot of one's own: settings, which come before the plot command; items of it; more words for the
+ * last item. An item reads `data`, a file in DIR, or where that is NULL what its words say. The format is a
+ * literal (anything else does not compile); it knows %d, %zu, %g with flags and precision, %% and %s, which
+ * writes the text as a quoted gnuplot string. */
+#define plot_setting(p, ...) plot_add_setting(p, "" __VA_ARGS__)
+#define plot_item(p, data, ...) plot_add_item(p, data, "" __VA_ARGS__)
+#define plot_more(p, ...) plot_add_words(p, "" __VA_ARGS__)
+/* Those three end here; use the names above. */
+void plot_add_setting(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void plot_add_item(Plot *p, const char *data, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void plot_add_words(Plot *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds the look of the i-th series to the last item: " lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1". */
+void plot_style(Plot *p, size_t i);
 const char *plot_colour(size_t i);
 int plot_point(size_t i);
-/* text as a gnuplot string in single quotes. */
-void plot_quote(const char *text, char *out, size_t bytes);
 
+/* text that can be shown, cut at a character where out is too small: U+FFFD stands in place of each control
+ * character, separator of lines or paragraphs, mark of writing direction, and byte that is not UTF-8. Plots do
+ * this by themselves. */
+void plot_text(const char *text, char *out, size_t bytes);
+
+/* The script, as it stands. */
+int plot_script(Plot *p, FILE *f);
 /* Writes the script and runs gnuplot; frees the plot in any case. Without gnuplot, and where a drawing cannot be
  * written whole (it is removed), a warning. */
 int plot_finish(Plot *p);

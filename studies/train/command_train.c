@@ -201,31 +201,32 @@ static int write_result(const Run *r)
 
 static int draw_loss(const Run *r, const char *what)
 {
-    char title[512], style[96];
+    char title[512];
     Plot *p;
     snprintf(title, sizeof title, "Loss: %s", what);
     PlotFrame frame = {"loss", title, "step", "nats a token", 0};
     TRY(plot_new(r->dir, &frame, &p));
-    plot_style(0, style);
-    plot_item(p, "'log.csv' using 1:4 with lines title 'training%s' noenhanced %s",
-              options_real(r->options, "label-smoothing") > 0 ? " (smoothed labels)" : "", style);
-    plot_style(1, style);
-    plot_item(p, "'log.csv' using 1:(log($5)) title 'validation' noenhanced %s", style);
+    plot_item(p, "log.csv", "using 1:4 with lines title %s noenhanced",
+              options_real(r->options, "label-smoothing") > 0 ? "training (smoothed labels)"
+                                                              : "training");
+    plot_style(p, 0);
+    plot_item(p, "log.csv", "using 1:(log($5)) title 'validation' noenhanced");
+    plot_style(p, 1);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
     return plot_finish(p);
 }
 
 static int draw_perplexity(const Run *r, const char *what)
 {
-    char title[512], style[96];
+    char title[512];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity: %s", what);
     PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
     TRY(plot_new(r->dir, &frame, &p));
-    plot_style(1, style);
     plot_setting(p, "set yrange [0:*]");
     plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "'log.csv' using 2:5 title 'validation' noenhanced %s", style);
+    plot_item(p, "log.csv", "using 2:5 title 'validation' noenhanced");
+    plot_style(p, 1);
     plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
     return plot_finish(p);

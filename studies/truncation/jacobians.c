@@ -194,17 +194,16 @@ static int add_regions(const Study *u, Plot *p, Report *r, double *value)
     find_box(u, low, high);
     for (int k = 0; k < 2; k++) step[k] = (high[k] - low[k]) / (GRID - 1);
     for (size_t i = 0; i < s->count && i < REGIONS; i++) {
-        char name[2 * TABLE_NAME];
         Lines l = {.r = r, .scheme = s->scheme[i]->name, .first = line};
         TRY(fill_grid(s->scheme[i], low, step, value));
         TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
-        plot_quote(l.scheme, name, sizeof name);
-        for (size_t k = 0; k < l.lines; k++)
-            plot_item(p,
-                      "'regions.csv' using ($2 == %zu ? $3 : 1/0):4 with lines lc rgb '%s' lw 1.5 "
-                      "dt %d %s%s noenhanced",
-                      line + k, plot_colour(i), (int)(i % 3) + 1, k ? "notitle" : "title ",
-                      k ? "" : name);
+        for (size_t k = 0; k < l.lines; k++) {
+            plot_item(p, "regions.csv",
+                      "using ($2 == %zu ? $3 : 1/0):4 with lines lc rgb %s lw 1.5 dt %d", line + k,
+                      plot_colour(i), (int)(i % 3) + 1);
+            if (k == 0) plot_more(p, "title %s noenhanced", l.scheme);
+            if (k > 0) plot_more(p, "notitle");
+        }
         line += l.lines;
     }
     return 0;
@@ -216,11 +215,14 @@ static void add_eigenvalues(const Study *u, Plot *p)
     int layers = (int)model_plan(u->in->network.model)->layers;
     plot_setting(p, "is(layer, field) = strcol(1) eq layer && strcol(2) eq field");
     for (int f = 0; f < 2; f++)
-        for (int l = 0; l < layers && u->seen[f]; l++)
-            plot_item(p,
-                      "'eigenvalues.csv' using (is('%d', '%s') ? $3 : NaN):4 with points lc rgb "
-                      "'%s' pt %d ps 0.4 title 'layer %d, field %s' noenhanced",
-                      l, truncation_field(f), shade[f], l % 2 ? 6 : 7, l, truncation_field(f));
+        for (int l = 0; l < layers && u->seen[f]; l++) {
+            char title[64];
+            snprintf(title, sizeof title, "layer %d, field %s", l, truncation_field(f));
+            plot_item(p, "eigenvalues.csv",
+                      "using (is('%d', %s) ? $3 : NaN):4 with points lc rgb %s pt %d ps 0.4 title "
+                      "%s noenhanced",
+                      l, truncation_field(f), shade[f], l % 2 ? 6 : 7, title);
+        }
 }
 
 static int draw(const Study *u, const char *dir)

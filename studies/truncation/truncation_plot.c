@@ -41,7 +41,7 @@ static void add_guides(const TruncationStudy *u, Plot *p)
     }
     double kinks = model_config(u->in->network.model)->act == ACT_RELU ? guide_height(u, 0) : 0;
     if (kinks > 0)
-        plot_item(p,
+        plot_item(p, NULL,
                   "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title "
                   "'slope 3/2: kinks'",
                   2 * kinks);
@@ -124,10 +124,10 @@ static int find_axes(Paths *p)
     return code;
 }
 
-static void report_state(Report *r, const Paths *p, const char *token, const char *kind, double t,
-                         const double *x)
+static void report_state(Report *r, const Paths *p, size_t place, const char *kind, double t,
+                         const double *x, const char *token)
 {
-    report_text(r, token);
+    report_size(r, place);
     report_text(r, kind);
     report_real(r, t, 6);
     for (size_t a = 0; a < 2; a++) {
@@ -135,6 +135,7 @@ static void report_state(Report *r, const Paths *p, const char *token, const cha
         for (size_t k = 0; k < p->d; k++) sum += (x[k] - p->mean[k]) * p->axis[a * p->d + k];
         report_real(r, sum, 5);
     }
+    report_text(r, token);
 }
 
 /* The last tokens, which have seen most. */
@@ -143,24 +144,24 @@ static size_t first_shown(const Paths *p)
     return p->n > TOKENS_SHOWN ? p->n - TOKENS_SHOWN : 0;
 }
 
-static void name_token(const TruncationStudy *u, size_t i, char out[128])
+static const char *token_at(const TruncationStudy *u, size_t place)
 {
     const Sentences *s = &u->in->sentences;
-    snprintf(out, 128, "%zu %.80s", i, u->in->network.vocab.word[s->token[s->start[0] + i]]);
+    return u->in->network.vocab.word[s->token[s->start[0] + place]];
 }
 
 static int report_paths(const TruncationStudy *u, const Paths *p, const char *dir)
 {
-    static const char *const columns[] = {"token", "kind", "t", "pc1", "pc2"};
+    static const char *const columns[] = {"place", "kind", "t", "pc1", "pc2", "token"};
     Report *r;
-    TRY(report_new(5, columns, &r));
+    TRY(report_new(6, columns, &r));
     for (size_t i = first_shown(p); i < p->n; i++) {
-        char token[128];
-        name_token(u, i, token);
+        const char *token = token_at(u, i);
         for (size_t k = 0; k < p->rows; k++)
-            report_state(r, p, token, "exact", (double)k / PARTS, p->path + (k * p->n + i) * p->d);
+            report_state(r, p, i, "exact", (double)k / PARTS, p->path + (k * p->n + i) * p->d,
+                         token);
         for (size_t l = 0; l <= u->layers; l++)
-            report_state(r, p, token, "network", (double)l, p->state + (l * p->n + i) * p->d);
+            report_state(r, p, i, "network", (double)l, p->state + (l * p->n + i) * p->d, token);
     }
     int code = output_report(r, REPORT_CSV, dir, "path.csv");
     report_free(r);
@@ -173,19 +174,19 @@ static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
                        "first principal component", "second principal component", 0};
     Plot *plot;
     TRY(plot_new(dir, &frame, &plot));
-    plot_setting(plot, "is(token, kind) = strcol(1) eq token && strcol(2) eq kind");
+    plot_setting(plot, "is(place, kind) = $1 == place && strcol(2) eq kind");
     for (size_t i = first_shown(p), k = 0; i < p->n; i++, k++) {
-        char token[128], name[256];
-        name_token(u, i, token);
-        plot_quote(token, name, sizeof name);
-        plot_item(plot,
-                  "'path.csv' using (is(%s, 'exact') ? $4 : 1/0):5 with lines lc rgb '%s' lw 2 "
-                  "title %s.': exact flow' noenhanced",
-                  name, plot_colour(k), name);
-        plot_item(plot,
-                  "'path.csv' using (is(%s, 'network') ? $4 : NaN):5 with linespoints lc rgb '%s' "
-                  "lw 1 dt '.' pt 7 ps 1.2 title '%s network' noenhanced",
-                  name, plot_colour(k), "   ");
+        char token[80], title[160];
+        plot_text(token_at(u, i), token, sizeof token);
+        snprintf(title, sizeof title, "%zu %s: exact flow", i, token);
+        plot_item(plot, "path.csv",
+                  "using (is(%zu, 'exact') ? $4 : 1/0):5 with lines lc rgb %s lw 2 title %s "
+                  "noenhanced",
+                  i, plot_colour(k), title);
+        plot_item(plot, "path.csv",
+                  "using (is(%zu, 'network') ? $4 : NaN):5 with linespoints lc rgb %s lw 1 dt '.' "
+                  "pt 7 ps 1.2 title '    network' noenhanced",
+                  i, plot_colour(k));
     }
     return plot_finish(plot);
 }

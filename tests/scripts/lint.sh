@@ -1,5 +1,6 @@
 #!/bin/sh
-# lint.sh: formatting (clang-format), layering (which room includes which), and no machine's paths.
+# lint.sh: formatting (clang-format), layering (which room includes which), no machine's paths, and gnuplot scripts
+# made of literals alone.
 # Each check is first shown a file that breaks its rule and has to object.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
@@ -55,6 +56,9 @@ layering() {
 # ---- paths of the machine this was written on, in files of the repository
 paths() { grep -nE '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/[A-Za-z0-9]' "$@" /dev/null; }
 
+# ---- plots: plot.h's macros take literals alone; what they stand for takes any text
+plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
+
 # ---- negative controls
 mkdir -p "$bad/ode"
 printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
@@ -62,6 +66,7 @@ cp .clang-format "$bad/"
 printf '#include "nn/nn.h"\n' >"$bad/ode/upward.c"
 printf '#include "kernels/backend.h"\n' >"$bad/ode/sideways.c"
 printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
+printf 'plot_add_item(p, NULL, name);\n' >"$bad/plot.c"
 [ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
 [ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
 [ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
@@ -75,6 +80,7 @@ printf '#include "studies/tools/csv.c"\n' >"$bad/studies/body.c"
 [ -z "$(layering studies/sweep "$bad/studies/sibling.c")" ] || say "the layering check refuses a command its own folder"
 [ -n "$(layering kernels "$bad/ode/upward.c")" ] || say "the layering check does not see kernels/ include nn/"
 [ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
+[ -n "$(plots "$bad/plot.c")" ] || say "the check of plots does not see a text that is not a literal"
 
 # ---- the repository
 for room in kernels ode nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
@@ -91,5 +97,9 @@ found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read 
 [ -z "$found" ] || say "a path of one machine:
 $found"
 
-[ $failed = 0 ] && echo "lint: formatting, layering and paths are as they should be"
+found=$(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$' | while IFS= read -r f; do plots "$f"; done)
+[ -z "$found" ] || say "a plot that may not be of literals (plot.h):
+$found"
+
+[ $failed = 0 ] && echo "lint: formatting, layering, paths and plots are as they should be"
 exit $failed

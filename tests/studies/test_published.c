@@ -14,6 +14,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
 #include "studies/runs/published.h"
+#include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 
 static Zoo zoo;
@@ -293,6 +294,8 @@ static void test_files(void **state)
     assert_non_null(strstr(text, "| RK4-block "));
     assert_non_null(strstr(text, "split, number of trainings"));
     assert_true(file_exists("ptb/published.gp"));
+    file_read("ptb/published.gp", text, sizeof text);
+    assert_null(gnuplot_fault(text));
     free_study();
 }
 

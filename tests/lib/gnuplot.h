@@ -1,0 +1,278 @@
+/* gnuplot.h: a judge of gnuplot scripts, which reads them as gnuplot 5.4 does (its scanner.c, and load_file of
+ * misc.c) and objects to whatever is not drawing: other commands and functions than those of plots, `!`, backquotes
+ * and macros outside single quotes, pipes, files elsewhere, strings without an end, and bytes that are no text. */
+#ifndef TROTTER_TEST_GNUPLOT_H
+#define TROTTER_TEST_GNUPLOT_H
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GP_END, GP_LINE, GP_WORD, GP_NUMBER, GP_STRING, GP_MARK };
+
+typedef struct {
+    int kind;
+    const char *at;
+    size_t n; /* of a string: without its quotes */
+} GpToken;
+
+typedef struct {
+    char *text, *at;   /* the script, its continued lines in one */
+    const char *fault; /* NULL: none so far */
+    GpToken *token;    /* of the statement at hand */
+    size_t tokens, room;
+    char defined[16][32]; /* functions */
+    size_t functions;
+} GpScript;
+
+static inline void gp_object(GpScript *s, const char *fault)
+{
+    if (!s->fault) s->fault = fault;
+}
+
+static inline int gp_in(const char *const *list, GpToken t)
+{
+    for (; *list; list++)
+        if (strlen(*list) == t.n && strncmp(*list, t.at, t.n) == 0) return 1;
+    return 0;
+}
+
+static inline int gp_is(GpToken t, const char *word)
+{
+    return gp_in((const char *const[]){word, NULL}, t);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------ */
+
+/* Bytes of the character at s, which is neither a control nor a separator of lines; 0: it is, or is none.
+ * Source: RFC 3629, section 4, as its table of bytes. */
+static inline size_t gp_character(const char *s)
+{
+    const unsigned char *c = (const unsigned char *)s;
+    unsigned low = 0x80, high = 0xbf;
+    size_t n = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+    if (n == 1) return c[0] >= 0x20 && c[0] != 0x7f;
+    if (c[0] < 0xc2 || c[0] > 0xf4) return 0;
+    if (c[0] == 0xc2) low = 0xa0; /* C1 */
+    if (c[0] == 0xe0) low = 0xa0;
+    if (c[0] == 0xed) high = 0x9f;
+    if (c[0] == 0xf0) low = 0x90;
+    if (c[0] == 0xf4) high = 0x8f;
+    if (c[1] < low || c[1] > high) return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    int lines = n == 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9);
+    return lines ? 0 : n;
+}
+
+/* ---- tokens ----------------------------------------------------------------------------------------- */
+
+/* A string; in single quotes a doubled quote is one, but at the beginning it ends an empty string. */
+static inline GpToken gp_string(GpScript *s)
+{
+    char quote = *s->at, *from = ++s->at;
+    for (;; s->at++) {
+        if (*s->at == '\0' || *s->at == '\n') {
+            gp_object(s, "a string without an end");
+            return (GpToken){GP_STRING, from, (size_t)(s->at - from)};
+        }
+        if (quote == '"' && strchr("`@", *s->at)) gp_object(s, "a substitution in double quotes");
+        if (quote == '"' && *s->at == '\\' && s->at[1] && s->at[1] != '\n') {
+            s->at++;
+        } else if (*s->at == quote) {
+            if (quote == '"' || s->at == from || s->at[1] != quote) break;
+            s->at++;
+        }
+    }
+    return (GpToken){GP_STRING, from, (size_t)(s->at++ - from)};
+}
+
+static inline GpToken gp_next(GpScript *s)
+{
+    while (*s->at == ' ') s->at++;
+    if (*s->at == '#') s->at += strcspn(s->at, "\n");
+    char *from = s->at, c = *from;
+    if (c == '\0') return (GpToken){GP_END, from, 0};
+    if (c == '\'' || c == '"') return gp_string(s);
+    if (isalpha((unsigned char)c) || c == '_') {
+        while (isalnum((unsigned char)*s->at) || *s->at == '_') s->at++;
+        return (GpToken){GP_WORD, from, (size_t)(s->at - from)};
+    }
+    if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)from[1]))) {
+        strtod(from, &s->at);
+        return (GpToken){GP_NUMBER, from, (size_t)(s->at - from)};
+    }
+    if (c == '`') gp_object(s, "a backquote outside single quotes");
+    if (c == '@') gp_object(s, "a macro");
+    if (c == '$' && !isdigit((unsigned char)from[1])) gp_object(s, "a block of data");
+    s->at++;
+    return (GpToken){c == '\n' || strchr(";{}", c) ? GP_LINE : GP_MARK, from, 1};
+}
+
+/* ---- statements ------------------------------------------------------------------------------------- */
+
+/* NAME = ... or NAME(...) = ...: the latter is a function from now on. */
+static inline int gp_defines(GpScript *s)
+{
+    size_t i = 1;
+    if (s->tokens < 3 || s->token[0].kind != GP_WORD) return 0;
+    if (gp_is(s->token[1], "("))
+        while (i < s->tokens && !gp_is(s->token[i - 1], ")")) i++;
+    if (i + 1 >= s->tokens || !gp_is(s->token[i], "=") || gp_is(s->token[i + 1], "=")) return 0;
+    if (i > 1 && s->functions < 16 && s->token[0].n < 32)
+        snprintf(s->defined[s->functions++], 32, "%.*s", (int)s->token[0].n, s->token[0].at);
+    return 1;
+}
+
+static inline int gp_may_be_called(const GpScript *s, GpToken t)
+{
+    static const char *const known[] = {"strcol",  "column", "valid", "log", "floor",
+                                        "sprintf", "using",  "add",   "if",  "xtics",
+                                        "defined", "image",  NULL};
+    for (size_t i = 0; i < s->functions; i++)
+        if (gp_is(t, s->defined[i])) return 1;
+    return gp_in(known, t);
+}
+
+/* A file that is read: in the folder, and no command. */
+static inline void gp_check_data(GpScript *s, GpToken t)
+{
+    if (t.n == 1 && *t.at == '+') return; /* gnuplot's own points */
+    if (t.n == 0 || strchr("<|-~/", *t.at)) gp_object(s, "data of a command or of elsewhere");
+    if (t.n >= 3 && strncmp(t.at, "../", 3) == 0) gp_object(s, "data of elsewhere");
+}
+
+static inline void gp_check_plot(GpScript *s)
+{
+    int depth = 0, item = 1;
+    for (size_t i = 1; i < s->tokens; i++) {
+        GpToken t = s->token[i];
+        if (item && t.kind == GP_STRING) gp_check_data(s, t);
+        item = 0;
+        if (t.kind == GP_MARK && strchr("([", *t.at)) depth++;
+        if (t.kind == GP_MARK && strchr(")]", *t.at)) depth--;
+        if (t.kind == GP_MARK && *t.at == ',' && depth == 0) item = 1;
+    }
+}
+
+static inline void gp_check_set(GpScript *s)
+{
+    static const char *const may[] = {"encoding",
+                                      "datafile",
+                                      "border",
+                                      "tics",
+                                      "grid",
+                                      "key",
+                                      "xlabel",
+                                      "ylabel",
+                                      "style",
+                                      "label",
+                                      "tmargin",
+                                      "bmargin",
+                                      "rmargin",
+                                      "logscale",
+                                      "format",
+                                      "xrange",
+                                      "yrange",
+                                      "cbrange",
+                                      "xtics",
+                                      "ytics",
+                                      "size",
+                                      "zeroaxis",
+                                      "pointintervalbox",
+                                      "offsets",
+                                      "palette",
+                                      "cblabel",
+                                      "colorbox",
+                                      "boxwidth",
+                                      "terminal",
+                                      "output",
+                                      "xzeroaxis",
+                                      "yzeroaxis",
+                                      "for",
+                                      NULL};
+    static const char *const terminal[] = {"svg", "pngcairo", "unknown", NULL};
+    if (s->tokens < 2 || !gp_in(may, s->token[1])) {
+        gp_object(s, "a setting that plots do not have");
+        return;
+    }
+    if (gp_is(s->token[1], "terminal") && (s->tokens < 3 || !gp_in(terminal, s->token[2])))
+        gp_object(s, "another terminal");
+    if (!gp_is(s->token[1], "output")) return;
+    if (s->tokens < 3 || s->token[2].kind != GP_STRING ||
+        !isalnum((unsigned char)*s->token[2].at) || memchr(s->token[2].at, '/', s->token[2].n))
+        gp_object(s, "output elsewhere");
+}
+
+static inline void gp_check_statement(GpScript *s)
+{
+    static const char *const head[] = {"set", "unset", "plot", "do", "if", "else", NULL};
+    if (s->tokens == 0) return;
+    GpToken first = s->token[0];
+    if (gp_is(first, "!")) gp_object(s, "a command of the shell");
+    if (!gp_defines(s) && (first.kind != GP_WORD || !gp_in(head, first)))
+        gp_object(s, "a statement that is not drawing");
+    for (size_t i = 0; i + 1 < s->tokens; i++) {
+        GpToken t = s->token[i], next = s->token[i + 1];
+        if (t.kind == GP_STRING && next.kind == GP_STRING) gp_object(s, "a string cut in two");
+        if (t.kind == GP_WORD && gp_is(next, "(") && t.at + t.n == next.at &&
+            !gp_may_be_called(s, t))
+            gp_object(s, "a function that plots do not have");
+    }
+    if (gp_is(first, "set")) gp_check_set(s);
+    if (gp_is(first, "plot")) gp_check_plot(s);
+}
+
+/* ---- scripts ---------------------------------------------------------------------------------------- */
+
+static inline void gp_add(GpScript *s, GpToken t)
+{
+    if (s->tokens == s->room) {
+        s->room = s->room ? 2 * s->room : 256;
+        s->token = realloc(s->token, s->room * sizeof *s->token);
+        if (!s->token) abort();
+    }
+    s->token[s->tokens++] = t;
+}
+
+/* What is wrong with the script, in words; NULL: it draws and does nothing else. wanted: a text, or NULL; *has tells
+ * whether a string of the script is that text. */
+static inline const char *gnuplot_judge(const char *script, const char *wanted, int *has)
+{
+    GpScript *s = calloc(1, sizeof *s);
+    if (!s || !(s->text = s->at = malloc(strlen(script) + 2))) abort();
+    char *to = s->text;
+    for (const char *c = script; *c;) {
+        size_t n = *c == '\n' ? 1 : gp_character(c);
+        if (n == 0) gp_object(s, "bytes that are no text");
+        if (c[0] == '\\' && c[1] == '\n')
+            c += 2;
+        else
+            for (n = n ? n : 1; n > 0; n--) *to++ = *c++;
+    }
+    *to = '\0';
+    if (has) *has = 0;
+    for (GpToken t = {GP_LINE, NULL, 0}; t.kind != GP_END;) {
+        t = gp_next(s);
+        if (has && wanted && t.kind == GP_STRING && gp_is(t, wanted)) *has = 1;
+        if (t.kind != GP_END && t.kind != GP_LINE) {
+            gp_add(s, t);
+            continue;
+        }
+        gp_check_statement(s);
+        s->tokens = 0;
+    }
+    const char *fault = s->fault;
+    free(s->text);
+    free(s->token);
+    free(s);
+    return fault;
+}
+
+static inline const char *gnuplot_fault(const char *script)
+{
+    return gnuplot_judge(script, NULL, NULL);
+}
+
+#endif

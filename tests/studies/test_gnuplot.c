@@ -1,0 +1,655 @@
+/* test_gnuplot.c: strangers' texts in plots. Every plot of every command is made from names, paths and tokens that
+ * try to end a string of gnuplot and to run a command; what a stand-in for gnuplot is given is judged
+ * (tests/lib/gnuplot.h), and gnuplot itself draws it. The stand-in is this program under the name gnuplot. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <math.h>
+#include <spawn.h>
+#include <sys/stat.h>
+
+#include "kernels/error.h"
+#include "studies/tools/command.h"
+#include "studies/tools/gnuplot.h"
+#include "studies/report/kind.h"
+#include "studies/tools/plot.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/gnuplot.h"
+#include "tests/lib/program.h"
+
+void command_warn(const char *format, ...)
+{
+    (void)format; /* of a plot that is not drawn here */
+}
+
+/* ---- the stand-in ----------------------------------------------------------------------------------- */
+
+/* Judges the script and leaves "FOLDER/SCRIPT", a zero byte, what is wrong with it, a zero byte in the file that
+ * JUDGED names. */
+static int stand_in(const char *script)
+{
+    static char text[1 << 22], dir[PATH_MAX];
+    const char *judged = getenv("JUDGED");
+    FILE *f = fopen(script, "rb");
+    if (!f || !judged || !getcwd(dir, sizeof dir)) return 1;
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    const char *fault = gnuplot_fault(text);
+    f = fopen(judged, "ab");
+    if (!f) return 1;
+    fprintf(f, "%s/%s%c%s%c", dir, script, 0, fault ? fault : "", 0);
+    return fclose(f) != 0;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+static char path_before[4096];
+
+/* Exit status of a program in a directory; NULL: the test's folder. What it says goes to `says` there. */
+static int run(const char *const *argv, const char *dir)
+{
+    pid_t child;
+    int status;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addchdir_np(&files, dir ? dir : folder);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 2, file_path("says"), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
+    assert_int_equal(
+        posix_spawnp(&child, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    file_read("says", err, sizeof err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* `trotter ARGUMENT...`, up to NULL; a study of nothing worth comparing is as good. */
+static void trotter(const char *first, ...)
+{
+    const char *argv[64] = {program, first};
+    int n = 2;
+    va_list args;
+    va_start(args, first);
+    while (n < 63 && (argv[n] = va_arg(args, const char *))) n++;
+    va_end(args);
+    int status = run(argv, NULL);
+    if (status != 0 && status != 1) fail_msg("trotter %s: status %d: %s", first, status, err);
+}
+
+static int canaries;
+
+static int count_canary(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s, (void)kind;
+    canaries += strstr(path + at->base, "CANARY") == path + at->base;
+    return 0;
+}
+
+/* How many files a command of a name has made. */
+static int find_canaries(void)
+{
+    canaries = 0;
+    nftw(folder, count_canary, 8, FTW_PHYS);
+    return canaries;
+}
+
+/* ---- hostile texts -------------------------------------------------------------------------------------- */
+
+/* Each makes CANARY where gnuplot runs it. */
+static const char *const hostile[] = {
+    "x\n`touch CANARY`\n",
+    "x\r\nsystem 'touch CANARY'\r\n!touch CANARY\n",
+    "'",
+    "' . system('touch CANARY') . '",
+    "'''` touch CANARY`",
+    "it's \"`touch CANARY`\" \\",
+    "`touch CANARY`",
+    "@CANARY %s%d %n $1 ${x} #{[(;} \\n",
+    "<touch CANARY",
+    "|touch CANARY",
+    "a,b,c",
+    "\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae\xef\xbb\xbf\xff\xc0\x8a\xed\xa0\x80\xf4\x90\x80"
+    "\x80\x1b[31m\t\x7f",
+    "\\",
+    "\xe2\x82",
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+/* As a name of a folder, for which anything goes but a slash; and of a corpus, whose name must fit into a line of
+ * a file. */
+#define QUOTES "`touch CANARY`' . system('touch CANARY') . '\"@CANARY %s \xe2\x80\xa8"
+static const char odd[] = "o\n`touch CANARY`\nsystem 'touch CANARY'\n" QUOTES "\xff\\";
+static const char odd_corpus[] = "'c " QUOTES "\\";
+
+/* Words of a text, which hold no blank. */
+static const char tokens[] = "`touch${IFS}CANARY` ' '' '.system('touch${IFS}CANARY').'\n"
+                             "\" \\ \\' @CANARY\n"
+                             "%s , ,, {\n"
+                             "} # ; $1\n"
+                             "| < !touch \xe2\x80\xa8\n"
+                             "\xe2\x80\xae \xc2\x85 \x1b[31m \x7f\n";
+
+enum { TOKENS = 6 * 4 }; /* lines by words */
+
+static const char *odd_path(const char *name)
+{
+    static char path[4][512];
+    static int turn;
+    char *p = path[turn++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", odd, name);
+    return p;
+}
+
+static void write_cell(FILE *f, const char *text)
+{
+    fputc('"', f);
+    for (; *text; text++) fprintf(f, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', f);
+}
+
+/* A table of order studies by a stranger. */
+static void write_table(const char *name)
+{
+    FILE *f = fopen(file_path(name), "wb");
+    assert_non_null(f);
+    fprintf(f, "scheme,system,h,evals,seconds,error\n");
+    for (int i = 0; i < HOSTILE; i++)
+        for (int k = 1; k <= 4; k++) {
+            write_cell(f, hostile[i]);
+            fputc(',', f);
+            write_cell(f, hostile[(i + k / 4) % HOSTILE]);
+            fprintf(f, ",%g,%d,%g,%g\n", 1.0 / k, k, 0.1 * k, (i + 1.0) / k);
+        }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_texts(void)
+{
+    static const char *const name[] = {"train.txt", "valid.txt", "test.txt"};
+    char path[512];
+    assert_int_equal(mkdir(file_path(odd), 0777), 0);
+    assert_int_equal(mkdir(file_path(odd_corpus), 0777), 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", odd_corpus, name[i]);
+        FILE *f = fopen(file_path(path), "wb");
+        assert_non_null(f);
+        for (int k = 0; k < (i ? 10 : 100); k++) fputs(tokens, f);
+        assert_int_equal(fclose(f), 0);
+    }
+}
+
+/* ---- every plot of every command -------------------------------------------------------------------------- */
+
+#define NET                                                                                    \
+    "--corpus", odd_corpus, "--width", "8", "--heads", "2", "--inner", "8", "--sequence", "8", \
+        "--batch-tokens", "64", "--max-steps", "3", "--activation", "gelu", "--threads", "1"
+
+static void draw_orders(void)
+{
+    write_table("stranger.csv");
+    write_table(odd_path("stranger.csv"));
+    trotter("plot", "stranger.csv", odd_path("stranger.csv"), "--out", odd_path("plot"), NULL);
+    trotter("order", "--system", "linear", "--scheme", "euler,heun", "--halvings", "4", "--out",
+            odd_path("order"), NULL);
+    trotter("order", "--invariant", "--scheme", "heun", "--out", odd_path("drift"), NULL);
+    trotter("expand", "--scheme", "word:sffs,word:ssff", "--out", odd_path("expand"), NULL);
+    trotter("stability", "--scheme", "heun,leapfrog", "--out", odd_path("stability"), NULL);
+    trotter("stability", "--scheme", "heun", "--split", "--out", odd_path("split"), NULL);
+}
+
+static void draw_models(void)
+{
+    static char line[8][256], system[PATH_MAX];
+    int lines = 0;
+    trotter("train", NET, "--scheme", "transformer", "--layers", "2", "--out", odd_path("model"),
+            NULL);
+    trotter("compare", NET, "--scheme", "transformer,euler,heun-layer,rk4-layer", "--seeds", "2",
+            "--truncation", "1", "--out", odd_path("compare"), NULL);
+    trotter("sweep", NET, "--interleaved", "--permutations", "2", "--random", "2", "--sandwiches",
+            "--words", "sffs", "--layers", "1", "--seeds", "2", "--out", odd_path("sweep"), NULL);
+    snprintf(system, sizeof system, "network:%s", odd_path("model"));
+    trotter("order", "--system", system, "--scheme", "heun", "--halvings", "4", "--out",
+            odd_path("network"), NULL);
+    for (const char *c = tokens; *c; c += strcspn(c, "\n") + 1, lines++)
+        snprintf(line[lines], sizeof line[0], "%.*s\n", (int)strcspn(c, "\n"), c);
+    for (int i = 0; i < lines; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "truncation%d", i);
+        file_write(odd_path("line.txt"), line[i], strlen(line[i]));
+        trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"),
+                "--scheme", "transformer,heun", "--halvings", "4", "--sentences", "1", "--out",
+                odd_path(name), NULL);
+    }
+    trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",
+            "transformer,heun", "--jacobian", "--out", odd_path("jacobian"), NULL);
+    trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",
+            "transformer,heun", "--refine", "2", "--out", odd_path("refine"), NULL);
+}
+
+/* ---- what was drawn --------------------------------------------------------------------------------------- */
+
+static char judged[1 << 20];
+static size_t judged_bytes;
+
+/* The next script that the stand-in was given and what it said; 0: no more. */
+static int next_script(size_t *at, const char **script, const char **fault)
+{
+    if (*at >= judged_bytes) return 0;
+    *script = judged + *at;
+    *fault = *script + strlen(*script) + 1;
+    *at = (size_t)(*fault + strlen(*fault) + 1 - judged);
+    return 1;
+}
+
+/* NAME of FOLDER/NAME.gp against a name that may end in '*'. */
+static int is_plot(const char *script, const char *name)
+{
+    const char *own = strrchr(script, '/') + 1;
+    size_t n = strcspn(name, "*"), own_bytes = strlen(own) - 3;
+    return strncmp(own, name, n) == 0 && (name[n] == '*' || own_bytes == n);
+}
+
+static int was_drawn(const char *name)
+{
+    const char *script, *fault;
+    for (size_t at = 0; next_script(&at, &script, &fault);)
+        if (is_plot(script, name)) return 1;
+    return 0;
+}
+
+static void test_judged(void **state)
+{
+    (void)state;
+    const char *script, *fault;
+    int faults = 0;
+    for (size_t at = 0; next_script(&at, &script, &fault);) {
+        if (*fault) print_message("%s: %s\n", strrchr(script, '/') + 1, fault);
+        faults += *fault != '\0';
+    }
+    assert_int_equal(faults, 0);
+    for (size_t i = 0; i < kinds_count; i++)
+        for (const KindPlot *p = kinds[i].plot; p->file; p++)
+            if (!was_drawn(p->file) && strcmp(p->file, "published") != 0) /* test_published.c */
+                fail_msg("%s: the plot %s was not tried", kinds[i].command, p->file);
+}
+
+/* gnuplot as a user runs it by hand, without a filter; it must draw, and take no name for marked up text. */
+static void draw_script(const char *script, char image[PATH_MAX])
+{
+    char dir[PATH_MAX];
+    const char *name = strrchr(script, '/') + 1;
+    snprintf(dir, sizeof dir, "%.*s", (int)(name - 1 - script), script);
+    int status = run((const char *const[]){"gnuplot", name, NULL}, dir);
+    if (status != 0 || strstr(err, "enhanced")) fail_msg("%s: status %d: %s", name, status, err);
+    snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
+    assert_int_equal(access(image, F_OK), 0);
+}
+
+/* No name is a command. */
+static void test_drawn(void **state)
+{
+    (void)state;
+    const char *script, *fault;
+    char image[PATH_MAX];
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    for (size_t at = 0; next_script(&at, &script, &fault);)
+        if (!strstr(script, "/runs/")) draw_script(script, image); /* those are as train's */
+    assert_int_equal(find_canaries(), 0);
+}
+
+/* How often `mark` stands in item i of a drawing, from 1. */
+static int count_marks(const char *svg, int i, const char *mark)
+{
+    char begin[64];
+    int n = 0;
+    snprintf(begin, sizeof begin, "<g id=\"gnuplot_plot_%d\"", i);
+    const char *at = strstr(svg, begin);
+    if (!at) return 0;
+    const char *end = strstr(at + 1, "<g id=\"gnuplot_plot_");
+    for (; (at = strstr(at, mark)) && (!end || at < end); at += strlen(mark)) n++;
+    return n;
+}
+
+/* Whatever the token is, its curve is there: lines of the exact flow, points of the network. */
+static void test_tokens(void **state)
+{
+    (void)state;
+    static char svg[1 << 20];
+    const char *script, *fault;
+    int curves = 0;
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    for (size_t at = 0; next_script(&at, &script, &fault);) {
+        char image[PATH_MAX];
+        if (!is_plot(script, "path")) continue;
+        draw_script(script, image);
+        FILE *f = fopen(image, "rb");
+        assert_non_null(f);
+        svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
+        fclose(f);
+        for (int i = 1; count_marks(svg, i, "<g id"); i++, curves++)
+            if (count_marks(svg, i, i % 2 ? " L" : "<use") < 3)
+                fail_msg("%s: no curve %d", script, i);
+    }
+    assert_int_equal(curves, 2 * TOKENS);
+}
+
+/* Where the mark of an item stands across, key aside, which is to the right; the end of the item's title "NAME (N)"
+ * gives *n. 0: no such item. */
+static double mark_at(const char *svg, int i, int *n)
+{
+    char begin[64];
+    double x, least = INFINITY;
+    snprintf(begin, sizeof begin, "<g id=\"gnuplot_plot_%d\"", i);
+    const char *at = strstr(svg, begin), *end = at ? strstr(at, "<g id=\"gnuplot_plot_") : NULL;
+    if (!at) return 0;
+    end = strstr(at + 1, "<g id=\"gnuplot_plot_");
+    const char *title = strstr(at, "<title>"), *bracket = title ? strchr(title, '(') : NULL;
+    *n = bracket && bracket < strchr(title, '/') ? atoi(bracket + 1) : 0;
+    while ((at = strstr(at, "<use ")) && (!end || at < end))
+        if (sscanf(strstr(at, "translate(") + 10, "%lf", &x) == 1 && ++at) least = fmin(least, x);
+    return least;
+}
+
+/* Perplexity against evaluations: as many evaluations stand in one place, and places are as far apart as these. */
+static void test_points(void **state)
+{
+    (void)state;
+    static char svg[1 << 20];
+    const char *script, *fault;
+    double place[16] = {0}, x;
+    int n, drawn = 0;
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    for (size_t at = 0; next_script(&at, &script, &fault);) {
+        char image[PATH_MAX];
+        if (!is_plot(script, "evaluations")) continue;
+        draw_script(script, image);
+        FILE *f = fopen(image, "rb");
+        assert_non_null(f);
+        svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
+        fclose(f);
+        for (int i = 1; (x = mark_at(svg, i, &n)) != 0; i++) {
+            if (n == 0) continue; /* an interval */
+            assert_in_range(n, 1, 15);
+            if (place[n] == 0) place[n] = x;
+            if (!(fabs(place[n] - x) < 0.011))
+                fail_msg("%d evaluations at %g and %g", n, place[n], x);
+            drawn++;
+        }
+    }
+    assert_int_equal(drawn, 4);
+    if (!(fabs((place[8] - place[4]) - 2 * (place[4] - place[2])) < 0.05))
+        fail_msg("2, 4, 8 evaluations at %g, %g, %g", place[2], place[4], place[8]);
+}
+
+/* The judge and the canary see a name that is not quoted. */
+static void test_control(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "set xlabel 'it''s `x` @y $z \\'\nplot 'a.csv' using ($1 == 2 ? $3 : NaN):4, \\\n x with "
+        "lines title 'b'\n",
+        "f(a) = a + 1\ndo for [i in 'svg png'] {\n set output 'x.'.i\n plot f(x) # `id`\n}\n"};
+    static const char *const bad[] = {
+        "set xlabel 'x\n`touch P`\n'\n",
+        "plot x title '''x'\n",
+        "plot x title 'x' 'y'\n",
+        "set xlabel \"`id`\"\n",
+        "set xlabel \"@x\"\n",
+        "plot `id`\n",
+        "plot @x\n",
+        "plot x; system 'id'\n",
+        "x = system('id')\n",
+        "plot x title system('id')\n",
+        "!id\n",
+        "if (1) {\n!id\n}\n",
+        "plot '<id'\n",
+        "plot x, '< id' using 1:2\n",
+        "plot '/etc/passwd'\n",
+        "plot '../a.csv'\n",
+        "set output '|id'\n",
+        "set output '../x.svg'\n",
+        "set print '|id'\n",
+        "set table 'x'\n",
+        "set terminal x11\n",
+        "load 'x'\n",
+        "eval 'x'\n",
+        "plot x title '\x1b[31m'\n",
+        "plot x title '\xff'\n",
+        "plot x title '\xe2\x80\xa8'\n",
+        "plot x title 'x",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (gnuplot_fault(good[i])) fail_msg("%s: %s", good[i], gnuplot_fault(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!gnuplot_fault(bad[i])) fail_msg("accepted: %s", bad[i]);
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    char script[256];
+    int n = snprintf(script, sizeof script, "set xlabel '%s'\n", hostile[0]);
+    file_write("control.gp", script, (size_t)n);
+    run((const char *const[]){"gnuplot", "control.gp", NULL}, NULL);
+    assert_int_equal(find_canaries(), 1);
+    assert_int_equal(unlink(file_path("CANARY")), 0);
+}
+
+/* What a script might start; each makes CANARY where it can. */
+static const char *const starts[] = {
+    "system 'touch CANARY'\n",
+    "x = system('touch CANARY')\n",
+    "!touch CANARY\n",
+    "set xlabel `touch CANARY`\n",
+    "set xlabel \"`touch CANARY`\"\n",
+    "plot '<touch CANARY; echo 1 1'\n",
+    "set print '|touch CANARY'\nprint 1\nunset print\n",
+    "set terminal svg\nset output '|touch CANARY'\nplot x\nunset output\n",
+};
+
+/* Run by the program a script starts nothing; run by hand each of these does. It still draws. */
+static void test_filter(void **state)
+{
+    (void)state;
+    static const char plain[] = "set terminal svg\nset output 'p.svg'\nplot x\nunset output\n"
+                                "set terminal pngcairo\nset output 'p.png'\nplot x\n";
+    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        file_write("start.gp", starts[i], strlen(starts[i]));
+        gnuplot_run(folder, "start.gp");
+        if (find_canaries()) fail_msg("it started: %s", starts[i]);
+        run((const char *const[]){"gnuplot", "start.gp", NULL}, NULL);
+        if (!find_canaries()) fail_msg("by hand it did not start: %s", starts[i]);
+        unlink(file_path("CANARY"));
+    }
+    file_write("plain.gp", plain, sizeof plain - 1);
+    assert_int_equal(gnuplot_run(folder, "plain.gp"), 0);
+    assert_true(file_exists("p.svg") && file_exists("p.png"));
+    assert_int_equal(gnuplot_run(folder, "nowhere.gp"), 1);
+    assert_int_equal(gnuplot_run("/nowhere", "plain.gp"), -1);
+    char *path = strdup(getenv("PATH"));
+    setenv("PATH", "/nowhere", 1);
+    assert_int_equal(gnuplot_run(folder, "plain.gp"), -1);
+    assert_int_equal(errno, ENOENT);
+    setenv("PATH", path, 1);
+    free(path);
+}
+
+/* ---- plot.h -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *shown;
+} shown[] = {
+    {"a_b^c {x} \\ \"q\" it's `x`", "a_b^c {x} \\ \"q\" it's `x`"},
+    {"é λ 中 \xf0\x9f\x99\x82", "é λ 中 \xf0\x9f\x99\x82"},
+    {"a\nb\r\t\x1b\x7f", "a�b����"},
+    {"\xc2\x80\xc2\x9f\xc2\xa0", "��\xc2\xa0"},
+    {"\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae\xe2\x81\xa6", "\xe2\x80\xa7����"},
+    {"\xff|\xc0\x8a|\xe2\x82|\xed\xa0\x80|\xf4\x90\x80\x80", "�|��|��|���|����"},
+    {"\xef\xbb\xbfx\xef\xbf\xbf", "�x�"},
+    {"\xe2\x82", "��"},
+    {"", ""},
+};
+
+static void test_shown(void **state)
+{
+    (void)state;
+    char text[128];
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        plot_text(shown[i].text, text, sizeof text);
+        assert_string_equal(text, shown[i].shown);
+    }
+    plot_text("aé中", text, 6);
+    assert_string_equal(text, "aé"); /* no half a character */
+    plot_text("aé中", text, 7);
+    assert_string_equal(text, "aé中");
+    plot_text("a\nb", text, 4);
+    assert_string_equal(text, "a");
+}
+
+/* A string of the script is `text`, and the script but draws. */
+static void must_hold(const char *script, const char *text)
+{
+    int has;
+    const char *fault = gnuplot_judge(script, text, &has);
+    if (fault || !has) fail_msg("%s: %s: %s", text, fault ? fault : "is not there", script);
+}
+
+static char *script_of(Plot *p)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    assert_int_equal(plot_script(p, f), 0);
+    fclose(f);
+    plot_drop(p);
+    return text;
+}
+
+static void test_strings(void **state)
+{
+    (void)state;
+    static const char *const held[] = {"title_^{$1}", "across \"x\"", "up \\",   "key:1",
+                                       "series @x",   "numbered #",   "guide ;", "level {",
+                                       "50%% of %%s", "it’s ‘x‘",     "%d %s",   "./< touch P",
+                                       "a.csv",       "50%",          "#d55e00"};
+    PlotFrame frame = {"x", held[0], held[1], held[2], 0};
+    Plot *p;
+    assert_int_equal(plot_new(".", &frame, &p), 0);
+    plot_series(p, "a.csv", 1, held[3], 2, 3, held[4]);
+    plot_numbered(p, "b.csv", 7, 2, 3, held[5]);
+    plot_guide(p, 1, 2, 1, held[6]);
+    plot_level(p, 1, held[7]);
+    plot_tic(p, 3, "50% of %s");
+    plot_setting(p, "set cblabel %s", "it's `x`");
+    plot_item(p, "< touch P", "using %d:(%zu%+.3g) title %s", 1, (size_t)2, 0.5, "%d %s");
+    plot_item(p, NULL, "x title '50%%'");
+    plot_more(p, "lc rgb %s", plot_colour(1));
+    char *script = script_of(p);
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) must_hold(script, held[i]);
+    assert_non_null(strstr(script, "using 1:(2+0.5) title '%d %s'"));
+    assert_non_null(strstr(script, "set ytics add ('50%% of %%s' 3)"));
+    free(script);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",     "-x",
+        ".x",   "|x",
+        "a b",  "a/b",
+        "a\nb", "a'b",
+        "é",    "0123456789012345678901234567890123456789012345678901234567890"};
+    Plot *p;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        PlotFrame frame = {bad[i], "", "", "", 0};
+        assert_int_equal(plot_new(".", &frame, &p), ERR_MISUSE);
+    }
+    PlotFrame frame = {"path-a.b_c+1", "", "", "", 0};
+    assert_int_equal(plot_new(".", &frame, &p), 0);
+    plot_drop(p);
+}
+
+/* ---- a model of a stranger ----------------------------------------------------------------------------------- */
+
+#define LONG "a-name-as-long-as-what-is-put-in-its-place"
+
+/* The scheme that a model says it was trained as is a name or is refused. */
+static void test_scheme_of_a_model(void **state)
+{
+    (void)state;
+    static const char scheme[] = "scheme " LONG "\nk1 = H(y)\ny' = y + k1\n";
+    static const char key[] = "\"scheme\":\"" LONG "\"";
+    static const char *const name[] = {"x\\n`touch CANARY`\\n", "another"};
+    static uint8_t model[1 << 20];
+    file_write("own.scheme", scheme, sizeof scheme - 1);
+    trotter("train", NET, "--scheme-file", "own.scheme", "--scheme", LONG, "--out", "own", NULL);
+    FILE *f = fopen(file_path("own/model.safetensors"), "rb");
+    assert_non_null(f);
+    size_t size = fread(model, 1, sizeof model, f);
+    fclose(f);
+    uint8_t *at = memmem(model, size, key, sizeof key - 1);
+    assert_non_null(at);
+    file_write("line.txt", ", ,,\n", 5);
+    for (int i = 0; i < 2; i++) {
+        char value[sizeof LONG];
+        int pad = (int)(sizeof LONG - 1 - strlen(name[i]));
+        snprintf(value, sizeof value, "%s%.*s", name[i], pad, LONG);
+        memcpy(at + 10, value, sizeof LONG - 1);
+        assert_int_equal(fuzz_seal(model, size), 1);
+        file_write("own/model.safetensors", model, size);
+        int status =
+            run((const char *const[]){program, "truncation", "--model", "own", "--text", "line.txt",
+                                      "--halvings", "4", "--out", "of-own", NULL},
+                NULL);
+        if (i == 1) assert_int_equal(status, 0);
+        if (i == 0) assert_int_equal(status, 2);
+        if (i == 0) assert_non_null(strstr(err, "metadata scheme: expected a scheme's name"));
+    }
+    assert_int_equal(find_canaries(), 0);
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------------------------- */
+
+static int open_all(void **state)
+{
+    char self[PATH_MAX], path[8192];
+    if (program_open(state) != 0) return -1;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return -1;
+    self[n] = '\0';
+    snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
+    snprintf(path, sizeof path, "%s:%s", file_path("bin"), path_before);
+    if (mkdir(file_path("bin"), 0777) != 0 || symlink(self, file_path("bin/gnuplot")) != 0)
+        return -1;
+    write_texts();
+    setenv("PATH", path, 1);
+    setenv("JUDGED", file_path("judged"), 1);
+    draw_orders();
+    draw_models();
+    setenv("PATH", path_before, 1);
+    FILE *f = fopen(file_path("judged"), "rb");
+    if (!f) return -1;
+    judged_bytes = fread(judged, 1, sizeof judged, f);
+    return fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    if (strcmp(slash ? slash + 1 : argv[0], "gnuplot") == 0) return stand_in(argv[argc - 1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_control), cmocka_unit_test(test_judged),
+        cmocka_unit_test(test_drawn),   cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_points),  cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_shown),   cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_scheme_of_a_model),
+    };
+    return cmocka_run_group_tests(tests, open_all, program_close);
+}
