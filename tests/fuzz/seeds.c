@@ -6,11 +6,6 @@
 #include "tests/lib/tiny.h"
 #include "ode/ode.h"
 
-void command_warn(const char *format, ...)
-{
-    (void)format; /* of a plot that is not drawn */
-}
-
 Model *fuzz_model(void)
 {
     const Backend *b;

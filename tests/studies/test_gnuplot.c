@@ -23,11 +23,6 @@
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 
-void command_warn(const char *format, ...)
-{
-    (void)format; /* of a plot that is not drawn here */
-}
-
 /* ---- the stand-in ----------------------------------------------------------------------------------- */
 
 /* Judges the script and leaves "FOLDER/SCRIPT", a zero byte, what is wrong with it, a zero byte in the file that
