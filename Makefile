@@ -3,6 +3,8 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
+#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot and python3
+#   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
@@ -142,6 +144,12 @@ $(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
 endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
+# What was found here when objects were made; those that depend on it are made again where it is another.
+$(B)/found: FORCE
+	@mkdir -p $(@D); echo '$(MPI) $(DNNL)' | cmp -s - $@ || echo '$(MPI) $(DNNL)' >$@
+$(B)/kernels/mpi.o $(CPUOBJ): $(B)/found
+.PHONY: FORCE
+
 $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
@@ -230,6 +238,20 @@ tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
 	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
+
+# Tests that run programs, where some of these are not to be found; test_bare does the same for those that are skipped then.
+RUNNERS = $(patsubst tests/%.c,%,$(shell grep -lE 'tests/(cli|faults|mpirun|need|program|study)\.h' tests/test_*.c)) test_store
+check-bare: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
+	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) cuda_test_gpus
+$(B)/tests/test_bare: | $(addprefix $(B)/tests/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips)))
+
+# Tests of several processes, which Open MPI must be here for.
+RANKS = $(addprefix $(B)/tests/,test_ranks test_gpus cuda_test_gpus)
+check-ranks: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(RANKS)
+	@TROTTER_NEED_RANKS=1 sh tests/scripts/run.sh $(B) $(RANKS)
+.PHONY: check-bare check-ranks
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests

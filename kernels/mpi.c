@@ -21,6 +21,8 @@ static int started(void)
 
 #ifndef HAVE_MPI
 
+const int ranks_built = 0;
+
 int ranks_open(Ranks **out)
 {
     *out = NULL;
@@ -41,6 +43,8 @@ int ranks_open(Ranks **out)
 
 #include "kernels/clock.h"
 #include "kernels/memory.h"
+
+const int ranks_built = 1;
 
 /* clang-format off */
 #define CALLS(X)                                                                          \

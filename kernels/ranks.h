@@ -47,6 +47,9 @@ struct Ranks {
     double seconds;
 };
 
+/* 1 where this build has MPI: without it ranks_open refuses the processes of mpirun. */
+extern const int ranks_built;
+
 /* *out = the ranks that mpirun started this process as one of, or NULL where it is alone. ERR_INPUT where
  * there are others and this build, or this machine, has no MPI. Caller: ranks_close (NULL allowed), once
  * all ranks are done. */

@@ -1,18 +1,22 @@
 /* main.c: the program: one table of commands, signals, and the exit status. */
 #include <errno.h>
 #include <limits.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernels/ranks.h"
+#include "kernels/threads.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/record.h"
+#include "studies/tools/start.h"
 
 /* clang-format off */
 static const Command *const commands[] = {
@@ -92,6 +96,20 @@ static int check_given(const Command *c, const Options *o, const OptionGroup *co
     return dir ? output_check(dir) : 0;
 }
 
+/* Threads beyond the processors wait for each other, and each has memory of its own. The environment keeps this from
+ * being said again by each run that a study starts. */
+static void warn_threads(const Options *o)
+{
+    static const char said[] = "TROTTER_THREADS_SAID";
+    if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return;
+    size_t asked = options_size(o, "threads"), processors = (size_t)threads_processors();
+    size_t threads = asked ? asked : (size_t)omp_get_max_threads();
+    if (threads <= processors) return;
+    command_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
+                 processors, processors > 1 ? "s" : "");
+    setenv(said, "1", 1);
+}
+
 /* A study that has its files is not undone by what is told of it failing. */
 static void record_run(const Command *c, const Options *o, int argc, char **argv, int code)
 {
@@ -109,6 +127,7 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
         return 0;
     }
     TRY(check_given(c, o, groups, where));
+    warn_threads(o);
     if (c->saves) catch_stop();
     int code = c->run(o);
     record_run(c, o, argc, argv, code);
@@ -169,6 +188,7 @@ static int run_named(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    start_restore();
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
     signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;

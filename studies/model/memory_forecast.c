@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/threads.h"
 
 enum { HEAP = 32 << 20 };
 
@@ -61,10 +62,10 @@ int need_count(const Options *o, const Table *t, const Corpus *c, const Backend 
     return 0;
 }
 
-int need_check(const Options *o, size_t need)
+int need_check(const Options *o, const Backend *b, size_t need)
 {
     size_t limit = options_bytes(o, "memory-limit");
-    if (limit == 0 || need <= limit) return 0;
+    if (limit == 0 || need <= limit) return b->record ? 0 : threads_room(backend_threads(0), need);
     return error_set(ERR_INPUT,
                      "--memory-limit %s: this training needs %.1f MB; less with %s--batch-tokens "
                      "below %zu (--accumulate keeps the size of a step), or a smaller model",

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/threads.h"
 
 static const Option text_options[] = {
     NETWORK_CORPUS,
@@ -172,8 +173,7 @@ int network_backend(const Options *o, const Backend **out)
         TRY(find_best(o, precision, out));
     else
         TRY(find_backend(o, device, precision, out));
-    backend_threads((int)options_size(o, "threads"));
-    return 0;
+    return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
 int network_corpus(const Options *o, int untested, Corpus *c)

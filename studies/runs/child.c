@@ -14,13 +14,6 @@
 #include "kernels/ranks.h"
 #include "studies/tools/command.h"
 
-/* Threads that wait in the kernel, not in a loop: on two busy cores a run was 4 to 10 times as
- * fast so. libgomp reads this before main begins, so that a program cannot set it for itself. */
-static void wait_asleep(void)
-{
-    setenv("OMP_WAIT_POLICY", "passive", 0);
-}
-
 /* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
  * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
 static void become(char *const argv[], const char *program, pid_t parent, const Claim *claim)
@@ -70,7 +63,6 @@ int child_train(const char *dir, int resume, const char *limit, Claim *claim)
     char config[OUTPUT_PATH], *argv[9];
     int n = 0;
     pid_t child;
-    wait_asleep();
     TRY(output_path(config, dir, "config.ini"));
     argv[n++] = (char *)"trotter";
     argv[n++] = (char *)"train";

@@ -343,7 +343,7 @@ static int build(Run *r)
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_adaptive(o, &r->corpus));
     TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
-    TRY(need_check(o, r->need));
+    TRY(need_check(o, b, r->need));
     TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }

@@ -8,6 +8,7 @@
 
 #include "kernels/backend.h"
 #include "tests/lib/cli.h"
+#include "tests/lib/need.h"
 
 /* ---- help and the overview ----------------------------------------------------------------------- */
 
@@ -446,6 +447,7 @@ static void test_plots_without_gnuplot(void **state)
     assert_true(exists("plots/order.csv") && exists("plots/order.gp") &&
                 !exists("plots/order.png"));
     drop(&o);
+    need_tool("gnuplot");
     run_ok("order --scheme heun --out plots");
     assert_true(exists("plots/order.svg") && exists("plots/order.png") && exists("plots/work.png"));
 }
@@ -454,6 +456,7 @@ static void test_plots_without_gnuplot(void **state)
 static void test_plots_cut_short(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     Outcome o = shell("trap '' XFSZ; ulimit -f 80;", "order --scheme heun --out cut");
     expect(&o, 0, "order --out cut");
     assert_non_null(strstr(o.err, "warning: cut/order.png could not be written whole"));

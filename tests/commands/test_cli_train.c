@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "tests/lib/cli.h"
+#include "tests/lib/need.h"
 
 /* ---- training ------------------------------------------------------------------------------------ */
 
@@ -514,6 +515,7 @@ static void test_train_csv(void **state)
 static void test_compare(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
         " --csv --out both" TINY;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <signal.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/study.h"
 
 #define MEASURED MODEL "--system linear "
@@ -66,6 +67,7 @@ static void check_epochs(void)
 static void test_rows(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     run_ok("compare --scheme transformer,macaron --layers 1,2 --seeds 2 --epochs 2 --csv --out "
            "rows" TINY);
     assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 
 #define HEAD "scheme,h,error\n"
@@ -112,7 +113,7 @@ static int has_images(const char *dir, const char *name)
 static void test_files(void **state)
 {
     (void)state;
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     save_studies();
     run_ok("plot a.csv b.csv --out steps");
     assert_string_equal(err, "");

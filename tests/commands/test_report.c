@@ -7,10 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <nettle/base64.h>
-
 #include "tests/lib/cli.h"
 #include "tests/lib/html.h"
+#include "tests/lib/need.h"
 
 /* ---- a judge of pages ------------------------------------------------------------------------------ */
 
@@ -96,11 +95,6 @@ static void make_dir(const char *name)
     assert_int_equal(mkdir(at(name), 0777), 0);
 }
 
-static int has_gnuplot(void)
-{
-    return system("command -v gnuplot >/dev/null") == 0;
-}
-
 /* Commands that need no corpus, all into one directory's folders. What each has to show is its title, its own
  * command, and a definition of each column. */
 static const struct {
@@ -151,7 +145,7 @@ static void test_studies(void **state)
     columns_are_told(page);
     must_have(page, "2 agree (slope against the exact order)");
     assert_null(strstr(page, "Left out"));
-    if (has_gnuplot()) must_have(page, "<figcaption>");
+    if (has_tool("gnuplot")) must_have(page, "<figcaption>");
     free(page);
 }
 

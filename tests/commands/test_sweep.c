@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_draw.c" /* the commands are not part of the library */
+#include "tests/lib/need.h"
 #include "tests/lib/study.h"
 
 #define TINY MODEL "--pairs 3 --inner 32 --epochs 1 --csv "
@@ -186,6 +187,7 @@ static char drawn[PATH_MAX]; /* the program, with gnuplot */
 static void test_families(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     static const char args[] =
         "sweep --interleaved --permutations 2 --random 2 --sandwiches --words "
         "sffs --seeds 2 --out all" TINY;

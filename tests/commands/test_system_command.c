@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 
 /* The lines from "system swarm" on that begin with `prefix`, without it, as a file. */
@@ -229,7 +230,7 @@ static void test_words_apart(void **state)
     double y[16];
     char line[PATH_MAX];
     (void)state;
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     assert_int_equal(program_run("order --local --scheme heun-layer,ab2,rk4 --h0 0.5 --out local"),
                      0);
     file_read("local/order.svg", out, sizeof out);

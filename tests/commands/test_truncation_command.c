@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 
 #define STUDY "truncation --text text.txt --sentences 2 --tokens 4 --halvings 5 "
@@ -60,6 +61,7 @@ static const char *cell(const char *row_begin, const char *column)
 static void test_unseen(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     static const char *const files[] = {"truncation.csv", "summary.csv", "summary.md",
                                         "terms.csv",      "curves.csv",  "layers.csv",
                                         "truncation.gp",  "layers.gp",   "truncation.svg"};
@@ -131,6 +133,7 @@ static void test_relu(void **state)
 static void test_others(void **state)
 {
     (void)state;
+    need_tool("gnuplot");
     run_fine(
         "truncation --model smooth --text text.txt --scheme heun,euler --jacobian --csv --out jac");
     assert_int_equal(strncmp(out, "scheme,layer,field,largest_amplification,", 41), 0);

@@ -1,0 +1,42 @@
+/* threads.c: processors, and the address space that a thread costs (threads.h).
+ *
+ * OpenBLAS maps a buffer for each thread when it begins and another when the thread first calls it, and asks again
+ * for ever where it gets none. libgomp and oneDNN end the process, each in its own way. So whoever may be short of
+ * memory has to look before they do. A limit on address space (ulimit -v) or on data (ulimit -d), and a system that
+ * promises no more memory than it has, all refuse a large mapping; therefore one is tried, rather than any limit
+ * read. */
+#include "kernels/threads.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "kernels/error.h"
+
+/* Source: OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, malloc/arena.c, HEAP_MAX_SIZE; a stack as Linux
+ * gives it unless told otherwise. */
+static const size_t buffer = 128 << 20, arena = 64 << 20, stack = 8 << 20;
+
+int threads_processors(void)
+{
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) return 1;
+    return CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) : 1;
+}
+
+int threads_room(int n, size_t bytes)
+{
+    static int begun;
+    size_t threads = (size_t)n, more = n > begun ? (size_t)(n - begun) : 0;
+    size_t all = threads * (buffer + arena + stack) + more * buffer + bytes;
+    void *p =
+        mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return error_set(ERR_MEMORY,
+                         "out of memory: this needs another %zu MB of address space with %d "
+                         "thread%s, and less is left (ulimit -v)%s",
+                         all >> 20, n, n > 1 ? "s" : "",
+                         n > 1 ? "; fewer threads need less (OMP_NUM_THREADS)" : "");
+    munmap(p, all);
+    if (n > begun) begun = n;
+    return 0;
+}

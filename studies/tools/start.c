@@ -1,0 +1,81 @@
+/* start.c: runs ahead of the constructors of all libraries, two of which decide there what cannot be changed
+ * later. The linker's list of such functions is .preinit_array (Source: System V ABI, "Initialization and
+ * Termination Functions"). The C library has not begun either: only system calls and functions of strings work here.
+ *
+ * Memory: OpenBLAS does not end its constructor where it gets no memory (kernels/threads.c).
+ *
+ * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it sleeps. Where
+ * other processes want the processor, it is taken from those who are waited for. A thread that sleeps at once
+ * costs little there and much on a quiet machine, where every step waits some hundred times for a thread
+ * to wake up. 1,000 spins last about as long as a wake-up, 20 us, so they never cost more than twice the better of the two.
+ * libgomp reads the number from the environment in its constructor; the program begins anew with it there,
+ * unless its user has said how threads are to wait. */
+#include "studies/tools/start.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/threads.h"
+
+/* libgomp skips the blank at the end, which tells this value from a user's. */
+#define NAME "GOMP_SPINCOUNT"
+#define SPINS "1000 "
+
+static const char *value(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+            return *environment + n + 1;
+    return NULL;
+}
+
+/* OpenBLAS begins with a buffer for each thread of OMP_NUM_THREADS that has a processor. */
+static void check_room(char *const *environment)
+{
+    const char *text = value(environment, "OMP_NUM_THREADS");
+    long asked = text ? strtol(text, NULL, 10) : 0;
+    int most = threads_processors();
+    int code = threads_room(asked > 0 && asked < most ? (int)asked : most, 0);
+    if (code == 0) return;
+    dprintf(STDERR_FILENO, "trotter: %s\n", error_text());
+    _exit(error_status(code));
+}
+
+/* Where this fails the program goes on as it is. It does not try where the dynamic linker was called as a
+ * program (AT_BASE 0), which then is what /proc/self/exe names. */
+static void begin_anew(char **arguments, char *const *environment)
+{
+    char program[PATH_MAX];
+    size_t n = 0;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0 || getauxval(AT_BASE) == 0) return;
+    program[length] = '\0';
+    while (environment[n]) n++;
+    char *with[n + 2], spins[] = NAME "=" SPINS;
+    memcpy(with + 1, environment, (n + 1) * sizeof *with);
+    with[0] = spins;
+    execve(program, arguments, with);
+}
+
+static void start(int count, char **arguments, char **environment)
+{
+    (void)count;
+    check_room(environment);
+    if (!value(environment, NAME) && !value(environment, "OMP_WAIT_POLICY"))
+        begin_anew(arguments, environment);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const entry)(int, char **,
+                                                                            char **) = start;
+
+void start_restore(void)
+{
+    const char *spins = getenv(NAME);
+    if (spins && strcmp(spins, SPINS) == 0) unsetenv(NAME);
+}

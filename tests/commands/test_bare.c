@@ -1,0 +1,81 @@
+/* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh finds; and what
+ * bare.sh has to see, by programs that stand for tests. Runs where the sources are. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "tests/lib/program.h"
+
+/* Exit status of bare.sh; what it says is in `out`. */
+static int bare(const char *build, const char *list, const char *programs)
+{
+    char line[4 * PATH_MAX];
+    snprintf(line, sizeof line, "sh tests/scripts/bare.sh %s %s %s >%s 2>&1", build, list, programs,
+             file_path("out.txt"));
+    int status = system(line);
+    file_read("out.txt", out, sizeof out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void what_lacks_its_tool_is_skipped(void **state)
+{
+    (void)state;
+    char build[PATH_MAX];
+    snprintf(build, sizeof build, "%s", program);
+    *strrchr(build, '/') = '\0';
+    if (bare(build, "tests/scripts/bare.skips", "") != 0) fail_msg("%s", out);
+}
+
+/* A test program as cmocka has it say what became of its tests, "first" and "second"; its status; what bare.sh
+ * says of it (NULL: nothing) where "first" is listed. */
+static const struct {
+    const char *body;
+    int status;
+    const char *words;
+} programs[] = {
+    {"echo 'not ok 1 # SKIP first'; echo 'ok 2 - second'", 0, NULL},
+    {"for tool in mpirun clang nvcc gnuplot python3; do command -v $tool && exit 1; done;"
+     "echo 'ok 1 # SKIP first'",
+     0, NULL},
+    {"echo 'ok 1 - first'; echo 'ok 2 - second'", 0, "listed and not skipped: test_a first"},
+    {"echo 'ok 1 # SKIP first'; echo 'ok 2 # SKIP second'", 0,
+     "skipped and not listed: test_a second"},
+    {"echo 'ok 1 # SKIP first'; echo 'not ok 2 - second'", 1, "test_a: not ok 2 - second"},
+    {"echo 'ok 1 # SKIP first'", 3, "test_a ended with status 3"},
+    {"echo 'not ok - group set-up'", 1, "test_a: not ok - group set-up"},
+};
+
+static void what_goes_wrong_is_told(void **state)
+{
+    (void)state;
+    char build[PATH_MAX], list[PATH_MAX];
+    snprintf(build, sizeof build, "%s", file_path("build"));
+    snprintf(list, sizeof list, "%s", file_path("list"));
+    mkdir(build, 0777);
+    mkdir(file_path("build/tests"), 0777);
+    file_write("list", "test_a first\ntest_b other\n", 27);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char text[512];
+        int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", programs[i].body,
+                         programs[i].status);
+        file_write("build/tests/test_a", text, (size_t)n);
+        assert_int_equal(chmod(file_path("build/tests/test_a"), 0755), 0);
+        int status = bare(build, list, "test_a");
+        const char *words = programs[i].words;
+        if (status != (words != NULL) || (words && !strstr(out, words)))
+            fail_msg("%s: status %d: %s", programs[i].body, status, out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_lacks_its_tool_is_skipped),
+        cmocka_unit_test(what_goes_wrong_is_told),
+    };
+    return cmocka_run_group_tests(tests, program_open, program_close);
+}

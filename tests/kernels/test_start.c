@@ -1,0 +1,207 @@
+/* test_start.c: what the program settles before its libraries begin: how threads wait, and whether there is address
+ * space; and what it says of more threads than processors. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "kernels/threads.h"
+#include "tests/lib/program.h"
+
+#define TRAIN                                                                             \
+    "train --corpus markov:100 --untested --epochs 1 --max-steps 1 --width 16 --inner 32" \
+    " --heads 2 --sequence 16 --batch-tokens 256 --out run "
+
+/* ---- how threads wait ----------------------------------------------------------------------------- */
+
+/* libgomp tells what it has read. The user's own words count, if any. */
+static void waiting_is_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        double least, most; /* spins */
+    } given[] = {{"OMP_WAIT_POLICY", NULL, 100, 10000},
+                 {"OMP_WAIT_POLICY", "active", 1e6, 1e18},
+                 {"OMP_WAIT_POLICY", "passive", 0, 0},
+                 {"GOMP_SPINCOUNT", "77", 77, 77},
+                 {"GOMP_SPINCOUNT", "20000", 20000, 20000}};
+    setenv("OMP_DISPLAY_ENV", "verbose", 1);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        static const char words[] = "GOMP_SPINCOUNT = '";
+        if (given[i].value) setenv(given[i].name, given[i].value, 1);
+        int status = program_run("--version");
+        unsetenv(given[i].name);
+        const char *told = strstr(err, words);
+        double spins = told ? atof(told + strlen(words)) : -1;
+        if (status != 0 || !(spins >= given[i].least && spins <= given[i].most))
+            fail_msg("%s=%s: status %d, %g spins: %s", given[i].name,
+                     given[i].value ? given[i].value : "", status, spins, err);
+    }
+    unsetenv("OMP_DISPLAY_ENV");
+}
+
+/* A gnuplot that shows its environment: it has the user's number of spins and no other. */
+static void what_it_starts_has_the_users_environment(void **state)
+{
+    (void)state;
+    static const char stand_in[] = "#!/bin/sh\nenv >../seen\n";
+    char path[2 * PATH_MAX], seen[1 << 16], *before = strdup(getenv("PATH"));
+    mkdir(file_path("bin"), 0777);
+    file_write("bin/gnuplot", stand_in, sizeof stand_in - 1);
+    assert_int_equal(chmod(file_path("bin/gnuplot"), 0755), 0);
+    snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
+    setenv("PATH", path, 1);
+    for (int own = 0; own < 2; own++) {
+        if (own) setenv("GOMP_SPINCOUNT", "1000", 1);
+        assert_int_equal(program_run("order --scheme heun --out plots"), 0);
+        file_read("seen", seen, sizeof seen);
+        assert_non_null(strstr(seen, "PATH="));
+        assert_true(!strstr(seen, "GOMP_SPINCOUNT=") == !own);
+        assert_true(!own || strstr(seen, "\nGOMP_SPINCOUNT=1000\n") != NULL);
+    }
+    unsetenv("GOMP_SPINCOUNT");
+    setenv("PATH", before, 1);
+    free(before);
+}
+
+/* The program begins anew under its own name, as tables of processes have it, and not where the dynamic linker
+ * was called in its place. It waits here for a file of options that nobody writes. */
+static void it_keeps_its_name(void **state)
+{
+    (void)state;
+    char line[4 * PATH_MAX];
+    assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
+    snprintf(line, sizeof line,
+             "cd %s; %s order --config fifo & for i in $(seq 100);"
+             " do grep -qs GOMP_SPINCOUNT /proc/$!/environ && break; sleep 0.1; done;"
+             " cat /proc/$!/comm >name; kill -9 $!",
+             folder, program);
+    assert_int_equal(system(line), 0);
+    file_read("name", out, sizeof out);
+    const char *name = strrchr(program, '/') + 1;
+    if (strncmp(out, name, strlen(name)) != 0) fail_msg("its name is %s", out);
+    snprintf(line, sizeof line, "/lib64/ld-linux-x86-64.so.2 %s --version >%s", program,
+             file_path("out.txt"));
+    assert_int_equal(system(line), 0);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+/* Under any limit it is done within seconds: it trains, or one line says what is short. What the dynamic linker
+ * cannot map ends with a line of its own and 127. */
+static void a_limit_of_memory_is_told(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"-v", "-d"}, *const ways[] = {"f32", "f64"};
+#ifdef __SANITIZE_ADDRESS__
+    print_message("# SKIP a sanitizer needs terabytes of address space\n");
+    skip();
+#endif
+    setenv("OMP_NUM_THREADS", "2", 1);
+    for (int k = 0; k < 4; k++) {
+        int told = 0, trained = 0;
+        for (double kb = 1e5; trained < 3; kb *= trained || told > 12 ? 1.01 : 1.1) {
+            char line[4 * PATH_MAX];
+            forget_result(TRAIN);
+            snprintf(line, sizeof line,
+                     "cd %s && { ulimit %s %.0f; exec timeout 60 %s " TRAIN
+                     "--precision %s; } >out.txt 2>err.txt",
+                     folder, limits[k % 2], kb, program, ways[k / 2]);
+            int status = system(line);
+            file_read("err.txt", err, sizeof err);
+            status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            const char *words = strstr(err, ": out of memory: ");
+            int one = count_lines(err) == 1;
+            if (status == 127 && one && strstr(err, "shared libraries")) continue;
+            told += status == 1;
+            trained += status == 0;
+            if (!(status == 0 || (status == 1 && one && words)) || kb > 1e7)
+                fail_msg("ulimit %s %.0f, %s: status %d: %s", limits[k % 2], kb, ways[k / 2],
+                         status, err);
+        }
+        assert_true(told > 0);
+    }
+    unsetenv("OMP_NUM_THREADS");
+}
+
+/* --threads needs more than there was at the beginning. */
+static void threads_need_memory(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    print_message("# SKIP a sanitizer needs terabytes of address space\n");
+    skip();
+#endif
+    char line[4 * PATH_MAX];
+    snprintf(line, sizeof line,
+             "cd %s && { export OMP_NUM_THREADS=1; ulimit -v 2000000; exec timeout 60 %s " TRAIN
+             "--threads 64; } 2>err.txt",
+             folder, program);
+    int status = system(line);
+    file_read("err.txt", err, sizeof err);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || !strstr(err, "train: out of memory: "))
+        fail_msg("status %d: %s", status, err);
+}
+
+/* ---- processors ----------------------------------------------------------------------------------- */
+
+static int warnings(void)
+{
+    int n = 0;
+    for (const char *at = err; (at = strstr(at, "warning: ")); at++)
+        n += strstr(at, "threads") != NULL;
+    return n;
+}
+
+/* One line where there are more threads than processors, however many runs a study has. */
+static void too_many_threads_are_told(void **state)
+{
+    (void)state;
+    char line[1024], few[16], many[16];
+    int n = threads_processors();
+    snprintf(few, sizeof few, "%d", n);
+    snprintf(many, sizeof many, "%d", n + 1);
+    for (int k = 0; k < 4; k++) { /* by the option, by the environment; few, many */
+        forget_result(TRAIN);
+        snprintf(line, sizeof line, TRAIN "--threads %s", k & 1 ? "0" : k & 2 ? many : few);
+        if (k & 1) setenv("OMP_NUM_THREADS", k & 2 ? many : few, 1);
+        int status = program_run(line);
+        unsetenv("OMP_NUM_THREADS");
+        if (status != 0 || warnings() != k / 2) fail_msg("%s: status %d: %s", line, status, err);
+    }
+    snprintf(line, sizeof line,
+             "compare --corpus markov:100 --scheme euler,heun --seeds 1 --truncation 0 --epochs 1"
+             " --max-steps 2 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256"
+             " --threads %s --out study",
+             many);
+    program_run(line);
+    assert_true(file_exists("study/runs/heun-seed1/result.csv"));
+    if (warnings() != 1) fail_msg("%s", err);
+    assert_int_equal(program_run("schemes"), 0);
+    assert_int_equal(warnings(), 0);
+}
+
+/* The tests' own environment says how threads wait; here it is as a user's. */
+static int begin(void **state)
+{
+    unsetenv("OMP_WAIT_POLICY");
+    unsetenv("OMP_NUM_THREADS");
+    return program_open(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_is_bounded),
+        cmocka_unit_test(what_it_starts_has_the_users_environment),
+        cmocka_unit_test(it_keeps_its_name),
+        cmocka_unit_test(a_limit_of_memory_is_told),
+        cmocka_unit_test(threads_need_memory),
+        cmocka_unit_test(too_many_threads_are_told),
+    };
+    return cmocka_run_group_tests(tests, begin, program_close);
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are not to be found, and holds what is
+# skipped against the lines "PROGRAM TEST" of LIST: whatever else is skipped, fails or is not skipped is told.
+# Without a PROGRAM it runs the tests of LIST alone, each by itself.
+build=$1 list=$2
+shift 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+tools='mpirun clang nvcc gnuplot python3'
+
+# The commands of PATH but those; nor is there a GPU.
+mkdir "$work/bin"
+(
+    IFS=:
+    for dir in $PATH; do ln -s "$dir"/* "$work/bin" 2>/dev/null; done
+)
+for tool in $tools; do rm -f "$work/bin/$tool"; done
+export CUDA_VISIBLE_DEVICES= CMOCKA_MESSAGE_OUTPUT=TAP TROTTER="$build/trotter" OMP_WAIT_POLICY=passive
+
+# Adds what PROGRAM skips to $work/skipped, what fails to $work/failed; a pattern of tests may follow.
+run() {
+    CMOCKA_FILTER=${2:-*} PATH=$work/bin "$build/tests/$1" >"$work/log" 2>&1
+    status=$?
+    [ $status = 0 ] || grep -q '^not ok' "$work/log" || echo "$1 ended with status $status" >>"$work/failed"
+    sed -n "s/^\(not \)\{0,1\}ok [0-9]* # SKIP /$1 /p" "$work/log" >>"$work/skipped"
+    grep '^not ok' "$work/log" | grep -v '# SKIP' | sed "s/^/$1: /" >>"$work/failed"
+}
+
+for file in skipped failed wanted; do : >"$work/$file"; done
+if [ $# -gt 0 ]; then
+    for program in "$@"; do
+        run "$program"
+        grep "^$program " "$list" >>"$work/wanted"
+    done
+else
+    while read -r program test; do run "$program" "$test"; done <"$list"
+    cp "$list" "$work/wanted"
+fi
+sort "$work/wanted" >"$work/list"
+sort "$work/skipped" | diff "$work/list" - | sed -n 's/^</listed and not skipped:/p; s/^>/skipped and not listed:/p' >>"$work/failed"
+cat "$work/failed"
+echo "$(wc -l <"$work/skipped") tests skipped without $tools"
+[ ! -s "$work/failed" ]
