@@ -240,14 +240,14 @@ check: deps
 	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
 
 # Tests that run programs, where some of these are not to be found; test_bare does the same for those that are skipped then.
-RUNNERS = $(patsubst tests/%.c,%,$(shell grep -lE 'tests/(cli|faults|mpirun|need|program|study)\.h' tests/test_*.c)) test_store
+RUNNERS = $(notdir $(patsubst %.c,%,$(shell grep -lE 'tests/lib/(cli|faults|mpirun|need|program|study)\.h' tests/*/test_*.c))) test_store
 check-bare: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
 	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) cuda_test_gpus
-$(B)/tests/test_bare: | $(addprefix $(B)/tests/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips)))
+$(B)/tests/commands/test_bare: | $(filter $(addprefix %/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips))),$(TESTS) $(VARIANTS))
 
 # Tests of several processes, which Open MPI must be here for.
-RANKS = $(addprefix $(B)/tests/,test_ranks test_gpus cuda_test_gpus)
+RANKS = $(B)/tests/commands/test_ranks $(B)/tests/commands/test_gpus $(B)/tests/cuda/cuda_test_gpus
 check-ranks: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(RANKS)
 	@TROTTER_NEED_RANKS=1 sh tests/scripts/run.sh $(B) $(RANKS)
