@@ -42,9 +42,9 @@ static const Dropout no_drop = {0};
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
 
-int adaptive_check(ModelConfig *c)
+int adaptive_check(const ModelConfig *c)
 {
-    size_t kept = 0, width = c->width;
+    size_t width = c->width;
     if (c->tails > TAILS_MOST)
         return error_set(ERR_INPUT, "adaptive: %zu cut-offs, where there can be at most %d",
                          c->tails, TAILS_MOST);
@@ -54,16 +54,17 @@ int adaptive_check(ModelConfig *c)
         if (c->cut[i] <= (i ? c->cut[i - 1] : 0))
             return error_set(ERR_INPUT, "adaptive: cut-off %zu is not above %zu", c->cut[i],
                              i ? c->cut[i - 1] : 0);
-    while (kept < c->tails && c->cut[kept] < c->vocab) {
-        kept++;
+    if (c->tails && c->cut[c->tails - 1] >= c->vocab)
+        return error_set(ERR_INPUT, "adaptive: cut-off %zu is not below %zu, the number of words",
+                         c->cut[c->tails - 1], c->vocab);
+    for (size_t i = 0; i < c->tails; i++) {
         width /= c->factor;
         if (width == 0)
             return error_set(ERR_INPUT,
                              "adaptive: width %zu is too small for %zu tails, each %zu "
                              "times as narrow as the one before",
-                             c->width, kept, c->factor);
+                             c->width, i + 1, c->factor);
     }
-    c->tails = kept;
     return 0;
 }
 

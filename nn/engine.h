@@ -268,10 +268,10 @@ Labels ends_labels(const Model *m, const Pass *p);
 void ends_embed(const Model *m, const Pass *p, const int32_t *index, const void *E);
 void ends_embed_back(const Model *m, const Pass *p, size_t rows, const int32_t *index, void *dE);
 
-/* adaptive.c. Checks a configuration and drops the cuts that are not below V; sets the shapes of the tails and
+/* adaptive.c. Checks a configuration; sets the shapes of the tails and
  * of the output, which without tails is plain. */
 extern const Ends ends_adaptive;
-int adaptive_check(ModelConfig *c);
+int adaptive_check(const ModelConfig *c);
 void adaptive_shapes(Model *m);
 
 /* spans.c; nothing happens in a model without spans. Checks a configuration; puts the gradient of the loss's term

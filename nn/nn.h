@@ -134,7 +134,7 @@ typedef struct {
     size_t max_length; /* longest sequence */
     uint64_t seed;
     /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last
-     * goes on to V. Rising, the first > 0; those that are not below V fall away when the model is built. */
+     * goes on to V. Rising, the first > 0, the last < V. */
     size_t tails, cut[TAILS_MOST];
     size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
     /* Adaptive attention spans (spans.c): S, the longest in tokens, 0 without; R >= 1, over which the mask

@@ -10,6 +10,7 @@
  */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/tick.h"
 #include "ode/ode.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ static int run_part(Walk *w, size_t steps, double *largest)
             return code;
         }
         TRY(code);
+        tick();
         double e = off(w);
         if (!(e <= *largest)) *largest = isnan(e) ? INFINITY : e;
     }
@@ -63,7 +65,10 @@ static int run_back(Walk *w, size_t steps, double *reversal)
     double *y = memory_new(w->N, sizeof *y);
     if (!y) return ERR_MEMORY;
     int code = turn(w, y);
-    for (size_t i = 0; code == 0 && i < steps; i++) code = stepper_step(w->stepper);
+    for (size_t i = 0; code == 0 && i < steps; i++) {
+        code = stepper_step(w->stepper);
+        tick();
+    }
     const double *end = stepper_state(w->stepper);
     for (size_t i = 0; i < w->N; i++)
         sum += (end[i] - w->s->initial[i]) * (end[i] - w->s->initial[i]);

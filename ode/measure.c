@@ -26,6 +26,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/tick.h"
 
 enum { EXTRA = 8 };         /* most points added */
 enum { HALVINGS_MAX = 24 }; /* of the options */
@@ -92,7 +93,10 @@ static int solve_past(Runs *r, double h, double *agreement)
 
 static int all_steps(Runs *r, size_t steps)
 {
-    for (size_t k = 0; k < steps; k++) TRY(stepper_step(r->stepper));
+    for (size_t k = 0; k < steps; k++) {
+        TRY(stepper_step(r->stepper));
+        tick();
+    }
     return 0;
 }
 

@@ -19,6 +19,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/tick.h"
 
 enum { BOTH = (1 << OP_F) | (1 << OP_G) };
 enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
@@ -41,6 +42,7 @@ typedef struct {
 /* dy = sum of the wanted operators at (t, y). */
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
+    tick();
     if (w->ops != BOTH) {
         w->s->field[w->ops == 1 << OP_F ? OP_F : OP_G](w->s, w->set, t, y, dy);
         return;

@@ -101,9 +101,19 @@ static int verdict(const Compare *u)
     return 0;
 }
 
+/* The grid's own options need the grid. */
+static int check_options(const Options *o)
+{
+    TRY(network_check(o));
+    TRY(options_needs(o, "tune-rate", "tune"));
+    TRY(options_needs(o, "tune-dropout", "tune"));
+    return options_needs(o, "tune-seed", "tune");
+}
+
 static int open_study(Compare *u)
 {
     const Options *o = u->options;
+    TRY(check_options(o));
     TRY(select_open(o, "euler", &u->schemes));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
     TRY(network_corpus(o, options_flag(o, "tune"), &u->corpus));

@@ -224,8 +224,6 @@ static int add_cuts(const Options *o, ModelConfig *c)
             return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
         c->cut[c->tails] = strtoul(part, NULL, 10);
     }
-    if (c->tails == 0 && options_text(o, "adaptive-factor"))
-        return error_set(ERR_INPUT, "--adaptive-factor has no meaning without --adaptive");
     c->factor = options_text(o, "adaptive-factor") ? options_size(o, "adaptive-factor") : 4;
     return 0;
 }
@@ -233,11 +231,7 @@ static int add_cuts(const Options *o, ModelConfig *c)
 /* Source of the defaults: Sukhbaatar et al. 2019, section 3. */
 static int add_spans(const Options *o, ModelConfig *c)
 {
-    static const char *const of_span[] = {"span-ramp", "span-loss"};
     const char *loss = options_text(o, "span-loss"), *ramp = options_text(o, "span-ramp");
-    for (int i = 0; i < 2 && !options_text(o, "span"); i++)
-        if (options_text(o, of_span[i]))
-            return error_set(ERR_INPUT, "--%s has no meaning without --span", of_span[i]);
     if (!options_text(o, "span")) return 0;
     c->span = options_size(o, "span");
     c->ramp = ramp ? options_size(o, "span-ramp") : 32;
@@ -258,6 +252,17 @@ static int check_frequency(const Corpus *c, size_t *count)
                              c->name, c->vocab.word[v - 1], count[v - 1], c->vocab.word[v],
                              count[v]);
     return 0;
+}
+
+int network_check(const Options *o)
+{
+    size_t epochs = options_size(o, "epochs"), average = options_size(o, "average");
+    TRY(options_needs(o, "adaptive-factor", "adaptive"));
+    TRY(options_needs(o, "span-ramp", "span"));
+    TRY(options_needs(o, "span-loss", "span"));
+    if (average <= epochs) return 0;
+    return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
+                     epochs);
 }
 
 int network_adaptive(const Options *o, const Corpus *c)

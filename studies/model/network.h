@@ -45,6 +45,9 @@ int network_backend(const Options *o, const Backend **out);
 /* untested: without the test text, which is not even opened. */
 int network_corpus(const Options *o, int untested, Corpus *c);
 
+/* ERR_INPUT where an option of a training is left without effect by another, or by its absence. */
+int network_check(const Options *o);
+
 /* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 

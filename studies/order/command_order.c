@@ -72,13 +72,22 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
-static int list_systems(void)
+static int list_systems(int csv)
 {
-    for (size_t i = 0; system_name(i); i++)
-        printf("%-14s %s%s\n", system_name(i), system_title(i),
-               strcmp(system_name(i), system_default()) == 0 ? " (the default)" : "");
-    printf("%s a layer of a trained model\n", TRAINED_WORDS);
-    return 0;
+    static const char *const names[] = {"system", "title", "default"};
+    Report *r;
+    TRY(report_new(3, names, &r));
+    for (size_t i = 0; system_name(i); i++) {
+        report_text(r, system_name(i));
+        report_text(r, system_title(i));
+        report_flag(r, strcmp(system_name(i), system_default()) == 0);
+    }
+    report_text(r, TRAINED_WORDS);
+    report_text(r, "a layer of a trained model");
+    report_flag(r, 0);
+    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    report_free(r);
+    return code;
 }
 
 static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)
@@ -102,7 +111,7 @@ static int run(Options *o)
                            options_size(o, "particles"), options_size(o, "dim"),
                            options_size(o, "seed")};
     int invariant = options_flag(o, "invariant");
-    if (options_flag(o, "systems")) return list_systems();
+    if (options_flag(o, "systems")) return list_systems(options_flag(o, "csv"));
     int trained = system.name && trained_named(system.name);
     if ((invariant || trained) && strcmp(options_text(o, "scheme"), USUAL) == 0)
         TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", invariant ? INVARIANT_SCHEMES : ONE_SET));

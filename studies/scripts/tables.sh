@@ -68,14 +68,14 @@ if [ $full = 1 ]; then
             --rate 7e-4 --warmup 2000 --device cuda --precision tf32"
     seeds=5 context=sentence other=stream
     long="--epochs 20"
-    brief=$long letters= wiki=
+    brief=$long letters=$long wiki=
     words="--pairs 8 --permutations 20 --random 20"
 else
-    recipe="--width 128 --inner 512 --heads 4 --sequence 64 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
+    recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
             --activation gelu --precision bf16 --threads 1"
     seeds=3 context=stream other=sentence
-    long="--epochs 8" brief="--epochs 2 --schedule linear"
-    letters="--sequence 128 --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
+    long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
+    letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
 fi
 rows=transformer,heun-layer
@@ -129,7 +129,7 @@ tables() {
     shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
         --scheme transformer,leapfrog,leapfrog-layer,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3,looped:2,heun,ssprk3,rk4,yoshida4:heun
     study words sweep $brief --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
-    study words-characters sweep $brief $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
+    study words-characters sweep $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
     if [ -n "$wikitext" ] || [ $mode = names ]; then
         study words-wikitext sweep $brief $wiki --corpus "$wikitext" $words --interleaved --sandwiches --confirm
     fi

@@ -62,9 +62,11 @@ static const OptionGroup *const groups[] = {&word_group,
 static int open_study(Sweep *u)
 {
     const Options *o = u->options;
+    TRY(network_check(o));
     TRY(zoo_open(&u->zoo));
     TRY(sweep_words(u));
     TRY(network_corpus(o, 0, &u->corpus));
+    TRY(network_adaptive(o, &u->corpus));
     TRY(sweep_check(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};

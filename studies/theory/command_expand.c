@@ -149,8 +149,7 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
 static int run(Options *o)
 {
     Selection s;
-    if (options_flag(o, "latex") && options_flag(o, "csv"))
-        return error_set(ERR_INPUT, "expected --csv or --latex, not both");
+    TRY(options_either(o, "csv", "latex"));
     TRY(select_open(o, "exact", &s));
     Expansion *e = memory_new(s.count, sizeof *e);
     int code = e ? expand(o, &s, e) : ERR_MEMORY;

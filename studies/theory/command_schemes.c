@@ -136,6 +136,8 @@ static int show(const Options *o, const Selection *s)
 static int run(Options *o)
 {
     Selection s;
+    TRY(options_either(o, "print", "structure"));
+    TRY(options_either(o, "print", "csv"));
     TRY(select_open(o, "exact", &s));
     int code = show(o, &s);
     select_close(&s);

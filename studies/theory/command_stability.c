@@ -396,7 +396,7 @@ static int run(Options *o)
 {
     Study u = {.points = options_size(o, "points")};
     int split = options_flag(o, "split"), imaginary = options_flag(o, "imaginary");
-    if (imaginary && !split) return error_set(ERR_INPUT, "--imaginary belongs to --split");
+    TRY(options_needs(o, "imaginary", "split"));
     u.plane = !split ? PLANE_LAMBDA : imaginary ? PLANE_IMAG : PLANE_REAL;
     TRY(select_open(o, "exact", &u.schemes));
     u.table = memory_new(u.schemes.count, sizeof *u.table);

@@ -250,6 +250,17 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     return value_set(v, rank, text);
 }
 
+/* One value of a source that is read from end to end, in which an option that is no list has one value. */
+static int set_once(Options *o, int rank, const char *where, const char *name, const char *text)
+{
+    const Value *v = value_find(o, name);
+    if (v && v->rank == rank && v->count && v->option->type != OPTION_LIST &&
+        strcmp(v->item[0], text) != 0)
+        return error_set(ERR_INPUT, "%s%s%s: given twice, as '%s' and as '%s'", where,
+                         rank == OPTION_ARGUMENT ? "--" : "", name, v->item[0], text);
+    return options_set(o, rank, where, name, text);
+}
+
 int options_given(Options *o, const Options *from)
 {
     for (const Value *v = from->value; v < from->value + from->count; v++) {
@@ -277,6 +288,27 @@ int options_within(const Options *o, const OptionGroup *const *groups, const cha
     return 0;
 }
 
+/* Whether an option of any type asks for something. */
+static int is_on(const Options *o, const char *name)
+{
+    const Value *v = value_find(o, name);
+    if (v->option->type == OPTION_FLAG) return options_flag(o, name);
+    if (v->option->type == OPTION_SIZE) return options_size(o, name) > 0;
+    return options_text(o, name) != NULL;
+}
+
+int options_either(const Options *o, const char *a, const char *b)
+{
+    if (!is_on(o, a) || !is_on(o, b)) return 0;
+    return error_set(ERR_INPUT, "expected --%s or --%s, not both", a, b);
+}
+
+int options_needs(const Options *o, const char *name, const char *other)
+{
+    if (value_find(o, name)->rank != OPTION_ARGUMENT || is_on(o, other)) return 0;
+    return error_set(ERR_INPUT, "--%s has no meaning without --%s", name, other);
+}
+
 /* ---- the command line ---------------------------------------------------------------------------- */
 
 /* getopt_long's '?': unknown, ambiguous, or a value where none is taken. */
@@ -294,7 +326,7 @@ static int argument_error(const Options *o, const char *argument)
 
 static int add_word(Options *o, const char *word)
 {
-    if (options_known(o, "file")) return options_set(o, OPTION_ARGUMENT, "", "file", word);
+    if (options_known(o, "file")) return set_once(o, OPTION_ARGUMENT, "", "file", word);
     return error_set(ERR_INPUT, "unexpected argument '%s'", word);
 }
 
@@ -323,8 +355,7 @@ int options_arguments(Options *o, int argc, char **argv)
         else if (c < NAMED)
             code = argument_error(o, argv[optind - 1]);
         else
-            code =
-                options_set(o, OPTION_ARGUMENT, "", list[c - NAMED].name, optarg ? optarg : "yes");
+            code = set_once(o, OPTION_ARGUMENT, "", list[c - NAMED].name, optarg ? optarg : "yes");
     }
     while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
     memory_free(list);
@@ -357,7 +388,7 @@ static int reader_value(void *arg, const char *section, const char *name, const 
     if (*section)
         r->code = error_set(ERR_INPUT, "%sno sections are known here, not [%s]", where, section);
     else
-        r->code = options_set(r->options, OPTION_FILE, where, name, text);
+        r->code = set_once(r->options, OPTION_FILE, where, name, text);
     return r->code == 0;
 }
 

@@ -46,10 +46,10 @@ int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
 
 /* Reads argv[1 ..]; words without -- are items of the list `file`, where the table has one, in the
- * order given. Anything
- * unknown, missing or out of range: ERR_INPUT with one line of words. */
+ * order given. Anything unknown, missing or out of range, and what is no list given twice with different values:
+ * ERR_INPUT with one line of words. */
 int options_arguments(Options *o, int argc, char **argv);
-/* Reads an INI file (no sections); messages begin with FILE:LINE. */
+/* Reads an INI file (no sections) by the same rules; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
 /* One value from elsewhere; `where` begins the message. NULL name of an option: ERR_INPUT. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
@@ -60,6 +60,11 @@ int options_given(Options *o, const Options *from);
 /* ERR_INPUT "--NAME has no meaning for WHERE" where an option of none of the groups was given on the command
  * line. */
 int options_within(const Options *o, const OptionGroup *const *groups, const char *where);
+
+/* ERR_INPUT "expected --A or --B, not both" where both are on: a flag that is set, a size above 0, a text. */
+int options_either(const Options *o, const char *a, const char *b);
+/* ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER is off. */
+int options_needs(const Options *o, const char *name, const char *other);
 
 /* Every recorded option that has a value, one line `name = value` each. */
 int options_write(const Options *o, FILE *f);

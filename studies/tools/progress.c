@@ -7,9 +7,18 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "kernels/tick.h"
 
-static int line_left;    /* a line without its end stands on the terminal */
+static int terminal;     /* stderr is one */
+static int line_left;    /* a line without its end stands on it */
 static double last = -1; /* time of the last line */
+
+/* The piece of work in hand. */
+static struct {
+    char words[512];
+    double begun, looked; /* at the clock, the last time */
+    unsigned turns, look; /* of its loops since then, and with which to look again */
+} work;
 
 double progress_now(void)
 {
@@ -29,31 +38,61 @@ void progress_time(double s, char out[32])
         snprintf(out, 32, "%ld h %02ld min", n / 3600, n / 60 % 60);
 }
 
-void progress_clear(void)
+static void wipe(void)
 {
     if (line_left) fputs("\r\033[K", stderr);
     line_left = 0;
 }
 
+void progress_clear(void)
+{
+    wipe();
+    tick_listener = NULL;
+}
+
+/* The words of the work in hand, and behind them for how long it is, where that is of interest. */
+static void show_work(const char *so_far)
+{
+    wipe();
+    fprintf(stderr, "%s%s%s%s", work.words, *so_far ? ", " : "", so_far, terminal ? "" : "\n");
+    line_left = terminal;
+    last = progress_now();
+    fflush(stderr);
+}
+
+/* A long loop goes on. Loops whose turns are short look at the clock at some turns only. */
+static void on_tick(void)
+{
+    enum { TURNS = 64 };
+    const double slow = 0.01;
+    char so_far[32];
+    if (++work.turns < work.look) return;
+    double now = progress_now();
+    work.look = now - work.looked > slow ? 1 : TURNS;
+    work.looked = now;
+    work.turns = 0;
+    if (now - last < (terminal ? 1.0 : 10.0)) return;
+    progress_time(now - work.begun, so_far);
+    show_work(so_far);
+}
+
 void progress_show(const char *format, ...)
 {
-    int terminal = isatty(STDERR_FILENO);
-    if (last < 0) last = progress_now(); /* what is done in no time needs no words */
-    if (progress_now() - last < (terminal ? 0.2 : 10.0)) return;
-    last = progress_now();
-    progress_clear();
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(work.words, sizeof work.words, format, args);
     va_end(args);
-    if (!terminal) fputc('\n', stderr);
-    line_left = terminal;
-    fflush(stderr);
+    work.begun = work.looked = progress_now();
+    tick_listener = on_tick;
+    terminal = isatty(STDERR_FILENO);
+    if (last < 0 && !terminal) last = work.begun; /* a log has no line of what is done in no time */
+    if (last >= 0 && work.begun - last < (terminal ? 0.2 : 10.0)) return;
+    show_work("");
 }
 
 void progress_note(const char *format, ...)
 {
-    progress_clear();
+    wipe();
     va_list args;
     va_start(args, format);
     vfprintf(stderr, format, args);

@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
-/* A line that the next one replaces; on a terminal at most 5 times a second, else once in 10 s. */
+/* A line of the work in hand, that the next one replaces; on a terminal at most 5 times a second, else once in 10 s. As
+ * long as the work ticks (kernels/tick.h) it is shown again with the time it took so far, once a second or in 10 s. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line that stays. */
 void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Wipes the line progress_show left. */
+/* Wipes the line progress_show left, and ends the work in hand. */
 void progress_clear(void);
 
 /* Seconds on a clock that never jumps. */

@@ -137,9 +137,24 @@ static void tell_length(const Run *r, const char *key, const char *option)
     memory_free(was);
 }
 
+/* A multistep scheme that never has its full history is another scheme. */
+static void tell_history(const Run *r)
+{
+    const Table *t = r->scheme;
+    int back = t->past_y > t->past_k ? t->past_y : t->past_k;
+    size_t layers = options_size(r->options, "layers");
+    if (back == 0 || layers > (size_t)back) return;
+    progress_note(
+        "%s reads %d step%s back, and there %s %zu layer%s: each is one of its first steps, "
+        "without the full history (the first of an Adams-Bashforth method is Euler's)",
+        t->name, back, back == 1 ? "" : "s", layers == 1 ? "is" : "are", layers,
+        layers == 1 ? "" : "s");
+}
+
 static void tell_begin(void *arg)
 {
     const Run *r = arg;
+    tell_history(r);
     if (r->goes_on) {
         tell_length(r, "epochs", "epochs");
         tell_length(r, "max_steps", "max-steps");
@@ -381,6 +396,7 @@ static int read_files(Options *o)
 static int open_run(Run *r, Options *o)
 {
     TRY(read_files(o));
+    TRY(network_check(o));
     TRY(select_open(o, "euler", &r->schemes));
     if (r->schemes.count != 1)
         return error_set(ERR_INPUT,

@@ -19,14 +19,13 @@ int truncation_fields(const TruncationInput *in, const Table *scheme)
     return 1 << FIELD_SPLIT | (table_over(scheme, OP_L) ? 1 << FIELD_LAYER : 0);
 }
 
-/* A scheme that has no step of a field asked for is left out, and said so. */
+/* A scheme that has no step of a field asked for is left out. */
 static int add_series(TruncationStudy *u, Truncator *const truncator[2], const Table *scheme)
 {
     int fields = truncation_fields(u->in, scheme);
     for (int f = 0; f < 2; f++) {
         if (!(fields & 1 << f)) continue;
         int code = truncator_takes(truncator[f], scheme);
-        if (code == ERR_ACCURACY) command_warn("%s; left out", error_text());
         if (code < 0) return code;
         if (code > 0) continue;
         TruncationSeries *s = &u->series[u->count++];
@@ -36,14 +35,32 @@ static int add_series(TruncationStudy *u, Truncator *const truncator[2], const T
     return 0;
 }
 
+/* What was left out while others were not. */
+static void tell_left_out(const TruncationStudy *u, Truncator *const truncator[2])
+{
+    const Selection *s = &u->in->schemes;
+    for (size_t i = 0; i < s->count; i++)
+        for (int f = 0; f < 2; f++)
+            if (truncation_fields(u->in, s->scheme[i]) & 1 << f &&
+                truncator_takes(truncator[f], s->scheme[i]) == ERR_ACCURACY)
+                command_warn("%s; left out", error_text());
+}
+
+static int nothing_left(void)
+{
+    char words[900];
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(ERR_INPUT, "--scheme: %s", words);
+}
+
 static int list_series(TruncationStudy *u, Truncator *const truncator[2])
 {
     const Selection *s = &u->in->schemes;
     u->series = memory_new(2 * s->count, sizeof *u->series);
     if (!u->series) return ERR_MEMORY;
     for (size_t i = 0; i < s->count; i++) TRY(add_series(u, truncator, s->scheme[i]));
-    if (u->count == 0)
-        return error_set(ERR_INPUT, "no scheme of --scheme has a step of this field");
+    if (u->count == 0) return nothing_left();
+    tell_left_out(u, truncator);
     u->cell = memory_new(u->count * u->layers, u->in->sentences.count * sizeof *u->cell);
     return u->cell ? 0 : ERR_MEMORY;
 }

@@ -175,7 +175,7 @@ static void print_claims(const Verification *v)
            number[CLAIM_UNDECIDED], v->met, v->mutants ? "a mutant should be" : "registered");
 }
 
-static int list_claims(const Verification *v)
+static int list_claims(const Verification *v, int csv)
 {
     static const char *const names[] = {"id", "source", "expected"};
     Report *r;
@@ -187,7 +187,7 @@ static int list_claims(const Verification *v)
         claim_verdict(&(const Claim){0}, v->claim[i]->expected, words, sizeof words);
         report_text(r, v->claim[i]->expected == CLAIM_CONDITIONAL ? "conditional" : words);
     }
-    int code = report_write(r, REPORT_PLAIN, stdout);
+    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     report_free(r);
     return code;
 }
@@ -232,7 +232,7 @@ static int show(const Options *o, const Verification *v)
 static int verify(const Options *o, Verification *v)
 {
     TRY(choose(v, options_text(o, "claim")));
-    if (options_flag(o, "list")) return list_claims(v);
+    if (options_flag(o, "list")) return list_claims(v, options_flag(o, "csv"));
     TRY(run_claims(v));
     TRY(show(o, v));
     if (v->met == v->count) return 0;

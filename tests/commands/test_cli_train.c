@@ -250,8 +250,9 @@ static void test_train_variants(void **state)
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
         char args[512];
-        snprintf(args, sizeof args, "train --corpus text --epochs 1 --out kind" TINY "%s",
-                 variant[i]);
+        snprintf(args, sizeof args, "train --corpus text --out kind" TINY_NETWORK "%s%s%s",
+                 variant[i], strstr(variant[i], "--epochs") ? "" : " --epochs 1",
+                 strstr(variant[i], "--warmup") ? "" : " --warmup 10");
         run_ok(args);
         char *result = slurp(at("kind/result.csv"), NULL);
         Outcome o = run("eval --model kind --text text/test.txt --csv");
@@ -288,6 +289,30 @@ static void test_defaults_told(void **state)
             if (!memmem(file, bytes, told[i][k], strlen(told[i][k])))
                 fail_msg("%s has no %s", path, told[i][k]);
         free(file);
+    }
+}
+
+/* A multistep scheme of too few layers is told to be another one; one that has its history is not. */
+static void test_no_history(void **state)
+{
+    static const struct {
+        const char *args, *words; /* NULL: nothing */
+    } of[] = {{"ab2 --layers 1", "ab2 reads 1 step back, and there is 1 layer:"},
+              {"ab3 --layers 2", "ab3 reads 2 steps back, and there are 2 layers:"},
+              {"ab2 --layers 2", NULL},
+              {"heun --layers 1", NULL}};
+    (void)state;
+    write_corpus("text", "");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char args[256];
+        snprintf(args, sizeof args,
+                 "train --corpus text --max-steps 1 --out history%zu --scheme %s" TINY, i,
+                 of[i].args);
+        Outcome o = run(args);
+        expect(&o, 0, args);
+        if (of[i].words ? !strstr(o.err, of[i].words) : strstr(o.err, " back, and there ") != NULL)
+            fail_msg("%s: %s", args, o.err);
+        drop(&o);
     }
 }
 
@@ -553,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_train_variants),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_defaults_told),
+        cmocka_unit_test(test_no_history),
         cmocka_unit_test(test_replay_ways),
         cmocka_unit_test(test_finished_run),
         cmocka_unit_test(test_resume_words),

@@ -15,7 +15,8 @@
 #include "tests/lib/study.h"
 
 #define MEASURED MODEL "--system linear "
-#define TINY MEASURED "--truncation 0 "
+#define ANY_TEXT NETWORK "--inner 16 --system linear --truncation 0 "
+#define TINY ANY_TEXT "--corpus text "
 
 static int begin(void **state)
 {
@@ -545,7 +546,7 @@ static void test_tuning(void **state)
     write_corpus("trap", "the zebra sat\n");
     assert_int_equal(
         program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2"
-                    " --tune-dropout 0 --out caught" TINY "--corpus trap"),
+                    " --tune-dropout 0 --corpus trap --out caught" ANY_TEXT),
         2);
     file_read("caught/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "chosen on validation"), 1);

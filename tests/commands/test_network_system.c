@@ -54,7 +54,7 @@ static void test_orders(void **state)
 static void must_refuse(const char *more, const char *words)
 {
     char arguments[256];
-    snprintf(arguments, sizeof arguments, "order --scheme euler --csv %s", more);
+    snprintf(arguments, sizeof arguments, "order --csv %s", more);
     int status = program_run(arguments);
     if (!refused(status, "order", words)) fail_msg("%s: status %d: %s", more, status, err);
 }

@@ -10,7 +10,8 @@
 #include "tests/lib/need.h"
 #include "tests/lib/study.h"
 
-#define TINY MODEL "--pairs 3 --inner 32 --epochs 1 --csv "
+#define LONG NETWORK "--inner 32 --corpus text --pairs 3 --csv "
+#define TINY LONG "--epochs 1 "
 
 static size_t count(const char *word, char letter)
 {
@@ -250,7 +251,7 @@ static void test_lists(void **state)
     assert_string_not_equal(out, three);
     run_ok("sweep --words sf --seeds 1 --out list" TINY);
     double ppl = number(out, "sf,", "test_ppl");
-    run_ok("train --scheme word:sf --epochs 1 --out alone" MODEL "--inner 32");
+    run_ok("train --scheme word:sf --epochs 1 --inner 32 --corpus text --out alone" NETWORK);
     file_read("alone/result.csv", big, sizeof big);
     assert_true(number(big, "word:sf:euler,", "test_ppl") == ppl);
     run_ok("sweep --words sf --seeds 1 --layers 2 --out list" TINY);
@@ -278,9 +279,7 @@ static void test_one_letter(void **state)
 static void test_frequencies(void **state)
 {
     (void)state;
-    assert_int_equal(
-        program_run("sweep --words sf,fs --seeds 1 --out poor" TINY "--rate 1e-9 --max-steps 1"),
-        1);
+    assert_int_equal(program_run("sweep --words sf,fs --seeds 1 --max-steps 1 --out poor" TINY), 1);
     assert_non_null(strstr(err, "no better than word frequencies, so there is nothing to compare: "
                                 "sf; fs"));
     assert_int_equal(count_lines(out), 3);
@@ -314,7 +313,7 @@ static void test_shared(void **state)
 {
     (void)state;
     static const char args[] =
-        "sweep --interleaved --permutations 3 --seeds 2 --out %s" TINY " --epochs 40";
+        "sweep --interleaved --permutations 3 --seeds 2 --epochs 40 --out %s" LONG;
     char line[512], model[64] = "shared/runs/word:sfsfsf:euler-seed1/model.safetensors";
     snprintf(line, sizeof line, args, "shared");
     pid_t a = start(line, "a");
@@ -350,15 +349,16 @@ static void test_refused(void **state)
         {"--words ssx", "'ssx' is none"},
         {"--words sf,,fs", "--words"},
         {"--words sf,", "missing at the end"},
-        {"--permutations 21", "21 different permutation words of 3 pairs"},
-        {"--random 4 --pairs 1 --inner 48", "4 different random words"},
+        {"--pairs 3 --permutations 21", "21 different permutation words of 3 pairs"},
+        {"--random 4 --pairs 1", "4 different random words"},
         {"--interleaved --pairs 65", "--pairs"},
-        {"--interleaved --heads 3", "word:sfsfsf:euler: "},
+        {"--pairs 3 --interleaved --heads 3", "word:sfsfsf:euler: "},
         {"--interleaved --corpus nowhere", "nowhere"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char args[512];
-        snprintf(args, sizeof args, "sweep --out x" TINY "%s", bad[i].args);
+        snprintf(args, sizeof args, "sweep --out x --width 8 --inner 32 %s%s", bad[i].args,
+                 strstr(bad[i].args, "--corpus") ? "" : " --corpus text");
         int status = program_run(args);
         if (!refused(status, "sweep", "") || !strstr(err, bad[i].words))
             fail_msg("%s: status %d: %s", bad[i].args, status, err);

@@ -167,6 +167,14 @@ static void test_stability(void **state)
     assert_non_null(strstr(out, "leapfrog,0,1\n"));
 }
 
+/* Lists of names are tables like the others. */
+static void test_lists(void **state)
+{
+    (void)state;
+    expect("order --systems --csv", "system,title,default\nattention,");
+    expect("verify --list --csv", "id,source,expected\nlie-error,\"");
+}
+
 /* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
 static void refuse(const char *arguments)
 {
@@ -242,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_expand),    cmocka_unit_test(test_structure),
         cmocka_unit_test(test_stability), cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_large),     cmocka_unit_test(test_times),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests_name("theory commands", tests, setup, teardown);
 }

@@ -94,6 +94,9 @@ static void test_verdicts(void **state)
     assert_null(strstr(out, "split"));
     assert_null(strstr(out, "\ntransformer"));
     assert_non_null(strstr(err, "transformer has stages that are not L"));
+    int status = program_run(STUDY "--model smooth --scheme heun,transformer --field layer");
+    if (!refused(status, "truncation", "--scheme: transformer has stages that are not L"))
+        fail_msg("%d: %s", status, err);
 }
 
 /* What a model was trained as is known by its name and comes first, without the file it was in; a file of the
@@ -105,7 +108,7 @@ static void test_own_scheme(void **state)
     run_fine("train --corpus markov:20 --scheme-file mine.scheme --scheme never-seen --width 8 "
              "--heads 2 --inner 8 --max-steps 2 --activation gelu --sequence 8 --batch-tokens 64 "
              "--out own");
-    run_fine(STUDY "--model own --csv --summary --sentences 1");
+    run_fine(STUDY "--model own --csv --summary");
     assert_non_null(strstr(out, "\nnever-seen,0,split,"));
     assert_true(strstr(out, "\nnever-seen,") < strstr(out, "\neuler,"));
     run_fine(STUDY "--model own --scheme heun,never-seen,heun --csv --summary");

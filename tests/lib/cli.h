@@ -162,9 +162,9 @@ static inline void write_corpus(const char *dir, const char *extra)
     }
 }
 
-#define TINY                                                                                    \
-    " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --rate 1e-2 --warmup 10" \
-    " --threads 1 "
+#define TINY_NETWORK \
+    " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --rate 1e-2 --threads 1 "
+#define TINY TINY_NETWORK "--warmup 10 "
 
 /* ---- judging what it says ------------------------------------------------------------------------ */
 

@@ -9,27 +9,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char program[PATH_MAX], folder[] = "/tmp/trotter-test-XXXXXX";
+static char program[PATH_MAX], folder[256];
 static char out[1 << 18], err[1 << 14]; /* of the last run */
 
 /* TROTTER names the program; without it, the one of the same build. */
 static inline int program_open(void **state)
 {
     (void)state;
-    const char *name = getenv("TROTTER");
+    const char *name = getenv("TROTTER"), *tmp = getenv("TMPDIR");
     char beside[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", beside, sizeof beside - 32);
     beside[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(beside, '/');
     if (slash) strcpy(slash, "/../trotter");
     if (!realpath(name ? name : beside, program)) return -1;
+    snprintf(folder, sizeof folder, "%s/trotter-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static inline int program_close(void **state)
 {
     (void)state;
-    char line[64];
+    char line[sizeof folder + 8];
     snprintf(line, sizeof line, "rm -rf %s", folder);
     return system(line);
 }

@@ -11,9 +11,10 @@
 #include "tests/lib/program.h"
 
 /* A corpus whose lines repeat, so that a few steps beat the frequencies of words. */
-#define MODEL                                                                        \
-    " --corpus text --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256" \
-    " --rate 2e-2 --warmup 5 --threads 1 "
+#define NETWORK                                                                     \
+    " --width 8 --heads 2 --sequence 16 --batch-tokens 256 --rate 2e-2 --warmup 5 " \
+    "--threads 1 "
+#define MODEL NETWORK "--inner 16 --corpus text "
 static char big[1 << 18];
 
 static inline void write_corpus(const char *dir, const char *test)

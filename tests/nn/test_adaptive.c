@@ -337,34 +337,6 @@ static void probabilities_sum_to_one(void **state)
     }
 }
 
-/* Cuts that leave no tail give the plain model, bit for bit: a training step's loss and all numbers. */
-static void no_tail_is_the_plain_softmax(void **state)
-{
-    (void)state;
-    const AdamConfig adam = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i / FORMS); i++) {
-        ModelConfig c = adaptive_form(i % FORMS), plain = tiny_config();
-        Step s, t;
-        c.cut[0] = V;
-        c.cut[1] = V + 5;
-        plain.untied = c.untied;
-        plain.smoothing = c.smoothing;
-        Model *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
-        Model *r = shaken(tested_backend(i / FORMS), plain, tiny_residual(), 1);
-        assert_int_equal(model_config(m)->tails, 0);
-        for (uint64_t k = 1; k <= 3; k++) {
-            assert_int_equal(model_step(m, &x, &adam, k), 0);
-            assert_int_equal(model_step(r, &x, &adam, k), 0);
-        }
-        assert_int_equal(model_tally(m, &s), 0);
-        assert_int_equal(model_tally(r, &t), 0);
-        assert_true(s.loss == t.loss && tiny_same(m, model_data(m), r, model_data(r)));
-        model_free(m);
-        model_free(r);
-    }
-}
-
 /* ---- training ------------------------------------------------------------------------------------ */
 
 /* Steps of two batches, one without a word of a tail every other time: the loss falls. */
@@ -497,6 +469,9 @@ static void what_cannot_be_is_refused(void **state)
     c.cut[0] = 0;
     refused(c, "not above");
     c = adaptive();
+    c.cut[1] = V; /* a tail without words */
+    refused(c, "cut-off 11 is not below 11, the number of words");
+    c = adaptive();
     c.factor = 3; /* 8, 2, 0 */
     refused(c, "too small");
     c.factor = 0;
@@ -539,7 +514,6 @@ int main(void)
         cmocka_unit_test(little_smoothing_is_none),
         cmocka_unit_test(gradients_agree),
         cmocka_unit_test(probabilities_sum_to_one),
-        cmocka_unit_test(no_tail_is_the_plain_softmax),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(blocks_of_rows_make_no_difference),
         cmocka_unit_test(tensors_have_names_and_shapes),

@@ -153,8 +153,14 @@ static void command_lines(void **state)
         expect(bad[i][0], arguments(o, bad[i]), ERR_INPUT, words[i]);
         options_free(o);
     }
-    Options *o, *p = fresh();
-    assert_int_equal(arguments(p, (char *[]){"a", "--flag", "--size", "5", "--", "--b", NULL}), 0);
+    Options *o = fresh();
+    expect("twice", arguments(o, (char *[]){"--size", "5", "--flag", "--size", "6", NULL}),
+           ERR_INPUT, "--size: given twice, as '5' and as '6'");
+    options_free(o);
+    Options *p = fresh();
+    assert_int_equal(
+        arguments(p, (char *[]){"a", "--flag", "--size", "5", "--size", "5", "--", "--b", NULL}),
+        0);
     assert_string_equal(options_item(p, "file", 1), "--b");
     assert_null(options_item(p, "file", 2));
     assert_true(options_flag(p, "flag") && options_size(p, "size") == 5);
@@ -173,6 +179,29 @@ static void command_lines(void **state)
     options_free(p);
 }
 
+/* Options whose meaning hangs on others: a flag, a size above 0 and a text are on. */
+static void options_go_together(void **state)
+{
+    (void)state;
+    Options *o = fresh();
+    assert_int_equal(arguments(o, (char *[]){"--flag=no", "--size", "5", NULL}), 0);
+    assert_int_equal(options_either(o, "flag", "size"), 0);
+    assert_int_equal(options_either(o, "text", "size"), 0);
+    assert_int_equal(options_needs(o, "text", "flag"), 0); /* was not given */
+    assert_int_equal(options_needs(o, "flag", "size"), 0);
+    expect("needs", options_needs(o, "size", "flag"), ERR_INPUT,
+           "--size has no meaning without --flag");
+    expect("needs", options_needs(o, "size", "text"), ERR_INPUT, "without --text");
+    assert_int_equal(set(o, "text", "t"), 0);
+    expect("either", options_either(o, "text", "size"), ERR_INPUT,
+           "expected --text or --size, not both");
+    options_free(o);
+    o = fresh();
+    assert_int_equal(options_set(o, OPTION_FILE, "", "size", "5"), 0); /* a file may hold more */
+    assert_int_equal(options_needs(o, "size", "flag"), 0);
+    options_free(o);
+}
+
 static int read_ini(Options *o, const char *text)
 {
     return options_read(o, scratch_write("ini", text, strlen(text)));
@@ -183,10 +212,11 @@ static void ini_files(void **state)
     static const struct {
         const char *text, *words;
     } bad[] = {
-        {"size = 3\nsize = 1\nreal = 0\n", "ini:2: size: expected a whole number"},
+        {"text = t\nsize = 1\nreal = 0\n", "ini:2: size: expected a whole number"},
         {"size = 3\n[s]\nreal = 0\n", "ini:3: no sections are known here, not [s]"},
         {"size = 3\nreal\n", "ini:2: expected 'name = value'"},
         {"\n\nsice = 3", "ini:3: unknown option 'sice'; the nearest is 'size'"},
+        {"size = 3\nfile = a\nfile = b\nsize = 4\n", "ini:4: size: given twice, as '3' and as '4'"},
     };
     char text[2048], longer[1024];
     (void)state;
@@ -302,8 +332,9 @@ static void ranks_share_batches(void **state)
     set(o, "batch-tokens", "64");
     expect("2", count_for(o, "transformer", 2, 0, &bytes), ERR_INPUT, "has 1 sequence of 64,");
     set(o, "adaptive-factor", "2");
-    expect("factor", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "without --adaptive");
+    expect("factor", network_check(o), ERR_INPUT, "without --adaptive");
     set(o, "adaptive", "4,6");
+    assert_int_equal(network_check(o), 0);
     assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
     set(o, "adaptive", "1,2,3,4,5,6,7,8,9");
     expect("nine", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "at most 8 numbers");
@@ -319,8 +350,7 @@ static void spans_have_defaults(void **state)
     for (int i = 0; i < 2; i++) {
         Options *o = saved_options();
         set(o, of_span[i], "2");
-        expect(of_span[i], count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT,
-               "has no meaning without --span");
+        expect(of_span[i], network_check(o), ERR_INPUT, "has no meaning without --span");
         options_free(o);
     }
     Options *o = saved_options();
@@ -486,6 +516,7 @@ int main(void)
         cmocka_unit_test(lists_have_parts),
         cmocka_unit_test(bytes_have_units),
         cmocka_unit_test(command_lines),
+        cmocka_unit_test(options_go_together),
         cmocka_unit_test(ini_files),
         cmocka_unit_test(machines),
         cmocka_unit_test(ranks_share_batches),

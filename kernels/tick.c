@@ -1,0 +1,6 @@
+/* tick.c: who listens to long loops (tick.h). */
+#include "kernels/tick.h"
+
+#include <stddef.h>
+
+_Thread_local void (*tick_listener)(void) = NULL;

@@ -1,0 +1,861 @@
+/* test_tour.c: random command lines of every command, made from what the program tells of itself: the commands from
+ * `trotter --help`, their options from `trotter COMMAND --help`, kinds and ranges of values from the words with which
+ * an empty value is refused. Each line must end as it should (tests/lib/tour.h), in time, and leave alone what it was not
+ * told to write.
+ *
+ * Half of the lines are modest: values in their ranges, and whatever decides the work is small (modest_values). They must
+ * end within 20 s. The others have values at and beyond the ends of their ranges, odd texts, repeated and unknown
+ * options; they may take long, and are interrupted after 10 s. None may work for 5 s without a word. Sanitised, and where
+ * other programs are at work, all that is longer.
+ *
+ * TROTTER_TOUR is the number of lines of each command, TROTTER_TOUR_SEED draws others (`make soak`). TROTTER_TOUR_LINE runs
+ * the line of one number alone, TROTTER_TOUR_TELL prints them all, TROTTER_TOUR_SECONDS replaces the 20.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "kernels/random.h"
+#include "tests/lib/tour.h"
+
+enum { FEW = 3, COMMANDS = 32, OPTIONS = 96, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
+
+/* ---- what the program tells of itself ------------------------------------------------------------------ */
+
+enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KIND_BYTES };
+
+typedef struct {
+    char name[48];
+    int kind, list;     /* list: several, separated by commas */
+    int repeats;        /* may be repeated */
+    double low, high;   /* SIZE and REAL; high is infinite where there is no end */
+    char choices[256];  /* CHOICE: a|b|c */
+    char standard[128]; /* the default; "": none */
+    char help[512];     /* as it stands in --help */
+} Option;
+
+typedef struct {
+    char name[32];
+    size_t count;
+    Option option[OPTIONS];
+} Command;
+
+static struct {
+    size_t each, only; /* lines of a command; the one line that is run, 0: all */
+    uint64_t seed, line, drawn;
+    size_t faults;
+    double seconds;
+    int tells; /* every line, not only those with a fault */
+    size_t commands;
+    Command command[COMMANDS];
+    char *scheme[NAMES], *system[NAMES], *claim[NAMES];
+    size_t schemes, systems, claims;
+    char *untouched; /* files beside the lines' own folder */
+} tour;
+
+static void run_here(const char *format, const char *a, const char *b)
+{
+    char line[512];
+    snprintf(line, sizeof line, format, a, b);
+    program_run(line);
+}
+
+/* The first column of what a command prints as CSV. */
+static size_t read_names(const char *arguments, char *name[NAMES])
+{
+    size_t n = 0;
+    if (program_run(arguments) != 0) fail_msg("%s: %s", arguments, err);
+    for (const char *c = strchr(out, '\n'); c && c[1] && n < NAMES; c = strchr(c + 1, '\n'))
+        name[n++] = strndup(c + 1, strcspn(c + 1, ",\n"));
+    return n;
+}
+
+/* From "expected a whole number from 1 to 9, or several separated by commas, not ''". */
+static void read_kind(Option *o, const char *words)
+{
+    const char *at = strstr(words, "expected "), *low = strstr(words, " from ");
+    if (!at) fail_msg("--%s: its help is of an option that is unknown: %s", o->name, words);
+    at += strlen("expected ");
+    o->list = strstr(at, "several separated") != NULL;
+    o->high = INFINITY;
+    if (low) sscanf(low, " from %lf to %lf", &o->low, &o->high);
+    if ((low = strstr(at, " of at least "))) sscanf(low, " of at least %lf", &o->low);
+    if (sscanf(at, "one of %255[^,]", o->choices) == 1) o->kind = KIND_CHOICE;
+    if (strncmp(at, "a whole number", 14) == 0) o->kind = KIND_SIZE;
+    if (strncmp(at, "a number", 8) == 0) o->kind = KIND_REAL;
+    if (strncmp(at, "a text", 6) == 0) o->kind = KIND_TEXT;
+    if (strncmp(at, "bytes", 5) == 0) o->kind = KIND_BYTES;
+    if (o->kind == KIND_FLAG) fail_msg("--%s: of which kind is '%s'?", o->name, words);
+}
+
+/* "  --name VALUE  words (default X)", with words in the lines below that begin further right. */
+static const char *read_option(const char *help, Option *o)
+{
+    const char *end = help + strlen(help), *next = strstr(help, "\n  --"), *initial;
+    if (next) end = next;
+    sscanf(help, " --%47[^ \n]", o->name);
+    const char *behind = help + 4 + strlen(o->name);
+    o->kind = behind[0] == ' ' && behind[1] != ' ' ? KIND_TEXT : KIND_FLAG;
+    initial = strstr(help, "(default ");
+    if (initial && initial < end) sscanf(initial, "(default %127[^)\n]", o->standard);
+    snprintf(o->help, sizeof o->help, "%.*s", (int)(end - help), help);
+    o->repeats = strstr(o->help, "(may be repeated)") != NULL;
+    return end;
+}
+
+/* The same option of a command before: they share tables. */
+static const Option *known_option(const Command *c, const Option *o)
+{
+    for (const Command *b = tour.command; b < c; b++)
+        for (size_t i = 0; i < b->count; i++)
+            if (strcmp(b->option[i].help, o->help) == 0) return &b->option[i];
+    return NULL;
+}
+
+static void ask_kind(const Command *c, Option *o)
+{
+    const Option *known = known_option(c, o);
+    if (known) {
+        *o = *known;
+        return;
+    }
+    o->kind = KIND_FLAG;
+    run_here("%s --%s=", c->name, o->name);
+    read_kind(o, err);
+}
+
+static void read_command(Command *c)
+{
+    run_here("%s --help", c->name, NULL);
+    char *help = strdup(out);
+    const char *at = help;
+    while ((at = strstr(at, "\n  --"))) {
+        assert_true(c->count < OPTIONS);
+        at = read_option(at + 1, &c->option[c->count++]);
+    }
+    free(help);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->option[i].kind != KIND_FLAG) ask_kind(c, &c->option[i]);
+}
+
+static void read_program(void)
+{
+    program_run("--help");
+    char *list = strdup(strstr(out, "Commands:\n") + 10), *at = list;
+    for (char *line; (line = strsep(&at, "\n")) && *line; tour.commands++) {
+        assert_true(tour.commands < COMMANDS);
+        sscanf(line, " %31s", tour.command[tour.commands].name);
+    }
+    free(list);
+    for (size_t i = 0; i < tour.commands; i++) read_command(&tour.command[i]);
+    tour.schemes = read_names("schemes --csv --degree 2", tour.scheme);
+    tour.systems = read_names("order --systems --csv", tour.system);
+    tour.claims = read_names("verify --list --csv", tour.claim);
+}
+
+/* ---- draws ------------------------------------------------------------------------------------------------ */
+
+static size_t below(size_t n)
+{
+    return (size_t)random_below(tour.seed, tour.line, tour.drawn++, n);
+}
+
+/* True in `percent` of 100 draws. */
+static int chance(size_t percent)
+{
+    return below(100) < percent;
+}
+
+/* One of a|b|c. */
+static void draw_choice(const char *choices, char *value, size_t room)
+{
+    size_t n = 1;
+    for (const char *c = choices; *c; c++) n += *c == '|';
+    for (n = below(n); n > 0; n--) choices = strchr(choices, '|') + 1;
+    snprintf(value, room, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+/* What keeps a line modest, and what stands for a text that must mean something. `always`: it is in every modest line
+ * of a command that has the option, and in most others: without it there is much work or none. "@": see draw_named. */
+static const struct {
+    const char *command, *name, *values; /* command NULL: any */
+    int always;
+} modest_values[] = {
+    {"bench", "scheme", "transformer|heun-layer", 0},
+    {"plot", "scheme", "euler|heun|heun,euler|rk4", 0},
+    {NULL, "scheme", "@", 1},
+    {NULL, "baseline", "@", 0},
+    {NULL, "claim", "@", 1},
+    {NULL, "system", "@", 0},
+    {NULL, "words", "sf|ssff,sfsf|f|sfs", 1},
+    {NULL, "corpus", "text|markov:64|markov:8", 1},
+    {NULL, "vocabulary", "0|1|5|12|1000", 0},
+    {"attention", "model", "model|twin|twin/model.safetensors", 1},
+    {NULL, "model", "model|twin|deep|deep/model.safetensors", 1},
+    {NULL, "text", "text/valid.txt|text/test.txt", 1},
+    {NULL, "prompt", "the cat|unheard of words|a", 0},
+    {NULL, "file", "study/order.csv|study/work.csv|more.csv", 1},
+    {NULL, "dir", "study|model|.", 1},
+    {NULL, "scheme-file", "more.scheme", 0},
+    {NULL, "system-file", "swarm.txt", 0},
+    {NULL, "config", "model/config.ini", 0},
+    {NULL, "logits", "logits.npy", 0},
+    {"report", "out", "page.html|out/page.html", 1},
+    {NULL, "out", "out|out|out/a/b|o u t|model|study", 1},
+    {NULL, "kernel", "x86-64-v2|x86-64-v3", 0},
+    {NULL, "box", "-4,1,-3,3|-1,1,-1,1", 0},
+    {NULL, "title", "A title|<b>&", 0},
+    {NULL, "peer", "more.scheme", 0},
+    {NULL, "layers", "1|2|3", 0},
+    {"bench", "width", "128", 0},
+    {NULL, "width", "4|8|16", 1},
+    {NULL, "inner", "1|8|16", 1},
+    {NULL, "heads", "1|2|4", 1},
+    {NULL, "sequence", "1|5|16", 1},
+    {NULL, "batch-tokens", "16|48", 1},
+    {NULL, "max-steps", "1|2|3", 1},
+    {NULL, "epochs", "1|2|3", 0},
+    {NULL, "accumulate", "1|2|3", 0},
+    {NULL, "average", "1|2", 0},
+    {NULL, "adaptive", "3|2,5", 0},
+    {NULL, "threads", "1|2", 0},
+    {NULL, "seeds", "1", 1},
+    {NULL, "family-seeds", "1", 0},
+    {NULL, "tune", NULL, 0},
+    {NULL, "tune-rate", "1e-3", 0},
+    {NULL, "tune-dropout", "0", 0},
+    {NULL, "truncation", "0|1", 1},
+    {NULL, "truncation-tokens", "2|3", 1},
+    {NULL, "pairs", "1|2", 1},
+    {NULL, "permutations", "1|2", 0},
+    {NULL, "random", "1", 0},
+    {NULL, "sentences", "1|2", 1},
+    {"truncation", "tokens", "2|4", 1},
+    {"truncation", "halvings", "4|5", 1},
+    {NULL, "tokens", "1|20", 0},
+    {NULL, "max-tokens", "1|20", 0},
+    {NULL, "refine", "1|4", 0},
+    {NULL, "refine-tokens", "2|50", 0},
+    {NULL, "tolerance", "0|1e-6", 0},
+    {NULL, "halvings", "4|5|7", 0},
+    {NULL, "particles", "2|3|8", 0},
+    {NULL, "dim", "1|2|4", 0},
+    {NULL, "t-end", "0.5|1", 0},
+    {NULL, "h0", "0.1|0.25", 0},
+    {NULL, "points", "3|20", 0},
+    {NULL, "degree", "2|3|4", 0},
+    {NULL, "what", "ode", 1},
+    {NULL, "repeats", "1|2", 1},
+    {NULL, "piece", "1", 1},
+    {NULL, "budget", "0.1", 1},
+};
+enum { MODEST = sizeof modest_values / sizeof *modest_values };
+
+/* Index in modest_values, or MODEST. */
+static size_t modest_index(const Command *c, const Option *o)
+{
+    size_t i = 0;
+    for (; i < MODEST; i++) {
+        const char *command = modest_values[i].command;
+        if (strcmp(modest_values[i].name, o->name) != 0) continue;
+        if (!command || strcmp(command, c->name) == 0) break;
+    }
+    return i;
+}
+
+static size_t always(const Command *c, const Option *o)
+{
+    size_t i = modest_index(c, o);
+    return i < MODEST && modest_values[i].always;
+}
+
+static const char *draw_scheme(char name[128])
+{
+    static const char *const form[] = {"%s",   "%s",      "%s",    "%s:heun",    "%s:euler", "%s-F",
+                                       "%s-G", "%s-tanh", "%s-sh", "%s-sigmoid", "%s:exact"};
+    static const char *const free_name[] = {"looped:2",     "repeat:3",      "word:sffs",
+                                            "sandwich:2-1", "word:ssf:heun", "mine",
+                                            "word:sf:exact"};
+    if (chance(15)) return free_name[below(sizeof free_name / sizeof *free_name)];
+    snprintf(name, 128, form[chance(15) ? below(sizeof form / sizeof *form) : 0],
+             tour.scheme[below(tour.schemes)]);
+    return name;
+}
+
+/* Schemes, systems and claims by the program's own lists. A train has one scheme. */
+static void draw_named(const Command *c, const Option *o, char *value, size_t room)
+{
+    char name[128];
+    size_t n = 0;
+    if (strcmp(o->name, "claim") == 0) {
+        snprintf(value, room, "%s", tour.claim[below(tour.claims)]);
+    } else if (strcmp(o->name, "system") == 0) {
+        snprintf(value, room, "%s",
+                 strcmp(c->name, "bench") == 0 || chance(80) ? tour.system[below(tour.systems)]
+                                                             : "network:deep:1");
+    } else {
+        size_t most = strcmp(c->name, "train") == 0 ? 1 : 1 + below(2);
+        for (size_t i = 0; i < most; i++)
+            n += (size_t)snprintf(value + n, room - n, "%s%s", i ? "," : "", draw_scheme(name));
+    }
+}
+
+/* One value that the option takes, of small work where modest_values tells which that is. */
+static void draw_modest(const Command *c, const Option *o, char *value, size_t room)
+{
+    static const char *const texts[] = {"x", "two words", "gr\303\274n", "7"};
+    size_t i = modest_index(c, o);
+    double near = atof(o->standard);
+    if (i < MODEST && modest_values[i].values) {
+        if (strcmp(modest_values[i].values, "@") == 0)
+            draw_named(c, o, value, room);
+        else
+            draw_choice(modest_values[i].values, value, room);
+        if (o->kind == KIND_SIZE && atof(value) < o->low) snprintf(value, room, "%.0f", o->low);
+    } else if (o->kind == KIND_SIZE) {
+        snprintf(value, room, "%.0f", o->low + (double)below(4));
+    } else if (o->kind == KIND_REAL) {
+        double x = near * (double)(1 + below(4)) / 2;
+        snprintf(value, room, "%g", x > o->low ? x < o->high ? x : o->high : o->low);
+    } else if (o->kind == KIND_CHOICE) {
+        draw_choice(o->choices, value, room);
+    } else if (o->kind == KIND_BYTES) {
+        draw_choice("1G|512M|4000000000", value, room);
+    } else {
+        snprintf(value, room, "%s", texts[below(sizeof texts / sizeof *texts)]);
+    }
+}
+
+/* The ends of a range, and just beyond. */
+static void draw_end(const Option *o, char *value, size_t room)
+{
+    double high = o->high < 1e18 ? o->high : 1e18, end = chance(50) ? o->low : high;
+    double beyond = o->kind == KIND_SIZE ? 1 : end * 1e-9;
+    if (chance(30)) end += chance(50) ? beyond : -beyond;
+    snprintf(value, room, o->kind == KIND_SIZE ? "%.0f" : "%.17g", end);
+}
+
+/* Texts that are no value of anything, or of something else. */
+static void draw_odd(char *value, size_t room)
+{
+    static const char *const odd[] = {"",
+                                      " ",
+                                      "-1",
+                                      "0",
+                                      "1",
+                                      "1e308",
+                                      "1e-308",
+                                      "1e400",
+                                      "nan",
+                                      "-nan",
+                                      "inf",
+                                      "-inf",
+                                      "0x10",
+                                      "1e",
+                                      "+",
+                                      "-",
+                                      ".",
+                                      "00000000000000000001",
+                                      "18446744073709551616",
+                                      "9223372036854775807",
+                                      "1,2",
+                                      ",",
+                                      ",,",
+                                      "1,,2",
+                                      "1,2,",
+                                      ",1",
+                                      "1 ,2",
+                                      "a\nb",
+                                      "\n",
+                                      "\r",
+                                      "\t",
+                                      "\033[2J",
+                                      "\001\177",
+                                      "%s%n%s",
+                                      "'",
+                                      "\"",
+                                      "\\",
+                                      "`touch ../home/owned`",
+                                      "$(touch ../home/owned)",
+                                      "'; touch ../home/owned; '",
+                                      "@x",
+                                      "\377\376",
+                                      "\302\205",
+                                      "gr\303\274n",
+                                      "<b>",
+                                      "a=b",
+                                      "=",
+                                      "--",
+                                      "all",
+                                      "none",
+                                      "yes",
+                                      "NAME",
+                                      "model",
+                                      "text",
+                                      "nowhere",
+                                      "nowhere/at/all",
+                                      "empty",
+                                      "more.csv",
+                                      "zeros",
+                                      "4G",
+                                      "looped:2,looped:2",
+                                      "euler,euler",
+                                      "network:model",
+                                      "network:deep:99",
+                                      "network:",
+                                      "word:",
+                                      "sandwich:9-9",
+                                      "markov:1",
+                                      "markov:0",
+                                      "markov:99999999",
+                                      "a/../b",
+                                      "x:y:z",
+                                      "1/2",
+                                      "2^3"};
+    if (chance(5)) {
+        size_t n = 200 + below(room - 201);
+        memset(value, chance(50) ? 'x' : ',', n);
+        value[n] = '\0';
+    } else {
+        snprintf(value, room, "%s", odd[below(sizeof odd / sizeof *odd)]);
+    }
+}
+
+/* A value with one byte other, one less or one more. */
+static void spoil(char *value, size_t room)
+{
+    size_t n = strlen(value), at = below(n + 1);
+    char byte = (char)(1 + below(255));
+    if (at < n && chance(40)) {
+        memmove(value + at, value + at + 1, n - at);
+    } else if (at < n && chance(60)) {
+        value[at] = byte;
+    } else if (n + 1 < room) {
+        memmove(value + at + 1, value + at, n - at + 1);
+        value[at] = byte;
+    }
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int modest, csv; /* csv: its data are to be CSV */
+    size_t count;
+    char *argv[WORDS + 2];
+    char bytes[LINE_BYTES];
+    size_t used;
+} Line;
+
+static void add_word(Line *l, const char *word)
+{
+    size_t n = strlen(word) + 1;
+    if (l->count == WORDS || l->used + n > sizeof l->bytes) return;
+    l->argv[l->count++] = memcpy(l->bytes + l->used, word, n);
+    l->used += n;
+    l->argv[l->count] = NULL;
+}
+
+/* "--name value", or "--name=value", which a flag needs and what begins with a dash is safer in. */
+static void add_option(Line *l, const Option *o, const char *value)
+{
+    char word[LINE_BYTES];
+    if (o->kind == KIND_FLAG && !*value) {
+        snprintf(word, sizeof word, "--%s", o->name);
+        add_word(l, word);
+    } else if (o->kind == KIND_FLAG || value[0] == '-' || chance(20)) {
+        snprintf(word, sizeof word, "--%s=%s", o->name, value);
+        add_word(l, word);
+    } else {
+        snprintf(word, sizeof word, "--%s", o->name);
+        add_word(l, word);
+        add_word(l, value);
+    }
+}
+
+/* A modest value, or a wild one: an end of the range, an odd text, or a modest one that is spoilt. */
+static void draw_value(const Command *c, const Option *o, int wild, char *value, size_t room)
+{
+    char more[512];
+    size_t way = wild ? below(4) : 4;
+    value[0] = '\0';
+    if (o->kind == KIND_FLAG) {
+        if (wild) draw_odd(value, room);
+        return;
+    }
+    draw_modest(c, o, value, room);
+    if (o->list && chance(30)) {
+        draw_modest(c, o, more, sizeof more);
+        snprintf(value + strlen(value), room - strlen(value), ",%s", more);
+    }
+    if (way == 0) draw_odd(value, room);
+    if (way == 1) spoil(value, room);
+    if (way > 1 && wild && o->kind == KIND_CHOICE) draw_choice(o->choices, value, room);
+    if (way > 1 && wild && (o->kind == KIND_SIZE || o->kind == KIND_REAL)) draw_end(o, value, room);
+}
+
+static int in_line(const Command *c, const Option *o, int modest)
+{
+    if (strcmp(o->name, "help") == 0 || strcmp(o->name, "peer") == 0) return !modest && chance(2);
+    if (strcmp(o->name, "device") == 0 || strcmp(o->name, "precision") == 0) return chance(10);
+    if (always(c, o)) return modest || chance(93);
+    return strcmp(o->name, "csv") == 0 ? chance(50) : below(c->count) < 4;
+}
+
+/* What is wrong beyond values: an unknown option, a bare word, an option without its value. */
+static void add_strange(const Command *c, Line *l)
+{
+    char value[512];
+    const Option *o = &c->option[below(c->count)];
+    size_t way = below(5);
+    draw_odd(value, sizeof value);
+    if (way == 0) add_word(l, "--no-such-option");
+    if (way == 1) add_word(l, value);
+    if (way == 2) snprintf(value, sizeof value, "--%s", o->name);
+    if (way == 2) add_word(l, value);
+    if (way == 3) snprintf(value, sizeof value, "--%.3s", o->name);
+    if (way == 3) add_word(l, value);
+    if (way == 4) draw_value(c, o, chance(50), value, sizeof value);
+    if (way == 4) add_option(l, o, value);
+}
+
+/* Line number `number`, of a command. */
+static void draw_line(const Command *c, size_t number, Line *l)
+{
+    char value[4096];
+    tour.line = number;
+    tour.drawn = 0;
+    *l = (Line){.modest = chance(50)};
+    add_word(l, program);
+    add_word(l, c->name);
+    size_t order[OPTIONS];
+    for (size_t i = 0; i < c->count; i++) {
+        size_t j = below(i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    const Option *odd = l->modest ? NULL : &c->option[below(c->count)];
+    for (size_t i = 0; i < c->count; i++) {
+        const Option *o = &c->option[order[i]];
+        if (o != odd && !in_line(c, o, l->modest)) continue;
+        for (size_t n = o->repeats ? 1 + (chance(60) ? always(c, o) : below(3)) : 1; n > 0; n--) {
+            draw_value(c, o, o == odd || (odd && chance(5)), value, sizeof value);
+            add_option(l, o, value);
+        }
+        l->csv |= strcmp(o->name, "csv") == 0 && !*value;
+    }
+    if (odd && chance(20)) add_strange(c, l);
+    for (size_t i = 0; i < l->count; i++)
+        if (strstr(l->argv[i], "--h") || strncmp(l->argv[i], "--csv=", 6) == 0) l->csv = 0;
+}
+
+/* As a shell reads it: $'...' where a byte is not plain. */
+static void print_line(FILE *f, const Line *l)
+{
+    fprintf(f, "trotter");
+    for (size_t i = 1; i < l->count; i++) {
+        const char *w = l->argv[i];
+        if (*w && strspn(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "-_=.,:/@+^%") == strlen(w)) {
+            fprintf(f, " %s", w);
+            continue;
+        }
+        fprintf(f, " $'");
+        for (; *w; w++) {
+            if ((unsigned char)*w < 0x20 || (unsigned char)*w >= 0x7f)
+                fprintf(f, "\\%03o", (unsigned char)*w);
+            else
+                fprintf(f, "%s%c", strchr("'\\", *w) ? "\\" : "", *w);
+        }
+        fputc('\'', f);
+    }
+}
+
+/* ---- the tour -------------------------------------------------------------------------------------------------- */
+
+static const char *const beside[] = {"home", "tmp", "in", NULL};
+
+static void shell(const char *line)
+{
+    char whole[2 * PATH_MAX];
+    snprintf(whole, sizeof whole, "cd %s && %s", folder, line);
+    if (system(whole) != 0) fail_msg("%s", whole);
+}
+
+/* Files beside the lines' own folder that came, went or changed: a fault. */
+static void check_untouched(Run *r)
+{
+    char *files = list_files(beside);
+    size_t n = 0;
+    while (files[n] && files[n] == tour.untouched[n]) n++;
+    while (n > 0 && files[n - 1] != '\n') n--;
+    if (strcmp(files, tour.untouched) != 0)
+        fault(r, "a file outside its folder changed: %.*s", (int)strcspn(files + n, "\n"),
+              files + n);
+    free(tour.untouched);
+    tour.untouched = files;
+}
+
+/* Runs a line in a fresh copy of the files; 1: something is wrong, and is told. */
+static int try_line(const Line *l, size_t number, Run *r)
+{
+    double seconds = tour.seconds * SLOWER * crowd();
+    Bounds b = {.whole = l->modest ? seconds : seconds / 2,
+                .quiet = seconds / 4,
+                .endless = !l->modest,
+                .csv = l->csv,
+                .memory = SANITIZED ? 0 : (size_t)4 << 30};
+    char box[PATH_MAX];
+    snprintf(box, sizeof box, "%s", file_path("box"));
+    shell("rm -rf box && cp -a in box");
+    run_bounded(program, l->argv, box, &b, r);
+    check_untouched(r);
+    if (!*r->fault && !tour.only && !tour.tells) return 0;
+    printf("%s: seed %llu, line %zu (%s), %.1f s, at most %.1f s without a word, status %d%s\n  ",
+           *r->fault ? r->fault : "as it should be", (unsigned long long)tour.seed, number,
+           l->modest ? "modest" : "wild", r->seconds, r->quiet,
+           WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1,
+           r->interrupted ? ", interrupted" : "");
+    print_line(stdout, l);
+    printf("\n%.1500s\n", r->said);
+    fflush(stdout);
+    return *r->fault != '\0';
+}
+
+static void lines_end_as_they_should(void **state)
+{
+    size_t runs = 0;
+    (void)state;
+    static Line l;
+    static Run r;
+    for (size_t k = 0; k < tour.commands; k++) {
+        const Command *c = &tour.command[k];
+        size_t ended[3] = {0}, stopped = 0;
+        double begun = now(), quiet = 0;
+        for (size_t i = 0; i < tour.each; i++) {
+            size_t number = 1 + k * 1000000 + i;
+            if (tour.only && tour.only != number) continue;
+            draw_line(c, number, &l);
+            tour.faults += (size_t)try_line(&l, number, &r);
+            runs++;
+            stopped += (size_t)r.interrupted;
+            if (WIFEXITED(r.status) && WEXITSTATUS(r.status) < 3) ended[WEXITSTATUS(r.status)]++;
+            if (r.quiet > quiet) quiet = r.quiet;
+        }
+        printf("# %-10s %zu done, %zu failed, %zu refused, %zu interrupted; %.1f s, longest "
+               "silence %.1f s\n",
+               c->name, ended[0], ended[1], ended[2], stopped, now() - begun, quiet);
+        fflush(stdout);
+        if (tour.each >= 20 && !tour.only && (ended[0] + ended[1] == 0 || ended[2] == 0))
+            fail_msg("%s: of %zu lines none was carried out, or none refused", c->name, tour.each);
+    }
+    printf("# %zu lines, %zu with a fault (seed %llu)\n", runs, tour.faults,
+           (unsigned long long)tour.seed);
+    if (tour.faults)
+        fail_msg("%zu of %zu lines; the files they began with are in %s/in", tour.faults, runs,
+                 folder);
+}
+
+/* ---- the judge and the generator themselves --------------------------------------------------------------------- */
+
+/* Programs that behave badly, each in one way, and what has to be said of them; "": they behave. */
+static const struct {
+    const char *script, *words;
+    int endless, csv;
+} stand_ins[] = {
+    {"exit 0", "", 0, 0},
+    {"echo 'trotter: no' >&2; exit 2", "", 0, 0},
+    {"printf 'a note\\r\\033[Ktrotter: no\\n' >&2; exit 2", "", 0, 0},
+    {"printf 'a,b\\r\\n\"x, \"\"y\"\"\\n\",2\\r\\n'", "", 0, 1},
+    {"while :; do sleep 0.1; echo at work >&2; done", "", 1, 0},
+    {"trap 'exit 130' INT; while :; do sleep 0.1; echo 1; done", "", 1, 0},
+    {"exec sleep 100", "without a word", 1, 0},
+    {"trap '' INT; echo at work >&2; sleep 1; exec sleep 100", "without a word", 1, 0},
+    {"while :; do sleep 0.1; echo at work >&2; done", "it takes longer than", 0, 0},
+    {"kill -SEGV $$", "it died of signal 11", 0, 0},
+    {"kill -INT $$", "it died of signal 2", 0, 0},
+    {"echo 'trotter: no' >&2; echo 'trotter: really' >&2; exit 2", "without exactly one line", 0,
+     0},
+    {"echo 'no' >&2; exit 2", "without exactly one line", 0, 0},
+    {"exit 2", "without exactly one line", 0, 0},
+    {"exit 1", "without a last line", 0, 0},
+    {"exit 3", "exit status 3", 0, 0},
+    {"exit 130", "nobody interrupted it", 0, 0},
+    {"echo '==1==ERROR: AddressSanitizer: x' >&2; exit 1", "it says 'Sanitizer'", 0, 0},
+    {"echo 'x.c:1:2: runtime error: y' >&2; exit 1", "it says 'runtime error", 0, 0},
+    {"printf 'a,b\\n1\\n'", "line 2 of stdout is not CSV", 0, 1},
+    {"printf 'a,b\\n1,2\\nc \"d\",3\\n'", "line 3 of stdout is not CSV", 0, 1},
+    {"printf 'a,b\\n1,2'", "line 2 of stdout is not CSV", 0, 1},
+    {"printf 'a,\"b\\n1,2\\n'", "of stdout is not CSV", 0, 1},
+    {"sleep 100 & exit 0", "a process that it started is left", 0, 0},
+    {"echo x >../home/x", "a file outside its folder changed", 0, 0},
+    {"rm ../in/empty", "a file outside its folder changed", 0, 0},
+};
+
+static void bad_programs_are_told(void **state)
+{
+    static Run r;
+    char path[PATH_MAX], box[PATH_MAX];
+    (void)state;
+    shell("rm -rf box && cp -a in box");
+    strcpy(path, file_path("stand-in"));
+    strcpy(box, file_path("box"));
+    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
+        const char *script = stand_ins[i].script, *words = stand_ins[i].words;
+        char text[512], *const argv[] = {path, NULL};
+        Bounds b = {crowd(), 0.6 * crowd(), stand_ins[i].endless, stand_ins[i].csv, 0};
+        int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
+        file_write("stand-in", text, (size_t)n);
+        chmod(path, 0755);
+        run_bounded(path, argv, box, &b, &r);
+        check_untouched(&r);
+        if (*words ? !strstr(r.fault, words) : *r.fault)
+            fail_msg("'%s': '%s', not '%s'; it says: %s", script, r.fault, words, r.said);
+    }
+    shell("rm -f home/x && : >in/empty");
+    free(tour.untouched);
+    tour.untouched = list_files(beside);
+}
+
+/* One long piece of work is told, and how long it takes already. */
+static void long_work_is_told(void **state)
+{
+    static Run r;
+    const double quiet = tour.seconds * SLOWER * crowd() / 8;
+    const Bounds b = {1.5 * quiet, quiet, 1, 0, 0};
+    char box[PATH_MAX], *const lines[][16] = {{program, "order", "--scheme", "rk4", "--t-end",
+                                               "1e5", "--halvings", "12", NULL},
+                                              {program, "order", "--scheme", "leapfrog", "--system",
+                                               "kepler", "--invariant", "--t-end", "1e6", "--h0",
+                                               "0.04", NULL}};
+    (void)state;
+    shell("rm -rf box && cp -a in box");
+    strcpy(box, file_path("box"));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        run_bounded(program, lines[i], box, &b, &r);
+        if (*r.fault) fail_msg("%s: %s", r.fault, r.said);
+        assert_true(r.interrupted);
+        assert_non_null(strstr(r.said, " (1 of 1), "));
+    }
+}
+
+/* What the lines are made from is there: commands with options of every kind, ranges and names. */
+static void the_program_is_read(void **state)
+{
+    size_t kinds[KIND_BYTES + 1] = {0}, ranged = 0, lists = 0;
+    (void)state;
+    for (size_t k = 0; k < tour.commands; k++) {
+        const Command *c = &tour.command[k];
+        assert_true(c->count >= 3);
+        for (size_t i = 0; i < c->count; i++) {
+            const Option *o = &c->option[i];
+            kinds[o->kind]++;
+            lists += (size_t)o->list;
+            ranged += o->high < INFINITY && o->low < o->high;
+            if (o->kind == KIND_CHOICE) assert_non_null(strchr(o->choices, '|'));
+        }
+    }
+    for (int i = 0; i <= KIND_BYTES; i++) assert_true(kinds[i] > 0);
+    assert_true(ranged > 0 && lists > 0 && tour.schemes > 0 && tour.systems > 0 && tour.claims > 0);
+}
+
+/* A row of modest_values whose option is gone would keep no line modest. */
+static void modest_values_are_of_options(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MODEST; i++) {
+        size_t found = 0;
+        for (size_t k = 0; k < tour.commands; k++)
+            for (size_t j = 0; j < tour.command[k].count; j++)
+                found += modest_index(&tour.command[k], &tour.command[k].option[j]) == i;
+        if (!found) fail_msg("no command has --%s any more", modest_values[i].name);
+    }
+}
+
+/* The same number, the same line; another one, another line. */
+static void lines_are_reproducible(void **state)
+{
+    static Line a, b;
+    size_t same = 0;
+    (void)state;
+    for (size_t i = 0; i < 50; i++) {
+        draw_line(&tour.command[i % tour.commands], 7, &a);
+        draw_line(&tour.command[i % tour.commands], 8 + i, &b);
+        same += a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0;
+        draw_line(&tour.command[i % tour.commands], 7, &b);
+        assert_true(a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0);
+    }
+    assert_true(same < 10);
+}
+
+/* ---- set-up -------------------------------------------------------------------------------------------------------- */
+
+static void write_files(void)
+{
+    static const char scheme[] = "scheme mine\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2\n";
+    static const char swarm[] = "system swarm\nn 3\nd 2\nF = mean (z - y)*exp(-r2)\nG1 = -y1\n"
+                                "initial = cos(2*pi*i/n) + normal/10\nt-end 1\nh0 1/8\n";
+    static const char csv[] = "scheme,system,h,evals,seconds,error\neuler,x,0.5,2,0.1,0.1\n"
+                              "euler,x,0.25,4,0.2,0.05\n";
+    file_write("in/more.scheme", scheme, sizeof scheme - 1);
+    file_write("in/swarm.txt", swarm, sizeof swarm - 1);
+    file_write("in/more.csv", csv, sizeof csv - 1);
+    file_write("in/empty", "", 0);
+    shell(
+        "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do "
+        "echo 'the cat sat on the mat'; echo 'a dog ran in the park , unseen'; done >valid.txt && "
+        "cp valid.txt test.txt && cat valid.txt valid.txt test.txt >train.txt && "
+        "head -c 100000 /dev/zero >../zeros");
+}
+
+#define SMALL                                                                            \
+    "train --corpus in/text --width 8 --inner 16 --heads 2 --sequence 8 --batch-tokens " \
+    "48 --max-steps 3 --threads 1 "
+
+static int open_all(void **state)
+{
+    static const char *const made[] = {SMALL "--out in/model", SMALL "--seed 2 --out in/twin",
+                                       SMALL
+                                       "--scheme ab2 --layers 3 --activation gelu --out in/deep",
+                                       "order --scheme euler,heun --out in/study"};
+    const char *each = getenv("TROTTER_TOUR"), *seed = getenv("TROTTER_TOUR_SEED");
+    const char *only = getenv("TROTTER_TOUR_LINE"), *seconds = getenv("TROTTER_TOUR_SECONDS");
+    if (program_open(state) != 0) return -1;
+    tour.each = each ? (size_t)atol(each) : FEW;
+    tour.seed = seed ? (uint64_t)atoll(seed) : 1;
+    tour.only = only ? (size_t)atol(only) : 0;
+    tour.tells = getenv("TROTTER_TOUR_TELL") != NULL;
+    tour.seconds = seconds ? atof(seconds) : 20;
+    shell("mkdir home tmp in");
+    setenv("HOME", file_path("home"), 1);
+    setenv("TMPDIR", file_path("tmp"), 1);
+    write_files();
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (program_run(made[i]) != 0) fail_msg("%s: %s", made[i], err);
+    read_program();
+    tour.untouched = list_files(beside);
+    return 0;
+}
+
+/* The files of a tour with faults stay, so that its lines can be run again. */
+static int close_all(void **state)
+{
+    for (size_t i = 0; i < tour.schemes; i++) free(tour.scheme[i]);
+    for (size_t i = 0; i < tour.systems; i++) free(tour.system[i]);
+    for (size_t i = 0; i < tour.claims; i++) free(tour.claim[i]);
+    free(tour.untouched);
+    return tour.faults ? 0 : program_close(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_program_is_read),    cmocka_unit_test(modest_values_are_of_options),
+        cmocka_unit_test(lines_are_reproducible), cmocka_unit_test(bad_programs_are_told),
+        cmocka_unit_test(long_work_is_told),      cmocka_unit_test(lines_end_as_they_should),
+    };
+    return cmocka_run_group_tests_name("tour", tests, open_all, close_all);
+}
