@@ -6,7 +6,8 @@
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot and python3
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
-#   make soak               1,000 faults of each kind: kills, full disks, damaged files (SEED=N draws others)
+#   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
+#                           options (SEED=N draws others)
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
@@ -17,9 +18,11 @@
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format), layering (which room includes which), circles of calls in a room
 #   make format             rewrite the sources in the committed format
-#   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works
+#   make debug              build/debug/trotter, for a debugger: no optimisation
+#   make compile_commands.json    for clangd and other tools
+#   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works; make uninstall
 #   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
-#   make deps               install the Debian packages (as root or through sudo)
+#   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
 # The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
@@ -42,6 +45,7 @@ PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev l
 
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=implicit-function-declaration
 CFLAGS_release  = -O2 -g
+CFLAGS_debug    = -O0 -g3
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
 CFLAGS_coverage = -O2 -g
@@ -270,8 +274,9 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 
 SEED ?= 1
 soak: build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults $(B)/tests/faults/test_tour
 	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_faults
+	TROTTER=$(B)/trotter TROTTER_TOUR=1000 TROTTER_TOUR_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_tour
 .PHONY: soak
 
 # Bytes a step that resident memory may grow by: a leak of one small block a step is 32.
@@ -349,7 +354,7 @@ run-tests:
 # Small enough for 2 cores and 5 minutes, long enough that every model beats the unigram perplexity.
 DEMO = --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer \
        --corpus kjv --vocabulary 4000 --activation gelu --truncation 2 --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 \
-       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 2
+       --batch-tokens 2048 --rate 3e-3 --warmup 100 --epochs 1 --max-steps 150 --seeds 3
 
 demo: build
 	build/trotter compare $(DEMO) --out out/demo
@@ -373,11 +378,26 @@ build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/bench/peer/pe
 	g++ -std=c++17 -O3 -march=native -DNDEBUG -I. -Wall -Wextra -fPIC -shared -o $@ $<
 
 # ---- set-up --------------------------------------------------------------------------------------
+# `make NO_DEPS=1 build` uses what is there; elsewhere than on Debian install the equivalents of PACKAGES by hand.
 deps:
-	@sh studies/scripts/deps.sh $(PACKAGES)
+	@$(if $(NO_DEPS),true,sh studies/scripts/deps.sh $(PACKAGES))
+
+debug: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=debug build/debug/trotter
 
 install: build
-	install -D -m 755 build/trotter $(DESTDIR)$(PREFIX)/bin/trotter
+	install -D -m 755 build/trotter '$(DESTDIR)$(PREFIX)/bin/trotter'
+
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter'
+
+# One entry for every .c that the program and its tests are compiled of.
+compile_commands.json: FORCE
+	@$(MAKE) -nB FLAVOUR=release NO_DEPS=1 build/trotter tests 2>/dev/null | awk -v dir="$(CURDIR)" ' \
+	    /^(gcc|cc|clang|$(notdir $(CC))) .* -c -o [^ ]+ [^ ]+\.c$$/ { gsub(/["\\]/, "\\\\&"); \
+	        printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\"}", n++ ? ",\n" : "[\n", dir, $$NF, $$0 } \
+	    END { print n ? "\n]" : "[]" }' >$@
+.PHONY: debug uninstall
 
 clean:
 	rm -rf build out
