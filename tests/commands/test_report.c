@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <nettle/base64.h>
+
 #include "tests/lib/cli.h"
 #include "tests/lib/html.h"
 #include "tests/lib/need.h"
