@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "studies/sweep/sweep_draw.c" /* the commands are not part of the library */
+#include "studies/sweep/sweep.h"
 #include "tests/lib/need.h"
 #include "tests/lib/study.h"
 

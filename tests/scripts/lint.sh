@@ -24,6 +24,7 @@ studies/model: studies/model studies/tools bridge nn ode kernels
 studies/measure: studies/measure studies/model studies/tools bridge nn ode kernels
 studies/runs: studies/runs studies/model studies/tools bridge nn ode kernels
 tests/lib: tests/lib studies bridge nn ode kernels
+tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
 tests/cuda: tests/cuda tests/lib kernels'
 # A command includes its own folder and what all commands share, and no other command; a folder of tests likewise.
