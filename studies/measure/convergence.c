@@ -91,12 +91,11 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
     const OrderPoint *finest = &s->point[s->points - 1];
     const char *advice = "";
     if (s->verdict == VERDICT_UNSTABLE && finest->error > finest->floor)
-        advice = "; too few stable steps are left to fit an order: choose a smaller --h0 or more "
-                 "--halvings";
+        advice = "; too few stable steps are left to fit an order: give 'trotter order' a smaller "
+                 "--h0 or more --halvings";
     else if (s->verdict == VERDICT_UNSTABLE)
-        advice =
-            "; the errors of smaller steps are rounding, so there is no order to fit: choose a "
-            "shorter --t-end or a less stiff system";
+        advice = "; the errors of smaller steps are rounding, so there is no order to fit: give "
+                 "'trotter order' a shorter --t-end or a less stiff system";
     if (s->unstable > 0)
         command_warn("%s is unstable for h >= %.6g on %s: those steps are left out%s", t->name,
                      s->unstable, u->system->name, advice);
