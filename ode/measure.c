@@ -355,6 +355,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
     o->verdict = judge(o, p, &f, zero_stable);
+    if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
     if (o->verdict == VERDICT_UNSTABLE) f = (Fit){.slope = NAN, .tolerance = INFINITY};
     for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
     o->slope = f.slope;

@@ -362,7 +362,7 @@ typedef struct {
     double *leading;     /* (N) error ~ leading * h^expected as h -> 0, from the window; owned */
     double constant;     /* its RMS; NaN without a window */
     double constant_off; /* RMS that `leading` may be off by, so |constant| too; inf without */
-    double unstable;     /* finest unstable step; 0: none */
+    double unstable;     /* finest unstable step; 0: none, or the scheme diverges */
     int closed_flows;    /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;

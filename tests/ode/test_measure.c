@@ -233,6 +233,14 @@ static void test_zero_unstable(void **state)
     t = scheme("heun");
     assert_int_equal(verdict(t, "attention", 2, 0), VERDICT_DIVERGES);
     table_free(t);
+    t = scheme("rk2-released"); /* multiplies the state by 5/2: no smaller step helps */
+    System *s = make("attention");
+    OrderStudy m = measure(t, s, usual, 0, 1);
+    assert_int_equal(m.verdict, VERDICT_DIVERGES);
+    assert_true(m.unstable == 0);
+    order_free(&m);
+    system_free(s);
+    table_free(t);
 }
 
 /* ---- rounding and coarse steps ------------------------------------------------------------------- */
