@@ -238,18 +238,44 @@ int report_stream(Report *r, FILE *f)
 
 /* ---- LaTeX --------------------------------------------------------------------------------------- */
 
+/* What stands for a character; those that are not here stand for themselves. Where a mark is doubled or a quote, the
+ * fonts have ligatures. Source: LaTeX 2e's fontenc and inputenc, defaults for OT1. */
+static const struct {
+    const char *text, *latex;
+} latex[] = {
+    {"&", "\\&"},
+    {"%", "\\%"},
+    {"$", "\\$"},
+    {"#", "\\#"},
+    {"_", "\\_"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"\\", "\\textbackslash{}"},
+    {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"},
+    {"<", "\\textless{}"},
+    {">", "\\textgreater{}"},
+    {"|", "\\textbar{}"},
+    {"`", "\\textasciigrave{}"},
+    {"\"", "''"},
+    {"--", "-{}"},
+    {"±", "$\\pm$"},
+};
+
+size_t report_latex(const char *text, FILE *f)
+{
+    for (size_t i = 0; i < sizeof latex / sizeof *latex; i++)
+        if (strncmp(text, latex[i].text, strlen(latex[i].text)) == 0) {
+            fputs(latex[i].latex, f);
+            return *text == '-' ? 1 : strlen(latex[i].text);
+        }
+    fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, f);
+    return 1;
+}
+
 static void put_latex(FILE *f, const char *text)
 {
-    static const char plain[] = "&%$#_{}";
-    for (; *text; text++) {
-        if (strncmp(text, "±", 2) == 0) {
-            fputs("$\\pm$", f);
-            text++;
-        } else if (strchr("\\^~", *text))
-            fprintf(f, "\\char`\\%c{}", *text);
-        else
-            fprintf(f, "%s%c", strchr(plain, *text) ? "\\" : "", *text);
-    }
+    while (*text) text += report_latex(text, f);
 }
 
 /* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
@@ -263,8 +289,10 @@ static const char *seen(const Report *r, size_t first, size_t j)
 static void latex_row(const Report *r, size_t first, FILE *f)
 {
     for (size_t j = 0; j < r->shown; j++) {
-        fputs(j ? " & " : "", f);
-        put_latex(f, seen(r, first, j));
+        const char *text = seen(r, first, j);
+        int mistaken = j == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
+        fputs(j ? " & " : mistaken ? "{}" : "", f);
+        put_latex(f, text);
     }
     fputs(" \\\\\n", f);
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
+#include "studies/tools/sheet.h"
 
 static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
                               "Macaron paper counts local orders, "
@@ -83,39 +84,35 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
 
 /* ---- LaTeX --------------------------------------------------------------------------------------------- */
 
-/* What a ^ or _ lifts or lowers: {..}, (..), a number, or one letter. Its length, braces included. */
+/* What a ^ or _ lifts or lowers: {..}, (..), a number, or one letter. Its length, braces included; 0: nothing that
+ * a formula has. */
 static size_t script_length(const char *s)
 {
-    if (*s == '{') return strcspn(s, "}") + 1;
-    if (*s == '(') return strcspn(s, ")") + 1;
-    size_t n = strspn(s, "0123456789.");
-    if (n && s[n - 1] == '.') n--;
-    return n ? n : *s != '\0';
+    static const char plain[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-*/=<>,. ";
+    const char *end = *s == '{' ? "}" : *s == '(' ? ")" : NULL;
+    if (end) {
+        size_t n = strspn(s + 1, plain);
+        return n && s[n + 1] == *end ? n + 2 : 0;
+    }
+    size_t sign = *s == '-', n = strspn(s + sign, "0123456789.");
+    if (n && s[sign + n - 1] == '.') n--;
+    return n ? sign + n : isalpha((unsigned char)*s) != 0;
 }
 
-/* ^2 as $^{2}$; returns what it used. */
-static size_t latex_script(const char *s, FILE *out)
-{
-    size_t n = script_length(s + 1), braces = s[1] == '{';
-    fprintf(out, "$%c{%.*s}$", *s, (int)(n - 2 * braces), s + 1 + braces);
-    return n;
-}
-
+/* Text in which ^2 stands for $^{2}$. */
 static void latex_text(const char *s, FILE *out)
 {
-    for (; *s; s++) {
-        if (*s == '^' || (*s == '_' && s[1]))
-            s += latex_script(s, out);
-        else if (*s == '\\')
-            fputs("\\textbackslash{}", out);
-        else if (strchr("<>|", *s))
-            fprintf(out, "$%c$", *s);
-        else if (*s == '\'')
-            fputs("\\textquotesingle{}", out);
-        else if (*s == '"')
-            fputs("\\textquotedbl{}", out);
-        else
-            fprintf(out, strchr("#$%&{}", *s) ? "\\%c" : "%c", *s);
+    while (*s) {
+        size_t n = *s == '^' || *s == '_' ? script_length(s + 1) : 0, braces = n && s[1] == '{';
+        if (n) {
+            fprintf(out, "$%c{%.*s}$", *s, (int)(n - 2 * braces), s + 1 + braces);
+            s += n + 1;
+        } else if (*s == '\'' || *s == '"') {
+            fputs(*s++ == '"' ? "\\textquotedbl{}" : "\\textquotesingle{}", out);
+        } else {
+            s += report_latex(s, out);
+        }
     }
 }
 

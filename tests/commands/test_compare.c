@@ -385,6 +385,8 @@ static void test_controls(void **state)
     file_read("controls/compare.tex", big, sizeof big);
     assert_non_null(strstr(big, "\\begin{tabular}{lrrr"));
     assert_non_null(strstr(big, "$\\pm$"));
+    file_read("controls/correlations.tex", big, sizeof big);
+    assert_non_null(strstr(big, "truncation, order \\textgreater{} 0"));
 }
 
 /* With two layers a two-step scheme is no longer Euler: the same names, another count. */

@@ -1,4 +1,4 @@
-/* test_gnuplot.c: strangers' texts in plots. Every plot of every command is made from names, paths and tokens that
+/* test_gnuplot.c: strangers' texts in plots, and in LaTeX. Every plot of every command is made from names, paths and tokens that
  * try to end a string of gnuplot and to run a command; what a stand-in for gnuplot is given is judged
  * (tests/lib/gnuplot.h), and gnuplot itself draws it. The stand-in is this program under the name gnuplot. */
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include "studies/tools/gnuplot.h"
 #include "studies/report/kind.h"
 #include "studies/tools/plot.h"
+#include "studies/tools/sheet.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
@@ -571,6 +572,45 @@ static void test_names(void **state)
     plot_drop(p);
 }
 
+/* ---- LaTeX ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *latex;
+} cells[] = {
+    {"order > 0", "order \\textgreater{} 0"},
+    {"a<b|c", "a\\textless{}b\\textbar{}c"},
+    {"\\input{x}", "\\textbackslash{}input\\{x\\}"},
+    {"50 % & $1 #2_i", "50 \\% \\& \\$1 \\#2\\_i"},
+    {"x^2~y", "x\\textasciicircum{}2\\textasciitilde{}y"},
+    {"?`\"it's\"", "?\\textasciigrave{}''it's''"},
+    {"--out---", "-{}-out-{}-{}-"},
+    {"1 ± é", "1 $\\pm$ é"},
+    {"a\n\nb\x1b", "a  b "},
+    {"[F,G]", "{}[F,G]"},
+    {"*", "{}*"},
+};
+
+static void test_latex(void **state)
+{
+    (void)state;
+    static const char *const column[] = {"a_b > c"};
+    char *text = NULL, want[128];
+    size_t bytes, count = sizeof cells / sizeof *cells;
+    Report *r;
+    assert_int_equal(report_new(1, column, &r), 0);
+    for (size_t i = 0; i < count; i++) report_text(r, cells[i].text);
+    FILE *f = open_memstream(&text, &bytes);
+    assert_int_equal(report_write(r, REPORT_LATEX, f), 0);
+    fclose(f);
+    report_free(r);
+    assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
+        if (!strstr(text, want)) fail_msg("%s: %s", want, text);
+    }
+    free(text);
+}
+
 /* ---- a model of a stranger ----------------------------------------------------------------------------------- */
 
 #define LONG "a-name-as-long-as-what-is-put-in-its-place"
@@ -640,11 +680,17 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[0], '/');
     if (strcmp(slash ? slash + 1 : argv[0], "gnuplot") == 0) return stand_in(argv[argc - 1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control), cmocka_unit_test(test_judged),
-        cmocka_unit_test(test_drawn),   cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_points),  cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_shown),   cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_names),   cmocka_unit_test(test_scheme_of_a_model),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_judged),
+        cmocka_unit_test(test_drawn),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_latex),
+        cmocka_unit_test(test_scheme_of_a_model),
     };
     return cmocka_run_group_tests(tests, open_all, program_close);
 }
