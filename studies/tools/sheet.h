@@ -83,6 +83,10 @@ int report_write(const Report *r, int form, FILE *f);
 /* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int report_stream(Report *r, FILE *f);
 
+/* The first character of a text for LaTeX, for which no character is special then: it needs no package and no
+ * particular encoding of fonts. A control character becomes a blank. Returns its bytes. */
+size_t report_latex(const char *text, FILE *f);
+
 /* The shortest %.15g .. %.17g that reads back to x; empty for NaN, inf, -inf. */
 void report_number(double x, char out[32]);
 
