@@ -289,6 +289,8 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
     TRY(stepper_new(s->table, steps_on(u, s), &st));
     int frozen = u->options.depth == DEPTH_FROZEN;
+    u->solved = 0;
+    u->wanted = (frozen ? flow_time(u, 0) : 0) + flow_time(u, stepper_history(st));
     int code = frozen ? flow_find(u, weight, 0, &f) : 0; /* first: one more would move the next */
     if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);
     if (code == 0) code = all_steps(u, f, st, t);

@@ -48,6 +48,7 @@ typedef struct {
     int halvings;     /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
     int terms;        /* 1: the leading terms and the remainder too */
     double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, of a ReLU model 1e-8 */
+    Watch watch;      /* of truncator_measure; tell NULL: nobody asks */
 } TruncationOptions;
 
 typedef struct {

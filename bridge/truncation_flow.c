@@ -39,6 +39,22 @@ static double tolerance(const Truncator *u)
     return model_config(u->model)->act == ACT_RELU ? 1e-8 : 1e-13;
 }
 
+double flow_time(const Truncator *u, int history)
+{
+    double h = 1;
+    if (u->options.depth == DEPTH_PIECEWISE) return u->layer + 1;
+    while (history * h > farthest) h /= 2;
+    return (history + 1) * h;
+}
+
+/* Nearly all work on a scheme is its flows'. */
+static void tell(void *arg, const char *what, double share)
+{
+    const Truncator *u = arg;
+    const Watch *w = &u->options.watch;
+    w->tell(w->arg, what, fmin(u->solved + share * u->solving, u->wanted) / u->wanted);
+}
+
 /* All times (count) on the flow from y0 with the weights of one layer. */
 static int solve(Truncator *u, System *s, int layer, const double *y0, const double *t,
                  size_t count, double *y, double *agreement)
@@ -46,7 +62,14 @@ static int solve(Truncator *u, System *s, int layer, const double *y0, const dou
     double apart;
     u->field->pin = layer;
     s->initial = (double *)y0;
-    TRY(reference_within(s, tolerance(u), t, count, y, &apart));
+    u->watch = (Watch){tell, u};
+    s->watch = u->options.watch.tell ? &u->watch : NULL;
+    u->solving = 0;
+    for (size_t i = 0; i < count; i++) u->solving = fmax(u->solving, t[i]);
+    int code = reference_within(s, tolerance(u), t, count, y, &apart);
+    s->watch = NULL;
+    TRY(code);
+    u->solved += u->solving;
     if (!(apart <= *agreement)) *agreement = apart;
     return 0;
 }
@@ -127,8 +150,10 @@ int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow
 {
     for (size_t i = 0; i < u->flows; i++) {
         const ExactFlow *f = *out = &u->flow[i];
-        if (f->history == history && f->weight[0] == weight[0] && f->weight[1] == weight[1])
-            return 0;
+        if (f->history != history || f->weight[0] != weight[0] || f->weight[1] != weight[1])
+            continue;
+        u->solved += flow_time(u, history);
+        return 0;
     }
     ExactFlow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
     if (!grown) return ERR_MEMORY;

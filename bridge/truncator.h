@@ -58,6 +58,9 @@ struct Truncator {
     int layer;     /* that flow and kept are of */
     size_t flows, keeps;
     ExactFlow *flow;
+    Watch watch; /* of the flows' system */
+    double solved, solving,
+        wanted; /* time on the exact flows: done, in hand, all for this scheme */
     Kept *kept;
     double *error, *leading; /* (points, N), (N) scratch */
 };
@@ -68,7 +71,8 @@ void scheme_free(Scheme *s);
 
 /* truncation_flow.c: the system whose flow is exact, F and G so weighted. */
 System *flow_system(Truncator *u, const double weight[2]);
-/* From the cache, or solved now; borrowed until the next sentence or layer. */
+/* From the cache, or solved now; borrowed until the next sentence or layer. flow_time: how much time that is. */
+double flow_time(const Truncator *u, int history);
 int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);

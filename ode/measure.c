@@ -59,12 +59,13 @@ typedef struct {
     size_t N;
     int local, repeats;
     double t_end, norm;
-    double agreement; /* of the reference at t_end */
-    double drift;     /* rounding a step that repeats itself */
-    double reach;     /* how far the exact solution goes from its start; 0: not yet asked */
-    double *exact;    /* (N) at t_end, or after one step */
-    double *past;     /* (history, N) */
-    double *times;    /* (history) */
+    double agreement;     /* of the reference at t_end */
+    double drift;         /* rounding a step that repeats itself */
+    double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
+    double done, planned; /* steps of the points so far, of all that are planned */
+    double *exact;        /* (N) at t_end, or after one step */
+    double *past;         /* (history, N) */
+    double *times;        /* (history) */
 } Runs;
 
 static double rms(size_t N, const double *a, const double *b)
@@ -93,7 +94,10 @@ static int solve_past(Runs *r, double h, double *agreement)
 
 static int all_steps(Runs *r, size_t steps)
 {
+    const Watch *w = r->system->watch;
+    double all = fmax(r->planned, r->done + (double)steps);
     for (size_t k = 0; k < steps; k++) {
+        if (w && k % 16 == 0) w->tell(w->arg, "steps", (r->done + (double)k) / all);
         TRY(stepper_step(r->stepper));
         tick();
     }
@@ -201,6 +205,7 @@ static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
     memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
     o->point[at] = p;
     o->points++;
+    r->done += (double)steps;
     return 0;
 }
 
@@ -352,6 +357,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
 {
     FitPoint p[FIT_MAX];
     Fit f;
+    r->planned = (double)steps * (ldexp(1, halvings + 1) - 1);
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
     o->verdict = judge(o, p, &f, zero_stable);

@@ -246,6 +246,13 @@ int stability_limits(const Table *t, double *real, double *imag);
  * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
  * param: a system serves one thread at a time. */
 typedef struct System System;
+
+/* Told now and then how far long work has come: of `what`, one thing after another, the share 0 .. 1. */
+typedef struct {
+    void (*tell)(void *arg, const char *what, double share);
+    void *arg;
+} Watch;
+
 struct System {
     const char *name, *title, *source;
     size_t n, d;
@@ -269,6 +276,8 @@ struct System {
                         y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
     void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
+    const Watch
+        *watch; /* of reference_within and order_measure on it; borrowed; NULL: nobody asks */
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:

@@ -37,7 +37,16 @@ typedef struct {
     gsl_odeiv2_step *step;
     gsl_odeiv2_control *control;
     gsl_odeiv2_evolve *evolve;
+    double passed, length; /* of the way to all times by both means; length 0: nobody is told */
 } Walk;
+
+/* t: where this march, from 0, has come. */
+static void tell(const Walk *w, double t)
+{
+    const Watch *watch = w->s->watch;
+    if (watch && w->length > 0)
+        watch->tell(watch->arg, "reference solution", (w->passed + fabs(t)) / w->length);
+}
 
 /* dy = sum of the wanted operators at (t, y). */
 static void slope(const Walk *w, double t, const double *y, double *dy)
@@ -122,6 +131,7 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
             return error_set(ERR_ACCURACY, "rk8pd: no end after %d steps at t = %g", MAX_STEPS, t);
         if (gsl_odeiv2_evolve_apply(w->evolve, w->control, w->step, &system, &t, to, &h, y) != 0)
             return not_finite(t);
+        tell(w, t);
     }
     return all_finite(w->N, y) ? 0 : not_finite(t);
 }
@@ -221,6 +231,7 @@ static int gragg(Walk *w, double from, double to, double *y)
     double t = from, H = 0.125;
     for (size_t i = 0; i < w->N; i++) w->state[i] = y[i];
     while (t != to) {
+        tell(w, t);
         double left = to - t, step = fabs(left) <= H ? left : copysign(H, left);
         int k = big_step(w, t, step, H <= H_min || !has_kinks(w));
         if (k < 0 && H > H_min) {
@@ -262,6 +273,7 @@ static int march(Walk *w, Advance *advance, const double *t, const size_t *order
         from = y;
         now = t[i];
     }
+    w->passed += fabs(now);
     return 0;
 }
 
@@ -279,10 +291,22 @@ static double rms_difference(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
+/* From 0 to the farthest time of each sign, by each means. */
+static double way(const Walk *w, const double *t, size_t count)
+{
+    double ahead = 0, behind = 0;
+    for (size_t i = 0; i < count; i++) {
+        ahead = fmax(ahead, t[i]);
+        behind = fmax(behind, -t[i]);
+    }
+    return (ahead + behind) * (w->s->solution ? 1 : 2);
+}
+
 /* y by rk8pd; other (count, N) by Gragg's rule, or in closed form, which then is the answer. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
                  double *other, double *agreement)
 {
+    w->length = way(w, t, count);
     TRY(march_both(w, rk8pd, t, order, count, y));
     if (w->s->solution)
         for (size_t i = 0; i < count; i++) w->s->solution(w->s, t[i], other + i * w->N);

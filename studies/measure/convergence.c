@@ -142,15 +142,41 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     return code;
 }
 
+/* Where a study is, for those who wait. */
+typedef struct {
+    const char *scheme, *system, *what;
+    size_t number, count;
+    double begun, share; /* of `what` */
+} Pace;
+
+/* The time left is that of the thing in hand. */
+static void show_pace(void *arg, const char *what, double share)
+{
+    Pace *p = arg;
+    char left[32];
+    double now = progress_now();
+    if (p->what != what || share < p->share) p->what = what, p->begun = now;
+    p->share = share;
+    if (!progress_due()) return;
+    progress_time(share > 0 ? (now - p->begun) * (1 - share) / share : INFINITY, left);
+    progress_show("order of %s on %s (%zu of %zu): %s%s%s%s", p->scheme, p->system, p->number,
+                  p->count, what, *left ? ", about " : "", left, *left ? " left" : "");
+}
+
 static int measure_all(ConvergenceStudy *u, const Selection *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        progress_show("order of %s on %s (%zu of %zu)", s->scheme[i]->name, u->system->name, i + 1,
-                      s->count);
-        TRY(measure(u, s->scheme[i], &u->scheme[i]));
+    Pace pace = {.system = u->system->name, .count = s->count};
+    const Watch watch = {show_pace, &pace};
+    int code = 0;
+    u->system->watch = &watch;
+    for (size_t i = 0; i < s->count && code == 0; i++) {
+        pace.scheme = s->scheme[i]->name;
+        pace.number = i + 1;
+        code = measure(u, s->scheme[i], &u->scheme[i]);
     }
+    u->system->watch = NULL;
     progress_clear();
-    return 0;
+    return code;
 }
 
 int choose_blame(const SystemChoice *c, int code)

@@ -76,6 +76,14 @@ static void on_tick(void)
     show_work(so_far);
 }
 
+int progress_due(void)
+{
+    double now = progress_now();
+    terminal = isatty(STDERR_FILENO);
+    if (last < 0 && !terminal) last = now; /* a log has no line of what is done in no time */
+    return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
+}
+
 void progress_show(const char *format, ...)
 {
     va_list args;
@@ -84,10 +92,7 @@ void progress_show(const char *format, ...)
     va_end(args);
     work.begun = work.looked = progress_now();
     tick_listener = on_tick;
-    terminal = isatty(STDERR_FILENO);
-    if (last < 0 && !terminal) last = work.begun; /* a log has no line of what is done in no time */
-    if (last >= 0 && work.begun - last < (terminal ? 0.2 : 10.0)) return;
-    show_work("");
+    if (progress_due()) show_work("");
 }
 
 void progress_note(const char *format, ...)

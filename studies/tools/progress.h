@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+/* 1 where progress_show would write now: who is asked often makes no words before. */
+int progress_due(void);
 /* A line of the work in hand, that the next one replaces; on a terminal at most 5 times a second, else once in 10 s. As
  * long as the work ticks (kernels/tick.h) it is shown again with the time it took so far, once a second or in 10 s. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));

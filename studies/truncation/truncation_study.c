@@ -70,19 +70,25 @@ Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t laye
     return &u->cell[(series * u->layers + layer) * u->in->sentences.count + sentence];
 }
 
+/* Where a study is, for those who wait. */
 typedef struct {
     double begun;
-    size_t done, all;
+    size_t sentence, sentences, layer;
+    const char *name;
+    size_t done, all; /* cells */
 } Pace;
 
-static void show_pace(Pace *p, const char *name, size_t layer, size_t sentence, size_t sentences)
+/* share: of the cell in hand. */
+static void show_pace(void *arg, const char *what, double share)
 {
+    const Pace *p = arg;
     char left[32];
-    double passed = progress_now() - p->begun;
-    progress_time(p->done ? passed / (double)p->done * (double)(p->all - p->done) : INFINITY, left);
-    progress_show("sentence %zu of %zu, layer %zu, %s%s%s", sentence + 1, sentences, layer, name,
-                  *left ? ", about " : "", *left ? left : "");
-    p->done++;
+    if (!progress_due()) return;
+    (void)what;
+    double done = (double)p->done + share, passed = progress_now() - p->begun;
+    progress_time(done > 0 ? passed / done * ((double)p->all - done) : INFINITY, left);
+    progress_show("sentence %zu of %zu, layer %zu, %s%s%s", p->sentence + 1, p->sentences, p->layer,
+                  p->name, *left ? ", about " : "", *left ? left : "");
 }
 
 static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sentence, size_t layer,
@@ -92,21 +98,24 @@ static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sen
         const TruncationSeries *s = &u->series[i];
         if (s->field != field) continue;
         Truncation *c = truncation_cell(u, i, layer, sentence);
-        show_pace(pace, s->name, layer, sentence, u->in->sentences.count);
+        pace->sentence = sentence, pace->layer = layer, pace->name = s->name;
+        show_pace(pace, NULL, 0);
         int code = truncator_measure(t, (int)layer, s->scheme, c);
         if (code == ERR_NUMERIC)
             command_warn("%s, layer %zu, sentence %zu: %s", s->name, layer, sentence + 1,
                          error_text());
         if (code != 0 && code != ERR_NUMERIC) return code;
         if (code != 0) c->points = 0;
+        pace->done++;
     }
     return 0;
 }
 
-static int measure_all(TruncationStudy *u, Truncator *const truncator[2])
+static int measure_all(TruncationStudy *u, Truncator *const truncator[2], Pace *pace)
 {
     const Sentences *s = &u->in->sentences;
-    Pace pace = {progress_now(), 0, u->count * u->layers * s->count};
+    *pace = (Pace){
+        .begun = progress_now(), .sentences = s->count, .all = u->count * u->layers * s->count};
     for (size_t k = 0; k < s->count; k++)
         for (int f = 0; f < 2; f++) {
             double check;
@@ -114,7 +123,7 @@ static int measure_all(TruncationStudy *u, Truncator *const truncator[2])
                                    s->token + s->start[k], &check));
             if (!(check <= u->check)) u->check = check;
             for (size_t l = 0; l < u->layers; l++)
-                TRY(measure_layer(u, truncator[f], f, k, l, &pace));
+                TRY(measure_layer(u, truncator[f], f, k, l, pace));
         }
     progress_clear();
     return 0;
@@ -124,14 +133,16 @@ static int measure_all(TruncationStudy *u, Truncator *const truncator[2])
 
 static int run(TruncationStudy *u, Truncator *truncator[2])
 {
+    Pace pace;
     for (int f = 0; f < 2; f++) {
         TruncationOptions o = u->in->options;
         o.field = f;
         o.terms = 1;
+        o.watch = (Watch){show_pace, &pace};
         TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &truncator[f]));
     }
     TRY(list_series(u, truncator));
-    TRY(measure_all(u, truncator));
+    TRY(measure_all(u, truncator, &pace));
     return truncation_tables(u);
 }
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
+#include "tests/terminal.h"
 
 /* The lines from "system swarm" on that begin with `prefix`, without it, as a file. */
 static void save_example(const char *text, const char *prefix, const char *name)
@@ -244,13 +244,28 @@ static void test_words_apart(void **state)
     assert_false(are_apart(3, y, 14));
 }
 
+/* A long study of one scheme tells what it is at and how long that will take. */
+static void test_time_left(void **state)
+{
+    static const char pendulum[] =
+        "system pendulum\nn 1\nd 2\nG1 = y2\nG2 = -sin(y1)\ninitial = 1\nt-end 1\nh0 1/8\n";
+    static const char study[] = "order --system-file pendulum.txt --t-end 60000 --scheme rk4";
+    (void)state;
+    file_write("pendulum.txt", pendulum, strlen(pendulum));
+    static const char *const words[] = {
+        "order of rk4 on pendulum (1 of 1): reference solution, about ",
+        "order of rk4 on pendulum (1 of 1): steps, about "};
+    for (int i = 0; i < 2; i++)
+        if (!terminal_shows(study, words[i], 60)) fail_msg("no '%s' in %s", words[i], shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help_example), cmocka_unit_test(test_source_example),
         cmocka_unit_test(test_bad),          cmocka_unit_test(test_unstable),
         cmocka_unit_test(test_summary),      cmocka_unit_test(test_fifth_order),
-        cmocka_unit_test(test_words_apart),
+        cmocka_unit_test(test_words_apart),  cmocka_unit_test(test_time_left),
     };
     return cmocka_run_group_tests(tests, program_open, program_close);
 }

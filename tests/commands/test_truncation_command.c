@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
+#include "tests/terminal.h"
 
 #define STUDY "truncation --text text.txt --sentences 2 --tokens 4 --halvings 5 "
 
@@ -238,6 +238,17 @@ static void must_refuse(const char *arguments, const char *words)
         fail_msg("%s: status %d: %s", arguments, status, err);
 }
 
+/* The first scheme on the first layer may take minutes: how long is told before it is done. */
+static void test_time_left(void **state)
+{
+    (void)state;
+    static const char words[] = "sentence 1 of 1, layer 0, ab5, about ";
+    if (!terminal_shows("truncation --text text.txt --model kinks --scheme ab5 --field split "
+                        "--sentences 1 --tokens 8 --tolerance 1e-13",
+                        words, 100))
+        fail_msg("no '%s' in %s", words, shown);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -257,10 +268,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unseen),     cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_relu),       cmocka_unit_test(test_others),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_other_program),
-        cmocka_unit_test(test_own_scheme),
+        cmocka_unit_test(test_unseen),        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_relu),          cmocka_unit_test(test_others),
+        cmocka_unit_test(test_time_left),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_other_program), cmocka_unit_test(test_own_scheme),
     };
     return cmocka_run_group_tests(tests, open_models, program_close);
 }

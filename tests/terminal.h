@@ -1,0 +1,47 @@
+/* terminal.h: what the program writes on a terminal while it works. Include it behind program.h. */
+#ifndef TROTTER_TEST_TERMINAL_H
+#define TROTTER_TEST_TERMINAL_H
+
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+
+static char shown[1 << 16]; /* of the last program */
+
+/* Waits until `words` stand in `shown`, the terminal closes, or the seconds are over. */
+static inline int terminal_read(int terminal, const char *words, int seconds)
+{
+    size_t n = 0;
+    struct pollfd p = {.fd = terminal, .events = POLLIN};
+    time_t end = time(NULL) + seconds;
+    shown[0] = '\0';
+    while (!strstr(shown, words) && time(NULL) < end && n < sizeof shown - 1) {
+        if (poll(&p, 1, 100) <= 0) continue;
+        ssize_t got = read(terminal, shown + n, sizeof shown - 1 - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+        shown[n] = '\0';
+    }
+    return strstr(shown, words) != NULL;
+}
+
+/* Whether `trotter ARGUMENTS` says the words on a terminal within so many seconds; then it is ended. */
+static inline int terminal_shows(const char *arguments, const char *words, int seconds)
+{
+    int terminal;
+    pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+    if (child == 0) {
+        char line[2 * PATH_MAX];
+        snprintf(line, sizeof line, "cd %s && exec %s %s >/dev/null </dev/null", folder, program,
+                 arguments);
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    int seen = terminal_read(terminal, words, seconds);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(terminal);
+    return seen;
+}
+
+#endif
