@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/program.h"
-#include "tests/terminal.h"
+#include "tests/lib/terminal.h"
 
 /* The lines from "system swarm" on that begin with `prefix`, without it, as a file. */
 static void save_example(const char *text, const char *prefix, const char *name)

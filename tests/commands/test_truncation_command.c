@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "tests/lib/program.h"
-#include "tests/terminal.h"
+#include "tests/lib/terminal.h"
 
 #define STUDY "truncation --text text.txt --sentences 2 --tokens 4 --halvings 5 "
 
