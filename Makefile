@@ -214,13 +214,13 @@ endef
 $(foreach t,$(VARIED),$(eval $(call VARIANT_RULE,$(t))))
 
 # The program itself on it, and a library in NCCL's place for its ranks; what a rank may get wrong is spoil.c.
-$(B)/tests/cuda_trotter: $(B)/studies/main.o $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
+$(B)/tests/cuda/cuda_trotter: $(B)/studies/main.o $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o
 	$(CC) $(LDFLAGS) -Wl,--wrap=share_batch -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS)
-$(B)/tests/cuda_trotter $(B)/tests/cuda/cuda_test_gpus: private LDFLAGS += -rdynamic
-$(B)/tests/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
+$(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/cuda_test_gpus: private LDFLAGS += -rdynamic
+$(B)/tests/cuda/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $<
-$(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda_trotter $(B)/tests/nccl/libnccl.so.2
+$(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
 $(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o

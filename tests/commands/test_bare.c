@@ -58,7 +58,7 @@ static void what_goes_wrong_is_told(void **state)
     mkdir(build, 0777);
     mkdir(file_path("build/tests"), 0777);
     mkdir(file_path("build/tests/any"), 0777);
-    file_write("list", "test_a first\ntest_b other\n", 27);
+    file_write("list", "test_a first\ntest_b other\n", 26);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         char text[512];
         int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", programs[i].body,

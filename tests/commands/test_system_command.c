@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 #include "tests/lib/terminal.h"
 

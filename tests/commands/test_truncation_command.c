@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 #include "tests/lib/terminal.h"
 

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <pty.h>
+#include <time.h>
 #include <signal.h>
 
 static char shown[1 << 16]; /* of the last program */
