@@ -165,7 +165,7 @@ static void test_from(void **state)
         "no runs.csv has a run of macaron");
     refuse("compare --from again --scheme heun-layer --layers 1 --seeds 1 --out x" MEASURED,
            "no compare.csv has a row of heun-layer with 1 seed");
-    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--width 16",
+    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
            "parameters, and");
     file_read("again/runs.csv", big, sizeof big);
     spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
