@@ -286,7 +286,7 @@ static int draw_against_truncation(const Compare *u)
 {
     Scatter s = {.name = "truncation",
                  .what = "truncation error",
-                 .x = "truncation error at h = 1, relative to the flow's displacement",
+                 .x = "truncation error at h = 1 / exact flow's displacement in that step",
                  .column = {"truncation"},
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};

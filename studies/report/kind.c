@@ -180,10 +180,9 @@ const Kind kinds[] = {
      .about = "A scheme's step through a trained layer against the layer's exact flow, on real "
               "sentences, "
               "at h = 1 (the "
-              "network's own step), 1/2, …; RMS over tokens and coordinates over the flow's "
-              "displacement, "
-              "median over "
-              "sentences. The slope in h is order + 1 for small h. " ORDERS,
+              "network's own step), 1/2, …; RMS over tokens and coordinates, median over "
+              "sentences. Its slope in h is order + 1 for small h; a relative error is over the "
+              "flow's displacement in the same step. " ORDERS,
      .judge = judge_orders,
      .table = {{"summary", "scheme,layer,field,depth,order",
                 "Errors at h = 1 with their quartiles, slopes, and the part that theory predicts.",
@@ -195,12 +194,17 @@ const Kind kinds[] = {
                {"curves", "name,h,relative_error", "Errors against h, as drawn", NULL, 0},
                {"layers", "name,layer,relative_error", "Errors by layer, as drawn", NULL, 0},
                {"path", "place,kind,t", "Tokens' paths", NULL, 0}},
-     .plot = {{"truncation", "Truncation error against the step, which is 1 in the network."},
-              {"layers", "Truncation error at h = 1 by layer."},
-              {"path",
-               "Tokens through depth, in the first two principal components: the network's steps "
-               "on the exact "
-               "path."}}},
+     .plot =
+         {{"truncation",
+           "Truncation error of a step of h over the exact flow's displacement in it, against h, "
+           "which is 1 in the network. Order p has slope p here, p + 1 in the table, whose slopes "
+           "are of the error alone."},
+          {"layers",
+           "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."},
+          {"path",
+           "Tokens through depth, in the first two principal components: the network's steps "
+           "on the exact "
+           "path."}}},
 
     {.command = "truncation --jacobian",
      .title = "Stability of a trained network",
@@ -305,7 +309,7 @@ static const struct {
     {"compare", "order", "exact order of the scheme"},
     {"compare", "measured", "slope of the global error on the particle system"},
     {"compare", "truncation",
-     "error of the trained network's step (h = 1) over the exact flow's displacement"},
+     "error of the trained network's step (h = 1) over the exact flow's displacement in it"},
     {"compare", "truncation_slope", "power of h in that error, order + 1 for small h"},
     {"compare", "valid_diff",
      "validation perplexity less the baseline's; standard deviation pooled over the designs"},
@@ -320,9 +324,10 @@ static const struct {
     {"compare", "perplexity", "of which text"},
     {"compare", "chosen", "by validation perplexity with a seed of its own"},
     {"truncation", "order", "exact order of the scheme in this field"},
-    {"truncation", "slope", "power of h in the error, with quartiles over sentences"},
+    {"truncation", "slope",
+     "power of h in the error, undivided by a displacement, with quartiles over sentences"},
     {"truncation", "verdict", "slope against order + 1; kinks: ReLU's, which end slopes near 2.5"},
-    {"truncation", "size", "of the term at h = 1, over the flow's displacement"},
+    {"truncation", "size", "of the term at h = 1, over the flow's displacement in that step"},
     {"truncation", "term", "elementary differential: F'G is the derivative of F along G"},
     {"truncation", "coefficient", "of the term in numerical − exact"},
     {"expand", "term", "elementary differential: root, a prime a child; or a commutator"},
@@ -411,9 +416,10 @@ static const struct {
     {NULL, "sets", "parameter sets of the trained layer: their weighted mean, or each its own"},
     {NULL, "asymptotic_h", "largest step from which down the slope is seen"},
     {NULL, "relative_error",
-     "error over the exact flow's displacement, with quartiles over sentences"},
-    {NULL, "leading", "the part at h = 1 that theory predicts, over the displacement"},
-    {NULL, "remainder", "error less the predicted part, over the displacement"},
+     "error of a step over the exact flow's displacement in the same step (h = 1 where no h is "
+     "told), with quartiles over sentences"},
+    {NULL, "leading", "the part at h = 1 that theory predicts, over the displacement at h = 1"},
+    {NULL, "remainder", "error less the predicted part, over the displacement in the same step"},
     {NULL, "remainder_slope", "power of h in the remainder, one more than the error's"},
     {NULL, "params", "trained numbers"},
     {NULL, "seed", "of weights, order of text and dropout masks"},

@@ -105,9 +105,10 @@ static void print_words(const TruncationStudy *u)
         agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
     printf(
         "model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
-        "error: RMS of step - exact flow over the flow's displacement at h = 1, the network's own "
-        "step: median,\nquartiles; order p means error h^(p+1), seen `from h` down; leading: "
-        "predicted; rest: what is left\nthe flow's two integrators differ by %.1g, the "
+        "error: at h = 1, the network's own step: RMS of step - exact flow, over the flow's "
+        "displacement in that step;\nmedian, quartiles; slope: of the RMS alone, order + 1, seen "
+        "`from h` down; leading: predicted; rest: what is left\nthe flow's two integrators differ "
+        "by %.1g, the "
         "sublayers put together and a forward pass by %.1g\n\n",
         n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
         u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
@@ -164,7 +165,10 @@ const Command command_truncation = {
         "compared with\n"
         "that flow, solved by two independent integrators, at h = 1 (the network's own step), 1/2, "
         "1/4, ...\n"
-        "`slope` is that of the error, order + 1 where steps are small enough; `asymptotic_h` "
+        "`slope` is that of the error's RMS, order + 1 where steps are small enough; relative "
+        "errors, in tables and\n"
+        "plots, are over the flow's displacement in the same step, so that theirs is the order. "
+        "`asymptotic_h` "
         "tells from which h\n"
         "down they are (1: the network's own step is). `leading` is the part of the error at h = 1 "
         "that theory\n"

@@ -53,8 +53,8 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
              truncation_depth(u->in->options.depth),
              model_config(u->in->network.model)->act == ACT_RELU ? "ReLU" : "GELU");
-    PlotFrame frame = {"truncation", title, "step h (1: the network's own)",
-                       "error / displacement of the exact flow", PLOT_HALVINGS | PLOT_LOG_Y};
+    PlotFrame frame = {"truncation", title, "step h (1: the network's own); order p has slope p",
+                       "error / exact flow's displacement over h", PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     add_guides(u, p);
@@ -66,7 +66,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
 static int draw_layers(const TruncationStudy *u, const char *dir)
 {
     PlotFrame frame = {"layers", "Truncation error at h = 1 by layer", "layer (from 0)",
-                       "error / displacement of the exact flow", PLOT_LOG_Y};
+                       "error / exact flow's displacement over h = 1", PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);

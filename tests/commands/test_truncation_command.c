@@ -81,6 +81,31 @@ static void test_unseen(void **state)
     assert_true(file_exists("study/path.png") && file_exists("study/path.csv"));
 }
 
+/* What an error is divided by, as numbers and in words: in curves and plots by the flow's displacement over its own h,
+ * in the summary over h = 1. */
+static void test_displacements(void **state)
+{
+    (void)state;
+    char h1[64], script[1 << 14];
+    run_fine(STUDY "--model smooth --scheme rk4 --csv --out divided");
+    snprintf(h1, sizeof h1, "%s", cell("rk4,0,1", "relative_error"));
+    double error = atof(cell("rk4,0,0.0625", "error")) / atof(cell("rk4,0,0.125", "error"));
+    double relative =
+        atof(cell("rk4,0,0.0625", "relative_error")) / atof(cell("rk4,0,0.125", "relative_error"));
+    if (!(fabs(relative / error - 2) < 0.2)) fail_msg("%g, relative %g", error, relative);
+    run_fine(STUDY "--model smooth --scheme rk4 --csv --summary");
+    double rounded = atof(cell("rk4,0,split", "relative_error"));
+    if (!(fabs(rounded - atof(h1)) <= 1e-3 * rounded)) fail_msg("%g, not %s", rounded, h1);
+    run_fine(STUDY "--model smooth --scheme rk4");
+    assert_non_null(strstr(out, "over the flow's displacement in that step;"));
+    assert_non_null(strstr(out, "slope: of the RMS alone, order + 1"));
+    file_read("divided/truncation.gp", script, sizeof script);
+    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement over h'"));
+    assert_non_null(strstr(script, "order p has slope p"));
+    file_read("divided/layers.gp", script, sizeof script);
+    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement over h = 1'"));
+}
+
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -272,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_unseen),        cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_relu),          cmocka_unit_test(test_others),
         cmocka_unit_test(test_time_left),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_displacements),
         cmocka_unit_test(test_other_program), cmocka_unit_test(test_own_scheme),
     };
     return cmocka_run_group_tests(tests, open_models, program_close);
