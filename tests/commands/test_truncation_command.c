@@ -297,8 +297,8 @@ int main(void)
         cmocka_unit_test(test_unseen),        cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_relu),          cmocka_unit_test(test_others),
         cmocka_unit_test(test_time_left),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_displacements),
-        cmocka_unit_test(test_other_program), cmocka_unit_test(test_own_scheme),
+        cmocka_unit_test(test_displacements), cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_own_scheme),
     };
     return cmocka_run_group_tests(tests, open_models, program_close);
 }
