@@ -48,7 +48,7 @@ static void waiting_is_bounded(void **state)
 static void what_it_starts_has_the_users_environment(void **state)
 {
     (void)state;
-    static const char stand_in[] = "#!/bin/sh\nenv >../seen\n";
+    static const char stand_in[] = "#!/bin/sh\nexec env >../seen\n";
     char path[2 * PATH_MAX], seen[1 << 16], *before = strdup(getenv("PATH"));
     mkdir(file_path("bin"), 0777);
     file_write("bin/gnuplot", stand_in, sizeof stand_in - 1);
@@ -76,7 +76,7 @@ static void it_keeps_its_name(void **state)
     char line[4 * PATH_MAX];
     assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
     snprintf(line, sizeof line,
-             "cd %s; %s order --config fifo & for i in $(seq 100);"
+             "cd %s; %s train --config fifo & for i in $(seq 100);"
              " do grep -qs GOMP_SPINCOUNT /proc/$!/environ && break; sleep 0.1; done;"
              " cat /proc/$!/comm >name; kill -9 $!",
              folder, program);
