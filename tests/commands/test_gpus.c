@@ -217,12 +217,12 @@ static void right_in_every_order_of_streams(void **state)
     (void)state;
     static const char *const first[] = {"newest", "oldest"};
     need_ranks();
-    must_run(2, SHORT " --epochs 1 --out whole");
+    must_run(2, "train --epochs 1 --dropout 0.2" GPU " --out whole");
     for (int deaf = 0; deaf < 2; deaf++)
         for (int i = 0; i < 2; i++) {
             setenv("TROTTER_CUDA_STREAMS", first[i], 1);
             if (deaf) setenv("TROTTER_CUDA_DEAF", "1", 1);
-            int status = run_ranks(2, SHORT " --epochs 1 --out run");
+            int status = run_ranks(2, "train --epochs 1 --dropout 0.2" GPU " --out run");
             unsetenv("TROTTER_CUDA_STREAMS");
             unsetenv("TROTTER_CUDA_DEAF");
             int right =
