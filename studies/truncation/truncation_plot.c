@@ -54,7 +54,8 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
              truncation_depth(u->in->options.depth),
              model_config(u->in->network.model)->act == ACT_RELU ? "ReLU" : "GELU");
     PlotFrame frame = {"truncation", title, "step h (1: the network's own); order p has slope p",
-                       "error / exact flow's displacement over h", PLOT_HALVINGS | PLOT_LOG_Y};
+                       "error / exact flow's displacement in that step",
+                       PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     add_guides(u, p);
@@ -66,7 +67,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
 static int draw_layers(const TruncationStudy *u, const char *dir)
 {
     PlotFrame frame = {"layers", "Truncation error at h = 1 by layer", "layer (from 0)",
-                       "error / exact flow's displacement over h = 1", PLOT_LOG_Y};
+                       "error / exact flow's displacement at h = 1", PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);

@@ -100,10 +100,10 @@ static void test_displacements(void **state)
     assert_non_null(strstr(out, "over the flow's displacement in that step;"));
     assert_non_null(strstr(out, "slope: of the RMS alone, order + 1"));
     file_read("divided/truncation.gp", script, sizeof script);
-    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement over h'"));
+    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement in that step'"));
     assert_non_null(strstr(script, "order p has slope p"));
     file_read("divided/layers.gp", script, sizeof script);
-    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement over h = 1'"));
+    assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement at h = 1'"));
 }
 
 static void test_verdicts(void **state)
