@@ -674,6 +674,7 @@ static const struct {
     {"trap 'exit 130' INT; while :; do sleep 0.1; echo 1; done", "", 1, 0},
     {"exec sleep 100", "without a word", 1, 0},
     {"trap '' INT; echo at work >&2; sleep 1; exec sleep 100", "without a word", 1, 0},
+    {"trap '' INT; while :; do sleep 0.1; echo 1; done", "after an interrupt", 1, 0},
     {"while :; do sleep 0.1; echo at work >&2; done", "it takes longer than", 0, 0},
     {"kill -SEGV $$", "it died of signal 11", 0, 0},
     {"kill -INT $$", "it died of signal 2", 0, 0},

@@ -179,6 +179,7 @@ static inline pid_t start(const char *path, char *const argv[], const char *box,
     pid_t pid = fork();
     if (pid != 0) return pid;
     int data = open(out_file, O_WRONLY | O_CREAT | O_TRUNC, 0666), none = open("/dev/null", 0);
+    signal(SIGINT, SIG_DFL); /* a shell's background has it ignored */
     if (setsid() < 0 || chdir(box) != 0) _exit(127);
     if (dup2(none, 0) < 0 || dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(127);
     close(words);
@@ -226,13 +227,16 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
         if (now() - last > r->quiet) r->quiet = now() - last;
         if (r->quiet > b->quiet)
             fault(r, "%.1f s without a word%s", r->quiet, r->interrupted ? ", interrupted" : "");
+        else if (now() > stop && r->interrupted)
+            fault(r, "it goes on for %g s after an interrupt", b->whole);
         else if (now() > stop && !b->endless)
             fault(r, "it takes longer than %g s", b->whole);
         if (*r->fault) kill(-pid, SIGKILL);
-        if (now() <= stop || r->interrupted) continue;
+        if (now() <= stop || *r->fault) continue;
         kill(-pid, SIGINT);
         r->interrupted = 1;
         last = now();
+        stop = last + b->whole;
     }
     listen(end, r, &n);
     r->seconds = now() - begun;
