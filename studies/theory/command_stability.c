@@ -201,6 +201,9 @@ static int write_grid(const Study *u, FILE *f)
     for (size_t i = 0; i < u->schemes.count; i++)
         for (size_t k = 0; k < u->points * u->points; k++) {
             double modulus = scheme_values(u, i)[k];
+            if (f != stdout && k % u->points == 0)
+                progress_show("writing %s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name,
+                              k / u->points + 1, u->points, i + 1, u->schemes.count);
             report_number(u->origin[0] + u->step[0] * (double)(k % u->points), x);
             report_number(u->origin[1] + u->step[1] * (double)(k / u->points), y);
             report_number(modulus, m);

@@ -13,7 +13,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "kernels/tick.h"
 
 #if defined __x86_64__
 #define MACHINE AUDIT_ARCH_X86_64
@@ -77,7 +80,11 @@ int gnuplot_run(const char *dir, const char *script)
         _exit(127);
     }
     if (child < 0) return -1;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    for (pid_t ended = 0; ended == 0 || (ended < 0 && errno == EINTR);) {
+        ended = waitpid(child, &status, WNOHANG);
+        if (ended == 0) nanosleep(&(struct timespec){0, 10000000}, NULL);
+        tick();
+    }
     errno = failed;
     return failed ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }

@@ -14,6 +14,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/gnuplot.h"
 #include "studies/tools/output.h"
+#include "studies/tools/progress.h"
 
 enum { GUIDES_MAX = 16 };
 
@@ -381,7 +382,9 @@ static void draw(const Plot *p)
 {
     char script[80];
     snprintf(script, sizeof script, "%s.gp", p->name);
+    progress_show("drawing %s", p->name);
     int status = gnuplot_run(p->dir, script);
+    progress_clear();
     if (status < 0)
         command_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
                      p->dir, p->name);
