@@ -116,22 +116,26 @@ static int find_files(const char *dir, char *file[SPLITS])
     return missing(dir, found);
 }
 
-/* What was asked for besides the name. */
-typedef struct {
-    int level;
-    size_t limit;
-    uint64_t seed;
-    int splits; /* the first so many: SPLIT_TEST of them leave the test text alone */
-} Wish;
+/* Splits that are read, and how much of each. */
+static int splits(CorpusChoice w)
+{
+    return w.untested ? SPLIT_TEST : SPLITS;
+}
+
+static size_t most(CorpusChoice w)
+{
+    return w.eval_tokens ? w.eval_tokens : SIZE_MAX;
+}
 
 /* The vocabulary of a training text, and the text under it. */
-static int encode_train(const char *file, const char *bytes, size_t count, Wish w, Corpus *c)
+static int encode_train(const char *file, const char *bytes, size_t count, CorpusChoice w,
+                        Corpus *c)
 {
-    TRY(vocab_build(bytes, count, w.level, w.limit, &c->vocab));
+    TRY(vocab_build(bytes, count, w.level, w.vocab_limit, &c->vocab));
     return text_encode(file, bytes, count, &c->vocab, &c->text[SPLIT_TRAIN]);
 }
 
-static int read_train(const char *file, Wish w, Corpus *c)
+static int read_train(const char *file, CorpusChoice w, Corpus *c)
 {
     char *bytes;
     size_t count;
@@ -141,46 +145,53 @@ static int read_train(const char *file, Wish w, Corpus *c)
     return code;
 }
 
-static int open_directory(const char *dir, Wish w, Corpus *c)
+static int read_split(const char *file, CorpusChoice w, int split, Corpus *c)
+{
+    char *bytes;
+    size_t count;
+    TRY(read_text(file, &bytes, &count));
+    int code = text_begin(file, bytes, count, most(w), &c->vocab, &c->text[split]);
+    memory_free(bytes);
+    return code;
+}
+
+static int open_directory(const char *dir, CorpusChoice w, Corpus *c)
 {
     char *file[SPLITS] = {0};
     int code = find_files(dir, file);
     if (!code) code = read_train(file[SPLIT_TRAIN], w, c);
-    for (int i = SPLIT_VALID; i < w.splits && !code; i++)
-        code = text_read(file[i], &c->vocab, &c->text[i]);
+    for (int i = SPLIT_VALID; i < splits(w) && !code; i++) code = read_split(file[i], w, i, c);
     free_files(file);
     return code;
 }
 
-static int open_kjv(const char *name, Wish w, Corpus *c)
+static int open_kjv(const char *name, CorpusChoice w, Corpus *c)
 {
     if (strcmp(name, "kjv") != 0)
         return error_set(ERR_INPUT, "corpus '%s': kjv takes nothing behind its name", name);
     BuiltinText b = builtin_kjv(SPLIT_TRAIN);
-    if (w.limit == 0 && w.level == LEVEL_WORD) w.limit = 10000;
+    if (w.vocab_limit == 0 && w.level == LEVEL_WORD) w.vocab_limit = 10000;
     TRY(encode_train(b.file, b.bytes, b.count, w, c));
-    for (int i = SPLIT_VALID; i < w.splits; i++) {
+    for (int i = SPLIT_VALID; i < splits(w); i++) {
         b = builtin_kjv(i);
-        TRY(text_encode(b.file, b.bytes, b.count, &c->vocab, &c->text[i]));
+        TRY(text_begin(b.file, b.bytes, b.count, most(w), &c->vocab, &c->text[i]));
     }
     return 0;
 }
 
-static int open_markov(const char *name, Wish w, Corpus *c)
+static int open_markov(const char *name, CorpusChoice w, Corpus *c)
 {
     if (w.level == LEVEL_CHAR)
         return error_set(ERR_INPUT, "corpus %s: its states have no characters", name);
-    if (w.limit)
+    if (w.vocab_limit)
         return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; markov:V has V words", name);
-    TRY(markov_corpus(name, w.seed, c));
-    for (int i = w.splits; i < SPLITS; i++) text_free(&c->text[i]);
-    return 0;
+    return markov_corpus(name, w.seed, splits(w), most(w), c);
 }
 
 /* The name proper ends at a colon. A directory of that name is reached as ./name. */
 static const struct {
     const char *name;
-    int (*open)(const char *name, Wish w, Corpus *c);
+    int (*open)(const char *name, CorpusChoice w, Corpus *c);
 } builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}};
 enum { BUILTINS = sizeof builtin / sizeof *builtin };
 
@@ -189,10 +200,22 @@ const char *corpus_builtin(size_t i)
     return i < BUILTINS ? builtin[i].name : NULL;
 }
 
-static int open_any(const char *name, Wish w, Corpus *c)
+/* A figure of less than the texts is not to be taken for one of the whole. */
+static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 {
-    c->name = memory_string(name);
+    size_t bytes = strlen(name) + 96;
+    c->name = memory_new(bytes, 1);
     if (!c->name) return ERR_MEMORY;
+    int n = snprintf(c->name, bytes, "%s", name);
+    if (w.eval_tokens)
+        snprintf(c->name + n, bytes - (size_t)n, " (valid and test: the first %zu tokens)",
+                 w.eval_tokens);
+    return 0;
+}
+
+static int open_any(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(name_corpus(name, w, c));
     size_t n = strcspn(name, ":");
     for (size_t i = 0; i < BUILTINS; i++)
         if (strlen(builtin[i].name) == n && strncmp(name, builtin[i].name, n) == 0)
@@ -202,22 +225,17 @@ static int open_any(const char *name, Wish w, Corpus *c)
                      name);
 }
 
-static int open_splits(const char *name, Wish w, Corpus *c)
+int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c)
 {
     *c = (Corpus){.entropy_rate = NAN};
-    int code = open_any(name, w, c);
+    int code = open_any(name, *w, c);
     if (code) corpus_free(c);
     return code;
 }
 
 int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c)
 {
-    return open_splits(name, (Wish){level, vocab_limit, seed, SPLITS}, c);
-}
-
-int corpus_untested(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c)
-{
-    return open_splits(name, (Wish){level, vocab_limit, seed, SPLIT_TEST}, c);
+    return corpus_choose(name, &(CorpusChoice){level, vocab_limit, seed, 0, 0}, c);
 }
 
 void corpus_free(Corpus *c)

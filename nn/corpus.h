@@ -86,8 +86,9 @@ typedef struct {
 /* A chain of V states, 2 <= V <= 2^20, a function of (V, seed) alone. */
 int markov_new(size_t V, uint64_t seed, Markov *m);
 void markov_free(Markov *m);
-/* "markov" or "markov:V" as a corpus. */
-int markov_corpus(const char *name, uint64_t seed, Corpus *c);
+/* "markov" or "markov:V" as a corpus: the first so many splits, of valid and test whole lines of at least `most`
+ * tokens, or all. */
+int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
 
 /* ---- builtin.c ---- */
 

@@ -129,14 +129,14 @@ static uint32_t next_state(const Markov *m, uint32_t i, double u)
 
 /* Starts behind <eos> and goes on to the first <eos> at or past the wanted size, so that the text is
  * whole lines. */
-static int sample(const Markov *m, uint64_t seed, int split, Text *t)
+static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *t)
 {
     static const char *const file[SPLITS] = {"markov train", "markov valid", "markov test"};
-    size_t room = SIZE[split] + 1024;
+    size_t room = size + 1024;
     t->file = memory_string(file[split]);
     t->id = memory_new(room, sizeof *t->id);
     if (!t->file || !t->id) return ERR_MEMORY;
-    for (uint32_t i = 0; i != 0 || t->tokens < SIZE[split]; t->lines += i == 0) {
+    for (uint32_t i = 0; i != 0 || t->tokens < size; t->lines += i == 0) {
         if (t->tokens == room) {
             int32_t *id = memory_grow(t->id, room, 2 * room, sizeof *id);
             if (!id) return ERR_MEMORY;
@@ -181,14 +181,17 @@ static int states(const char *name, size_t *V)
     return 0;
 }
 
-int markov_corpus(const char *name, uint64_t seed, Corpus *c)
+int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c)
 {
     size_t V;
     Markov m;
     TRY(states(name, &V));
     TRY(markov_new(V, seed, &m));
     int code = name_states(V, &c->vocab);
-    for (int i = 0; i < SPLITS && !code; i++) code = sample(&m, seed, i, &c->text[i]);
+    for (int i = 0; i < splits && !code; i++) {
+        size_t size = i != SPLIT_TRAIN && most < SIZE[i] ? most : SIZE[i];
+        code = sample(&m, seed, i, size, &c->text[i]);
+    }
     c->entropy_rate = m.rate;
     markov_free(&m);
     return code;

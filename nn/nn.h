@@ -62,8 +62,17 @@ typedef struct {
  * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.
  * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
-/* The same but for the test text, whose file is not opened: it stays empty (no id, no file). */
-int corpus_untested(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
+
+/* The same with more to choose. untested: the test text's file is not opened, it stays empty (no id, no file).
+ * eval_tokens: valid and test end with the line of their N-th token, which the name tells; 0: they are whole. */
+typedef struct {
+    int level;
+    size_t vocab_limit;
+    uint64_t seed;
+    int untested;
+    size_t eval_tokens;
+} CorpusChoice;
+int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
@@ -77,6 +86,9 @@ int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not t
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
+/* Up to the end of the line with the `most`-th token. */
+int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
+               Text *t);
 void text_free(Text *t);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned

@@ -26,10 +26,10 @@ static int unknown(const char *file, size_t line, const char *word, size_t n, co
                  v->advised);
     return error_set(ERR_INPUT,
                      "%s:%zu: '%.*s' is not in the vocabulary, which has no " WORD_UNK "%s", file,
-                     line, n > 200 ? 200 : (int)n, word, advice);
+                     line, n > 100 ? 100 : (int)n, word, advice);
 }
 
-static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
+static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Text *t)
 {
     const char *word;
     size_t n, begun = 0; /* first token of this line */
@@ -42,18 +42,25 @@ static int fill(const char *bytes, size_t count, const Vocab *v, Text *t)
         t->blank += t->tokens - begun == 1;
         t->lines++;
         begun = t->tokens;
+        if (t->tokens >= most) break;
     }
     return 0;
 }
 
-int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
+int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
+               Text *t)
 {
     *t = (Text){0};
     t->file = memory_string(file);
     t->id = memory_new(count_tokens(bytes, count, v->level), sizeof *t->id);
-    int code = t->file && t->id ? fill(bytes, count, v, t) : ERR_MEMORY;
+    int code = t->file && t->id ? fill(bytes, count, most, v, t) : ERR_MEMORY;
     if (code) text_free(t);
     return code;
+}
+
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
+{
+    return text_begin(file, bytes, count, SIZE_MAX, v, t);
 }
 
 int text_read(const char *file, const Vocab *v, Text *t)

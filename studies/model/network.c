@@ -13,6 +13,10 @@ static const Option text_options[] = {
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
+    {"eval-tokens", OPTION_SIZE, NULL, "N",
+     "read valid and test only up to the line of their N-th token: perplexities are of that part "
+     "(default: whole)",
+     1, 1e15},
     {0},
 };
 
@@ -62,7 +66,9 @@ static const Option model_options[] = {
 
 static const Option training_options[] = {
     {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
-    {"max-steps", OPTION_SIZE, "0", "N", "stop after so many steps; 0: no limit", 0, 1e15},
+    {"max-steps", OPTION_SIZE, "0", "N",
+     "stop after so many steps; 0: no limit; valid and test are read all the same (--eval-tokens)",
+     0, 1e15},
     {"batch-tokens", OPTION_SIZE, "4096", "N",
      "tokens a step, or of each of its --accumulate batches", 1, 1048576},
     {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100},
@@ -178,9 +184,14 @@ int network_backend(const Options *o, const Backend **out)
 
 int network_corpus(const Options *o, int untested, Corpus *c)
 {
-    return (untested ? corpus_untested : corpus_open)(
-        options_text(o, "corpus"), options_choice(o, "level"), options_size(o, "vocabulary"),
-        options_size(o, "corpus-seed"), c);
+    const CorpusChoice w = {
+        .level = options_choice(o, "level"),
+        .vocab_limit = options_size(o, "vocabulary"),
+        .seed = options_size(o, "corpus-seed"),
+        .untested = untested,
+        .eval_tokens = options_known(o, "eval-tokens") ? options_size(o, "eval-tokens") : 0,
+    };
+    return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 
 BridgeOptions network_bridge(const Options *o)

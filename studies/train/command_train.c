@@ -271,14 +271,16 @@ static void name_model(const TrainResult *t, char *words, size_t room)
 
 static void tell(const Run *r, double seconds)
 {
-    char time[32], model[96], test[48] = "the test text unread";
+    char time[32], model[96], test[48] = "the test text unread", of[64] = "";
+    const char *first = options_text(r->options, "eval-tokens");
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
+    if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
     if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
-    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on validation, %s; "
+    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on %svalidation, %s; "
                   "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
                   r->scheme->name, options_size(r->options, "layers"),
-                  options_size(r->options, "seed"), model, r->result.valid_ppl, test,
+                  options_size(r->options, "seed"), model, r->result.valid_ppl, of, test,
                   model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
                   time, r->dir);
 }

@@ -473,6 +473,42 @@ static void test_resume_from_nothing(void **state)
     assert_false(exists("unlike/log.csv") || exists("blank/log.csv") || exists("never"));
 }
 
+/* Perplexities of the first tokens of valid and test are those of texts that hold no more; the rest of the run is the
+ * same, and only what was asked for is recorded. */
+static void test_eval_tokens(void **state)
+{
+    (void)state;
+    write_corpus("text", "");
+    write_corpus("few", "");
+    Outcome o = shell("for t in valid test; do head -n 2 text/$t.txt >few/$t.txt; done;",
+                      "train --corpus few --epochs 2 --out of-few" TINY);
+    expect(&o, 0, "two lines");
+    drop(&o);
+    run_ok("train --corpus text --epochs 2 --out of-all" TINY);
+    o = run("train --corpus text --epochs 2 --eval-tokens 8 --out of-part" TINY);
+    expect(&o, 0, "--eval-tokens");
+    assert_non_null(strstr(o.err, " on the first 8 tokens of validation, "));
+    drop(&o);
+    char *few = slurp(at("of-few/result.csv"), NULL), *part = slurp(at("of-part/result.csv"), NULL);
+    char *all = slurp(at("of-all/result.csv"), NULL), *config;
+    size_t same = 0, end = strlen(part); /* up to the speed */
+    for (int commas = 2; commas; commas -= part[end] == ',') end--;
+    while (same < end && few[same] == part[same]) same++;
+    if (same != end) fail_msg("%s is not %s", part, few);
+    assert_int_not_equal(strncmp(all, part, end), 0);
+    config = slurp(at("of-all/config.ini"), NULL);
+    assert_null(strstr(config, "eval-tokens"));
+    free(config);
+    config = slurp(at("of-part/config.ini"), NULL);
+    assert_non_null(strstr(config, "\neval-tokens = 8\n"));
+    free(config);
+    free(few);
+    free(part);
+    free(all);
+    must_refuse("train --resume --eval-tokens 9 --out of-part",
+                "--eval-tokens 9: the run in of-part has 8");
+}
+
 /* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
  * stops and goes on has those of one that does not; the term of the loss makes them shorter. */
 static void test_spans(void **state)
@@ -583,6 +619,7 @@ int main(void)
         cmocka_unit_test(test_finished_run),
         cmocka_unit_test(test_resume_words),
         cmocka_unit_test(test_resume_from_nothing),
+        cmocka_unit_test(test_eval_tokens),
 
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_train_csv),

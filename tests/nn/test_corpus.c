@@ -449,6 +449,58 @@ static void test_directories(void **state)
     scratch_files(1);
 }
 
+/* Whole lines from the beginning of `whole`, no more than N tokens ask for. */
+static void check_part(const Text *part, const Text *whole, size_t N, int32_t eos)
+{
+    size_t n = part->tokens, lines = 0, before = 0; /* before: the last line */
+    assert_true(n <= whole->tokens && (n >= N || n == whole->tokens));
+    assert_memory_equal(part->id, whole->id, n * sizeof *part->id);
+    assert_int_equal(part->id[n - 1], eos);
+    for (size_t i = 0; i < n; i++) {
+        lines += part->id[i] == eos;
+        if (part->id[i] == eos && i + 1 < n) before = i + 1;
+    }
+    assert_int_equal(part->lines, lines);
+    assert_true(before < N);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    static const size_t N[] = {1, 2, 3, 100, 1000, 1000000};
+    const struct {
+        const char *name;
+        int level;
+    } list[] = {{"kjv", LEVEL_WORD},
+                {"kjv", LEVEL_CHAR},
+                {"markov:20", LEVEL_WORD},
+                {scratch, LEVEL_WORD},
+                {scratch, LEVEL_CHAR}};
+    make_corpus("train.txt", "valid.txt", "test.txt");
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        Corpus whole, part;
+        char words[64];
+        assert_int_equal(corpus_open(list[i].name, list[i].level, 0, 7, &whole), 0);
+        assert_string_equal(whole.name, list[i].name);
+        for (size_t k = 0; k < sizeof N / sizeof *N; k++) {
+            CorpusChoice w = {list[i].level, 0, 7, k % 2, N[k]};
+            assert_int_equal(corpus_choose(list[i].name, &w, &part), 0);
+            snprintf(words, sizeof words, "the first %zu tokens)", N[k]);
+            assert_non_null(strstr(part.name, words));
+            const Text *a = &part.text[SPLIT_TRAIN], *b = &whole.text[SPLIT_TRAIN];
+            assert_int_equal(a->tokens, b->tokens);
+            assert_memory_equal(a->id, b->id, a->tokens * sizeof *a->id);
+            check_part(&part.text[SPLIT_VALID], &whole.text[SPLIT_VALID], N[k], whole.vocab.eos);
+            if (w.untested)
+                assert_null(part.text[SPLIT_TEST].id);
+            else
+                check_part(&part.text[SPLIT_TEST], &whole.text[SPLIT_TEST], N[k], whole.vocab.eos);
+            corpus_free(&part);
+        }
+        corpus_free(&whole);
+    }
+}
+
 static void test_refused_corpora(void **state)
 {
     (void)state;
@@ -545,6 +597,7 @@ int main(void)
         cmocka_unit_test(test_vocab_file),
         cmocka_unit_test(test_kjv),
         cmocka_unit_test(test_directories),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refused_corpora),
         cmocka_unit_test(test_failing_allocator),
     };

@@ -327,7 +327,7 @@ static void corpora(void **state)
     int code = open_corpus("c");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     expect_words("no more files", code, "cannot read the directory", 0);
-    assert_int_equal(corpus_untested("markov:5", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(corpus_choose("markov:5", &(CorpusChoice){.seed = 1, .untested = 1}, &c), 0);
     assert_int_equal(c.text[SPLIT_TEST].tokens, 0);
     assert_true(c.text[SPLIT_VALID].tokens > 0);
     corpus_free(&c);
