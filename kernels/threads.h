@@ -11,9 +11,9 @@ extern "C" {
 /* Processors that this process may run on, at least 1. */
 int threads_processors(void);
 
-/* 0 where there is address space for n >= 1 threads, with all that the libraries map for each, and for `bytes` besides;
- * else ERR_MEMORY, with words. It may be called before any library has begun; later calls count as mapped what
- * the libraries map when they begin. */
+/* 0 where there is address space for n >= 1 threads, with all that the libraries map for each, and for
+ * `bytes` besides; else ERR_MEMORY, with words. It may be called before any library has begun; later
+ * calls count as mapped what the libraries map when they begin. */
 int threads_room(int n, size_t bytes);
 
 #ifdef __cplusplus

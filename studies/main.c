@@ -96,8 +96,8 @@ static int check_given(const Command *c, const Options *o, const OptionGroup *co
     return dir ? output_check(dir) : 0;
 }
 
-/* Threads beyond the processors wait for each other, and each has memory of its own. The environment keeps this from
- * being said again by each run that a study starts. */
+/* Threads beyond the processors wait for each other, and each has memory of its own. The environment
+ * keeps this from being said again by each run that a study starts. */
 static void warn_threads(const Options *o)
 {
     static const char said[] = "TROTTER_THREADS_SAID";

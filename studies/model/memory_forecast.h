@@ -10,8 +10,8 @@
 int need_count(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
                size_t *bytes);
 
-/* ERR_INPUT, naming the need and what makes it less, where that is above --memory-limit; ERR_MEMORY where the
- * system gives no address space for what a processor's memory has to hold (ulimit -v). */
+/* ERR_INPUT, naming the need and what makes it less, where that is above --memory-limit; ERR_MEMORY
+ * where the system gives no address space for what a processor's memory has to hold (ulimit -v). */
 int need_check(const Options *o, const Backend *b, size_t need);
 
 /* From here on the heap keeps what the products' buffers have taken, and no buffer below 32 MB comes from

@@ -1,15 +1,17 @@
-/* start.c: runs ahead of the constructors of all libraries, two of which decide there what cannot be changed
- * later. The linker's list of such functions is .preinit_array (Source: System V ABI, "Initialization and
- * Termination Functions"). The C library has not begun either: only system calls and functions of strings work here.
+/* start.c: runs ahead of the constructors of all libraries, two of which decide there what cannot be
+ * changed later. The linker's list of such functions is .preinit_array (Source: System V ABI,
+ * "Initialization and Termination Functions"). The C library has not begun either: only system calls
+ * and functions of strings work here.
  *
  * Memory: OpenBLAS does not end its constructor where it gets no memory (kernels/threads.c).
  *
- * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it sleeps. Where
- * other processes want the processor, it is taken from those who are waited for. A thread that sleeps at once
- * costs little there and much on a quiet machine, where every step waits some hundred times for a thread
- * to wake up. 1,000 spins last about as long as a wake-up, 20 us, so they never cost more than twice the better of the two.
- * libgomp reads the number from the environment in its constructor; the program begins anew with it there,
- * unless its user has said how threads are to wait. */
+ * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it
+ * sleeps. Where other processes want the processor, that takes it from those who are waited for. To
+ * sleep at once costs little there, but much on a quiet machine, where a step waits a hundred times
+ * for a thread to wake up. 1,000 spins last about as long as a wake-up, 20 us, so that they cost at
+ * most about twice what the better of the two does. libgomp reads the number from the environment in
+ * its constructor; the program begins anew with it there, unless its user has said how threads are
+ * to wait. */
 #include "studies/tools/start.h"
 
 #include <limits.h>

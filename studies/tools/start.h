@@ -2,8 +2,8 @@
 #ifndef TROTTER_START_H
 #define TROTTER_START_H
 
-/* Takes from the environment what the program has set for its own libraries, so that a program it starts sees
- * what the user gave. main calls it first. */
+/* Takes from the environment what the program has set for its own libraries, so that a program it
+ * starts sees what the user gave. main calls it first. */
 void start_restore(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh finds; and what
- * bare.sh has to see, by programs that stand for tests. Runs where the sources are. */
+/* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh
+ * finds; and bare.sh sees what is wrong with programs that stand for tests. It runs where the sources are. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -52,13 +52,14 @@ static const struct {
 static void what_goes_wrong_is_told(void **state)
 {
     (void)state;
+    static const char listed[] = "test_a first\ntest_b other\n";
     char build[PATH_MAX], list[PATH_MAX];
     snprintf(build, sizeof build, "%s", file_path("build"));
     snprintf(list, sizeof list, "%s", file_path("list"));
     mkdir(build, 0777);
     mkdir(file_path("build/tests"), 0777);
     mkdir(file_path("build/tests/any"), 0777);
-    file_write("list", "test_a first\ntest_b other\n", 26);
+    file_write("list", listed, sizeof listed - 1);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         char text[512];
         int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", programs[i].body,

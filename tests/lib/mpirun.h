@@ -66,7 +66,8 @@ static inline int no_ranks(const char *why)
     return 0;
 }
 
-/* The corpus, and whether there can be ranks here. Where there can, two must train. Call it once `program` is open. */
+/* The corpus, and whether there can be ranks here. Where there can, two must train. Call it once
+ * `program` is open. */
 static inline int ranks_begin(void)
 {
     char text[4096] = "", name[32];

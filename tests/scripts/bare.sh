@@ -1,7 +1,8 @@
 #!/bin/sh
-# bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are not to be found, and holds what is
-# skipped against the lines "PROGRAM TEST" of LIST: whatever else is skipped, fails or is not skipped is told.
-# Without a PROGRAM it runs the tests of LIST alone, each by itself.
+# bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are not to be found, and holds
+# what is skipped against the lines "PROGRAM TEST" of LIST. It tells, and ends with 1, where something else
+# is skipped, something listed is not, or a test fails. Without a PROGRAM it runs the tests of LIST alone,
+# each by itself.
 build=$1 list=$2
 shift 2
 work=$(mktemp -d) || exit 2
