@@ -75,7 +75,7 @@ static void schemes_are_refused(void **state)
         {B "let c = b*b*b*b*b", "text:3:18: expected at most 4 learned factors"},
         {B "learn c = b", "text:3:11: expected a number"},
         {"scheme a\nk1 = H(y - y)", "text:2:14: expected a term in a stage's argument"},
-        {"scheme a\nk1 = H(y @ y)", "text:2:13: expected a number"},
+        {"scheme a\nk1 = H(y @ y)", "text:2:12: expected a number"},
         {"scheme a\nka1 = H(y)", "text:2:1: expected scheme, title"},
         {"scheme a\nk = H(y)", "text:2:1: expected scheme, title"},
         {"scheme a\nk12345678 = H(y)", "text:2:1: expected scheme, title"},
