@@ -26,17 +26,15 @@ static void own(const System *s, int op, int set, double t, const double *y, dou
     f->raw->field[op](f->raw, set, t, y, dy);
 }
 
-static void own_F(const System *s, int set, double t, const double *y, double *dy)
+static void pair(const System *s, int op, int set, double t, const double *y, double *dy)
 {
-    own(s, OP_F, set, t, y, dy);
+    const LayerField *f = s->context;
+    (void)set;
+    own(s, f->paired[op].op, f->paired[op].set, t, y, dy);
 }
 
-static void own_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    own(s, OP_G, set, t, y, dy);
-}
-
-static void mean(const LayerField *f, int op, double c, double t, const double *y, double *dy)
+/* dy = c times the mean of an operator's sets at y. */
+static void weighted(const LayerField *f, int op, double c, double t, const double *y, double *dy)
 {
     memset(dy, 0, f->N * sizeof *dy);
     if (c == 0) return;
@@ -49,60 +47,47 @@ static void mean(const LayerField *f, int op, double c, double t, const double *
     }
 }
 
-static void mean_F(const System *s, int set, double t, const double *y, double *dy)
+static void mean(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     (void)set;
-    mean(s->context, OP_F, 1, t, y, dy);
+    weighted(s->context, op, 1, t, y, dy);
 }
 
-static void mean_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set;
-    mean(s->context, OP_G, 1, t, y, dy);
-}
-
-static void whole_F(const System *s, int set, double t, const double *y, double *dy)
+static void whole(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     const LayerField *f = s->context;
     (void)set;
-    mean(f, OP_F, f->weight[OP_F], t, y, dy);
+    weighted(f, op, f->weight[op], t, y, dy);
 }
 
-static void whole_G(const System *s, int set, double t, const double *y, double *dy)
+/* L(y) = F(y) + G(y + F(y)), and nothing. */
+static void layer(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     const LayerField *f = s->context;
     (void)set;
-    mean(f, OP_G, f->weight[OP_G], t, y, dy);
-}
-
-/* L(y) = F(y) + G(y + F(y)). */
-static void layer_L(const System *s, int set, double t, const double *y, double *dy)
-{
-    const LayerField *f = s->context;
-    (void)set;
-    mean(f, OP_F, 1, t, y, f->first);
+    memset(dy, 0, f->N * sizeof *dy);
+    if (op == OP_G) return;
+    weighted(f, OP_F, 1, t, y, f->first);
     for (size_t i = 0; i < f->N; i++) f->point[i] = y[i] + f->first[i];
-    mean(f, OP_G, 1, t, f->point, dy);
+    weighted(f, OP_G, 1, t, f->point, dy);
     for (size_t i = 0; i < f->N; i++) dy[i] += f->first[i];
 }
 
-static void pair(const System *s, int which, double t, const double *y, double *dy)
-{
-    const LayerField *f = s->context;
-    own(s, f->paired[which].op, f->paired[which].set, t, y, dy);
-}
-
-static void pair_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set;
-    pair(s, 0, t, y, dy);
-}
-
-static void pair_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set;
-    pair(s, 1, t, y, dy);
-}
+/* The two fields of a system from one function of the operator. */
+#define FIELDS(name)                                                                      \
+    static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_F, set, t, y, dy);                                                     \
+    }                                                                                     \
+    static void name##_G(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_G, set, t, y, dy);                                                     \
+    }
+FIELDS(own)
+FIELDS(pair)
+FIELDS(mean)
+FIELDS(whole)
+FIELDS(layer)
 
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
 {
@@ -110,21 +95,7 @@ void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
     f->paired[1] = (Eval){.op = op_G, .set = set_G};
 }
 
-static void nothing(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t, (void)y;
-    memset(dy, 0, s->n * s->d * sizeof *dy);
-}
-
 /* ---- shares ----------------------------------------------------------------------------------------- */
-
-static int count_sets(const Plan *p, int kind)
-{
-    int most = 0;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].set > most) most = p->slot[i].set;
-    return most;
-}
 
 void layer_field_share(const Table *t, int op, int set, mpq_t out)
 {
@@ -154,6 +125,15 @@ static int find_shares(LayerField *f, const Table *trained, int op)
         f->share[op][i] = table_double(share);
     }
     mpq_clear(share);
+    return 0;
+}
+
+int layer_field_has(const Table *trained, const Table *scheme)
+{
+    for (int op = 0; op < 2; op++)
+        if (table_sets(scheme, op) && !table_sets(trained, op))
+            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
+                             scheme->name, "FG"[op], trained -> name);
     return 0;
 }
 
@@ -199,13 +179,13 @@ static int build(LayerField *f, Model *m, const Table *trained, size_t n)
     f->point = f->first + f->N;
     f->part = f->point + f->N;
     for (int op = 0; op < 2; op++) {
-        f->sets[op] = count_sets(model_plan(m), kind[op]);
+        f->sets[op] = plan_sets(model_plan(m), kind[op]);
         TRY(find_shares(f, trained, op));
     }
     f->own = make(f, "a trained layer, each set by itself", own_F, own_G);
     f->mean = make(f, "a trained layer", mean_F, mean_G);
     f->whole = make(f, "the flow of a trained layer", whole_F, whole_G);
-    f->layer = make(f, "a trained layer, frozen at h = 1", layer_L, nothing);
+    f->layer = make(f, "a trained layer, frozen at h = 1", layer_F, layer_G);
     f->pair = make(f, "two sets of a trained layer", pair_F, pair_G);
     return 0;
 }

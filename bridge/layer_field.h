@@ -36,6 +36,9 @@ void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G);
 /* A set's weight in a scheme over the sum of its operator's; equal ones where that is zero. */
 void layer_field_share(const Table *t, int op, int set, mpq_t out);
 
+/* ERR_ACCURACY with words where a scheme reads an operator that the trained one lacks. */
+int layer_field_has(const Table *trained, const Table *scheme);
+
 /* Does the scheme have the same sets of every operator it reads, of equal shares? */
 int layer_field_owns(const Table *trained, const Table *scheme);
 

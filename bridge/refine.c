@@ -118,19 +118,10 @@ static int build(Model *m, const Table *t, size_t substeps, Model **out)
     return code;
 }
 
-static int check_operators(const Table *trained, const Table *scheme)
-{
-    for (int op = 0; op < 2; op++)
-        if (table_sets(scheme, op) && !table_sets(trained, op))
-            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
-                             scheme->name, "FG"[op], trained -> name);
-    return 0;
-}
-
 int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t substeps, Model **out)
 {
     *out = NULL;
-    TRY(check_operators(trained, scheme));
+    TRY(layer_field_has(trained, scheme));
     Table *frozen = table_freeze(scheme), *table = NULL;
     if (!frozen) return ERR_MEMORY;
     int code = read_means(frozen, trained, &table);

@@ -146,20 +146,6 @@ int scheme_find(Truncator *u, const Table *scheme, const Scheme **out)
     return 0;
 }
 
-static int check_operators(const Truncator *u, const Table *scheme)
-{
-    static const int kind[2] = {SLOT_ATTENTION, SLOT_FEEDFORWARD};
-    const Plan *p = model_plan(u->model);
-    for (int op = 0; op < 2; op++) {
-        int found = table_sets(scheme, op) == 0;
-        for (size_t i = 0; i < p->slots; i++) found = found || p->slot[i].kind == kind[op];
-        if (!found)
-            return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
-                             scheme->name, "FG"[op], u -> trained -> name);
-    }
-    return 0;
-}
-
 int truncator_takes(const Truncator *u, const Table *scheme)
 {
     TRY(bridge_takes(scheme));
@@ -170,5 +156,5 @@ int truncator_takes(const Truncator *u, const Table *scheme)
     if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
         return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
                          scheme->name);
-    return check_operators(u, scheme);
+    return layer_field_has(u->trained, scheme);
 }

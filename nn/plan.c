@@ -126,6 +126,14 @@ int plan_find_slot(const Plan *p, int kind, int layer, int set)
     return -1;
 }
 
+int plan_sets(const Plan *p, int kind)
+{
+    int most = 0;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == kind && p->slot[i].set > most) most = p->slot[i].set;
+    return most;
+}
+
 /* ---- checking ----------------------------------------------------------------------------------- */
 
 #define BAD(...) error_set(ERR_MISUSE, "plan: " __VA_ARGS__)

@@ -109,6 +109,8 @@ int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, cons
 
 /* The slot of this name; -1: there is none. */
 int plan_find_slot(const Plan *p, int kind, int layer, int set);
+/* The highest set of a kind; 0: there is no slot of it. */
+int plan_sets(const Plan *p, int kind);
 
 /* EVAL and NORM: a slot's, of one register. */
 static inline int plan_of_slot(const PlanInstr *in)
@@ -125,19 +127,18 @@ int plan_check(const Plan *p);
 typedef int PlanOp(void *arg, const PlanInstr *in);
 int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg);
 
-/* A walk in host doubles, N rows of D numbers a register. The caller sets all but reg and gates: what a
- * sublayer, a norm, a gate and a learned scalar are. Each callback gives 0 or a code, which ends the walk. */
+/* A walk in host doubles, N rows of D numbers a register. The caller sets what a sublayer, a norm, a gate and a
+ * learned scalar are; each callback gives 0 or a code, which ends the walk. */
 typedef struct PlanValues PlanValues;
 struct PlanValues {
     const Plan *plan;
     size_t N, D;
-    PlanOp *sublayer; /* EVAL and NORM: from plan_value(v, in->x) to plan_value(v, in->out) */
-    PlanOp *
-        gate; /* GATE: from plan_value(v, in->term[k].x) to plan_gates(v, in->out); arg is v in both */
+    /* arg is the PlanValues. EVAL and NORM: from plan_value(v, in->x) to plan_value(v, in->out). GATE: from
+     * plan_value(v, in->term[k].x) to plan_gates(v, in->out). */
+    PlanOp *sublayer, *gate;
     int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);
-    void *arg;
-    double *reg;   /* (registers, N, D) */
-    double *gates; /* (gates, N) */
+    void *arg;           /* the caller's own */
+    double *reg, *gates; /* (registers, N, D), (gates, N): made by plan_values */
 };
 /* r0 (N, D) in. Caller: plan_values_free, whatever the code. */
 int plan_values(PlanValues *v, const double *r0);

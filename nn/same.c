@@ -13,11 +13,13 @@
  * count, so that a layer of `sfsf` is two layers of `sf`; dropout masks neither. Plans that use their slots
  * in another order are told different.
  *
- * Tolerance: numbers that differ by at most 1e-11 of the larger, or of 1, agree. A sum of at most 2^13 lines
- * (model.c), each rounded by a few 2^-53, stays below 1e-12 of its terms' size. Where outputs are different
- * polynomials, by a coefficient c at least, a coordinate agrees with probability 2e-11 / c or so, as draws are
- * uniform on an interval of length 1; all 4 coordinates under both seeds, if c is 1e-6, with (2e-5)^8 = 3e-38. Coefficients
- * that differ by less than 1e-11 of the largest state are roundings, here as in any run. */
+ * Tolerance. Two numbers agree where they differ by at most 1e-11 of the larger, or of 1. Roundings stay below:
+ * at most 2^13 lines (model.c), each rounded by 2^-53 or two of its terms' size, come to 2e-12.
+ *
+ * How likely equal is wrong. The outputs are then different polynomials. Where a coefficient differs by c, one
+ * coordinate agrees with probability about 2e-11 / c, as every draw is uniform on an interval of length 1; all 4
+ * coordinates under both seeds, if c is 1e-6, with (2e-5)^8 = 3e-38. Differences below 1e-11 of the largest state are
+ * told equal: no run could see them. */
 #include <math.h>
 #include <string.h>
 
@@ -41,9 +43,9 @@ typedef struct {
     uint64_t seed;
     size_t draws;
     Draw *draw;
-    size_t
-        *number; /* (slots) of the plan now followed: from 1 among those of its kind, 0: not met */
-    size_t met[2]; /* slots of a kind */
+    /* Of the plan now followed: a slot's number among those of its kind, from 1, 0 where it is not met yet; and
+     * how many of a kind are met. */
+    size_t *number, met[2];
 } Draws;
 
 /* In (1/2, 3/2), so that long products neither fade nor grow. */

@@ -108,17 +108,9 @@ int trained_system(const char *name, size_t particles, Network *n, System **out)
 
 /* ---- its sets ---------------------------------------------------------------------------------- */
 
-static int count_sets(const Plan *p, int kind)
-{
-    int most = 0;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].set > most) most = p->slot[i].set;
-    return most;
-}
-
 static int check_operator(const Network *n, const Table *t, int op, int kind)
 {
-    int has = count_sets(model_plan(n->model), kind), wants = table_sets(t, op);
+    int has = plan_sets(model_plan(n->model), kind), wants = table_sets(t, op);
     if (wants <= has) return 0;
     return error_set(ERR_INPUT, "%s reads %c%d; the model, trained as %s, has %d set%s of %c",
                      t->name, "FG"[op], wants, n -> table -> name, has, has == 1 ? "" : "s",

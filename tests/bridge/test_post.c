@@ -93,12 +93,9 @@ enum { KNOWN = sizeof known / sizeof *known };
 
 static int slot_of(const Model *m, int layer, const SubStep *s)
 {
-    const Plan *p = model_plan(m);
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == s->kind && p->slot[i].set == s->set && p->slot[i].layer == layer)
-            return (int)i;
-    fail_msg("no slot of kind %d, set %d, layer %d", s->kind, s->set, layer);
-    return -1;
+    int slot = plan_find_slot(model_plan(m), s->kind, layer, s->set);
+    if (slot < 0) fail_msg("no slot of kind %d, set %d, layer %d", s->kind, s->set, layer);
+    return slot;
 }
 
 /* (x - mean) / sqrt(variance + 1e-5) w + b by rows: Ba, Kiros, Hinton 2016, eq. 4. */

@@ -73,12 +73,9 @@ Model *layers_model(const Table *t, size_t layers, size_t width, int act)
 
 static const Param *param(const Model *m, const char *name)
 {
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(p[i].name, name) == 0) return &p[i];
-    fail_msg("no %s", name);
-    return NULL;
+    const Param *p = model_find(m, name);
+    if (!p) fail_msg("no %s", name);
+    return p;
 }
 
 void layers_put(Model *m, const char *name, size_t at, const double *x, size_t n)

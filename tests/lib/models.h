@@ -40,7 +40,7 @@ static inline Model *shaken(const char *name, ModelConfig c, Plan *plan, int tra
 
 static inline void set_tensor(Model *m, const char *name, double value)
 {
-    const Param *p = tiny_param(m, name);
+    const Param *p = model_find(m, name);
     const Backend *b = model_backend(m);
     b->fill(backend_at(b, model_data(m), p->offset), value, p->size);
 }

@@ -200,18 +200,9 @@ int tiny_same(const Model *m, const void *x, const Model *r, const void *y)
     return same;
 }
 
-const Param *tiny_param(const Model *m, const char *name)
-{
-    const Param *list;
-    size_t n = model_params(m, &list);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return &list[i];
-    return NULL;
-}
-
 double *tiny_tensor(Model *m, const char *name)
 {
-    const Param *p = tiny_param(m, name);
+    const Param *p = model_find(m, name);
     return p ? tiny_get(m, model_data(m), p->offset, p->size) : NULL;
 }
 

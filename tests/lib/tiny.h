@@ -38,8 +38,7 @@ double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 /* 1 where buffers of as many numbers as there are parameters hold the same bits. */
 int tiny_same(const Model *m, const void *x, const Model *r, const void *y);
 
-/* A tensor by its name, and its values as tiny_get gives them; NULL: there is none. */
-const Param *tiny_param(const Model *m, const char *name);
+/* The values of the tensor of this name, as tiny_get gives them; NULL: there is none. */
 double *tiny_tensor(Model *m, const char *name);
 
 #endif

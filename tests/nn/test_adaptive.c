@@ -95,7 +95,7 @@ static void spell_out(Model *m, const char *end, double *out)
 static void put(Model *m, const char *name, const double *x)
 {
     const Backend *b = model_backend(m);
-    const Param *p = tiny_param(m, name);
+    const Param *p = model_find(m, name);
     b->put(backend_at(b, model_data(m), p->offset), x, p->size);
 }
 
@@ -191,7 +191,7 @@ static void copy_embedding(Model *from, Model *to)
         double *x = tiny_tensor(from, list[i].name);
         char name[128];
         int embed = strncmp(list[i].name, "embed.", 6) == 0;
-        if (tiny_param(to, list[i].name)) put(to, list[i].name, x);
+        if (model_find(to, list[i].name)) put(to, list[i].name, x);
         snprintf(name, sizeof name, "output.%s", list[i].name + 6);
         if (embed) put(to, name, x);
         memory_free(x);
@@ -419,7 +419,7 @@ static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less
     Model *r = model("cpu-f32", plain, tiny_residual(), 0);
     size_t size = model_size(r) - less;
     for (size_t i = 0; i < n; i++) {
-        const Param *p = tiny_param(m, want[i].name);
+        const Param *p = model_find(m, want[i].name);
         if (!p || p->rows != want[i].rows || p->cols != want[i].cols) fail_msg("%s", want[i].name);
         assert_true(model_decays(p));
         size += p->size;

@@ -38,7 +38,7 @@ static void tensors_are_named_and_shaped(void **state)
     c.untied = 1;
     Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const Param *p = tiny_param(m, want[i].name);
+        const Param *p = model_find(m, want[i].name);
         if (!p) fail_msg("no tensor %s", want[i].name);
         assert_int_equal(p->rows, want[i].rows);
         assert_int_equal(p->cols, want[i].cols);
@@ -54,7 +54,7 @@ static void tensors_are_named_and_shaped(void **state)
 
 static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
 {
-    const Param *p = tiny_param(m, name);
+    const Param *p = model_find(m, name);
     double *x = tiny_tensor(m, name), sum = 0, sum2 = 0;
     *most = 0;
     for (size_t i = 0; i < p->size; i++) {

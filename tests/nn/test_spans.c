@@ -351,9 +351,9 @@ static void tensors_have_names_and_shapes(void **state)
 {
     (void)state;
     Model *m = model("cpu-f32", spanned(9, 4, 0), tiny_residual(), 1);
-    const Param *p = tiny_param(m, "layers.0.attn.1.span.weight");
+    const Param *p = model_find(m, "layers.0.attn.1.span.weight");
     assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
-    assert_null(tiny_param(m, "layers.0.ffn.1.span.weight"));
+    assert_null(model_find(m, "layers.0.ffn.1.span.weight"));
     double *u = tiny_tensor(m, "layers.0.attn.1.span.weight");
     assert_true(u[0] == 0 && u[1] == 0);
     memory_free(u);

@@ -74,7 +74,7 @@ static void gradients_of_logits_sum_to_nothing(void **state)
     double mean;
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
-        const Param *p = tiny_param(m, "output.weight");
+        const Param *p = model_find(m, "output.weight");
         double eps = fmax(eps_of(m), model_backend(m)->eps);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
         double *g = tiny_get(m, model_grad(m), p->offset, p->size), most = 0;

@@ -62,7 +62,7 @@ static void test_definition(void **state)
     }
     Model *m = tiny_model("cpu-f64", tiny_residual()); /* the control: another clip */
     double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight"), spoilt = rel[0] + 0.1;
-    const Param *p = tiny_param(m, "layers.0.attn.1.relative.weight");
+    const Param *p = model_find(m, "layers.0.attn.1.relative.weight");
     double before[H * T * T], after[H * T * T];
     assert_int_equal(model_attention(m, T, tiny_tokens(), before), 0);
     const Backend *b = model_backend(m);
@@ -251,7 +251,7 @@ static void test_heads(void **state)
 static void swap_heads(Model *m, const char *name, int columns, size_t parts)
 {
     enum { D = TINY_WIDTH, E = D / H };
-    const Param *p = tiny_param(m, name);
+    const Param *p = model_find(m, name);
     const Backend *b = model_backend(m);
     double *x = tiny_tensor(m, name);
     for (size_t part = 0; part < parts; part++)
