@@ -33,7 +33,7 @@ static int sublayer(void *arg, const PlanInstr *in)
     const PlanValues *v = arg;
     const PlanSlot *s = &v->plan->slot[in->slot];
     int slot = plan_find_slot(model_plan(v->arg), s->kind, s->layer, s->set);
-    return model_sublayer(v->arg, slot, v->N, plan_value(v, in->x), plan_value(v, in->out));
+    return model_sublayer(v->arg, slot, v->N, plan_value(v, in->term[0].x), plan_value(v, in->out));
 }
 
 static void gate_values(const PlanValues *v, const PlanInstr *in, int act, const double *weight,

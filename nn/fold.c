@@ -40,17 +40,11 @@ static void find_lives(const Plan *p, Reg *reg)
         const PlanInstr *in = &p->instr[i];
         for (size_t k = 0; k < in->terms; k++) {
             Reg *x = &reg[in->term[k].x];
-            x->kept |= in->op == PLAN_GATE || in->term[k].factors || x->line == i; /* twice in i */
+            x->kept |= in->op != PLAN_LIN || in->term[k].factors || x->line == i; /* twice in i */
             touch(x, i);
         }
-        if (plan_of_slot(in)) reg[in->x].kept = 1;
         if (in->op != PLAN_GATE) touch(&reg[in->out], i);
     }
-}
-
-static int add_line(Folder *f, size_t terms)
-{
-    return plan_lin(f->new, terms, f->term);
 }
 
 /* Before instruction i: what line l can have by then, if that makes fewer registers. */
@@ -70,7 +64,7 @@ static int fold_line(Folder *f, int l, int i)
         Reg *r = &f->reg[in->term[k].x];
         r->taken |= !r->kept && r->line == l && r->ripe < i;
     }
-    f->sum[l] = add_line(f, n);
+    f->sum[l] = plan_lin(f->new, n, f->term);
     return f->sum[l] < 0 ? f->sum[l] : 0;
 }
 
@@ -87,61 +81,29 @@ static int fold_before(Folder *f, int i)
     return 0;
 }
 
-static int copy_line(Folder *f, int i)
+/* Instruction i over the new registers, with a sum in place of the terms taken into it. */
+static int copy_instr(Folder *f, int i)
 {
-    const PlanInstr *in = &f->old->instr[i];
+    PlanInstr in = f->old->instr[i];
+    if (plan_of_slot(&in)) TRY(fold_before(f, i));
     size_t n = 0;
-    for (size_t k = 0; k < in->terms; k++) {
-        const Reg *r = &f->reg[in->term[k].x];
+    for (size_t k = 0; k < in.terms; k++) {
+        const Reg *r = &f->reg[in.term[k].x];
         if (r->taken && r->line == i) continue;
-        f->term[n] = in->term[k];
+        f->term[n] = in.term[k];
         f->term[n++].x = r->map;
     }
     if (f->sum[i] >= 0) f->term[n++] = (PlanTerm){.c = 1, .x = f->sum[i]};
-    return add_line(f, n);
-}
-
-static int copy_gate(Folder *f, const PlanInstr *in)
-{
-    const PlanGate *g = &f->old->gate[in->out];
-    int *x = memory_new(in->terms, sizeof *x);
-    if (!x) return ERR_MEMORY;
-    for (size_t k = 0; k < in->terms; k++) x[k] = f->reg[in->term[k].x].map;
-    int code = plan_gate(f->new, g->layer, g->name, g->act, in->terms, x);
-    memory_free(x);
-    return code;
-}
-
-static int copy_instr(Folder *f, int i)
-{
-    const PlanInstr *in = &f->old->instr[i];
-    if (in->op == PLAN_GATE) {
-        int gate = copy_gate(f, in);
-        return gate < 0 ? gate : 0;
-    }
-    if (plan_of_slot(in)) TRY(fold_before(f, i));
-    int r = in->op == PLAN_LIN    ? copy_line(f, i)
-            : in->op == PLAN_NORM ? plan_norm(f->new, in->slot, f->reg[in->x].map)
-                                  : plan_eval(f->new, in->slot, f->reg[in->x].map, in->draw);
-    f->reg[in->out].map = r;
-    return r < 0 ? r : 0;
+    in.terms = n;
+    int out = plan_add(f->new, in, f->term);
+    if (in.op != PLAN_GATE) f->reg[in.out].map = out;
+    return out < 0 ? out : 0;
 }
 
 static int copy_plan(Folder *f)
 {
-    const Plan *p = f->old;
-    for (size_t i = 0; i < p->slots; i++) {
-        int slot = plan_slot(f->new, p->slot[i]);
-        if (slot < 0) return slot;
-    }
-    for (size_t i = 0; i < p->scalars; i++) {
-        const PlanScalar *s = &p->scalar[i];
-        int scalar = plan_scalar(f->new, s->layer, s->name, s->size, s->init);
-        if (scalar < 0) return scalar;
-    }
-    for (int i = 0; i < (int)p->instrs; i++) TRY(copy_instr(f, i));
-    f->new->output = f->reg[p->output].map;
-    f->new->post = p->post;
+    for (int i = 0; i < (int)f->old->instrs; i++) TRY(copy_instr(f, i));
+    f->new->output = f->reg[f->old->output].map;
     return 0;
 }
 
@@ -150,7 +112,7 @@ int plan_fold(const Plan *p, Plan **out)
     size_t most = 0;
     for (size_t i = 0; i < p->instrs; i++)
         most = p->instr[i].terms > most ? p->instr[i].terms : most;
-    Folder f = {p, plan_new(p->layers), memory_new(p->registers, sizeof *f.reg),
+    Folder f = {p, plan_like(p), memory_new(p->registers, sizeof *f.reg),
                 memory_new(p->instrs, sizeof *f.sum), memory_new(most + 1, sizeof *f.term)};
     int code = f.new &&f.reg &&f.sum &&f.term ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < p->instrs; i++) f.sum[i] = -1;

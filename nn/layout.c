@@ -52,8 +52,7 @@ static void find_pulls(const Plan *p, int *written, int *pull)
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
         if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
-        if (plan_of_slot(in)) pull[in->x] = i;
-        for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++) pull[in->term[k].x] = i;
+        for (size_t k = 0; in->op != PLAN_LIN && k < in->terms; k++) pull[in->term[k].x] = i;
     }
     pull[p->output] = (int)p->instrs;
 }
@@ -65,9 +64,8 @@ static void find_ends(const Plan *p, int training, const int *written, int *end)
     for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
-        if (plan_of_slot(in)) extend(&end[in->x], training ? time_back(p, i) : time_of(i));
         for (size_t k = 0; k < in->terms; k++) {
-            int again = training && (in->op == PLAN_GATE || in->term[k].factors);
+            int again = training && (in->op != PLAN_LIN || in->term[k].factors);
             extend(&end[in->term[k].x], again ? time_back(p, i) : time_of(i));
         }
     }
@@ -251,11 +249,11 @@ static void lay_again(const Model *m, int slot, const Work *w, Work *again)
 static void lay_works(Model *m)
 {
     for (size_t i = 0; i < m->plan->instrs; i++) {
-        int slot = m->plan->instr[i].slot;
-        if (m->plan->instr[i].op != PLAN_EVAL) continue;
-        lay_work(m, slot, &m->work[i]);
-        if (m->training) lay_again(m, slot, &m->work[i], &m->again[i]);
-        if (m->plan->post) m->work[i].normed = m->again[i].normed = m->state[m->plan->instr[i].x];
+        const PlanInstr *in = &m->plan->instr[i];
+        if (in->op != PLAN_EVAL) continue;
+        lay_work(m, in->slot, &m->work[i]);
+        if (m->training) lay_again(m, in->slot, &m->work[i], &m->again[i]);
+        if (m->plan->post) m->work[i].normed = m->again[i].normed = m->state[in->term[0].x];
     }
 }
 

@@ -124,7 +124,7 @@ static int eval(void *arg, const PlanInstr *in)
     size_t i = index_of(m, in), N = p->N, D = m->config.width;
     const Work *w = &m->work[i];
     void *y = m->state[in->out];
-    inside(m, p, in, m->state[in->x], w);
+    inside(m, p, in, m->state[in->term[0].x], w);
     b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, y, D);
     b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(p, in, core_of(m, in)->drop, D));
     if (p->see) p->see(p, i, p->context);
@@ -139,8 +139,8 @@ static void eval_back(const Pass *p, const PlanInstr *in)
     const SlotParams *o = &m->slot[in->slot];
     const Work *w = &m->again[index_of(m, in)];
     const Core *c = core_of(m, in);
-    const void *x = m->state[in->x];
-    void *dy = m->adjoint[in->out], *dx = m->adjoint[in->x];
+    const void *x = m->state[in->term[0].x];
+    void *dy = m->adjoint[in->out], *dx = m->adjoint[in->term[0].x];
     size_t N = p->N, D = m->config.width;
     if (m->config.recompute) inside(m, p, in, x, w);
     b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(p, in, c->drop, D));
@@ -204,8 +204,7 @@ static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
     if (in->op != PLAN_GATE && m->pull[in->out] == i) pull(m, p, in->out, i);
-    if (plan_of_slot(in) && m->pull[in->x] == i) pull(m, p, in->x, i);
-    for (size_t k = 0; in->op == PLAN_GATE && k < in->terms; k++)
+    for (size_t k = 0; k < in->terms; k++)
         if (m->pull[in->term[k].x] == i) pull(m, p, in->term[k].x, i);
 }
 
@@ -236,8 +235,8 @@ static int norm(void *arg, const PlanInstr *in)
     const Pass *p = arg;
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm(p->N, m->config.width, m->state[in->x], data(m, o->norm_w), data(m, o->norm_b),
-                     m->state[in->out], m->work[index_of(m, in)].stats);
+    m->backend->norm(p->N, m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
+                     data(m, o->norm_b), m->state[in->out], m->work[index_of(m, in)].stats);
     return 0;
 }
 
@@ -245,9 +244,9 @@ static void norm_back(const Pass *p, const PlanInstr *in)
 {
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm_back(p->N, m->config.width, m->state[in->x], data(m, o->norm_w),
-                          m->work[index_of(m, in)].stats, m->adjoint[in->out], m->adjoint[in->x],
-                          grad(m, o->norm_w), grad(m, o->norm_b));
+    m->backend->norm_back(p->N, m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
+                          m->work[index_of(m, in)].stats, m->adjoint[in->out],
+                          m->adjoint[in->term[0].x], grad(m, o->norm_w), grad(m, o->norm_b));
 }
 
 static void gate_inputs(const Model *m, const PlanInstr *in)
@@ -454,7 +453,7 @@ int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
         return error_set(ERR_MISUSE, "no slot %d", slot);
     while (m->plan->instr[i].op != PLAN_EVAL || m->plan->instr[i].slot != slot) i++;
     const PlanInstr *in = &m->plan->instr[i];
-    m->backend->put(m->state[in->x], x, N * m->config.width);
+    m->backend->put(m->state[in->term[0].x], x, N * m->config.width);
     eval(&p, in);
     m->backend->get(y, m->state[in->out], N * m->config.width);
     return m->backend->wait();

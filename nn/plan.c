@@ -36,6 +36,20 @@ Plan *plan_new(size_t layers)
     return p;
 }
 
+Plan *plan_like(const Plan *p)
+{
+    Plan *q = plan_new(p->layers);
+    int code = q ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < p->slots; i++) code = PUSH(q, slot, slots, p->slot[i]);
+    for (size_t i = 0; code == 0 && i < p->scalars; i++)
+        code = PUSH(q, scalar, scalars, p->scalar[i]);
+    for (size_t i = 0; code == 0 && i < p->gates; i++) code = PUSH(q, gate, gates, p->gate[i]);
+    if (q) q->post = p->post;
+    if (code == 0) return q;
+    plan_free(q);
+    return NULL;
+}
+
 void plan_free(Plan *p)
 {
     if (!p) return;
@@ -70,37 +84,35 @@ int plan_scalar(Plan *p, int layer, const char *name, size_t size, double init)
     return (int)p->scalars - 1;
 }
 
-/* Appends an instruction with a copy of its terms. */
-static int emit(Plan *p, PlanInstr instr, const PlanTerm *term)
+int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
 {
-    instr.term = memory_new(instr.terms, sizeof *term);
-    if (!instr.term) return ERR_MEMORY;
-    if (instr.terms) memcpy(instr.term, term, instr.terms * sizeof *term);
-    int code = PUSH(p, instr, instrs, instr);
-    if (code) memory_free(instr.term);
-    return code;
+    int writes = in.op != PLAN_GATE;
+    if (writes) in.out = (int)p->registers;
+    in.term = memory_new(in.terms, sizeof *term);
+    if (!in.term) return ERR_MEMORY;
+    if (in.terms) memcpy(in.term, term, in.terms * sizeof *term);
+    int code = PUSH(p, instr, instrs, in);
+    if (code) memory_free(in.term);
+    TRY(code);
+    p->registers += (size_t)writes;
+    return in.out;
 }
 
 int plan_lin(Plan *p, size_t terms, const PlanTerm *term)
 {
-    PlanInstr instr = {.op = PLAN_LIN, .out = (int)p->registers, .terms = terms};
-    TRY(emit(p, instr, term));
-    return (int)p->registers++;
+    return plan_add(p, (PlanInstr){.op = PLAN_LIN, .terms = terms}, term);
 }
 
 int plan_eval(Plan *p, int slot, int x, int draw)
 {
-    PlanInstr instr = {
-        .op = PLAN_EVAL, .out = (int)p->registers, .x = x, .slot = slot, .draw = draw};
-    TRY(emit(p, instr, NULL));
-    return (int)p->registers++;
+    PlanInstr in = {.op = PLAN_EVAL, .slot = slot, .draw = draw, .terms = 1};
+    return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
 }
 
 int plan_norm(Plan *p, int slot, int x)
 {
-    PlanInstr instr = {.op = PLAN_NORM, .out = (int)p->registers, .x = x, .slot = slot};
-    TRY(emit(p, instr, NULL));
-    return (int)p->registers++;
+    PlanInstr in = {.op = PLAN_NORM, .slot = slot, .terms = 1};
+    return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
 }
 
 int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x)
@@ -110,10 +122,10 @@ int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, cons
     PlanTerm *term = memory_new(inputs, sizeof *term);
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < inputs; i++) term[i] = (PlanTerm){.c = 1, .x = x[i]};
-    PlanInstr instr = {.op = PLAN_GATE, .out = (int)p->gates, .terms = inputs};
-    int code = emit(p, instr, term);
+    PlanInstr in = {.op = PLAN_GATE, .out = (int)p->gates, .terms = inputs};
+    int code = plan_add(p, in, term);
     memory_free(term);
-    TRY(code);
+    if (code < 0) return code;
     TRY(PUSH(p, gate, gates, gate));
     return (int)p->gates - 1;
 }
@@ -237,7 +249,7 @@ static int check_terms(const Plan *p, Seen *seen, size_t i)
         const PlanTerm *t = &in->term[k];
         TRY(check_source(p, seen, i, t->x));
         if (!isfinite(t->c)) return BAD("instruction %zu: term %zu is not finite", i, k);
-        if (t->factors < 0 || t->factors > PLAN_FACTORS || (t->factors && in->op == PLAN_GATE))
+        if (t->factors < 0 || t->factors > PLAN_FACTORS || (t->factors && in->op != PLAN_LIN))
             return BAD("instruction %zu: term %zu has %d factors", i, k, t->factors);
         for (int f = 0; f < t->factors; f++) TRY(check_factor(p, seen, i, &t->factor[f]));
     }
@@ -252,8 +264,9 @@ static int check_of_slot(const Plan *p, Seen *seen, size_t i)
     if (in->draw < 0) return BAD("instruction %zu: draw %d is negative", i, in->draw);
     if (in->op == PLAN_NORM && !p->post)
         return BAD("instruction %zu is a norm, which is inside the sublayers of this plan", i);
+    if (in->terms != 1) return BAD("instruction %zu reads %zu registers, not one", i, in->terms);
     seen->slot[in->slot] |= in->op == PLAN_EVAL ? SEEN_EVAL : SEEN_NORM;
-    return check_source(p, seen, i, in->x);
+    return 0;
 }
 
 static int check_out(const Plan *p, Seen *seen, size_t i)
@@ -279,7 +292,8 @@ static int check_instrs(const Plan *p, Seen *seen)
         int op = p->instr[i].op;
         if (op != PLAN_LIN && op != PLAN_GATE && !plan_of_slot(&p->instr[i]))
             return BAD("instruction %zu is none (%d)", i, op);
-        TRY(plan_of_slot(&p->instr[i]) ? check_of_slot(p, seen, i) : check_terms(p, seen, i));
+        if (plan_of_slot(&p->instr[i])) TRY(check_of_slot(p, seen, i));
+        TRY(check_terms(p, seen, i));
         TRY(check_out(p, seen, i));
     }
     return 0;
@@ -351,9 +365,9 @@ static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
     fprintf(f, "r%d = layers.%d.%s.%d", in->out, s->layer,
             s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
     if (in->op == PLAN_NORM)
-        fprintf(f, ".norm(r%d)", in->x);
+        fprintf(f, ".norm(r%d)", in->term[0].x);
     else
-        fprintf(f, "(r%d), draw %d", in->x, in->draw);
+        fprintf(f, "(r%d), draw %d", in->term[0].x, in->draw);
 }
 
 static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)

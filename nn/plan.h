@@ -73,12 +73,12 @@ typedef struct {
 } PlanTerm;
 
 typedef struct {
-    int op;       /* PLAN_* */
-    int out;      /* register written; for GATE the gate's index, whose value it computes */
-    int x;        /* EVAL, NORM: register read */
-    int slot;     /* EVAL, NORM */
-    int draw;     /* EVAL: instructions of equal draw share their dropout masks in a step */
-    size_t terms; /* LIN: terms; GATE: registers read, in term[i].x */
+    int op;   /* PLAN_* */
+    int out;  /* register written; for GATE the gate's index, whose value it computes */
+    int slot; /* EVAL, NORM */
+    int draw; /* EVAL: instructions of equal draw share their dropout masks in a step */
+    /* The registers it reads are term[i].x, in EVAL and NORM one. Only a LIN reads c and has factors. */
+    size_t terms;
     PlanTerm *term;
 } PlanInstr;
 
@@ -96,6 +96,8 @@ typedef struct {
 
 /* An empty plan, whose only register is r0 and whose output is r0. NULL: out of memory. */
 Plan *plan_new(size_t layers);
+/* A plan of the slots, scalars and gates of p, without an instruction. NULL: out of memory. */
+Plan *plan_like(const Plan *p);
 void plan_free(Plan *p); /* NULL allowed */
 
 /* Add one thing; return its index (slot, scalar, gate) or the register written, or a code < 0. The
@@ -106,13 +108,15 @@ int plan_lin(Plan *p, size_t terms, const PlanTerm *term);
 int plan_eval(Plan *p, int slot, int x, int draw);
 int plan_norm(Plan *p, int slot, int x);
 int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x);
+/* Any instruction, with these terms: the register it writes is the next; a gate is there already. */
+int plan_add(Plan *p, PlanInstr in, const PlanTerm *term);
 
 /* The slot of this name; -1: there is none. */
 int plan_find_slot(const Plan *p, int kind, int layer, int set);
 /* The highest set of a kind; 0: there is no slot of it. */
 int plan_sets(const Plan *p, int kind);
 
-/* EVAL and NORM: a slot's, of one register. */
+/* EVAL and NORM: a slot's, of one register, term[0].x. */
 static inline int plan_of_slot(const PlanInstr *in)
 {
     return in->op == PLAN_EVAL || in->op == PLAN_NORM;
@@ -133,7 +137,7 @@ typedef struct PlanValues PlanValues;
 struct PlanValues {
     const Plan *plan;
     size_t N, D;
-    /* arg is the PlanValues. EVAL and NORM: from plan_value(v, in->x) to plan_value(v, in->out). GATE: from
+    /* arg is the PlanValues. EVAL and NORM: from plan_value(v, in->term[0].x) to plan_value(v, in->out). GATE: from
      * plan_value(v, in->term[k].x) to plan_gates(v, in->out). */
     PlanOp *sublayer, *gate;
     int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);

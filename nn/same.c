@@ -93,7 +93,7 @@ static int sublayer(void *arg, const PlanInstr *in)
     if (*number == 0) *number = ++d->met[s->kind];
     const size_t key[KEYS] = {(size_t)in->op, 2 * *number + (size_t)s->kind, s->inner,
                               (size_t)v->plan->post};
-    return look_up(d, key, plan_value(v, in->x), NULL, plan_value(v, in->out));
+    return look_up(d, key, plan_value(v, in->term[0].x), NULL, plan_value(v, in->out));
 }
 
 /* A function of many arguments is one of the last and of another of those before. */

@@ -101,9 +101,11 @@ enum { K1, SUM, K2, GATE, UPDATE };
     X(p->gate[0].inputs = 0)                                                           \
     X(p->gate[0].inputs = 3)                                                           \
     X(p->instr[K1].op = 3)                                                             \
-    X(p->instr[K1].x = 1)                                                              \
-    X(p->instr[K1].x = -1)                                                             \
-    X(p->instr[K1].x = 5)                                                              \
+    X(p->instr[K1].term[0].x = 1)                                                      \
+    X(p->instr[K1].term[0].x = -1)                                                     \
+    X(p->instr[K1].term[0].x = 5)                                                      \
+    X(p->instr[K1].terms = 0)                                                          \
+    X(p->instr[K1].term[0].factors = 1)                                                \
     X(p->instr[K1].out = 0)                                                            \
     X(p->instr[K1].out = 5)                                                            \
     X(p->instr[K1].slot = 2)                                                           \
