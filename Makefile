@@ -3,7 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
-#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot and python3
+#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3 and groff
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
@@ -20,7 +20,9 @@
 #   make format             rewrite the sources in the committed format
 #   make debug              build/debug/trotter, for a debugger: no optimisation
 #   make compile_commands.json    for clangd and other tools
-#   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded); DESTDIR works; make uninstall
+#   make man                man pages and bash completion, in build/man
+#   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded), man pages and bash completion;
+#                           DESTDIR works; make uninstall
 #   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
@@ -386,11 +388,21 @@ deps:
 debug: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=debug build/debug/trotter
 
-install: build
+# Written by the program from the tables that --help prints.
+man: build
+	@rm -rf build/man
+	build/trotter manual --out build/man
+
+SHARE      = $(DESTDIR)$(PREFIX)/share
+COMPLETION = $(SHARE)/bash-completion/completions/trotter
+install: man
 	install -D -m 755 build/trotter '$(DESTDIR)$(PREFIX)/bin/trotter'
+	install -d '$(SHARE)/man/man1'
+	install -m 644 build/man/*.1 '$(SHARE)/man/man1'
+	install -D -m 644 build/man/trotter.bash '$(COMPLETION)'
 
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter' '$(SHARE)/man/man1/trotter.1' '$(SHARE)/man/man1/trotter-'*.1 '$(COMPLETION)'
 
 # One entry for every .c that the program and its tests are compiled of.
 compile_commands.json: FORCE
@@ -398,7 +410,7 @@ compile_commands.json: FORCE
 	    /^(gcc|cc|clang|$(notdir $(CC))) .* -c -o [^ ]+ [^ ]+\.c$$/ { gsub(/["\\]/, "\\\\&"); \
 	        printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\"}", n++ ? ",\n" : "[\n", dir, $$NF, $$0 } \
 	    END { print n ? "\n]" : "[]" }' >$@
-.PHONY: debug uninstall
+.PHONY: debug man uninstall
 
 clean:
 	rm -rf build out

@@ -19,7 +19,7 @@
 #include "studies/tools/start.h"
 
 /* clang-format off */
-static const Command *const commands[] = {
+const Command *const command_table[] = {
     &command_schemes,
     &command_expand,
     &command_stability,
@@ -35,25 +35,21 @@ static const Command *const commands[] = {
     &command_attention,
     &command_bench,
     &command_report,
+    &command_manual,
+    NULL,
 };
 /* clang-format on */
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof command_table / sizeof *command_table - 1 };
 
 /* ---- help ---------------------------------------------------------------------------------------- */
 
 static void print_overview(void)
 {
-    printf(
-        "Usage: trotter COMMAND [OPTION]...\n"
-        "An integrator written once, as a text; orders, plots and language models read off it.\n\n"
-        "Commands:\n");
+    printf("Usage: trotter COMMAND [OPTION]...\n" TROTTER_PURPOSE "\n\n"
+           "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
-    printf(
-        "\n'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words "
-        "to stderr.\n"
-        "Exit status: 0 done; 2 something given is unusable; 1 failed, or a check not met;\n"
-        "130 interrupted and saved.\n");
+        printf("  %-10s %s\n", command_table[i]->name, command_table[i]->purpose);
+    printf("\n" TROTTER_USE "Exit status: " TROTTER_STATUS);
 }
 
 static void print_help(const Command *c, const OptionGroup *const *groups)
@@ -162,7 +158,7 @@ static int close_stdout(int status)
 static int unknown_command(const char *name)
 {
     const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+    for (int i = 0; i < COMMANDS; i++) names[i] = command_table[i]->name;
     const char *near = nearest_name(name, names, COMMANDS);
     error_set(ERR_INPUT, "%s", name); /* one line, whatever was given */
     if (near)
@@ -176,11 +172,11 @@ static int unknown_command(const char *name)
 static int run_named(int argc, char **argv)
 {
     for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i]->name) != 0) continue;
-        command_begin(commands[i]->name);
-        int code = run_command(commands[i], argc - 1, argv + 1);
+        if (strcmp(argv[1], command_table[i]->name) != 0) continue;
+        command_begin(command_table[i]->name);
+        int code = run_command(command_table[i], argc - 1, argv + 1);
         progress_clear();
-        if (code != 0 && !(commands[i]->ranks && ranks_follows())) command_failed(code);
+        if (code != 0 && !(command_table[i]->ranks && ranks_follows())) command_failed(code);
         return error_status(code);
     }
     return unknown_command(argv[1]);

@@ -9,6 +9,16 @@
 /* The newest heading of CHANGES.md; -dev: it is not released. */
 #define TROTTER_VERSION "0.2.0-dev"
 
+/* Words that the overview and the man pages share. */
+#define TROTTER_PURPOSE \
+    "An integrator written once, as a text; orders, plots and language models read off it."
+#define TROTTER_USE                                                                              \
+    "'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words to " \
+    "stderr.\n"
+#define TROTTER_STATUS                                                                           \
+    "0 done; 2 something given is unusable; 1 failed, or a check not met;\n130 interrupted and " \
+    "saved.\n"
+
 typedef struct {
     const char *name;
     const char *purpose; /* one line */
@@ -32,8 +42,12 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_truncation,
     command_attention,
     command_bench,
-    command_report;
+    command_report,
+    command_manual;
 /* clang-format on */
+
+/* All of them in the order of the overview, ended by NULL; main.c has it. */
+extern const Command *const command_table[];
 
 /* Names the command that runs, for its words on stderr. */
 void command_begin(const char *name);

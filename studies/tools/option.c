@@ -30,7 +30,7 @@ static const Option common[] = {
     {"help", OPTION_FLAG, NULL, NULL, "print this and exit; so does -h", 0, 0},
     {0},
 };
-static const OptionGroup common_group = {"Help", 0, common};
+const OptionGroup options_common = {"Help", 0, common};
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static void add_group(Options *o, const OptionGroup *g)
 
 int options_new(const OptionGroup *const *groups, Options **out)
 {
-    size_t n = group_size(&common_group);
+    size_t n = group_size(&options_common);
     for (size_t i = 0; groups[i]; i++) n += group_size(groups[i]);
     Options *o = memory_new(1, sizeof *o);
     if (!o) return ERR_MEMORY;
@@ -59,7 +59,7 @@ int options_new(const OptionGroup *const *groups, Options **out)
         return ERR_MEMORY;
     }
     for (size_t i = 0; groups[i]; i++) add_group(o, groups[i]);
-    add_group(o, &common_group);
+    add_group(o, &options_common);
     *out = o;
     return 0;
 }
@@ -281,7 +281,7 @@ static int has_option(const OptionGroup *g, const char *name)
 int options_within(const Options *o, const OptionGroup *const *groups, const char *where)
 {
     for (const Value *v = o->value; v < o->value + o->count; v++) {
-        int in = v->rank != OPTION_ARGUMENT || has_option(&common_group, v->option->name);
+        int in = v->rank != OPTION_ARGUMENT || has_option(&options_common, v->option->name);
         for (size_t i = 0; groups[i] && !in; i++) in = has_option(groups[i], v->option->name);
         if (!in) return error_set(ERR_INPUT, "--%s has no meaning for %s", v->option->name, where);
     }
@@ -472,19 +472,24 @@ static void print_filled(FILE *f, const char *text)
     fputc('\n', f);
 }
 
+void option_words(const Option *p, char words[OPTION_WORDS])
+{
+    if (p->initial && p->type != OPTION_FLAG)
+        snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
+    else
+        snprintf(words, OPTION_WORDS, "%s%s", p->help,
+                 p->type == OPTION_LIST ? " (may be repeated)" : "");
+}
+
 static void print_option(FILE *f, const Option *p)
 {
-    char head[160], words[640];
+    char head[160], words[OPTION_WORDS];
     snprintf(head, sizeof head, "  --%s%s%s", p->name, p->type == OPTION_FLAG ? "" : " ",
              p->type == OPTION_FLAG ? "" : p->values);
     int n = fprintf(f, "%s", head);
     if (n >= HELP_COLUMN - 1) n = fprintf(f, "\n") - 1;
     fprintf(f, "%*s", HELP_COLUMN - n, "");
-    if (p->initial && p->type != OPTION_FLAG)
-        snprintf(words, sizeof words, "%s (default %s)", p->help, p->initial);
-    else
-        snprintf(words, sizeof words, "%s%s", p->help,
-                 p->type == OPTION_LIST ? " (may be repeated)" : "");
+    option_words(p, words);
     print_filled(f, words);
 }
 
@@ -494,8 +499,8 @@ void options_help(const OptionGroup *const *groups, FILE *f)
         if (groups[i]->title) fprintf(f, "\n%s:\n", groups[i]->title);
         for (const Option *p = groups[i]->option; p->name; p++) print_option(f, p);
     }
-    fprintf(f, "\n%s:\n", common_group.title);
-    for (const Option *p = common; p->name; p++) print_option(f, p);
+    fprintf(f, "\n%s:\n", options_common.title);
+    for (const Option *p = options_common.option; p->name; p++) print_option(f, p);
 }
 
 /* ---- values -------------------------------------------------------------------------------------- */

@@ -40,7 +40,10 @@ typedef struct {
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
 
-/* Groups are a list ended by NULL, borrowed until options_free. `help`, -h for short, belongs to every command. */
+/* `help`, -h for short, belongs to every command. */
+extern const OptionGroup options_common;
+
+/* Groups are a list ended by NULL, borrowed until options_free. */
 typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
@@ -76,6 +79,9 @@ int options_recorded(const Options *o, size_t i, const char **name, const char *
 int options_differ(const Options *a, const Options *b, const char *const *but, const char **name);
 
 void options_help(const OptionGroup *const *groups, FILE *f);
+/* The words that --help has beside an option: what it does, its default, whether it may be repeated. */
+enum { OPTION_WORDS = 640 };
+void option_words(const Option *p, char words[OPTION_WORDS]);
 
 /* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one.
  * options_choice: index in `values`. */

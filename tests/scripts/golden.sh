@@ -41,7 +41,7 @@ tiny='--corpus markov:64 --width 16 --inner 32 --heads 2 --sequence 16 --batch-t
 
 say version --version
 say overview --help
-for c in schemes expand stability order plot verify data train eval generate compare sweep truncation attention bench report; do
+for c in $(trotter --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
     say "help-$c" "$c" --help
 done
 say unknown trian
@@ -84,6 +84,7 @@ say truncation-jacobian truncation --model train/macaron --text text --jacobian 
 say truncation-refine truncation --model train/macaron --text text --refine 2 --sentences 1 --out refine
 say attention attention --model compare/runs/transformer-seed1 --model compare/runs/transformer-seed2 --text text --out attention
 say report report .
+say manual manual --out manual
 
 # ---- files, with what changes from run to run masked -----------------------------------------------
 mask='{ gsub(/[0-9.]+ tokens\/s/, "* tokens/s"); gsub(/peak [0-9]+ MB/, "peak * MB"); gsub(/in [0-9:.]+( s| min|$)/, "in *");

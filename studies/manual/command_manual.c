@@ -1,0 +1,49 @@
+/* command_manual.c: writes the man pages and the bash completion that `make install` installs. */
+#include "studies/manual/manual.h"
+#include "studies/tools/output.h"
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, "out/man", "DIR",
+     "write DIR/trotter.1, a DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash", 0, 0},
+    {0},
+};
+
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&output_group, NULL};
+
+/* Text i of the table: completion, overview, then a page of each command. */
+static int write_text(const char *dir, size_t i)
+{
+    char path[OUTPUT_PATH];
+    Output o;
+    const Command *c = i < 2 ? NULL : command_table[i - 2];
+    TRY(output_path(path, dir, "trotter%s%s%s", c ? "-" : "", c ? c->name : "",
+                    i ? ".1" : ".bash"));
+    TRY(output_open(&o));
+    if (i == 0)
+        manual_completion(command_table, o.f);
+    else if (i == 1)
+        manual_overview(command_table, o.f);
+    else
+        manual_page(c, command_table, o.f);
+    return output_close(&o, path);
+}
+
+static int run(Options *o)
+{
+    const char *dir = options_text(o, "out");
+    TRY(output_directory(dir));
+    for (size_t i = 0; i < 2 || command_table[i - 2]; i++) TRY(write_text(dir, i));
+    return 0;
+}
+
+const Command command_manual = {
+    .name = "manual",
+    .purpose = "write man pages and a bash completion",
+    .about = "The pages say what --help says, from the same tables; 'make install' installs them.\n"
+             "'man -l DIR/trotter-train.1' shows one. 'source DIR/trotter.bash' lets bash complete "
+             "commands,\n"
+             "options, their values and names of schemes.\n",
+    .groups = groups,
+    .run = run,
+};

@@ -1,0 +1,268 @@
+/* test_manual.c: man pages say what --help says, word by word, and roff sees text as text, whatever is in it; bash
+ * completes commands, options and values. Commands are those that the program lists. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "studies/manual/manual.h"
+#include "tests/lib/cli.h"
+#include "tests/lib/need.h"
+
+/* ---- pages as words ------------------------------------------------------------------------------ */
+
+static const char *const escapes[][2] = {
+    {"\\-", "-"},   {"\\e", "\\"},  {"\\&", ""},     {"\\:", ""},  {"\\(aq", "'"}, {"\\(ga", "`"},
+    {"\\(ha", "^"}, {"\\(ti", "~"}, {"\\(dq", "\""}, {"\\fI", ""}, {"\\fP", ""},
+};
+enum { ESCAPES = sizeof escapes / sizeof *escapes };
+
+/* What the escape at the beginning of `text` stands for, and its length; NULL: a page has no use for it. */
+static const char *escaped(const char *text, size_t *length)
+{
+    for (size_t i = 0; i < ESCAPES; i++) {
+        *length = strlen(escapes[i][0]);
+        if (strncmp(text, escapes[i][0], *length) == 0) return escapes[i][1];
+    }
+    return NULL;
+}
+
+/* A line of a page without escapes, quotes that roff takes away, and macros; a title of options ends with a colon, as
+ * in --help. NULL: roff would take something of it for an instruction. */
+static char *plain_line(const char *line, size_t n, char *to)
+{
+    static const char macros[] = " SS PP TP B BI BR EX EE ";
+    const char *end = line + n, *words;
+    size_t length;
+    int title = strncmp(line, ".SS ", 4) == 0;
+    if (n > 0 && *line == '.') {
+        char macro[8];
+        size_t name = strcspn(line, " \n");
+        snprintf(macro, sizeof macro, " %.*s ", (int)name - 1, line + 1);
+        if (!strstr(macros, macro)) return NULL;
+        line += name;
+    } else if (n > 0 && *line == '\'')
+        return NULL;
+    for (; line < end; line += length) {
+        length = 1;
+        words = *line == '\\' ? escaped(line, &length) : *line == '"' ? "" : NULL;
+        if (!words && *line == '\\') return NULL;
+        to = words ? stpcpy(to, words) : (*to = *line, to + 1);
+    }
+    return stpcpy(to, title ? ":\n" : "\n");
+}
+
+/* The words of DESCRIPTION and what follows it, without its titles; caller frees. NULL: the page is not sound. */
+static char *page_words(const char *page)
+{
+    const char *at = strstr(page, ".SH DESCRIPTION\n"), *end = strstr(page, ".SH EXIT STATUS\n");
+    char *text = malloc(strlen(page) + 64), *to = text;
+    assert_true(at && end && at < end && text);
+    for (at += strlen(".SH DESCRIPTION\n"); to && at < end; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, ".SH ", 4) != 0) to = plain_line(at, strcspn(at, "\n"), to);
+    if (to) return *to = '\0', text;
+    free(text);
+    return NULL;
+}
+
+static int same_words(const char *a, const char *b)
+{
+    static const char blank[] = " \n";
+    for (;;) {
+        a += strspn(a, blank), b += strspn(b, blank);
+        size_t n = strcspn(a, blank);
+        if (n != strcspn(b, blank) || strncmp(a, b, n) != 0) return 0;
+        if (n == 0) return 1;
+        a += n, b += n;
+    }
+}
+
+/* Whether a page says what the help says behind usage and purpose. */
+static int page_agrees(const char *page, const char *help)
+{
+    const char *about = strstr(help, "\n\n");
+    char *words = page_words(page);
+    int same = words && about && same_words(words, about);
+    free(words);
+    return same;
+}
+
+/* ---- each command -------------------------------------------------------------------------------- */
+
+/* The next command of an overview, from `at` on; NULL: the last was before. */
+static const char *next_command(const char *at, char name[32], char purpose[256])
+{
+    if (sscanf(at, "  %31[a-z] %255[^\n]", name, purpose) != 2) return NULL;
+    return strchr(at, '\n') + 1;
+}
+
+/* A copy of a page whose first `from` is `to`. */
+static char *spoilt(const char *page, const char *from, const char *to)
+{
+    const char *at = strstr(page, from);
+    char *copy = malloc(strlen(page) + strlen(to) + 1);
+    assert_true(at && copy);
+    sprintf(copy, "%.*s%s%s", (int)(at - page), page, to, at + strlen(from));
+    return copy;
+}
+
+static void must_see(const char *page, const char *help, const char *from, const char *to)
+{
+    char *bad = spoilt(page, from, to);
+    if (page_agrees(bad, help)) fail_msg("'%s' in the place of '%s' is not seen", to, from);
+    free(bad);
+}
+
+static void pages_say_what_help_says(void **state)
+{
+    (void)state;
+    char name[32], purpose[256], text[320], list[8192] = "Usage\n\n" TROTTER_USE;
+    int count = 0;
+    run_ok("manual --out man");
+    Outcome o = run("--help");
+    char *overview = slurp(at("man/trotter.1"), NULL);
+    const char *line = strstr(o.out, "Commands:\n") + strlen("Commands:\n");
+    for (; (line = next_command(line, name, purpose)); count++) {
+        snprintf(text, sizeof text, "man/trotter-%s.1", name);
+        char *page = slurp(at(text), NULL);
+        snprintf(text, sizeof text, "%s --help", name);
+        Outcome help = run(text);
+        if (!page_agrees(page, help.out)) fail_msg("the page of '%s' is not its help", name);
+        sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
+        if (strcmp(name, "schemes") == 0) {
+            must_see(page, help.out,
+                     ".TP\n.B \"\\-\\-print\"\nprint the texts of the schemes instead\n", "");
+            must_see(page, help.out, "(default 6)", "(default 5)");
+            must_see(page, help.out, ".TP\n", ".tp\n");
+            must_see(page, help.out, "\\-\\-csv", "\\csv");
+        }
+        drop(&help);
+        free(page);
+    }
+    assert_true(count > 10);
+    if (!page_agrees(overview, list)) fail_msg("trotter(1) is not '%s'", list);
+    free(overview);
+    drop(&o);
+}
+
+/* ---- text that looks like instructions ----------------------------------------------------------- */
+
+static const Option odd_options[] = {
+    {"odd", OPTION_CHOICE, ".a", ".a|'b|\\c", ".SH no heading", 0, 0},
+    {"list", OPTION_LIST, NULL, "\"A\" B,...", "'br no break \\fBnor bold\\n", 0, 0},
+    {0},
+};
+static const OptionGroup odd_group = {".Odd", 0, odd_options};
+static const OptionGroup *const odd_groups[] = {&odd_group, NULL};
+static const Command odd = {
+    .name = "odd",
+    .purpose = "\"odd\" .words",
+    .about = ".SH no heading\n'tis a \\ and \\\\(em, ^ ~ ` \"\n\nan example:\n\n.dot\n    .ds x\n  "
+             "  'so /x\n",
+    .groups = odd_groups,
+};
+static const Command *const odd_table[] = {&odd, NULL};
+
+static void odd_text_is_text(void **state)
+{
+    (void)state;
+    FILE *f = fopen(at("odd.1"), "w"), *g = fopen(at("odd.help"), "w");
+    assert_true(f && g);
+    manual_page(&odd, odd_table, f);
+    fprintf(g, "Usage\n\n%s", odd.about);
+    options_help(odd_groups, g);
+    assert_int_equal(fclose(f) | fclose(g), 0);
+    char *page = slurp(at("odd.1"), NULL), *help = slurp(at("odd.help"), NULL);
+    if (!page_agrees(page, help)) fail_msg("not the words of its help: %s", page);
+    free(page);
+    free(help);
+}
+
+/* ---- other programs ------------------------------------------------------------------------------ */
+
+/* What a line of the shell says in the scratch directory, stderr too; caller frees. */
+static char *said(const char *line)
+{
+    char command[8400];
+    snprintf(command, sizeof command, "cd %s && { %s ; } >said.txt 2>&1 </dev/null", scratch, line);
+    assert_int_equal(system(command), 0);
+    return slurp(at("said.txt"), NULL);
+}
+
+static void must_say(const char *line, const char *wanted)
+{
+    char *text = said(line);
+    if (strcmp(text, wanted) != 0) fail_msg("%s: '%s', not '%s'", line, text, wanted);
+    free(text);
+}
+
+static void groff_has_no_warning(void **state)
+{
+    need_tool("groff");
+    odd_text_is_text(state);
+    run_ok("manual --out man");
+    must_say("groff -man -ww -Tutf8 -z man/*.1 odd.1", "");
+    char *text = said("sed 's/^\\.TP/.odd/' man/trotter.1 | groff -man -ww -Tutf8 -z");
+    assert_non_null(strstr(text, "odd")); /* it looks */
+    free(text);
+    text = said("GROFF_NO_SGR=1 groff -man -Tascii -P-cbou odd.1");
+    static const char *const words[] = {"--odd .a|'b|\\c",
+                                        ".SH no heading (default .a)",
+                                        "--list \"A\" B,...",
+                                        "'br no break \\fBnor bold\\n",
+                                        "'tis a \\ and \\\\(em, ^ ~ ` \"",
+                                        "           'so /x"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(text, words[i])) fail_msg("'%s' is not on the page: %s", words[i], text);
+    free(text);
+}
+
+static void bash_completes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *wanted;
+    } lines[] = {
+        {"tr", "train truncation"},
+        {"help ord", "order"},
+        {"train --sch", "--scheme --scheme-file --schedule"},
+        {"train --csv --res", "--resume"},
+        {"train --positions ''", "none sinusoid relative both"},
+        {"train --positions = ''", "none sinusoid relative both"},
+        {"train --positions = r", "relative"},
+        {"train --positions =", "none sinusoid relative both"},
+        {"train --corpus ''", ""},
+        {"train --corpus -", ""},
+        {"plot order.c", ""},
+        {"schemes --scheme yo", "yoshida4"},
+        {"schemes --scheme rk4,yo", "rk4,yoshida4"},
+        {"stability --positions ''",
+         "--scheme --scheme-file --split --imaginary --box --points --csv --out --help"},
+    };
+    char line[8192];
+    need_tool("bash");
+    run_ok("manual --out man");
+    must_say("bash -n man/trotter.bash", "");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(line, sizeof line,
+                 "bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
+                 "_trotter; echo \"${COMPREPLY[*]}\"' "
+                 "bash %s %s",
+                 program, lines[i].words);
+        char wanted[256];
+        snprintf(wanted, sizeof wanted, "%s\n", lines[i].wanted);
+        must_say(line, wanted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_say_what_help_says),
+        cmocka_unit_test(odd_text_is_text),
+        cmocka_unit_test(groff_has_no_warning),
+        cmocka_unit_test(bash_completes),
+    };
+    return cmocka_run_group_tests(tests, cli_begin, cli_end);
+}
