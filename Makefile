@@ -69,7 +69,7 @@ LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)
 ROOMS  = kernels ode nn bridge
 LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
-APPSRC = $(wildcard studies/*/*.c)
+APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 TESTSRC = $(filter-out tests/cuda/test_failures.c,$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)

@@ -1,4 +1,4 @@
-/* main.c: the program: one table of commands, signals, and the exit status. */
+/* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
 #include <limits.h>
 #include <omp.h>
@@ -18,36 +18,13 @@
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
 
-/* clang-format off */
-const Command *const command_table[] = {
-    &command_schemes,
-    &command_expand,
-    &command_stability,
-    &command_order,
-    &command_plot,
-    &command_verify,
-    &command_data,
-    &command_train,
-    &command_eval, &command_generate,
-    &command_compare,
-    &command_sweep,
-    &command_truncation,
-    &command_attention,
-    &command_bench,
-    &command_report,
-    &command_manual,
-    NULL,
-};
-/* clang-format on */
-enum { COMMANDS = sizeof command_table / sizeof *command_table - 1 };
-
 /* ---- help ---------------------------------------------------------------------------------------- */
 
 static void print_overview(void)
 {
     printf("Usage: trotter COMMAND [OPTION]...\n" TROTTER_PURPOSE "\n\n"
            "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++)
+    for (int i = 0; command_table[i]; i++)
         printf("  %-10s %s\n", command_table[i]->name, command_table[i]->purpose);
     printf("\n" TROTTER_USE "Exit status: " TROTTER_STATUS);
 }
@@ -157,9 +134,10 @@ static int close_stdout(int status)
 
 static int unknown_command(const char *name)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++) names[i] = command_table[i]->name;
-    const char *near = nearest_name(name, names, COMMANDS);
+    const char *names[64];
+    size_t n = 0;
+    for (; command_table[n]; n++) names[n] = command_table[n]->name;
+    const char *near = nearest_name(name, names, n);
     error_set(ERR_INPUT, "%s", name); /* one line, whatever was given */
     if (near)
         fprintf(stderr, "trotter: unknown command '%s'; the nearest is '%s'\n", error_text(), near);
@@ -171,7 +149,7 @@ static int unknown_command(const char *name)
 
 static int run_named(int argc, char **argv)
 {
-    for (int i = 0; i < COMMANDS; i++) {
+    for (int i = 0; command_table[i]; i++) {
         if (strcmp(argv[1], command_table[i]->name) != 0) continue;
         command_begin(command_table[i]->name);
         int code = run_command(command_table[i], argc - 1, argv + 1);

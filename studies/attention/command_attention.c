@@ -389,6 +389,19 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {{.command = "attention",
+                              .title = "Distances between models' attention",
+                              .about = "Earth mover's distance between the attention distributions "
+                                       "of two models' heads, heads matched "
+                                       "one to one, over tokens and sublayers.",
+                              .table = {{"schemes", scheme_columns,
+                                         "Means over pairs of models. In brackets 95 % intervals, "
+                                         "too narrow where pairs share models.",
+                                         KIND_ALL},
+                                        {"attention", pair_columns, "Pairs of models.", KIND_MANY},
+                                        {"sublayers", sublayer_columns, "Pairs by sublayer", 0}}},
+                             {0}};
+
 const Command command_attention = {
     .name = "attention",
     .purpose = "attention distance between trained models",
@@ -411,5 +424,6 @@ const Command command_attention = {
         "(evaluations, where a\n"
         "scheme evaluates one several times).\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

@@ -8,6 +8,7 @@
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
+#include "studies/runs/published.h"
 #include "studies/tools/progress.h"
 
 static const Option scheme_options[] = {
@@ -190,6 +191,64 @@ static int run(Options *o)
     return code;
 }
 
+/* Names of the schemes in whose row `column` is `word`. */
+static void name_rows(const Csv *c, const char *column, const char *word, const char *what,
+                      Verdict *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        if (!*csv_named(c, i, "layers") || strcmp(csv_named(c, i, column), word) != 0) continue;
+        verdict_say(v, "%s%.80s", n++ ? ", " : what, csv_named(c, i, "scheme"));
+    }
+    if (n) verdict_say(v, "; ");
+    v->bad |= n > 0;
+}
+
+static void judge(const Csv *c, Verdict *v)
+{
+    name_rows(c, "valid_ppl", "", "without a finished run: ", v);
+    name_rows(c, "beats_unigram", "no",
+              "no better than word frequencies, so not to be compared: ", v);
+    name_rows(c, "verdict", "disagree", "not of their exact order on the particle system: ", v);
+    if (!v->bad && csv_column(c, "beats_unigram") >= 0)
+        verdict_say(v, "every model predicts better than word frequencies; no scheme disagrees "
+                       "with its exact order");
+    verdict_end(v);
+}
+
+static const Kind kinds[] = {
+    {.command = "compare",
+     .title = "Comparison of schemes",
+     .about = "What the text of a scheme says of it beside what training says: exact order, order "
+              "measured on a "
+              "particle system, truncation error of the trained network, perplexity over "
+              "seeds. " KIND_ORDERS,
+     .words = "compare.md",
+     .judge = judge,
+     .table = {{"compare", compare_columns, "Schemes side by side. In brackets 95 % intervals.",
+                KIND_ALL},
+               {"correlations", correlation_columns,
+                "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals "
+                "over designs, of 7 "
+                "or more.",
+                KIND_ALL},
+               PUBLISHED_TABLE(published_schemes),
+               PUBLISHED_TABLE(published_schemes),
+               {"tune", tune_columns, "Rates and dropouts tried, and those chosen.", KIND_SOME},
+               {"runs", run_columns, "Trainings", 0},
+               {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
+               {"curves", curve_columns, "Curves of training, means over seeds", 0}},
+     .plot = {{"perplexity",
+               "Mean perplexity of every scheme and its standard deviation over seeds."},
+              {"truncation",
+               "Perplexity against the truncation error of the trained network's own step."},
+              {"evaluations", "Perplexity against evaluations of F and G a layer."},
+              {"epochs", "Validation perplexity after every epoch, means over seeds."},
+              {"curves", "Training loss against tokens, means over seeds."},
+              {"gradients", "Norm of the gradient against steps, means over seeds."},
+              PUBLISHED_PLOT}},
+    {0}};
+
 const Command command_compare = {
     .name = "compare",
     .purpose = "compare schemes: order, measured order, perplexity, cost",
@@ -211,6 +270,7 @@ const Command command_compare = {
         "tables.\n"
         "Exit status 1: a model is no better than the frequencies of words, or a run failed.\n",
     .groups = groups,
+    .kinds = kinds,
     .saves = 1,
     .run = run,
 };

@@ -66,7 +66,7 @@ typedef struct {
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Report *table, *brief, *differences, *curves, *epochs, *correlations, *choices;
+    Sheet *table, *differences, *curves, *epochs, *correlations, *choices;
     size_t last_epoch; /* that any run has reached */
     size_t failed;     /* runs */
 } Compare;
@@ -128,13 +128,13 @@ int compare_diverged(const Compare *u, const Cell *c);
 
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 
-/* u->table, brief, differences, curves, epochs and correlations. */
+/* u->table, differences, curves, epochs and correlations. */
+extern const Column compare_columns[], curve_columns[], epoch_columns[], correlation_columns[],
+    tune_columns[];
 int compare_tables(Compare *u);
 /* u->epochs, last_epoch; gaining of every cell. */
 int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
-/* Number, from 1, of a column of compare.csv; the name must be one. */
-int compare_column(const char *name);
 /* "NAME", with its depth where there are several. */
 enum { CELL_NAME = TABLE_NAME + 32 };
 void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);

@@ -5,8 +5,22 @@
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
 
-static const char *const columns[] = {"scheme",    "layers",   "epoch",     "seeds",
-                                      "valid_ppl", "valid_sd", "valid_low", "valid_high"};
+typedef struct {
+    const char *scheme;
+    size_t layers, epoch;
+    Interval valid;
+} EpochRow;
+
+const Column epoch_columns[] = {
+    COLUMN(EpochRow, scheme),
+    COLUMN(EpochRow, layers),
+    COLUMN(EpochRow, epoch),
+    FIELD(EpochRow, "seeds", valid.n),
+    FIELD(EpochRow, "valid_ppl", valid.mean, .low = "valid_low", .high = "valid_high"),
+    FIELD(EpochRow, "valid_sd", valid.sd),
+    FIELD(EpochRow, "valid_low", valid.low),
+    FIELD(EpochRow, "valid_high", valid.high),
+    {0}};
 
 /* The ends of a run's epochs in its log: ppl (epochs), NULL: not asked; *last: the number of the last, 0 where there
  * is none. */
@@ -28,19 +42,11 @@ static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, siz
     return 0;
 }
 
-static void add_rows(Report *r, const Cell *c, const double *ppl, size_t epochs, size_t seeds)
+static void add_rows(Sheet *r, const Cell *c, const double *ppl, size_t epochs, size_t seeds)
 {
     for (size_t i = 0; i < epochs; i++) {
         Interval v = statistics_mean(ppl + i, epochs, seeds);
-        if (v.n == 0) continue;
-        report_text(r, c->scheme->name);
-        report_size(r, c->layers);
-        report_size(r, i + 1);
-        report_size(r, v.n);
-        report_fixed(r, v.mean, 2);
-        report_fixed(r, v.sd, 2);
-        report_fixed(r, v.low, 2);
-        report_fixed(r, v.high, 2);
+        if (v.n) sheet_row(r, &(EpochRow){c->scheme->name, c->layers, i + 1, v});
     }
 }
 
@@ -66,7 +72,7 @@ static int add_cell(Compare *u, Cell *c)
 
 int compare_epochs(Compare *u)
 {
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &u->epochs));
+    TRY(sheet_new(epoch_columns, &u->epochs));
     if (compare_recorded(u)) return 0;
     for (size_t i = 0; i < u->cells; i++) TRY(add_cell(u, &u->cell[i]));
     return 0;

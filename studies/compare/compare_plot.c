@@ -10,10 +10,12 @@
 
 /* ---- perplexities ---------------------------------------------------------------------------- */
 
-/* Horizontal bars from zero, so that lengths compare, with their spread and numbers; `ppl` is a
- * column of compare.csv, the next one its standard deviation (empty with one seed). */
-static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, const char *title)
+/* Horizontal bars from zero, so that lengths compare, with their spread and numbers: the columns of compare.csv with
+ * the mean and its standard deviation (empty with one seed). */
+static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation, double shift,
+                      size_t colour, const char *title)
 {
+    int ppl = sheet_column(compare_columns, mean), sd = sheet_column(compare_columns, deviation);
     plot_item(p, "compare.csv",
               "every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title "
               "%s noenhanced fs solid 1 noborder lc rgb %s",
@@ -21,12 +23,12 @@ static void draw_bars(Plot *p, size_t n, int ppl, double shift, size_t colour, c
     plot_item(p, "compare.csv",
               "every ::1::%zu using %d:($0%+g):(spread(%d)) with xerrorbars notitle lc rgb "
               "'#222222' lw 1.5 pt 0",
-              n, ppl, shift, ppl + 1);
+              n, ppl, shift, sd);
     plot_item(p, "compare.csv",
               "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd "
               "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
               "',11' notitle",
-              n, ppl, ppl + 1, shift, ppl + 1, ppl, ppl + 1);
+              n, ppl, sd, shift, sd, ppl, sd);
 }
 
 static int draw_perplexities(const Compare *u)
@@ -47,17 +49,28 @@ static int draw_perplexities(const Compare *u)
         plot_tic(p, i, name);
     }
     if (n > 6) plot_taller(p, 70 * (n - 6));
-    draw_bars(p, n, compare_column("valid_ppl"), -0.19, 0, "validation");
-    draw_bars(p, n, compare_column("test_ppl"), 0.19, 5, "test");
+    draw_bars(p, n, "valid_ppl", "valid_sd", -0.19, 0, "validation");
+    draw_bars(p, n, "test_ppl", "test_sd", 0.19, 5, "test");
     return plot_finish(p);
 }
 
 /* ---- curves over the steps ------------------------------------------------------------------- */
 
-/* is(name, layers) tells of a row of the file, whose first column is the scheme, whether it is that cell's. */
-static void define_rows(Plot *p, int layers_column)
+/* is(name, layers) tells of a row of a file whether it is that cell's. */
+static void define_rows(Plot *p, const Column *list)
 {
-    plot_setting(p, "is(name, layers) = strcol(1) eq name && column(%d) == layers", layers_column);
+    plot_setting(p, "is(name, layers) = strcol(%d) eq name && column(%d) == layers",
+                 sheet_column(list, "scheme"), sheet_column(list, "layers"));
+}
+
+/* Lines of cell i in FILE: column y against x. */
+static void cell_lines(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
+                       const char *x, double scale, const char *y)
+{
+    const Cell *c = &u->cell[i];
+    plot_item(p, file, "using (is(%s, %zu) ? $%d*%g : NaN):%d with lines notitle", c->scheme->name,
+              c->layers, sheet_column(list, x), scale, sheet_column(list, y));
+    plot_style(p, i);
 }
 
 /* Cell i in the key; its points are drawn apart, as `points` tells, or not at all. */
@@ -80,15 +93,15 @@ static int draw_losses(const Compare *u)
              u->corpus.name);
     PlotFrame frame = {"curves", title, "thousand tokens trained", "nats a token", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    define_rows(p, 8);
+    define_rows(p, curve_columns);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        plot_item(p, "curves.csv", "using (is(%s, %zu) ? $4/1000 : NaN):5 with lines notitle",
-                  c->scheme->name, c->layers);
-        plot_style(p, i);
-        plot_item(p, "curves.csv",
-                  "using (is(%s, %zu) && valid(6) ? $4/1000 : NaN):(log($6)) with points notitle",
-                  c->scheme->name, c->layers);
+        int ppl = sheet_column(curve_columns, "valid_ppl");
+        cell_lines(u, p, i, "curves.csv", curve_columns, "tokens", 0.001, "train_loss");
+        plot_item(
+            p, "curves.csv",
+            "using (is(%s, %zu) && valid(%d) ? $%d/1000 : NaN):(log($%d)) with points notitle",
+            c->scheme->name, c->layers, ppl, sheet_column(curve_columns, "tokens"), ppl);
         plot_style(p, i);
         cell_key(u, p, i, 1);
     }
@@ -119,14 +132,15 @@ static int draw_epochs(const Compare *u)
              u->corpus.name);
     PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    define_rows(p, 2);
+    define_rows(p, epoch_columns);
     plot_setting(p, "set offsets 0.2, 0.2, 0, 0");
     plot_count(p, u->last_epoch);
     set_best_range(u, p);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $3 : NaN):5 with linespoints notitle",
-                  c->scheme->name, c->layers);
+        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints notitle",
+                  c->scheme->name, c->layers, sheet_column(epoch_columns, "epoch"),
+                  sheet_column(epoch_columns, "valid_ppl"));
         plot_style(p, i);
         cell_key(u, p, i, 1);
     }
@@ -142,13 +156,10 @@ static int draw_gradients(const Compare *u)
     snprintf(title, sizeof title, "Norm of the gradient on %s, mean over seeds", u->corpus.name);
     PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    define_rows(p, 8);
+    define_rows(p, curve_columns);
     plot_setting(p, "set logscale y");
     for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        plot_item(p, "curves.csv", "using (is(%s, %zu) ? $2 : NaN):7 with lines notitle",
-                  c->scheme->name, c->layers);
-        plot_style(p, i);
+        cell_lines(u, p, i, "curves.csv", curve_columns, "step", 1, "grad_norm");
         cell_key(u, p, i, 0);
     }
     if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
@@ -212,12 +223,14 @@ static Look cell_look(const Compare *u, const Scatter *s, size_t i)
 
 static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
-    int ppl = compare_column("valid_ppl"), low = compare_column("valid_low");
+    int ppl = sheet_column(compare_columns, "valid_ppl"),
+        low = sheet_column(compare_columns, "valid_low"),
+        high = sheet_column(compare_columns, "valid_high");
     Look look = cell_look(u, s, i);
     plot_item(p, "compare.csv",
               "every ::%zu::%zu using (across(0)%+.4g):%d:%d:%d with yerrorbars notitle pt 0 lc "
               "rgb %s lw 1.5",
-              i + 1, i + 1, look.aside, ppl, low, low + 1, look.colour);
+              i + 1, i + 1, look.aside, ppl, low, high, look.colour);
 }
 
 /* A point, its name and evaluations in the key. */
@@ -230,7 +243,8 @@ static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
     plot_item(p, "compare.csv",
               "every ::%zu::%zu using (across(0)):%d with points title %s noenhanced pt %d ps 1.6 "
               "lc rgb %s lw 1.5",
-              i + 1, i + 1, compare_column("valid_ppl"), words, look.mark, look.colour);
+              i + 1, i + 1, sheet_column(compare_columns, "valid_ppl"), words, look.mark,
+              look.colour);
 }
 
 /* Whole numbers, a step of the axis around those that are there. */
@@ -271,10 +285,11 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);
-        plot_setting(p, "across(row) = column(%d) + column(%d)", compare_column(s->column[0]),
-                     compare_column(s->column[1]));
+        plot_setting(p, "across(row) = column(%d) + column(%d)",
+                     sheet_column(compare_columns, s->column[0]),
+                     sheet_column(compare_columns, s->column[1]));
     } else {
-        plot_setting(p, "across(row) = column(%d)", compare_column(s->column[0]));
+        plot_setting(p, "across(row) = column(%d)", sheet_column(compare_columns, s->column[0]));
     }
     for (size_t i = 0; i < u->cells; i++) draw_interval(u, p, s, i);
     for (size_t i = 0; i < u->cells; i++) draw_point(u, p, s, i);

@@ -7,8 +7,24 @@
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 
-static const char *const columns[] = {"perplexity", "layers", "quantity", "designs",
-                                      "rho",        "low",    "high",     "p"};
+typedef struct {
+    const char *perplexity, *quantity;
+    size_t layers;
+    Correlation c;
+} CorrelationRow;
+
+const Column correlation_columns[] = {
+    COLUMN(CorrelationRow, perplexity, .words = "of which text"),
+    COLUMN(CorrelationRow, layers),
+    COLUMN(CorrelationRow, quantity),
+    FIELD(CorrelationRow, "designs", c.n, .words = "maps that differ; equal maps count once"),
+    FIELD(CorrelationRow, "rho", c.rho, .form = SHEET_FIXED, .digits = 2, .low = "low",
+          .high = "high"),
+    FIELD(CorrelationRow, "low", c.low, .form = SHEET_FIXED, .digits = 2),
+    FIELD(CorrelationRow, "high", c.high, .form = SHEET_FIXED, .digits = 2),
+    FIELD(CorrelationRow, "p", c.p, .digits = 2,
+          .words = "probability of as large a correlation by chance, over permutations"),
+    {0}};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 typedef double Value(const Compare *u, const Cell *c);
@@ -93,20 +109,13 @@ static int add_correlation(Compare *u, size_t layers, size_t k)
     int code = statistics_rank(x, y, n, u->seed, &c);
     memory_free(x);
     TRY(code);
-    report_text(u->correlations, pair[k].name);
-    report_size(u->correlations, layers);
-    report_text(u->correlations, pair[k].quantity);
-    report_size(u->correlations, c.n);
-    report_fixed(u->correlations, c.rho, 2);
-    report_fixed(u->correlations, c.low, 2);
-    report_fixed(u->correlations, c.high, 2);
-    report_real(u->correlations, c.p, 2);
+    sheet_row(u->correlations, &(CorrelationRow){pair[k].name, pair[k].quantity, layers, c});
     return 0;
 }
 
 int compare_correlations(Compare *u)
 {
-    TRY(report_new(COUNT(columns), columns, &u->correlations));
+    TRY(sheet_new(correlation_columns, &u->correlations));
     for (size_t d = 0; d < u->depths; d++)
         for (size_t k = 0; k < COUNT(pair); k++) TRY(add_correlation(u, u->depth[d], k));
     return 0;

@@ -136,7 +136,6 @@ void compare_close(Compare *u)
     }
     memory_free(u->cell);
     report_free(u->table);
-    report_free(u->brief);
     report_free(u->differences);
     report_free(u->curves);
     report_free(u->epochs);

@@ -183,7 +183,7 @@ static const char correlation_words[] = "\nRank correlations (Spearman) of perpl
 static int print_all(const Compare *u, int form, FILE *f)
 {
     print_caption(u, f);
-    TRY(report_write(u->brief, form, f));
+    TRY(report_write(u->table, form, f));
     TRY(print_differences(u, form, f));
     fputs(correlation_words, f);
     return report_write(u->correlations, form, f);
@@ -212,24 +212,13 @@ static int save_markdown(const Compare *u)
 /* A row a run: what --from reads. */
 static int save_runs(const Compare *u)
 {
-    static const char *const columns[] = {"scheme",   "layers",       "params",
-                                          "seed",     "best_epoch",   "valid_ppl",
-                                          "test_ppl", "tokens_per_s", "peak_bytes"};
-    Report *r;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    Sheet *r;
+    TRY(sheet_new(run_columns, &r));
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         const Cell *c = &u->cell[i / u->seeds];
         const RunResult *x = &c->result[i % u->seeds];
-        if (isnan(x->valid_ppl)) continue;
-        report_text(r, c->scheme->name);
-        report_size(r, c->layers);
-        report_fixed(r, x->params, 0);
-        report_size(r, u->seed + i % u->seeds);
-        report_fixed(r, x->best_epoch, 0);
-        report_fixed(r, x->valid_ppl, 2);
-        report_fixed(r, x->test_ppl, 2);
-        report_fixed(r, x->tokens_per_s, 0);
-        report_fixed(r, x->peak_bytes, 0);
+        if (!isnan(x->valid_ppl))
+            sheet_row(r, &(RunRecord){c->scheme->name, c->layers, u->seed + i % u->seeds, *x});
     }
     int code = output_report(r, REPORT_CSV, u->dir, "runs.csv");
     report_free(r);
@@ -249,7 +238,7 @@ static int save_published(const Compare *u)
                         &u->corpus,
                         network_bridge(u->options),
                         options_size(u->options, "heads"),
-                        "scheme",
+                        published_schemes,
                         u->cells,
                         list};
     int code = published_save(&s, u->dir);
@@ -260,7 +249,7 @@ static int save_published(const Compare *u)
 int compare_save(const Compare *u)
 {
     TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
-    TRY(output_report(u->brief, REPORT_LATEX, u->dir, "compare.tex"));
+    TRY(output_report(u->table, REPORT_LATEX, u->dir, "compare.tex"));
     TRY(output_report(u->differences, REPORT_LATEX, u->dir, "differences.tex"));
     TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
     TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));

@@ -8,68 +8,124 @@
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
 
-static const char *const columns[] = {"scheme",
-                                      "order",
-                                      "system",
-                                      "measured",
-                                      "low",
-                                      "high",
-                                      "verdict",
-                                      "evals_F",
-                                      "evals_G",
-                                      "layers",
-                                      "params",
-                                      "seeds",
-                                      "valid_ppl",
-                                      "valid_sd",
-                                      "test_ppl",
-                                      "test_sd",
-                                      "tokens_per_s",
-                                      "peak_bytes",
-                                      "beats_unigram",
-                                      "valid_low",
-                                      "valid_high",
-                                      "test_low",
-                                      "test_high",
-                                      "baseline",
-                                      "valid_diff",
-                                      "valid_diff_pooled_low",
-                                      "valid_diff_pooled_high",
-                                      "test_diff",
-                                      "test_diff_pooled_low",
-                                      "test_diff_pooled_high",
-                                      "rate",
-                                      "dropout",
-                                      "same_as",
-                                      "control_of",
-                                      "truncation",
-                                      "truncation_low",
-                                      "truncation_high",
-                                      "truncation_slope",
-                                      "layer_truncation",
-                                      "layer_truncation_slope",
-                                      "best_epoch",
-                                      "gaining",
-                                      "valid_diff_pooled_p",
-                                      "test_diff_pooled_p",
-                                      "valid_pooled_sd",
-                                      "test_pooled_sd",
-                                      "pooled_df"};
-static const char *const shown[] = {"scheme",   "layers", "order",      "measured",  "evals",
-                                    "error",    "slope",  "parameters", "valid ppl", "±",
-                                    "test ppl", "±",      "tokens/s",   "peak MB"};
-static const char *const difference_columns[] = {"scheme", "layers",    "runs", "valid diff", "±",
-                                                 "p",      "test diff", "±",    "p"};
-static const char *const curve_columns[] = {"scheme",     "step",      "epoch",     "tokens",
-                                            "train_loss", "valid_ppl", "grad_norm", "layers"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+/* A cell and what is told of it. */
+typedef struct {
+    const char *scheme, *system, *verdict, *evals, *baseline, *same_as, *control_of;
+    Cell cell;
+    Convergence measured;
+    Layout layout;
+    size_t evals_F, evals_G;
+    int beats_unigram;
+    double rate, dropout;
+} CompareRow;
 
-int compare_column(const char *name)
-{
-    size_t i = 0;
-    while (strcmp(columns[i], name) != 0) i++;
-    return (int)i + 1;
-}
+#define ERROR "error of the trained network's step (h = 1) over the exact flow's displacement in it"
+#define SLOPE "power of h in that error, order + 1 for small h"
+#define END "end of a 95 % interval"
+#define LESS " perplexity less the baseline's; standard deviation pooled over the designs"
+#define P_VALUE "of no difference (Student's t), after Holm's correction for the comparisons"
+
+const Column compare_columns[] = {
+    COLUMN(CompareRow, scheme, .place = 1, .page = 1),
+    FIELD(CompareRow, "order", measured.theory.order, .place = 3, .page = 3,
+          .words = "exact order of the scheme"),
+    COLUMN(CompareRow, system),
+    FIELD(CompareRow, "measured", measured.slope, .form = SHEET_FIXED, .digits = 2, .place = 4,
+          .page = 4, .words = "slope of the global error on the particle system"),
+    FIELD(CompareRow, "low", measured.low, .words = END),
+    FIELD(CompareRow, "high", measured.high, .words = END),
+    COLUMN(CompareRow, verdict),
+    FIELD(CompareRow, NULL, evals, .head = "evals", .place = 5),
+    COLUMN(CompareRow, evals_F, .page = 5),
+    COLUMN(CompareRow, evals_G, .page = 6),
+    FIELD(CompareRow, "layers", cell.layers, .place = 2, .page = 2),
+    FIELD(CompareRow, "params", cell.params, .form = SHEET_FIXED, .head = "parameters", .place = 8,
+          .page = 9),
+    FIELD(CompareRow, "seeds", cell.runs),
+    FIELD(CompareRow, "valid_ppl", cell.valid.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 9,
+          .page = 10),
+    FIELD(CompareRow, "valid_sd", cell.valid.sd),
+    FIELD(CompareRow, "test_ppl", cell.test.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "test_low", .high = "test_high", .head = "test ppl", .half = "±", .place = 10,
+          .page = 11),
+    FIELD(CompareRow, "test_sd", cell.test.sd),
+    FIELD(CompareRow, "tokens_per_s", cell.speed, .form = SHEET_FIXED, .head = "tokens/s",
+          .place = 11, .page = 18),
+    FIELD(CompareRow, "peak_bytes", cell.bytes, .form = SHEET_FIXED, .head = "peak MB",
+          .scale = 1e-6, .place = 12, .page = 19),
+    COLUMN(CompareRow, beats_unigram, .form = SHEET_FLAG,
+           .words = "predicts better than word frequencies"),
+    FIELD(CompareRow, "valid_low", cell.valid.low, .words = END),
+    FIELD(CompareRow, "valid_high", cell.valid.high, .words = END),
+    FIELD(CompareRow, "test_low", cell.test.low, .words = END),
+    FIELD(CompareRow, "test_high", cell.test.high, .words = END),
+    COLUMN(CompareRow, baseline),
+    FIELD(CompareRow, "valid_diff", cell.valid_diff.mean, .low = "valid_diff_pooled_low",
+          .high = "valid_diff_pooled_high", .page = 12, .words = "validation" LESS),
+    FIELD(CompareRow, "valid_diff_pooled_low", cell.valid_diff.low, .words = END),
+    FIELD(CompareRow, "valid_diff_pooled_high", cell.valid_diff.high, .words = END),
+    FIELD(CompareRow, "test_diff", cell.test_diff.mean, .low = "test_diff_pooled_low",
+          .high = "test_diff_pooled_high", .page = 14, .words = "test" LESS),
+    FIELD(CompareRow, "test_diff_pooled_low", cell.test_diff.low, .words = END),
+    FIELD(CompareRow, "test_diff_pooled_high", cell.test_diff.high, .words = END),
+    COLUMN(CompareRow, rate, .page = 16),
+    COLUMN(CompareRow, dropout, .page = 17),
+    COLUMN(CompareRow, same_as, .words = "scheme that makes the same map"),
+    COLUMN(CompareRow, control_of,
+           .words = "schemes that it is a control of equal evaluations for"),
+    FIELD(CompareRow, "truncation", cell.split.mean, .digits = 3, .low = "truncation_low",
+          .high = "truncation_high", .head = "error", .place = 6, .page = 7, .words = ERROR),
+    FIELD(CompareRow, "truncation_low", cell.split.low, .words = END),
+    FIELD(CompareRow, "truncation_high", cell.split.high, .words = END),
+    FIELD(CompareRow, "truncation_slope", cell.split_slope.mean, .form = SHEET_FIXED, .digits = 2,
+          .head = "slope", .place = 7, .page = 8, .words = SLOPE),
+    FIELD(CompareRow, "layer_truncation", cell.layer.mean, .words = "the same error in y' = L(y)"),
+    FIELD(CompareRow, "layer_truncation_slope", cell.layer_slope.mean, .words = SLOPE),
+    FIELD(CompareRow, "best_epoch", cell.best_epoch),
+    FIELD(CompareRow, "gaining", cell.gaining, .words = "runs whose best epoch was their last"),
+    FIELD(CompareRow, "valid_diff_pooled_p", cell.valid_p, .page = 13, .words = P_VALUE),
+    FIELD(CompareRow, "test_diff_pooled_p", cell.test_p, .page = 15, .words = P_VALUE),
+    FIELD(CompareRow, "valid_pooled_sd", layout.valid.sd,
+          .words = "over seeds, pooled within the designs"),
+    FIELD(CompareRow, "test_pooled_sd", layout.test.sd,
+          .words = "over seeds, pooled within the designs"),
+    FIELD(CompareRow, "pooled_df", layout.valid.df, .words = "degrees of freedom of these"),
+    {0}};
+
+/* For people alone. */
+static const Column difference_columns[] = {
+    COLUMN(CompareRow, scheme, .place = 1),
+    FIELD(CompareRow, "layers", cell.layers, .place = 2),
+    FIELD(CompareRow, "runs", cell.runs, .place = 3),
+    FIELD(CompareRow, "valid_diff", cell.valid_diff.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "valid_low", .high = "valid_high", .head = "valid diff", .half = "±", .place = 4),
+    FIELD(CompareRow, "valid_low", cell.valid_diff.low),
+    FIELD(CompareRow, "valid_high", cell.valid_diff.high),
+    FIELD(CompareRow, "valid_p", cell.valid_p, .digits = 2, .head = "p", .place = 5),
+    FIELD(CompareRow, "test_diff", cell.test_diff.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "test_low", .high = "test_high", .head = "test diff", .half = "±", .place = 6),
+    FIELD(CompareRow, "test_low", cell.test_diff.low),
+    FIELD(CompareRow, "test_high", cell.test_diff.high),
+    FIELD(CompareRow, "test_p", cell.test_p, .digits = 2, .head = "p", .place = 7),
+    {0}};
+
+/* Means over the seeds. */
+typedef struct {
+    const char *scheme;
+    size_t layers;
+    RunRow at;
+} CurveRow;
+
+const Column curve_columns[] = {COLUMN(CurveRow, scheme),
+                                FIELD(CurveRow, "step", at.step),
+                                FIELD(CurveRow, "epoch", at.epoch),
+                                FIELD(CurveRow, "tokens", at.tokens),
+                                FIELD(CurveRow, "train_loss", at.train_loss),
+                                FIELD(CurveRow, "valid_ppl", at.valid_ppl),
+                                FIELD(CurveRow, "grad_norm", at.grad_norm),
+                                COLUMN(CurveRow, layers),
+                                {0}};
 
 void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME])
 {
@@ -86,133 +142,39 @@ int compare_beats_unigram(const Compare *u, const Cell *c)
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
 
-static void add_interval(Report *r, double low, double high)
-{
-    report_fixed(r, low, 2);
-    report_fixed(r, high, 2);
-}
-
-static void add_difference(Report *r, const Difference *d)
-{
-    report_fixed(r, d->mean, 2);
-    add_interval(r, d->low, d->high);
-}
-
-static void add_training(Report *r, const Compare *u, const Cell *c)
-{
-    report_fixed(r, c->params, 0);
-    report_size(r, c->runs);
-    report_fixed(r, c->valid.mean, 2);
-    report_fixed(r, c->valid.sd, 2);
-    report_fixed(r, c->test.mean, 2);
-    report_fixed(r, c->test.sd, 2);
-    report_fixed(r, c->speed, 0);
-    report_fixed(r, c->bytes, 0);
-    report_flag(r, compare_beats_unigram(u, c));
-    add_interval(r, c->valid.low, c->valid.high);
-    add_interval(r, c->test.low, c->test.high);
-    report_text(r, u->schemes.scheme[u->baseline]->name);
-    add_difference(r, &c->valid_diff);
-    add_difference(r, &c->test_diff);
-    report_real(r, strtod(c->rate, NULL), 6);
-    report_real(r, strtod(c->dropout, NULL), 6);
-}
-
 static void add_row(Compare *u, const Cell *c)
 {
     const Convergence *order = &u->orders.scheme[c->index];
-    char controlled[512];
-    Report *r = u->table;
-    report_text(r, c->scheme->name);
-    report_size(r, (uint64_t)order->theory.order);
-    report_text(r, u->orders.system->name);
-    report_fixed(r, order->slope, 3);
-    report_fixed(r, order->low, 3);
-    report_fixed(r, order->high, 3);
-    report_text(r, verdict_name(order->verdict));
-    report_size(r, table_evals(c->scheme, OP_F));
-    report_size(r, table_evals(c->scheme, OP_G));
-    report_size(r, c->layers);
-    add_training(r, u, c);
-    report_text(r, c == &u->cell[c->same] ? "" : u->cell[c->same].scheme->name);
+    char controlled[512], evals[64];
+    size_t f = table_evals(c->scheme, OP_F), g = table_evals(c->scheme, OP_G);
     compare_controlled(u, c->scheme, controlled);
-    report_text(r, controlled);
-    report_real(r, c->split.mean, 6);
-    report_real(r, c->split.low, 6);
-    report_real(r, c->split.high, 6);
-    report_fixed(r, c->split_slope.mean, 3);
-    report_real(r, c->layer.mean, 6);
-    report_fixed(r, c->layer_slope.mean, 3);
-    report_fixed(r, c->best_epoch, 1);
-    report_size(r, c->gaining);
-    report_real(r, c->valid_p, 2);
-    report_real(r, c->test_p, 2);
-    const Layout *l = &u->layout[(size_t)(c - u->cell) % u->depths];
-    report_real(r, l->valid.sd, 3);
-    report_real(r, l->test.sd, 3);
-    report_size(r, l->valid.df);
+    snprintf(evals, sizeof evals, "%zu F + %zu G", f, g);
+    const CompareRow row = {
+        .scheme = c->scheme->name,
+        .system = u->orders.system->name,
+        .verdict = verdict_name(order->verdict),
+        .evals = evals,
+        .baseline = u->schemes.scheme[u->baseline]->name,
+        .same_as = c == &u->cell[c->same] ? NULL : u->cell[c->same].scheme->name,
+        .control_of = controlled,
+        .cell = *c,
+        .measured = *order,
+        .layout = u->layout[(size_t)(c - u->cell) % u->depths],
+        .evals_F = f,
+        .evals_G = g,
+        .beats_unigram = compare_beats_unigram(u, c),
+        .rate = strtod(c->rate, NULL),
+        .dropout = strtod(c->dropout, NULL),
+    };
+    sheet_row(u->table, &row);
+    if (c->same != compare_baseline(u, c)->same) sheet_row(u->differences, &row);
 }
 
-/* A number and half of its interval. */
-static void add_half(Report *r, double mean, double low, double high)
-{
-    report_fixed(r, mean, 2);
-    report_fixed(r, 0.5 * (high - low), 2);
-}
-
-static void add_brief(Compare *u, const Cell *c)
-{
-    char evals[64];
-    Report *r = u->brief;
-    snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(c->scheme, OP_F),
-             table_evals(c->scheme, OP_G));
-    report_text(r, c->scheme->name);
-    report_size(r, c->layers);
-    report_size(r, (uint64_t)u->orders.scheme[c->index].theory.order);
-    report_fixed(r, u->orders.scheme[c->index].slope, 2);
-    report_text(r, evals);
-    report_real(r, c->split.mean, 3);
-    report_fixed(r, c->split_slope.mean, 2);
-    report_fixed(r, c->params, 0);
-    add_half(r, c->valid.mean, c->valid.low, c->valid.high);
-    add_half(r, c->test.mean, c->test.low, c->test.high);
-    report_fixed(r, c->speed, 0);
-    report_fixed(r, c->bytes * 1e-6, 0);
-}
-
-/* Of what is not the baseline's map. */
-static void add_compared(Compare *u, const Cell *c)
-{
-    Report *r = u->differences;
-    if (c->same == compare_baseline(u, c)->same) return;
-    report_text(r, c->scheme->name);
-    report_size(r, c->layers);
-    report_size(r, c->runs);
-    add_half(r, c->valid_diff.mean, c->valid_diff.low, c->valid_diff.high);
-    report_real(r, c->valid_p, 2);
-    add_half(r, c->test_diff.mean, c->test_diff.low, c->test_diff.high);
-    report_real(r, c->test_p, 2);
-}
-
-/* The cell of one column in a row for what needs no network; empty where it has none. */
-static void add_bound_cell(Report *r, const char *column, const char *name, double valid,
-                           double test)
-{
-    if (strcmp(column, "scheme") == 0)
-        report_text(r, name);
-    else if (strcmp(column, "valid_ppl") == 0 || strcmp(column, "valid ppl") == 0)
-        report_fixed(r, valid, 2);
-    else if (strcmp(column, "test_ppl") == 0 || strcmp(column, "test ppl") == 0)
-        report_fixed(r, test, 2);
-    else
-        report_none(r);
-}
-
+/* What needs no network. */
 static void add_bound(Compare *u, const char *name, double valid, double test)
 {
-    for (size_t j = 0; j < COUNT(columns); j++)
-        add_bound_cell(u->table, columns[j], name, valid, test);
-    for (size_t j = 0; j < COUNT(shown); j++) add_bound_cell(u->brief, shown[j], name, valid, test);
+    static const char *const names[] = {"valid_ppl", "test_ppl", NULL};
+    sheet_bound(u->table, name, names, (const double[]){valid, test});
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */
@@ -246,18 +208,6 @@ static int add_log(const Compare *u, const RunSpec *s, RunRow **sum, size_t *row
     return 0;
 }
 
-static void report_curve(Report *r, const Cell *c, const RunRow *sum, double n)
-{
-    report_text(r, c->scheme->name);
-    report_fixed(r, sum->step / n, 1);
-    report_fixed(r, sum->epoch, 0);
-    report_fixed(r, sum->tokens / n, 0);
-    report_fixed(r, sum->train_loss / n, 4);
-    report_fixed(r, sum->valid_ppl / n, 2);
-    report_real(r, sum->grad_norm / n, 6);
-    report_size(r, c->layers);
-}
-
 /* The mean over the seeds, row by row of their logs. */
 static int add_curve(Compare *u, const Cell *c)
 {
@@ -268,8 +218,16 @@ static int add_curve(Compare *u, const Cell *c)
         RunSpec s = compare_spec(u, c, k);
         code = add_log(u, &s, &sum, &rows);
     }
+    double n = (double)u->seeds;
     for (size_t i = 0; code == 0 && i < rows; i++)
-        report_curve(u->curves, c, &sum[i], (double)u->seeds);
+        sheet_row(u->curves, &(CurveRow){c->scheme->name,
+                                         c->layers,
+                                         {.step = sum[i].step / n,
+                                          .epoch = sum[i].epoch,
+                                          .tokens = sum[i].tokens / n,
+                                          .train_loss = sum[i].train_loss / n,
+                                          .valid_ppl = sum[i].valid_ppl / n,
+                                          .grad_norm = sum[i].grad_norm / n}});
     memory_free(sum);
     return code;
 }
@@ -280,14 +238,11 @@ int compare_tables(Compare *u)
 {
     TRY(compare_epochs(u));
     TRY(compare_differences(u));
-    TRY(report_new(COUNT(columns), columns, &u->table));
-    TRY(report_new(COUNT(shown), shown, &u->brief));
-    TRY(report_new(COUNT(difference_columns), difference_columns, &u->differences));
-    TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));
+    TRY(sheet_new(compare_columns, &u->table));
+    TRY(sheet_new(difference_columns, &u->differences));
+    TRY(sheet_new(curve_columns, &u->curves));
     for (size_t i = 0; i < u->cells; i++) {
         add_row(u, &u->cell[i]);
-        add_brief(u, &u->cell[i]);
-        add_compared(u, &u->cell[i]);
         if (u->cell[i].runs == u->seeds && !compare_recorded(u)) TRY(add_curve(u, &u->cell[i]));
     }
     add_bound(u, "unigram", u->unigram_valid, u->unigram_test);

@@ -20,10 +20,20 @@
 
 enum { DRAW = 1 }; /* seed of the sentences: the same for all */
 
+typedef struct {
+    double sentences, tokens;
+    RunErrors errors;
+} ErrorRow;
+
 /* A file with other names is of another measure, and measured again. */
-static const char *const columns[] = {"sentences",          "tokens",      "network_step", "slope",
-                                      "layer_network_step", "layer_slope", "check"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+static const Column columns[] = {COLUMN(ErrorRow, sentences),
+                                 COLUMN(ErrorRow, tokens),
+                                 FIELD(ErrorRow, "network_step", errors.split),
+                                 FIELD(ErrorRow, "slope", errors.split_slope),
+                                 FIELD(ErrorRow, "layer_network_step", errors.layer),
+                                 FIELD(ErrorRow, "layer_slope", errors.layer_slope),
+                                 FIELD(ErrorRow, "check", errors.check),
+                                 {0}};
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
@@ -72,38 +82,36 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
 
 /* ---- its file -------------------------------------------------------------------------------- */
 
+static ErrorRow row_of(const Compare *u, const RunErrors *e)
+{
+    return (ErrorRow){(double)options_size(u->options, "truncation"),
+                      (double)options_size(u->options, "truncation-tokens"), *e};
+}
+
 static int save(const Compare *u, const char *dir, const RunErrors *e)
 {
-    const double value[] = {e->split, e->split_slope, e->layer, e->layer_slope, e->check};
-    Report *r;
-    TRY(report_new(COUNT(columns), columns, &r));
-    report_size(r, options_size(u->options, "truncation"));
-    report_size(r, options_size(u->options, "truncation-tokens"));
-    for (size_t i = 0; i < COUNT(value); i++) report_real(r, value[i], 6);
-    int code = output_report(r, REPORT_CSV, dir, "truncation.csv");
-    report_free(r);
+    ErrorRow row = row_of(u, e);
+    Sheet *s;
+    TRY(sheet_new(columns, &s));
+    sheet_row(s, &row);
+    int code = output_report(s, REPORT_CSV, dir, "truncation.csv");
+    report_free(s);
     return code;
 }
 
 /* 1 where the file is there, of the same sentences. */
 static int load(const Compare *u, const char *dir, RunErrors *e)
 {
-    double value[COUNT(columns)];
+    ErrorRow row, now = row_of(u, e);
     char path[OUTPUT_PATH];
     Csv c;
     if (output_path(path, dir, "truncation.csv") != 0 || !output_exists(path)) return 0;
     if (csv_open(&c, path) != 0) return 0;
-    int there = c.rows == 1;
-    for (size_t i = 0; there && i < COUNT(columns); i++) {
-        int column = csv_column(&c, columns[i]);
-        there = column >= 0 && csv_number(&c, 0, column, &value[i]) == 0;
-    }
+    int there = c.rows == 1 && csv_record(&c, 0, columns, &row) == 0 &&
+                row.sentences == now.sentences && row.tokens == now.tokens;
     csv_close(&c);
-    if (!there || value[0] != (double)options_size(u->options, "truncation") ||
-        value[1] != (double)options_size(u->options, "truncation-tokens"))
-        return 0;
-    *e = (RunErrors){value[2], value[3], value[4], value[5], value[6]};
-    return 1;
+    if (there) *e = row.errors;
+    return there;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

@@ -12,8 +12,23 @@
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
-static const char *const columns[] = {"scheme", "layers",    "rate",       "dropout",
-                                      "seed",   "valid_ppl", "best_epoch", "chosen"};
+typedef struct {
+    const char *scheme;
+    size_t layers, seed;
+    double rate, dropout, valid_ppl, best_epoch;
+    int chosen;
+} TuneRow;
+
+const Column tune_columns[] = {COLUMN(TuneRow, scheme),
+                               COLUMN(TuneRow, layers),
+                               COLUMN(TuneRow, rate),
+                               COLUMN(TuneRow, dropout),
+                               COLUMN(TuneRow, seed),
+                               COLUMN(TuneRow, valid_ppl),
+                               COLUMN(TuneRow, best_epoch),
+                               COLUMN(TuneRow, chosen, .form = SHEET_FLAG,
+                                      .words = "by validation perplexity with a seed of its own"),
+                               {0}};
 
 typedef char Number[32];
 
@@ -72,17 +87,13 @@ static size_t find_best(const Task *t, size_t points)
     return best;
 }
 
-static void report_point(Report *r, const Task *t, int chosen)
+static void add_point(Sheet *s, const Task *t, int chosen)
 {
     int there = work_is_there(t);
-    report_text(r, t->spec.scheme->name);
-    report_size(r, t->spec.layers);
-    report_real(r, strtod(t->spec.rate, NULL), 6);
-    report_real(r, strtod(t->spec.dropout, NULL), 6);
-    report_size(r, t->spec.seed);
-    report_fixed(r, there ? t->result.valid_ppl : NAN, 2);
-    report_fixed(r, there ? t->result.best_epoch : NAN, 0);
-    report_flag(r, chosen);
+    sheet_row(s, &(TuneRow){t->spec.scheme->name, t->spec.layers, t->spec.seed,
+                            strtod(t->spec.rate, NULL), strtod(t->spec.dropout, NULL),
+                            there ? t->result.valid_ppl : NAN, there ? t->result.best_epoch : NAN,
+                            chosen});
 }
 
 static int choose(Compare *u, Cell *c, const Task *t, size_t points)
@@ -93,7 +104,7 @@ static int choose(Compare *u, Cell *c, const Task *t, size_t points)
                          c->scheme->name, c->layers);
     snprintf(c->rate, sizeof c->rate, "%s", t[best].spec.rate);
     snprintf(c->dropout, sizeof c->dropout, "%s", t[best].spec.dropout);
-    for (size_t i = 0; i < points; i++) report_point(u->choices, &t[i], i == best);
+    for (size_t i = 0; i < points; i++) add_point(u->choices, &t[i], i == best);
     runs_note(
         &u->runs,
         "%s, %zu layer(s): rate %s, dropout %s chosen on validation (perplexity %.4f, best of "
@@ -104,7 +115,7 @@ static int choose(Compare *u, Cell *c, const Task *t, size_t points)
 
 static int choose_all(Compare *u, const Grid *g, const Task *list)
 {
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &u->choices));
+    TRY(sheet_new(tune_columns, &u->choices));
     for (size_t i = 0; i < u->cells; i++)
         TRY(choose(u, &u->cell[i], &list[i * g->points], g->points));
     return output_report(u->choices, REPORT_CSV, u->dir, "tune.csv");

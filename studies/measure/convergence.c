@@ -10,23 +10,76 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
-static const char *const point_columns[] = {"scheme", "system", "h", "steps", "evals", "error"};
-static const char *const work_columns[] = {"scheme", "system", "h", "evals", "seconds", "error"};
-static const char *const summary_columns[] = {
-    "scheme",  "system",    "expected", "measured",     "low",           "high",         "constant",
-    "verdict", "predicted", "match",    "constant_low", "constant_high", "unstable_from"};
+/* A step size of a scheme; the seconds are of one run, and so stand in a table of their own. */
+typedef struct {
+    const char *scheme, *system;
+    OrderPoint at;
+} PointRow;
+
+const Column order_points[] = {
+    COLUMN(PointRow, scheme),
+    COLUMN(PointRow, system),
+    FIELD(PointRow, "h", at.h),
+    FIELD(PointRow, "steps", at.steps, .words = "steps to the end"),
+    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
+    {0}};
+const Column order_work[] = {
+    COLUMN(PointRow, scheme),
+    COLUMN(PointRow, system),
+    FIELD(PointRow, "h", at.h),
+    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "seconds", at.seconds, .digits = 3, .words = "time of one run"),
+    FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
+    {0}};
+
+typedef struct {
+    const char *scheme, *system, *verdict, *match;
+    OrderStudy s;
+    double predicted, constant_low, constant_high, unstable_from;
+} SummaryRow;
+
+const Column order_summary[] = {
+    COLUMN(SummaryRow, scheme, .page = 1),
+    COLUMN(SummaryRow, system, .page = 2),
+    FIELD(SummaryRow, "expected", s.expected, .page = 3, .words = "exact order p"),
+    FIELD(SummaryRow, "measured", s.slope, .form = SHEET_FIXED, .digits = 3, .low = "low",
+          .high = "high", .page = 4, .words = "slope of the global error"),
+    FIELD(SummaryRow, "low", s.low, .form = SHEET_FIXED, .digits = 3),
+    FIELD(SummaryRow, "high", s.high, .form = SHEET_FIXED, .digits = 3),
+    FIELD(SummaryRow, "constant", s.constant, .digits = 4, .page = 6,
+          .words = "measured c of error ≈ c·h^p"),
+    COLUMN(SummaryRow, verdict, .page = 5,
+           .words = "slope against exact order: agree, higher, disagree, diverges, floor (rounding "
+                    "hides it), or "
+                    "unstable (too few stable steps)"),
+    COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
+           .words = "c of the theory, from the elementary differentials of order p + 1"),
+    COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against predicted"),
+    COLUMN(SummaryRow, constant_low, .digits = 4,
+           .words = "end of the interval of the measured constant"),
+    COLUMN(SummaryRow, constant_high, .digits = 4,
+           .words = "end of the interval of the measured constant"),
+    COLUMN(SummaryRow, unstable_from,
+           .words = "finest step too large for stability; from there on none is used"),
+    {0}};
+
+void orders_judge(const Csv *c, Verdict *v)
+{
+    verdict_count(v, c, "verdict", "slope against the exact order");
+    verdict_count(v, c, "match", "error constant against the predicted one");
+    verdict_count(v, c, "remainder_verdict", "what the leading terms leave");
+    verdict_end(v);
+}
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
 static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
 {
     for (size_t i = 0; i < s->points; i++) {
-        report_text(u->points, t->name);
-        report_text(u->points, u->system->name);
-        report_real(u->points, s->point[i].h, 6);
-        report_size(u->points, s->point[i].steps);
-        report_size(u->points, s->point[i].evals);
-        report_real(u->points, s->point[i].error, 4);
+        const PointRow row = {t->name, u->system->name, s->point[i]};
+        sheet_row(u->points, &row);
+        sheet_row(u->work, &row);
         if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
             u->top = fmax(u->top, s->point[i].error);
         if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
@@ -51,36 +104,21 @@ static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStud
     return code;
 }
 
-/* Seconds are of one run each, and so kept out of what a second study would repeat. */
-static void report_work(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
-{
-    for (size_t i = 0; i < s->points; i++) {
-        report_text(u->work, t->name);
-        report_text(u->work, u->system->name);
-        report_real(u->work, s->point[i].h, 6);
-        report_size(u->work, s->point[i].evals);
-        report_real(u->work, s->point[i].seconds, 3);
-        report_real(u->work, s->point[i].error, 4);
-    }
-}
-
 static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
                            const Convergence *c)
 {
-    report_text(u->summary, t->name);
-    report_text(u->summary, u->system->name);
-    report_size(u->summary, (uint64_t)s->expected);
-    report_fixed(u->summary, s->slope, 3);
-    report_fixed(u->summary, s->low, 3);
-    report_fixed(u->summary, s->high, 3);
-    report_real(u->summary, s->constant, 4);
-    report_text(u->summary, verdict_name(s->verdict));
-    report_real(u->summary, c->predicted, 4);
-    report_text(u->summary, c->constant_verdict < 0 ? "" : verdict_name(c->constant_verdict));
     double least = s->constant - s->constant_off;
-    report_real(u->summary, least < 0 ? 0 : least, 4);
-    report_real(u->summary, s->constant + s->constant_off, 4);
-    report_real(u->summary, s->unstable > 0 ? s->unstable : NAN, 6);
+    sheet_row(
+        u->summary,
+        &(SummaryRow){.scheme = t->name,
+                      .system = u->system->name,
+                      .verdict = verdict_name(s->verdict),
+                      .match = c->constant_verdict < 0 ? "" : verdict_name(c->constant_verdict),
+                      .s = *s,
+                      .predicted = c->predicted,
+                      .constant_low = least < 0 ? 0 : least,
+                      .constant_high = s->constant + s->constant_off,
+                      .unstable_from = s->unstable > 0 ? s->unstable : NAN});
     int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= TREE_MAX;
     if (met && s->constant > u->guide[s->expected]) u->guide[s->expected] = s->constant;
 }
@@ -130,7 +168,6 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     if (code == 0) code = compare_constant(u, t, &s, c);
     if (code == 0) {
         report_points(u, scheme, &s);
-        report_work(u, scheme, &s);
         report_verdict(u, scheme, &s, c);
         warn_unstable(u, scheme, &s);
         warn(scheme, &c->theory, &s);
@@ -214,9 +251,9 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
     TRY(trained_check(&u->network, s));
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
-    TRY(report_new(sizeof point_columns / sizeof *point_columns, point_columns, &u->points));
-    TRY(report_new(sizeof work_columns / sizeof *work_columns, work_columns, &u->work));
-    TRY(report_new(sizeof summary_columns / sizeof *summary_columns, summary_columns, &u->summary));
+    TRY(sheet_new(order_points, &u->points));
+    TRY(sheet_new(order_work, &u->work));
+    TRY(sheet_new(order_summary, &u->summary));
     return choose_blame(system, measure_all(u, s));
 }
 
@@ -265,12 +302,14 @@ static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char
         plot_guide(p, 2.5 * u->guide[k], k, u->coarsest, words);
     }
     for (size_t i = 0; i < s->count; i++)
-        plot_series(p, "order.csv", 1, s->scheme[i]->name, 3, 6, s->scheme[i]->name);
+        plot_series(p, "order.csv", sheet_column(order_points, "scheme"), s->scheme[i]->name,
+                    sheet_column(order_points, "h"), sheet_column(order_points, "error"),
+                    s->scheme[i]->name);
     return plot_finish(p);
 }
 
 static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *dir,
-                     const char *name, const char *x, int column)
+                     const char *name, const char *x, const char *column)
 {
     char title[256];
     snprintf(title, sizeof title, "Work against error: %s", u->system->name);
@@ -279,7 +318,9 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     TRY(plot_new(dir, &frame, &p));
     set_top(u, p);
     for (size_t i = 0; i < s->count; i++)
-        plot_series(p, "work.csv", 1, s->scheme[i]->name, column, 6, s->scheme[i]->name);
+        plot_series(p, "work.csv", sheet_column(order_work, "scheme"), s->scheme[i]->name,
+                    sheet_column(order_work, column), sheet_column(order_work, "error"),
+                    s->scheme[i]->name);
     return plot_finish(p);
 }
 
@@ -289,8 +330,8 @@ int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *
     TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
     if (!u->options.local) {
         TRY(output_report(u->work, REPORT_CSV, dir, "work.csv"));
-        TRY(draw_work(u, s, dir, "work", "evaluations of F and G", 4));
-        TRY(draw_work(u, s, dir, "time", "seconds", 5));
+        TRY(draw_work(u, s, dir, "work", "evaluations of F and G", "evals"));
+        TRY(draw_work(u, s, dir, "time", "seconds", "seconds"));
     }
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
     TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));

@@ -3,6 +3,7 @@
 #define TROTTER_CONVERGENCE_H
 
 #include "ode/ode.h"
+#include "studies/tools/kind.h"
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 #include "studies/model/trained.h"
@@ -22,15 +23,17 @@ typedef struct {
     Network network; /* of a trained system, else empty; outlives it */
     OrderOptions options;
     size_t count;
-    Convergence *scheme; /* (count) */
-    Report *points;      /* scheme,system,h,steps,evals,error */
-    Report *work;        /* scheme,system,h,evals,seconds,error */
-    Report *summary; /* scheme,system,expected,measured,low,high,constant,verdict,predicted,match,
-                        constant_low,constant_high,unstable_from */
-    double guide[TREE_MAX + 1]; /* largest error constant of an order that was met */
-    double top;                 /* largest error of a scheme that does not diverge */
-    double coarsest;            /* largest step */
+    Convergence *scheme;            /* (count) */
+    Sheet *points, *work, *summary; /* of order_points, order_work, order_summary */
+    double guide[TREE_MAX + 1];     /* largest error constant of an order that was met */
+    double top;                     /* largest error of a scheme that does not diverge */
+    double coarsest;                /* largest step */
 } ConvergenceStudy;
+
+/* Columns of order.csv, work.csv, summary.csv. */
+extern const Column order_points[], order_work[], order_summary[];
+/* How often each verdict, and each match of a constant or remainder, occurs; bad: "disagree". */
+void orders_judge(const Csv *c, Verdict *v);
 
 /* Which particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL:
  * the default one. particles, dim: 0 for the system's own. */

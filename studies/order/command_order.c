@@ -72,21 +72,27 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
+typedef struct {
+    const char *system, *title;
+    int is_default;
+} SystemRow;
+
+static const Column system_columns[] = {COLUMN(SystemRow, system),
+                                        COLUMN(SystemRow, title, .words = "what it is"),
+                                        FIELD(SystemRow, "default", is_default, .form = SHEET_FLAG,
+                                              .words = "taken where none is named"),
+                                        {0}};
+
 static int list_systems(int csv)
 {
-    static const char *const names[] = {"system", "title", "default"};
-    Report *r;
-    TRY(report_new(3, names, &r));
-    for (size_t i = 0; system_name(i); i++) {
-        report_text(r, system_name(i));
-        report_text(r, system_title(i));
-        report_flag(r, strcmp(system_name(i), system_default()) == 0);
-    }
-    report_text(r, TRAINED_WORDS);
-    report_text(r, "a layer of a trained model");
-    report_flag(r, 0);
-    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
-    report_free(r);
+    Sheet *s;
+    TRY(sheet_new(system_columns, &s));
+    for (size_t i = 0; system_name(i); i++)
+        sheet_row(s, &(SystemRow){system_name(i), system_title(i),
+                                  strcmp(system_name(i), system_default()) == 0});
+    sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0});
+    int code = report_write(s, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    report_free(s);
     return code;
 }
 
@@ -122,6 +128,31 @@ static int run(Options *o)
     select_close(&s);
     return code;
 }
+
+static const Kind kinds[] = {
+    {.command = "order",
+     .title = "Measured order of convergence",
+     .about = "Global errors on a particle system over halved steps; the slope of the error "
+              "against the step, "
+              "fitted where rounding does not show, is compared with the exact order. " KIND_ORDERS,
+     .judge = orders_judge,
+     .table = {{"summary", order_summary,
+                "Exact and measured orders; in brackets the 95 % interval of the slope.", KIND_ALL},
+               {"order", order_points, "Errors", 0},
+               {"work", order_work, "Errors and times", 0}},
+     .plot = {{"order", "Error against step. Dotted: slopes of whole orders."},
+              {"work", "Error against evaluations of F and G."},
+              {"time", "Error against time, of one run each."}},
+     .also = "compare"},
+    {.command = "order --invariant",
+     .title = "Energy over long times",
+     .about = "The largest relative error of the energy so far, over a long time, and what is left "
+              "after going back.",
+     .table = {{"invariant", invariant_columns, "Drift of the energy, and reversibility.",
+                KIND_ALL},
+               {"drift", drift_columns, "Energy errors", 0}},
+     .plot = {{"drift", "Largest relative energy error against time."}}},
+    {0}};
 
 const Command command_order = {
     .name = "order",
@@ -186,5 +217,6 @@ const Command command_order = {
         "are not\n"
         "seen and higher orders disagree; models with --activation gelu are smooth.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

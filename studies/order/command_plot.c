@@ -28,10 +28,39 @@ static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
 
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
-/* Text behind the numbers (plot_numbered). */
-static const char *const point_names[] = {"line",   "h",    "evals",  "seconds", "error",
-                                          "series", "file", "scheme", "system"};
-static const char *const series_names[] = {"series", "points", "coarsest", "finest", "least_error"};
+
+/* Text stands behind the numbers (plot_numbered). */
+typedef struct {
+    size_t line;
+    double x[COLUMNS];
+    const char *series, *file, *scheme, *system;
+} PointRow;
+
+static const Column point_columns[] = {
+    COLUMN(PointRow, line, .words = "number of the line in the plots"),
+    FIELD(PointRow, "h", x[H]),
+    FIELD(PointRow, "evals", x[EVALS], .words = "evaluations of F and G"),
+    FIELD(PointRow, "seconds", x[SECONDS], .words = "time of the run"),
+    FIELD(PointRow, "error", x[ERROR], .words = "RMS error"),
+    COLUMN(PointRow, series, .words = "name of the line"),
+    COLUMN(PointRow, file, .words = "file that it was read from"),
+    COLUMN(PointRow, scheme),
+    COLUMN(PointRow, system),
+    {0}};
+
+typedef struct {
+    const char *series;
+    size_t points;
+    double coarsest, finest, least_error;
+} SeriesRow;
+
+static const Column series_columns[] = {
+    COLUMN(SeriesRow, series, .words = "name of the line"),
+    COLUMN(SeriesRow, points, .words = "points of the line"),
+    COLUMN(SeriesRow, coarsest, .words = "largest step"),
+    COLUMN(SeriesRow, finest, .words = "smallest step"),
+    COLUMN(SeriesRow, least_error, .digits = 4, .words = "smallest error"),
+    {0}};
 
 enum { SERIES_MAX = 200, PART = 480, SERIES_NAME = 3 * PART + 16 };
 
@@ -50,7 +79,7 @@ typedef struct {
 
 typedef struct {
     const Options *options;
-    Report *points, *summary;
+    Sheet *points, *summary;
     size_t files, count, used, room;
     Series series[SERIES_MAX];
     Point *point;         /* (used) */
@@ -182,17 +211,15 @@ static int add_files(Overlay *v)
 
 static void tabulate(Overlay *v)
 {
-    char name[SERIES_NAME];
+    char name[SERIES_NAME], file[PART];
     for (size_t i = 0; i < v->used; i++) {
-        const Series *s = &v->series[v->point[i].series];
+        const Point *p = &v->point[i];
+        const Series *s = &v->series[p->series];
         name_series(v, s, name);
-        report_size(v->points, v->point[i].series + 1);
-        for (int k = 0; k < COLUMNS; k++) report_real(v->points, v->point[i].x[k], 6);
-        report_text(v->points, name);
-        name_file(v, s, name);
-        report_text(v->points, name);
-        report_text(v->points, s->scheme);
-        report_text(v->points, s->system);
+        name_file(v, s, file);
+        PointRow row = {p->series + 1, {0}, name, file, s->scheme, s->system};
+        memcpy(row.x, p->x, sizeof row.x);
+        sheet_row(v->points, &row);
     }
 }
 
@@ -202,11 +229,8 @@ static void summarise(Overlay *v)
     for (size_t i = 0; i < v->count; i++) {
         const Series *s = &v->series[i];
         name_series(v, s, name);
-        report_text(v->summary, name);
-        report_size(v->summary, s->points);
-        report_real(v->summary, s->coarsest > 0 ? s->coarsest : NAN, 6);
-        report_real(v->summary, isfinite(s->finest) ? s->finest : NAN, 6);
-        report_real(v->summary, s->least, 4);
+        sheet_row(v->summary, &(SeriesRow){name, s->points, s->coarsest > 0 ? s->coarsest : NAN,
+                                           isfinite(s->finest) ? s->finest : NAN, s->least});
     }
 }
 
@@ -244,7 +268,9 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     for (size_t i = 0; i < v->count; i++) {
         char name[SERIES_NAME];
         name_series(v, &v->series[i], name);
-        plot_numbered(p, "overlay.csv", i + 1, 2 + pictures[which].x, 2 + ERROR, name);
+        plot_numbered(p, "overlay.csv", i + 1,
+                      sheet_column(point_columns, column_names[pictures[which].x]),
+                      sheet_column(point_columns, column_names[ERROR]), name);
     }
     return plot_finish(p);
 }
@@ -273,9 +299,8 @@ static int run(Options *o)
     Overlay *v = memory_new(1, sizeof *v);
     if (!v) return ERR_MEMORY;
     v->options = o;
-    int code = report_new(sizeof point_names / sizeof *point_names, point_names, &v->points);
-    if (code == 0)
-        code = report_new(sizeof series_names / sizeof *series_names, series_names, &v->summary);
+    int code = sheet_new(point_columns, &v->points);
+    if (code == 0) code = sheet_new(series_columns, &v->summary);
     if (code == 0) code = show(v);
     report_free(v->points);
     report_free(v->summary);
@@ -283,6 +308,15 @@ static int run(Options *o)
     memory_free(v);
     return code;
 }
+
+static const Kind kinds[] = {{.command = "plot",
+                              .title = "Overlay of order studies",
+                              .about = "Errors of several studies laid over each other.",
+                              .table = {{"overlay", point_columns, "Points", 0}},
+                              .plot = {{"overlay", "Error against step."},
+                                       {"overlay-work", "Error against evaluations of F and G."},
+                                       {"overlay-time", "Error against time."}}},
+                             {0}};
 
 const Command command_plot = {
     .name = "plot",
@@ -295,5 +329,6 @@ const Command command_plot = {
         "every file: error against step, against evaluations, and, where they are known, "
         "against seconds.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

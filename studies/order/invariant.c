@@ -22,17 +22,16 @@ typedef struct {
 } SummaryRow;
 
 #define ENERGY_ERROR "largest relative error of the energy so far"
-static const Column point_columns[] = {
-    COLUMN(PointRow, scheme, .words = "integrator by its name"),
-    COLUMN(PointRow, system, .words = "particle system"),
-    COLUMN(PointRow, t, .words = "time"),
-    COLUMN(PointRow, energy_error, .digits = 4, .words = ENERGY_ERROR),
-    {0}};
-static const Column summary_columns[] = {
-    COLUMN(SummaryRow, scheme, .words = "integrator by its name"),
-    COLUMN(SummaryRow, system, .words = "particle system"),
-    COLUMN(SummaryRow, h, .words = "step size"),
-    COLUMN(SummaryRow, t_end, .words = "time of the comparison"),
+const Column drift_columns[] = {COLUMN(PointRow, scheme),
+                                COLUMN(PointRow, system),
+                                COLUMN(PointRow, t, .words = "time"),
+                                COLUMN(PointRow, energy_error, .digits = 4, .words = ENERGY_ERROR),
+                                {0}};
+const Column invariant_columns[] = {
+    COLUMN(SummaryRow, scheme),
+    COLUMN(SummaryRow, system),
+    COLUMN(SummaryRow, h),
+    COLUMN(SummaryRow, t_end),
     COLUMN(SummaryRow, energy_error, .digits = 3, .words = ENERGY_ERROR),
     COLUMN(SummaryRow, growth, .digits = 3,
            .words = "largest energy error of the last quarter over that of the first: near 1 "
@@ -107,8 +106,8 @@ static int show(const Study *u, int csv)
 
 static int study(Study *u, const Selection *s, int csv, const char *dir)
 {
-    TRY(sheet_new(point_columns, &u->points));
-    TRY(sheet_new(summary_columns, &u->summary));
+    TRY(sheet_new(drift_columns, &u->points));
+    TRY(sheet_new(invariant_columns, &u->summary));
     TRY(measure_all(u, s));
     TRY(show(u, csv));
     return dir ? save(u, s, dir) : 0;

@@ -117,7 +117,7 @@ static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
     if (strncmp(head, "\xef\xbb\xbf", 3) == 0) memmove(head, head + 3, strlen(head + 3) + 1);
 }
 
-/* The row of `kinds` that fits a file best so far. */
+/* The kind and its row that fit a file best so far. */
 typedef struct {
     const Kind *kind;
     size_t which; /* of its tables or plots */
@@ -146,9 +146,9 @@ static int add_table(Found *f, const char *path)
     Fit best = {0};
     split_path(path, dir, stem);
     read_head(f, path, head);
-    for (const Kind *k = kinds; k < kinds + kinds_count; k++)
+    for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
         for (size_t i = 0; i < KIND_TABLES && k->table[i].file; i++) {
-            if (strncmp(head, k->table[i].head, strlen(k->table[i].head)) != 0) continue;
+            if (!kind_begins(&k->table[i], head)) continue;
             fit_take(&best, 1 + match_name(stem, k->table[i].file, prefix), k, i, prefix);
         }
     if (!best.kind) return leave(f, path, "not a table that a command of trotter writes");
@@ -163,7 +163,7 @@ static int add_plot(Found *f, const char *path)
     char dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
     Fit best = {0};
     split_path(path, dir, stem);
-    for (const Kind *k = kinds; k < kinds + kinds_count; k++)
+    for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
         for (size_t i = 0; k->plot[i].file; i++) {
             int match = match_name(stem, k->plot[i].file, prefix);
             if (match && find_study(f, k, dir, prefix)) match += 4;
@@ -238,7 +238,8 @@ static int compare(const void *a, const void *b)
 {
     const Study *s = a, *t = b;
     int order = strcmp(s->dir, t->dir);
-    if (order == 0 && s->kind != t->kind) order = s->kind < t->kind ? -1 : 1;
+    if (order == 0 && s->kind != t->kind)
+        order = kind_place(s->kind) < kind_place(t->kind) ? -1 : 1;
     return order ? order : strcmp(s->prefix, t->prefix);
 }
 

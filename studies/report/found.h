@@ -2,7 +2,7 @@
 #ifndef TROTTER_FOUND_H
 #define TROTTER_FOUND_H
 
-#include "studies/report/kind.h"
+#include "studies/tools/kind.h"
 
 /* A file of a study; paths are relative to the directory that was searched. */
 typedef struct {

@@ -121,7 +121,7 @@ static void put_terms(Summary *s, const Used *u)
 
 static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Used *u)
 {
-    char full[OUTPUT_PATH], label[64], *caption = NULL;
+    char full[OUTPUT_PATH], label[64], show[KIND_SHOW], *caption = NULL;
     Csv c;
     Output o;
     if (open_table(s, file->path, full, &c) != 0) {
@@ -136,7 +136,8 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
         caption = o.text;
     }
     snprintf(label, sizeof label, "Table %zu", ++s->tables);
-    PageTable t = {caption ? caption : k->caption, label, k->show, k->most, file->path};
+    kind_show(k, show);
+    PageTable t = {caption ? caption : k->caption, label, *show ? show : NULL, k->most, file->path};
     page_table(s->f, &c, &t, use, u);
     output_drop(&o);
     csv_close(&c);
@@ -233,7 +234,7 @@ static int put_trainings(Summary *s, const Study *study)
 {
     char label[64];
     Trainings r;
-    Used used = {.kind = &kinds[0]};
+    Used used = {0};
     TRY(trainings_open(s, study, &r));
     fputs("<p>Each a <code>trotter train</code> of its own, with its log and plots in its "
           "directory.</p>\n",

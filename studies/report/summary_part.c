@@ -210,18 +210,12 @@ static int is_command(const char *line, const char *words)
     return 1;
 }
 
-static const char *cell(const Csv *c, size_t row, const char *column)
-{
-    int at = csv_column(c, column);
-    return at < 0 ? "" : csv_cell(c, row, at);
-}
-
 /* Rows of the study's commands in row (COMMANDS_MOST), the newest that fit, in order. */
 static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST])
 {
     size_t n = 0;
     for (size_t i = c->rows; i-- > 0 && n < COMMANDS_MOST;) {
-        const char *line = cell(c, i, "command");
+        const char *line = csv_named(c, i, "command");
         if (is_command(line, k->command) || (k->also && is_command(line, k->also))) row[n++] = i;
     }
     for (size_t i = 0; i < n / 2; i++) {
@@ -250,11 +244,11 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
     Csv c;
     if (open_commands(s, study->dir, full, &c) != 1) return;
     size_t n = choose_rows(&c, study->kind, row);
-    const char *status = n ? cell(&c, row[n - 1], "status") : "0";
+    const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
     if (strcmp(status, "0") != 0) {
         size_t used = strlen(v->words);
         snprintf(v->words + used, sizeof v->words - used, "%sended with status %.8s: %.400s",
-                 used ? "; " : "", status, cell(&c, row[n - 1], "words"));
+                 used ? "; " : "", status, csv_named(&c, row[n - 1], "words"));
         v->bad = 1;
     }
     csv_close(&c);
@@ -264,17 +258,17 @@ static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
 {
     fputs("<pre>", s->f);
     for (size_t i = 0; i < n; i++) {
-        page_text(s->f, cell(c, row[i], "command"));
+        page_text(s->f, csv_named(c, row[i], "command"));
         fputs(i + 1 < n ? "\n" : "</pre>\n<p class=\"more\">", s->f);
     }
     fputs("trotter ", s->f);
-    page_text(s->f, cell(c, row[n - 1], "version"));
+    page_text(s->f, csv_named(c, row[n - 1], "version"));
     fputs(" on ", s->f);
-    page_text(s->f, cell(c, row[n - 1], "machine"));
+    page_text(s->f, csv_named(c, row[n - 1], "machine"));
     fputs("; ended ", s->f);
-    page_text(s->f, cell(c, row[n - 1], "time"));
+    page_text(s->f, csv_named(c, row[n - 1], "time"));
     fputs(", exit status ", s->f);
-    page_text(s->f, cell(c, row[n - 1], "status"));
+    page_text(s->f, csv_named(c, row[n - 1], "status"));
     fputs(".</p>\n", s->f);
 }
 

@@ -11,6 +11,7 @@
 
 #include "bridge/bridge.h"
 #include "studies/runs/runs.h"
+#include "studies/tools/kind.h"
 #include "studies/tools/statistics.h"
 
 /* What a figure measures. */
@@ -80,10 +81,25 @@ typedef struct {
     const Corpus *corpus;
     BridgeOptions bridge; /* of every design, but for its layers */
     size_t heads;
-    const char *column; /* what the study calls its designs: "scheme", "word" */
+    const Column *columns; /* published_schemes or _words, as the study calls its designs */
     size_t designs;
     const Design *design; /* (designs) */
 } PublishedStudy;
+
+/* Columns of published.csv and .md, which differ in the name of the designs' column alone. */
+extern const Column published_schemes[], published_words[];
+
+/* The table and the plot of a kind of study that has them. */
+#define PUBLISHED_TABLE(columns)                                                               \
+    {                                                                                          \
+        "published", columns,                                                                  \
+            "The source papers' figures beside these, in brackets 95 % intervals over seeds.", \
+            KIND_ALL                                                                           \
+    }
+#define PUBLISHED_PLOT                                                                  \
+    {                                                                                   \
+        "published", "Perplexity over the baseline's: the papers' across, these upward" \
+    }
 
 /* Every pair of a row and a design; caller: memory_free. *count = 0 and *list NULL: none. */
 int published_find(const PublishedStudy *s, Beside **list, size_t *count);

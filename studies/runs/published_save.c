@@ -61,111 +61,61 @@ int published_find(const PublishedStudy *s, Beside **list, size_t *count)
 
 /* ---- tables ------------------------------------------------------------------------------------ */
 
-enum { NAME_COLUMN = 2 }; /* of both, what the study calls its designs */
-static const char *const columns[] = {"source",
-                                      "row",
-                                      "",
-                                      "layers",
-                                      "corpus",
-                                      "measure",
-                                      "published",
-                                      "seeds",
-                                      "valid",
-                                      "valid_low",
-                                      "valid_high",
-                                      "test",
-                                      "test_low",
-                                      "test_high",
-                                      "valid_less",
-                                      "valid_less_low",
-                                      "valid_less_high",
-                                      "test_less",
-                                      "test_less_low",
-                                      "test_less_high",
-                                      "published_ratio",
-                                      "valid_ratio",
-                                      "valid_ratio_pooled_low",
-                                      "valid_ratio_pooled_high",
-                                      "test_ratio",
-                                      "test_ratio_pooled_low",
-                                      "test_ratio_pooled_high",
-                                      "published_size",
-                                      "size",
-                                      "note"};
-static const char *const shown[] = {"source",      "row",  "",     "layers", "paper", "validation",
-                                    "±",           "less", "test", "±",      "less",  "paper ratio",
-                                    "valid ratio", "from", "to"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+/* A row of the tables: copies of the paper's row, of the design and of what is told of both. */
+typedef struct {
+    Published paper;
+    Design ours;
+    Beside beside;
+    const char *measure, *size;
+} Figure;
 
-static void add_interval(Report *r, const Interval *i, int decimals)
-{
-    report_fixed(r, i->mean, decimals);
-    report_fixed(r, i->low, decimals);
-    report_fixed(r, i->high, decimals);
-}
+/* clang-format off */
+#define NUMBER(name, member, decimals, ...)                                                        \
+    FIELD(Figure, name, member, .form = SHEET_FIXED, .digits = decimals, __VA_ARGS__)
+#define INTERVAL(name, member, ...)                                                                \
+    NUMBER(name, member.mean, 2, .page = 1, .low = name "_low", .high = name "_high",              \
+           __VA_ARGS__),                                                                           \
+    FIELD(Figure, name "_low", member.low),                                                        \
+    FIELD(Figure, name "_high", member.high)
+#define COLUMNS(design)                                                                            \
+    FIELD(Figure, "source", paper.source, .place = 1, .page = 1, .words = "paper and table"),      \
+    FIELD(Figure, "row", paper.row, .place = 2, .page = 1),                                        \
+    FIELD(Figure, design, ours.name, .place = 3, .page = 1),                                       \
+    FIELD(Figure, "layers", ours.layers, .place = 4, .page = 1),                                   \
+    FIELD(Figure, "corpus", paper.corpus),                                                         \
+    COLUMN(Figure, measure, .page = 1),                                                            \
+    NUMBER("published", paper.figure, 2, .head = "paper", .place = 5, .page = 1),                  \
+    FIELD(Figure, "seeds", beside.value[0].n, .page = 1),                                          \
+    INTERVAL("valid", beside.value[0], .head = "validation", .half = "±", .place = 6),             \
+    INTERVAL("test", beside.value[1], .half = "±", .place = 8),                                    \
+    INTERVAL("valid_less", beside.less[0], .head = "less", .place = 7),                            \
+    INTERVAL("test_less", beside.less[1], .head = "less", .place = 9),                             \
+    NUMBER("published_ratio", beside.ratio, 3, .head = "paper ratio", .place = 10, .page = 1),     \
+    NUMBER("valid_ratio", beside.gain[0].mean, 3, .head = "valid ratio", .place = 11, .page = 1,   \
+           .low = "valid_ratio_pooled_low", .high = "valid_ratio_pooled_high"),                    \
+    NUMBER("valid_ratio_pooled_low", beside.gain[0].low, 3, .head = "from", .place = 12),          \
+    NUMBER("valid_ratio_pooled_high", beside.gain[0].high, 3, .head = "to", .place = 13),          \
+    FIELD(Figure, "test_ratio", beside.gain[1].mean, .page = 1,                                    \
+          .low = "test_ratio_pooled_low", .high = "test_ratio_pooled_high"),                       \
+    FIELD(Figure, "test_ratio_pooled_low", beside.gain[1].low),                                    \
+    FIELD(Figure, "test_ratio_pooled_high", beside.gain[1].high),                                  \
+    FIELD(Figure, "published_size", paper.size, .page = 1),                                        \
+    COLUMN(Figure, size, .page = 1),                                                               \
+    FIELD(Figure, "note", paper.note, .page = 1)
+/* clang-format on */
 
-/* As the papers print them. */
-static int decimals(const Published *p)
-{
-    return p->measure == MEASURE_BITS ? 4 : 2;
-}
+const Column published_schemes[] = {COLUMNS("scheme"), {0}};
+const Column published_words[] = {COLUMNS("word"), {0}};
 
-static void add_row(const PublishedStudy *s, const Beside *b, Report *r)
+static int make_table(const PublishedStudy *s, const Beside *list, size_t n, Sheet **out)
 {
-    const Published *p = b->row;
     char size[96];
-    report_text(r, p->source);
-    report_text(r, p->row);
-    report_text(r, b->ours->name);
-    report_size(r, b->ours->layers);
-    report_text(r, p->corpus);
-    report_text(r, published_measure(p->measure));
-    report_fixed(r, p->figure, decimals(p));
-    report_size(r, b->value[0].n);
-    for (int i = 0; i < 2; i++) add_interval(r, &b->value[i], 2);
-    for (int i = 0; i < 2; i++) add_interval(r, &b->less[i], 2);
-    report_fixed(r, b->ratio, 4);
-    for (int i = 0; i < 2; i++) add_interval(r, &b->gain[i], 4);
-    report_text(r, p->size);
     snprintf(size, sizeof size, "d %zu, inner %zu, %zu heads", s->bridge.width, s->bridge.inner,
              s->heads);
-    report_text(r, size);
-    report_text(r, p->note);
-}
-
-static void add_brief(const Beside *b, Report *r)
-{
-    report_text(r, b->row->source);
-    report_text(r, b->row->row);
-    report_text(r, b->ours->name);
-    report_size(r, b->ours->layers);
-    report_fixed(r, b->row->figure, decimals(b->row));
-    for (int i = 0; i < 2; i++) {
-        report_fixed(r, b->value[i].mean, 2);
-        report_fixed(r, 0.5 * (b->value[i].high - b->value[i].low), 2);
-        report_fixed(r, b->less[i].mean, 2);
-    }
-    report_fixed(r, b->ratio, 3);
-    add_interval(r, &b->gain[0], 3);
-}
-
-/* "scheme" or "word" in the place of the designs' column; the names live as long as `names`. */
-static int open_report(const PublishedStudy *s, const char *const *list, size_t n,
-                       const char **names, Report **out)
-{
-    for (size_t i = 0; i < n; i++) names[i] = i == NAME_COLUMN ? s->column : list[i];
-    return report_new(n, names, out);
-}
-
-static int save_csv(const PublishedStudy *s, const Beside *list, size_t n, const char *dir)
-{
-    const char *names[COUNT(columns)];
-    Report *r;
-    TRY(open_report(s, columns, COUNT(columns), names, &r));
-    for (size_t i = 0; i < n; i++) add_row(s, &list[i], r);
-    int code = output_report(r, REPORT_CSV, dir, "published.csv");
-    report_free(r);
-    return code;
+    TRY(sheet_new(s->columns, out));
+    for (const Beside *b = list; b < list + n; b++)
+        sheet_row(*out, &(Figure){*b->row, *b->ours, *b, published_measure(b->row->measure), size});
+    return 0;
 }
 
 /* Whether two rows have nothing to be told apart by but their figures. */
@@ -188,10 +138,9 @@ static void print_sizes(const Beside *list, size_t n, FILE *f)
     }
 }
 
-static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, FILE *f)
+static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, const Sheet *table,
+                       FILE *f)
 {
-    const char *names[COUNT(shown)];
-    Report *r;
     fprintf(f,
             "The papers' figures on the %s beside ours: width %zu, inner %zu, %zu heads.\n"
             "Their models are of another recipe than ours, so that a difference from a paper's "
@@ -201,22 +150,20 @@ static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, FI
             "scheme is better than the baseline; from, to: 95 %%, with one standard deviation of "
             "the\nlogarithms, pooled over the designs trained here.\n\n",
             list->row->corpus, s->bridge.width, s->bridge.inner, s->heads);
-    TRY(open_report(s, shown, COUNT(shown), names, &r));
-    for (size_t i = 0; i < n; i++) add_brief(&list[i], r);
-    int code = report_write(r, REPORT_MARKDOWN, f);
-    report_free(r);
+    TRY(report_write(table, REPORT_MARKDOWN, f));
     fputs("\nThe papers' models:\n\n", f);
     print_sizes(list, n, f);
-    return code;
+    return 0;
 }
 
-static int save_markdown(const PublishedStudy *s, const Beside *list, size_t n, const char *dir)
+static int save_markdown(const PublishedStudy *s, const Beside *list, size_t n, const Sheet *table,
+                         const char *dir)
 {
     char path[OUTPUT_PATH];
     Output o;
     TRY(output_path(path, dir, "published.md"));
     TRY(output_open(&o));
-    int code = print_brief(s, list, n, o.f);
+    int code = print_brief(s, list, n, table, o.f);
     if (code == 0) return output_close(&o, path);
     output_drop(&o);
     return code;
@@ -229,30 +176,25 @@ static int has_gain(const Beside *b)
     return b->gain[0].n > 0 && !isnan(b->ratio);
 }
 
-static int column_of(const char *name)
-{
-    int i = 0;
-    while (strcmp(columns[i], name) != 0) i++;
-    return i + 1;
-}
-
-static void draw_pair(Plot *p, const Beside *b, size_t i)
+static void draw_pair(const PublishedStudy *s, Plot *p, const Beside *b, size_t i)
 {
     char words[160];
-    int x = column_of("published_ratio"), y = column_of("valid_ratio");
+    int x = sheet_column(s->columns, "published_ratio"),
+        y = sheet_column(s->columns, "valid_ratio");
     snprintf(words, sizeof words, "%.60s, %zu layer%s", b->ours->name, b->ours->layers,
              b->ours->layers == 1 ? "" : "s");
     if (!isnan(b->gain[0].low))
         plot_item(p, "published.csv",
                   "every ::%zu::%zu using %d:%d:%d:%d with yerrorbars notitle pt 0 lw 1.5 lc rgb "
                   "%s",
-                  i + 1, i + 1, x, y, y + 1, y + 2, plot_colour(i));
+                  i + 1, i + 1, x, y, sheet_column(s->columns, "valid_ratio_pooled_low"),
+                  sheet_column(s->columns, "valid_ratio_pooled_high"), plot_colour(i));
     plot_item(p, "published.csv",
               "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb %s",
               i + 1, i + 1, x, y, words, plot_point(i), plot_colour(i));
 }
 
-static int draw(const Beside *list, size_t n, const char *dir)
+static int draw(const PublishedStudy *s, const Beside *list, size_t n, const char *dir)
 {
     size_t gains = 0;
     Plot *p;
@@ -267,7 +209,7 @@ static int draw(const Beside *list, size_t n, const char *dir)
     plot_item(p, NULL, "x with lines title 'as in the paper' lw 1 dt 2 lc rgb '#777777'");
     plot_level(p, 1, "no gain");
     for (size_t i = 0; i < n; i++)
-        if (has_gain(&list[i])) draw_pair(p, &list[i], i);
+        if (has_gain(&list[i])) draw_pair(s, p, &list[i], i);
     if (gains > 14) plot_taller(p, 29 * (gains - 14));
     return plot_finish(p);
 }
@@ -275,12 +217,15 @@ static int draw(const Beside *list, size_t n, const char *dir)
 int published_save(const PublishedStudy *s, const char *dir)
 {
     Beside *list;
+    Sheet *table = NULL;
     size_t n;
     TRY(published_find(s, &list, &n));
     if (n == 0) return 0;
-    int code = save_csv(s, list, n, dir);
-    if (code == 0) code = save_markdown(s, list, n, dir);
-    if (code == 0) code = draw(list, n, dir);
+    int code = make_table(s, list, n, &table);
+    if (code == 0) code = output_report(table, REPORT_CSV, dir, "published.csv");
+    if (code == 0) code = save_markdown(s, list, n, table, dir);
+    if (code == 0) code = draw(s, list, n, dir);
+    report_free(table);
     memory_free(list);
     return code;
 }

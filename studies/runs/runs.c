@@ -129,23 +129,28 @@ static int run_texts(const Options *o, const RunSpec *s, char **config, char **t
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *name;
-    size_t at; /* offset of a double */
-} Field;
+const Column run_columns[] = {
+    COLUMN(RunRecord, scheme, .page = 1),
+    COLUMN(RunRecord, layers, .page = 1),
+    FIELD(RunRecord, "params", result.params, .form = SHEET_FIXED, .page = 1),
+    COLUMN(RunRecord, seed, .page = 1),
+    FIELD(RunRecord, "best_epoch", result.best_epoch, .form = SHEET_FIXED, .page = 1),
+    FIELD(RunRecord, "valid_ppl", result.valid_ppl, .form = SHEET_FIXED, .digits = 2, .page = 1),
+    FIELD(RunRecord, "test_ppl", result.test_ppl, .form = SHEET_FIXED, .digits = 2, .page = 1),
+    FIELD(RunRecord, "tokens_per_s", result.tokens_per_s, .form = SHEET_FIXED, .page = 1),
+    FIELD(RunRecord, "peak_bytes", result.peak_bytes, .form = SHEET_FIXED, .page = 1),
+    {0}};
 
-/* The named columns of a row of CSV into a structure of doubles. */
-static int read_fields(const Csv *c, size_t row, const Field *field, size_t n, void *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        int column = csv_column(c, field[i].name);
-        if (column < 0 || row >= c->rows)
-            return error_set(ERR_INPUT, "%s: expected a column '%s' of train, and a row", c->file,
-                             field[i].name);
-        TRY(csv_number(c, row, column, (double *)(void *)((char *)out + field[i].at)));
-    }
-    return 0;
-}
+const Column log_columns[] = {
+    COLUMN(RunRow, step, .words = "steps of the optimiser so far"),
+    COLUMN(RunRow, epoch, .words = "times through the training text, this one included"),
+    COLUMN(RunRow, tokens, .words = "tokens trained on so far"),
+    COLUMN(RunRow, train_loss, .words = "mean loss since the row before, nats a token"),
+    COLUMN(RunRow, valid_ppl),
+    COLUMN(RunRow, rate, .words = "learning rate of the step"),
+    COLUMN(RunRow, grad_norm, .words = "norm of the gradient, mean since the row before"),
+    COLUMN(RunRow, tokens_per_s),
+    {0}};
 
 int runs_diverged(const RunResult *r, size_t n, size_t V)
 {
@@ -157,13 +162,10 @@ int runs_diverged(const RunResult *r, size_t n, size_t V)
 
 int runs_result(const Csv *c, size_t row, RunResult *out)
 {
-    static const Field field[] = {{"params", offsetof(RunResult, params)},
-                                  {"best_epoch", offsetof(RunResult, best_epoch)},
-                                  {"valid_ppl", offsetof(RunResult, valid_ppl)},
-                                  {"test_ppl", offsetof(RunResult, test_ppl)},
-                                  {"tokens_per_s", offsetof(RunResult, tokens_per_s)},
-                                  {"peak_bytes", offsetof(RunResult, peak_bytes)}};
-    return read_fields(c, row, field, sizeof field / sizeof *field, out);
+    RunRecord r;
+    TRY(csv_record(c, row, run_columns, &r));
+    *out = r.result;
+    return 0;
 }
 
 static int read_result(const char *dir, RunResult *r)
@@ -388,10 +390,6 @@ int runs_open(Runs *r)
 
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
 {
-    static const Field field[] = {
-        {"step", offsetof(RunRow, step)},           {"epoch", offsetof(RunRow, epoch)},
-        {"tokens", offsetof(RunRow, tokens)},       {"train_loss", offsetof(RunRow, train_loss)},
-        {"valid_ppl", offsetof(RunRow, valid_ppl)}, {"grad_norm", offsetof(RunRow, grad_norm)}};
     char run[OUTPUT_PATH], path[OUTPUT_PATH];
     Csv c;
     TRY(runs_directory(dir, s, run));
@@ -401,7 +399,7 @@ int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
     *row = memory_new(c.rows, sizeof **row);
     int code = *row ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < c.rows; i++)
-        code = read_fields(&c, i, field, sizeof field / sizeof *field, &(*row)[i]);
+        code = csv_record(&c, i, log_columns, &(*row)[i]);
     if (code != 0) *row = memory_free(*row);
     csv_close(&c);
     return code;

@@ -42,6 +42,14 @@ typedef struct {
     double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes; /* result.csv */
 } RunResult;
 
+/* A row of result.csv, and of the tables of a study's runs. */
+typedef struct {
+    const char *scheme;
+    size_t layers, seed;
+    RunResult result;
+} RunRecord;
+extern const Column run_columns[];
+
 enum { RUN_OPEN, RUN_BUSY /* somebody else has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
 
 /* Makes DIR/runs. A failure of a run that another process met after this moment is believed. */
@@ -73,8 +81,10 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* A row of a run's log. */
 typedef struct {
-    double step, epoch, tokens, train_loss, valid_ppl, grad_norm; /* NaN where the log has none */
+    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm,
+        tokens_per_s; /* NaN where the log has none */
 } RunRow;
+extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
 
 /* The log of a run; caller frees *row (memory_free). */
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);

@@ -6,6 +6,7 @@
 
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
+#include "studies/runs/published.h"
 #include "studies/tools/progress.h"
 #include "studies/sweep/sweep.h"
 
@@ -148,6 +149,43 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {
+    {.command = "sweep",
+     .title = "Words of sublayers",
+     .about = "Language models whose layer is a word over s (attention, F) and f (feed-forward, "
+              "G), each letter a sublayer of weight 1 with parameters of its own. The area between "
+              "a word's path and its chord is the coefficient of [F,G] = G'F − F'G in the "
+              "splitting error, positive where s comes first. The interleaved word is the "
+              "baseline.",
+     .words = "sweep.md",
+     .table = {{"words", sweep_word_columns,
+                "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
+               {"correlations", sweep_correlation_columns,
+                "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals, of "
+                "7 words or more.",
+                KIND_ALL},
+               {"halves", sweep_half_columns,
+                "Sublayers in the bottom and top half of words better and not better than the "
+                "baseline.",
+                KIND_ALL},
+               {"sweep", sweep_run_columns, "Trainings", 0},
+               {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
+               {"permutations", sweep_ranked_columns, "Permutations and the baseline by perplexity",
+                0},
+               {"random", sweep_ranked_columns, "Random words and the baseline by perplexity", 0},
+               {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0},
+               PUBLISHED_TABLE(published_words)},
+     .plot = {{"permutations",
+               "Validation perplexities of random permutations beside the baseline's."},
+              {"random", "Validation perplexities of random words of equal parameters beside the "
+                         "baseline's."},
+              {"halves", "Sublayers in the bottom and top half of better and other words."},
+              {"sandwich", "Perplexity against the sandwich coefficient k."},
+              {"seeds", "Validation perplexity by seed."},
+              {"area", "Validation perplexity against signed area."},
+              PUBLISHED_PLOT}},
+    {0}};
+
 const Command command_sweep = {
     .name = "sweep",
     .purpose = "words of attention and feed-forward sublayers: order, counts, perplexity",
@@ -181,5 +219,6 @@ const Command command_sweep = {
         "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
     .groups = groups,
     .saves = 1,
+    .kinds = kinds,
     .run = run,
 };

@@ -87,7 +87,7 @@ typedef struct {
     size_t interleaved; /* index of the interleaved word; `words` where there is none */
     size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
     size_t failed; /* runs */
-    Report *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches, *plotted;
+    Sheet *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches, *plotted;
 } Sweep;
 
 /* ---- sweep_words.c ---------------------------------------------------------------------------------- */
@@ -109,7 +109,16 @@ int sweep_train(Sweep *u, int wait);
 
 /* ---- sweep_table.c, sweep_relate.c -------------------------------------------------------------------- */
 
+/* Columns: words.csv, sweep.csv, families.csv, sandwich.csv, permutations.csv and random.csv; halves.csv,
+ * correlations.csv. */
+extern const Column sweep_word_columns[], sweep_run_columns[], sweep_family_columns[],
+    sweep_sandwich_columns[], sweep_ranked_columns[], sweep_half_columns[],
+    sweep_correlation_columns[];
+
 int sweep_tables(Sweep *u);
+/* Adds the row of a word and its k-th run to a table of these columns but the last two. family: which of its families
+ * the row is of. */
+void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out);
 /* u->correlations; those of validation perplexity alone in u->related. */
 int sweep_correlations(Sweep *u);
 /* Validation perplexity against |area| over the words of a family. */

@@ -9,6 +9,12 @@
 
 enum { BINS = 12 };
 
+/* Columns of families.csv. */
+static int column(const char *name)
+{
+    return sheet_column(sweep_family_columns, name);
+}
+
 static size_t count_runs(const Sweep *u, int family, double *low, double *high)
 {
     size_t n = 0;
@@ -30,9 +36,10 @@ static size_t count_runs(const Sweep *u, int family, double *low, double *high)
 static void draw_bars(Plot *p, int family, size_t i, double width)
 {
     plot_item(p, "families.csv",
-              "using (strcol(1) eq %s ? bin($5)%+g : NaN):(1) smooth frequency "
+              "using (strcol(%d) eq %s ? bin($%d)%+g : NaN):(1) smooth frequency "
               "with boxes title %s fs solid 0.9 noborder lc rgb %s",
-              sweep_family(family), ((double)i - 0.5) * 0.44 * width,
+              column("family"), sweep_family(family), column("valid_ppl"),
+              ((double)i - 0.5) * 0.44 * width,
               family == FAMILY_INTERLEAVED ? "interleaved, by seed" : sweep_family(family),
               plot_colour(i));
 }
@@ -60,15 +67,16 @@ static int draw_histogram(const Sweep *u, int family, const char *name, const ch
 static void draw_group(Plot *p, int better)
 {
     double shift = better ? -0.19 : 0.19;
-    int first = better ? 1 : 2;
+    int first = better ? 1 : 2, mean = sheet_column(sweep_half_columns, "mean");
     plot_item(p, "halves.csv",
-              "every 2::%d using (floor($0)%+g):5:(0.36) with boxes title %s fs solid 0.9 noborder "
-              "lc rgb %s",
-              first, shift, better ? "better" : "not better", plot_colour(better ? 0 : 4));
+              "every 2::%d using (floor($0)%+g):%d:(0.36) with boxes title %s fs solid 0.9 "
+              "noborder lc rgb %s",
+              first, shift, mean, better ? "better" : "not better", plot_colour(better ? 0 : 4));
     plot_item(p, "halves.csv",
-              "every 2::%d using (floor($0)%+g):5:6:7 with yerrorbars notitle pt 0 ps 0 lw 1.5 lc "
-              "rgb '#222222'",
-              first, shift);
+              "every 2::%d using (floor($0)%+g):%d:%d:%d with yerrorbars notitle pt 0 ps 0 lw 1.5 "
+              "lc rgb '#222222'",
+              first, shift, mean, sheet_column(sweep_half_columns, "low"),
+              sheet_column(sweep_half_columns, "high"));
 }
 
 static int draw_halves(const Sweep *u)
@@ -112,11 +120,13 @@ static int draw_sandwiches(const Sweep *u)
     plot_setting(p, "set offsets 0, 0, graph 0.08, graph 0.08");
     draw_baseline(u, p);
     plot_item(p, "families.csv",
-              "using (strcol(1) eq 'sandwich' ? $3 : NaN):5 with points title 'a training' pt 6 ps "
-              "0.8 lc rgb '#777777'");
+              "using (strcol(%d) eq 'sandwich' ? $%d : NaN):%d with points title 'a training' pt 6 "
+              "ps 0.8 lc rgb '#777777'",
+              column("family"), column("k"), column("valid_ppl"));
     plot_item(p, "sandwich.csv",
-              "using 1:5 with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 lc rgb %s",
-              plot_colour(0));
+              "using %d:%d with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 lc rgb %s",
+              sheet_column(sweep_sandwich_columns, "k"),
+              sheet_column(sweep_sandwich_columns, "valid_ppl"), plot_colour(0));
     return plot_finish(p);
 }
 
@@ -138,10 +148,13 @@ static int draw_seeds(const Sweep *u)
         if (w->valid.n < 2) continue;
         snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
         plot_tic(p, row, name);
-        plot_item(p, "sweep.csv",
-                  "using (strcol(1) eq %s ? $7 : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb "
-                  "%s",
-                  w->letters, row, plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
+        plot_item(
+            p, "sweep.csv",
+            "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb "
+            "%s",
+            sheet_column(sweep_run_columns, "word"), w->letters,
+            sheet_column(sweep_run_columns, "valid_ppl"), row,
+            plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
         plot_item(p, NULL,
                   "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
                   "'#222222'",
@@ -165,11 +178,12 @@ static int draw_areas(const Sweep *u)
     for (int family = FAMILIES; family-- > 0;) {
         double low = INFINITY, high = -INFINITY;
         if (count_runs(u, family, &low, &high) == 0) continue;
-        plot_item(p, "families.csv",
-                  "using (strcol(1) eq %s ? $7 : NaN):5 with points title %s pt %d ps 1.2 lc rgb "
-                  "%s",
-                  sweep_family(family), sweep_family(family), plot_point((size_t)family),
-                  plot_colour((size_t)family));
+        plot_item(
+            p, "families.csv",
+            "using (strcol(%d) eq %s ? $%d : NaN):%d with points title %s pt %d ps 1.2 lc rgb "
+            "%s",
+            column("family"), sweep_family(family), column("area"), column("valid_ppl"),
+            sweep_family(family), plot_point((size_t)family), plot_colour((size_t)family));
     }
     return plot_finish(p);
 }

@@ -6,8 +6,23 @@
 #include "kernels/memory.h"
 #include "studies/sweep/sweep.h"
 
-static const char *const columns[] = {"perplexity", "words", "quantity", "n",
-                                      "rho",        "low",   "high",     "p"};
+typedef struct {
+    const char *perplexity, *words, *quantity;
+    Correlation c;
+} CorrelationRow;
+
+const Column sweep_correlation_columns[] = {
+    COLUMN(CorrelationRow, perplexity, .words = "of which text"),
+    COLUMN(CorrelationRow, words, .words = "over which words"),
+    COLUMN(CorrelationRow, quantity),
+    FIELD(CorrelationRow, "n", c.n, .words = "how many words"),
+    FIELD(CorrelationRow, "rho", c.rho, .low = "low", .high = "high", .form = SHEET_FIXED,
+          .digits = 2),
+    FIELD(CorrelationRow, "low", c.low, .form = SHEET_FIXED, .digits = 2),
+    FIELD(CorrelationRow, "high", c.high, .form = SHEET_FIXED, .digits = 2),
+    FIELD(CorrelationRow, "p", c.p, .digits = 2,
+          .words = "probability of as large a correlation by chance"),
+    {0}};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static double area(const Word *w)
@@ -94,35 +109,24 @@ static int relate(const Sweep *u, int family, const Quantity *ppl, const Quantit
     return code;
 }
 
-static void add_row(Report *r, int family, const Quantity *ppl, const Quantity *q,
-                    const Correlation *c)
-{
-    report_text(r, ppl->name);
-    report_text(r, family == FAMILIES ? "all" : sweep_family(family));
-    report_text(r, q->name);
-    report_size(r, c->n);
-    report_fixed(r, c->rho, 2);
-    report_fixed(r, c->low, 2);
-    report_fixed(r, c->high, 2);
-    report_real(r, c->p, 2);
-}
-
 /* What does not vary over the family has no row. */
 static int add_correlation(Sweep *u, int family, const Quantity *ppl, const Quantity *q)
 {
     Correlation c;
     TRY(relate(u, family, ppl, q, &c));
     if (isnan(c.rho)) return 0;
-    add_row(u->correlations, family, ppl, q, &c);
-    if (ppl == perplexity) add_row(u->related, family, ppl, q, &c);
+    const CorrelationRow row = {ppl->name, family == FAMILIES ? "all" : sweep_family(family),
+                                q->name, c};
+    sheet_row(u->correlations, &row);
+    if (ppl == perplexity) sheet_row(u->related, &row);
     return 0;
 }
 
 int sweep_correlations(Sweep *u)
 {
     static const int family[] = {FAMILY_PERMUTATION, FAMILY_RANDOM, FAMILY_SANDWICH, FAMILIES};
-    TRY(report_new(COUNT(columns), columns, &u->correlations));
-    TRY(report_new(COUNT(columns), columns, &u->related));
+    TRY(sheet_new(sweep_correlation_columns, &u->correlations));
+    TRY(sheet_new(sweep_correlation_columns, &u->related));
     for (size_t f = 0; f < COUNT(family); f++)
         for (size_t i = 0; i < COUNT(perplexity); i++)
             for (size_t j = 0; j < COUNT(quantity); j++)

@@ -144,37 +144,25 @@ static size_t rank_runs(const Sweep *u, int family, Run *list)
     return n;
 }
 
-static void add_run(const Sweep *u, Report *r, const Run *x)
-{
-    report_text(r, x->word->letters);
-    report_flag(r, sweep_is(x->word, FAMILY_INTERLEAVED));
-    report_size(r, u->seed + x->seed);
-    report_real(r, x->word->area, 6);
-    report_real(r, x->word->norm, 4);
-    report_fixed(r, run_ppl(x), 2);
-}
-
 static int save_ranking(const Sweep *u, int family, const char *name)
 {
-    static const char *const columns[] = {"word", "baseline",   "seed",
-                                          "area", "error_norm", "valid_ppl"};
     char file[64];
     size_t runs = 0;
-    Report *r;
+    Sheet *s = NULL;
     for (size_t i = 0; i < u->words; i++) runs += u->word[i].seeds;
     Run *list = memory_new(runs, sizeof *list);
     if (!list) return ERR_MEMORY;
     size_t n = rank_runs(u, family, list);
-    int code = report_new(sizeof columns / sizeof *columns, columns, &r);
-    for (size_t i = 0; code == 0 && i < n; i++) add_run(u, r, &list[i]);
+    int code = sheet_new(sweep_ranked_columns, &s);
+    for (size_t i = 0; code == 0 && i < n; i++) sweep_row(u, list[i].word, list[i].seed, NULL, s);
     for (int form = REPORT_CSV; code == 0 && form <= REPORT_LATEX; form++) {
         static const char *const ending[] = {
             [REPORT_CSV] = "csv", [REPORT_MARKDOWN] = "md", [REPORT_LATEX] = "tex"};
         if (!ending[form]) continue;
         snprintf(file, sizeof file, "%s.%s", name, ending[form]);
-        code = output_report(r, form, u->dir, file);
+        code = output_report(s, form, u->dir, file);
     }
-    report_free(r);
+    report_free(s);
     memory_free(list);
     return code;
 }
@@ -203,9 +191,13 @@ static int save_published(const Sweep *u)
             w->letters, w->scheme, options_size(u->options, "layers"),
             w->seeds,   w->result, !runs_diverged(w->result, w->seeds, u->corpus.vocab.size)};
     }
-    PublishedStudy s = {
-        &u->zoo,  &u->corpus, network_bridge(u->options), options_size(u->options, "heads"), "word",
-        u->words, list};
+    PublishedStudy s = {&u->zoo,
+                        &u->corpus,
+                        network_bridge(u->options),
+                        options_size(u->options, "heads"),
+                        published_words,
+                        u->words,
+                        list};
     int code = published_save(&s, u->dir);
     memory_free(list);
     return code;

@@ -7,23 +7,109 @@
 #include "kernels/memory.h"
 #include "studies/sweep/sweep.h"
 
-static const char *const run_columns[] = {"word",   "area", "evals_F",   "evals_G",
-                                          "params", "seed", "valid_ppl", "test_ppl"};
-static const char *const word_columns[] = {
-    "word",          "families", "s",         "f",         "k",          "area",
-    "relative_area", "FFG",      "FGG",       "order",     "error_norm", "euler_norm",
-    "bottom_s",      "bottom_f", "top_s",     "top_f",     "evals_F",    "evals_G",
-    "params",        "seeds",    "valid_ppl", "valid_sd",  "valid_low",  "valid_high",
-    "test_ppl",      "test_sd",  "test_low",  "test_high", "better"};
-static const char *const shown[] = {"word",       "families",  "s", "f",        "area", "order",
-                                    "error norm", "valid ppl", "±", "test ppl", "±"};
-static const char *const plot_columns[] = {"family",    "word",     "k",    "seed",
-                                           "valid_ppl", "test_ppl", "area", "error_norm"};
-static const char *const half_columns[] = {"half", "sublayer", "models", "words",
-                                           "mean", "low",      "high"};
-static const char *const sandwich_columns[] = {"k",         "word",      "area",      "seeds",
-                                               "valid_ppl", "valid_low", "valid_high"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+/* What the tables of words and of their runs have. */
+typedef struct {
+    const char *word, *family;
+    int better, baseline; /* is it so; better -1: there is no baseline */
+    size_t seed;
+    RunResult run; /* with that seed */
+    Word of;
+} WordRow;
+
+const Column sweep_run_columns[] = {COLUMN(WordRow, word),
+                                    FIELD(WordRow, "area", of.area),
+                                    FIELD(WordRow, "evals_F", of.count[0]),
+                                    FIELD(WordRow, "evals_G", of.count[1]),
+                                    FIELD(WordRow, "params", run.params),
+                                    COLUMN(WordRow, seed),
+                                    FIELD(WordRow, "valid_ppl", run.valid_ppl),
+                                    FIELD(WordRow, "test_ppl", run.test_ppl),
+                                    {0}};
+
+const Column sweep_word_columns[] = {
+    COLUMN(WordRow, word, .place = 1, .page = 1),
+    FIELD(WordRow, "families", family, .place = 2, .page = 1,
+          .words = "which draws or series the word is of"),
+    FIELD(WordRow, "s", of.count[0], .place = 3),
+    FIELD(WordRow, "f", of.count[1], .place = 4),
+    FIELD(WordRow, "k", of.k),
+    FIELD(WordRow, "area", of.area, .place = 5, .page = 1,
+          .words = "signed area between the word's path and its chord, the coefficient of [F,G]"),
+    FIELD(WordRow, "relative_area", of.share),
+    FIELD(WordRow, "FFG", of.FFG),
+    FIELD(WordRow, "FGG", of.FGG),
+    FIELD(WordRow, "order", of.order, .place = 6, .page = 1,
+          .words = "exact order of the word as a splitting by exact flows; empty: no error"),
+    FIELD(WordRow, "error_norm", of.norm, .head = "error norm", .digits = 4, .place = 7, .page = 1,
+          .words = "norm of the leading error of exact flows"),
+    FIELD(WordRow, "euler_norm", of.euler_norm, .page = 1,
+          .words = "the same of Euler sub-flows, which is the network"),
+    FIELD(WordRow, "bottom_s", of.halves.bottom[0]),
+    FIELD(WordRow, "bottom_f", of.halves.bottom[1]),
+    FIELD(WordRow, "top_s", of.halves.top[0]),
+    FIELD(WordRow, "top_f", of.halves.top[1]),
+    FIELD(WordRow, "evals_F", of.count[0]),
+    FIELD(WordRow, "evals_G", of.count[1]),
+    FIELD(WordRow, "params", of.params, .page = 1),
+    FIELD(WordRow, "seeds", of.valid.n, .page = 1),
+    FIELD(WordRow, "valid_ppl", of.valid.mean, .head = "valid ppl", .half = "±", .low = "valid_low",
+          .high = "valid_high", .form = SHEET_FIXED, .digits = 2, .place = 8, .page = 1),
+    FIELD(WordRow, "valid_sd", of.valid.sd),
+    FIELD(WordRow, "valid_low", of.valid.low),
+    FIELD(WordRow, "valid_high", of.valid.high),
+    FIELD(WordRow, "test_ppl", of.test.mean, .head = "test ppl", .half = "±", .low = "test_low",
+          .high = "test_high", .form = SHEET_FIXED, .digits = 2, .place = 9, .page = 1),
+    FIELD(WordRow, "test_sd", of.test.sd),
+    FIELD(WordRow, "test_low", of.test.low),
+    FIELD(WordRow, "test_high", of.test.high),
+    COLUMN(WordRow, better, .form = SHEET_FLAG, .page = 1,
+           .words = "lower validation perplexity than the baseline's mean"),
+    {0}};
+
+const Column sweep_family_columns[] = {COLUMN(WordRow, family),
+                                       COLUMN(WordRow, word),
+                                       FIELD(WordRow, "k", of.k),
+                                       COLUMN(WordRow, seed),
+                                       FIELD(WordRow, "valid_ppl", run.valid_ppl),
+                                       FIELD(WordRow, "test_ppl", run.test_ppl),
+                                       FIELD(WordRow, "area", of.area),
+                                       FIELD(WordRow, "error_norm", of.norm),
+                                       {0}};
+
+const Column sweep_sandwich_columns[] = {FIELD(WordRow, "k", of.k),
+                                         COLUMN(WordRow, word),
+                                         FIELD(WordRow, "area", of.area),
+                                         FIELD(WordRow, "seeds", of.valid.n),
+                                         FIELD(WordRow, "valid_ppl", of.valid.mean),
+                                         FIELD(WordRow, "valid_low", of.valid.low),
+                                         FIELD(WordRow, "valid_high", of.valid.high),
+                                         {0}};
+
+const Column sweep_ranked_columns[] = {
+    COLUMN(WordRow, word),
+    COLUMN(WordRow, baseline, .form = SHEET_FLAG),
+    COLUMN(WordRow, seed),
+    FIELD(WordRow, "area", of.area),
+    FIELD(WordRow, "error_norm", of.norm, .digits = 4),
+    FIELD(WordRow, "valid_ppl", run.valid_ppl, .form = SHEET_FIXED, .digits = 2),
+    {0}};
+
+/* Sublayers of a kind in a half of words. */
+typedef struct {
+    const char *half, *sublayer, *models;
+    Interval count; /* over words */
+} HalfRow;
+
+const Column sweep_half_columns[] = {
+    COLUMN(HalfRow, half, .words = "of the word: bottom is nearest the input"),
+    COLUMN(HalfRow, sublayer, .words = "s: attention; f: feed-forward"),
+    COLUMN(HalfRow, models, .words = "better than the baseline or not"),
+    FIELD(HalfRow, "words", count.n),
+    FIELD(HalfRow, "mean", count.mean, .low = "low", .high = "high",
+          .words = "sublayers in that half"),
+    FIELD(HalfRow, "low", count.low),
+    FIELD(HalfRow, "high", count.high),
+    {0}};
 
 /* ---- good and bad ------------------------------------------------------------------------------------ */
 
@@ -52,32 +138,11 @@ size_t sweep_ranking(const Sweep *u, int family, size_t *index)
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-static void add_run(Sweep *u, const Word *w, size_t k)
+void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out)
 {
-    const RunResult *x = &w->result[k];
-    Report *r = u->runs_table;
-    report_text(r, w->letters);
-    report_real(r, w->area, 6);
-    report_size(r, w->count[0]);
-    report_size(r, w->count[1]);
-    report_fixed(r, x->params, 0);
-    report_size(r, u->seed + k);
-    report_fixed(r, x->valid_ppl, 2);
-    report_fixed(r, x->test_ppl, 2);
-}
-
-static void add_plotted(Sweep *u, int family, const Word *w, size_t k)
-{
-    const RunResult *x = &w->result[k];
-    Report *r = u->plotted;
-    report_text(r, sweep_family(family));
-    report_text(r, w->letters);
-    report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
-    report_size(r, u->seed + k);
-    report_fixed(r, x->valid_ppl, 2);
-    report_fixed(r, x->test_ppl, 2);
-    report_real(r, w->area, 6);
-    report_real(r, w->norm, 6);
+    sheet_row(out,
+              &(WordRow){w->letters, family, sweep_has_baseline(u) ? sweep_is_better(u, w) : -1,
+                         sweep_is(w, FAMILY_INTERLEAVED), u->seed + k, w->result[k], *w});
 }
 
 /* What plots read: a row a run and family, a family's rows one after another, as gnuplot sums bins only of rows
@@ -88,71 +153,20 @@ static void add_families(Sweep *u)
         for (size_t i = 0; i < u->words; i++) {
             const Word *w = &u->word[i];
             for (size_t k = 0; sweep_is(w, family) && k < w->seeds; k++)
-                if (!isnan(w->result[k].valid_ppl)) add_plotted(u, family, w, k);
+                if (!isnan(w->result[k].valid_ppl))
+                    sweep_row(u, w, k, sweep_family(family), u->plotted);
         }
 }
 
-static void join_families(const Word *w, char out[96])
+static void add_word(const Sweep *u, const Word *w, Sheet *out)
 {
+    char families[96];
     size_t n = 0;
     for (int family = 0; family < FAMILIES; family++)
         if (sweep_is(w, family))
-            n += (size_t)snprintf(out + n, 96 - n, "%s%s", n ? " " : "", sweep_family(family));
-}
-
-static void add_interval(Report *r, const Interval *i)
-{
-    report_fixed(r, i->mean, 2);
-    report_fixed(r, i->sd, 2);
-    report_fixed(r, i->low, 2);
-    report_fixed(r, i->high, 2);
-}
-
-static void add_name(Report *r, const Word *w)
-{
-    char families[96];
-    join_families(w, families);
-    report_text(r, w->letters);
-    report_text(r, families);
-    report_size(r, w->count[0]);
-    report_size(r, w->count[1]);
-}
-
-static void add_word(Sweep *u, const Word *w)
-{
-    const Halves *h = &w->halves;
-    const double theory[] = {w->area, w->share, w->FFG, w->FGG};
-    const double rest[] = {w->norm,      w->euler_norm, h->bottom[0],
-                           h->bottom[1], h->top[0],     h->top[1]};
-    Report *r = u->wide;
-    add_name(r, w);
-    report_real(r, w->k < 0 ? NAN : (double)w->k, 6);
-    for (size_t i = 0; i < COUNT(theory); i++) report_real(r, theory[i], 6);
-    report_order(r, w->order);
-    for (size_t i = 0; i < COUNT(rest); i++) report_real(r, rest[i], 6);
-    report_size(r, w->count[0]);
-    report_size(r, w->count[1]);
-    report_fixed(r, w->params, 0);
-    report_size(r, w->valid.n);
-    add_interval(r, &w->valid);
-    add_interval(r, &w->test);
-    if (sweep_has_baseline(u))
-        report_flag(r, sweep_is_better(u, w));
-    else
-        report_none(r);
-}
-
-static void add_brief(Sweep *u, const Word *w)
-{
-    Report *r = u->brief;
-    add_name(r, w);
-    report_real(r, w->area, 6);
-    report_order(r, w->order);
-    report_real(r, w->norm, 4);
-    report_fixed(r, w->valid.mean, 2);
-    report_fixed(r, 0.5 * (w->valid.high - w->valid.low), 2);
-    report_fixed(r, w->test.mean, 2);
-    report_fixed(r, 0.5 * (w->test.high - w->test.low), 2);
+            n += (size_t)snprintf(families + n, sizeof families - n, "%s%s", n ? " " : "",
+                                  sweep_family(family));
+    sweep_row(u, w, 0, families, out);
 }
 
 /* ---- halves ------------------------------------------------------------------------------------------- */
@@ -174,14 +188,8 @@ static void add_half(Sweep *u, int top, int kind, int better, double *x)
         if (drawn && w->valid.n && sweep_is_better(u, w) == better)
             x[n++] = half_count(w, top, kind);
     }
-    Interval mean = statistics_mean(x, 1, n);
-    report_text(u->halves, half[top]);
-    report_text(u->halves, letter[kind]);
-    report_text(u->halves, better ? "better" : "not better");
-    report_size(u->halves, n);
-    report_fixed(u->halves, mean.mean, 2);
-    report_fixed(u->halves, mean.low, 2);
-    report_fixed(u->halves, mean.high, 2);
+    sheet_row(u->halves, &(HalfRow){half[top], letter[kind], better ? "better" : "not better",
+                                    statistics_mean(x, 1, n)});
 }
 
 static int add_halves(Sweep *u)
@@ -195,48 +203,30 @@ static int add_halves(Sweep *u)
     return 0;
 }
 
-/* ---- sandwiches ---------------------------------------------------------------------------------------- */
-
-static void add_sandwich(Sweep *u, const Word *w)
-{
-    Report *r = u->sandwiches;
-    report_size(r, (uint64_t)w->k);
-    report_text(r, w->letters);
-    report_real(r, w->area, 6);
-    report_size(r, w->valid.n);
-    report_fixed(r, w->valid.mean, 2);
-    report_fixed(r, w->valid.low, 2);
-    report_fixed(r, w->valid.high, 2);
-}
-
-static void add_sandwiches(Sweep *u)
-{
-    for (int k = 0; k < (int)u->pairs; k++)
-        for (size_t i = 0; i < u->words; i++)
-            if (u->word[i].k == k) add_sandwich(u, &u->word[i]);
-}
-
 /* ---- all ---------------------------------------------------------------------------------------------- */
 
 int sweep_tables(Sweep *u)
 {
+    TRY(sheet_new(sweep_run_columns, &u->runs_table));
+    TRY(sheet_new(sweep_word_columns, &u->wide));
+    TRY(sheet_new(sweep_word_columns, &u->brief));
+    TRY(sheet_new(sweep_family_columns, &u->plotted));
+    TRY(sheet_new(sweep_half_columns, &u->halves));
+    TRY(sheet_new(sweep_sandwich_columns, &u->sandwiches));
     size_t *index = memory_new(u->words, sizeof *index);
     if (!index) return ERR_MEMORY;
-    int code = report_new(COUNT(run_columns), run_columns, &u->runs_table);
-    if (code == 0) code = report_new(COUNT(word_columns), word_columns, &u->wide);
-    if (code == 0) code = report_new(COUNT(shown), shown, &u->brief);
-    if (code == 0) code = report_new(COUNT(plot_columns), plot_columns, &u->plotted);
-    if (code == 0) code = report_new(COUNT(half_columns), half_columns, &u->halves);
-    if (code == 0) code = report_new(COUNT(sandwich_columns), sandwich_columns, &u->sandwiches);
-    size_t ranked = code == 0 ? sweep_ranking(u, FAMILIES, index) : 0;
-    for (size_t i = 0; i < ranked; i++) add_brief(u, &u->word[index[i]]);
-    for (size_t i = 0; code == 0 && i < u->words; i++) {
-        add_word(u, &u->word[i]);
-        for (size_t k = 0; k < u->word[i].seeds; k++) add_run(u, &u->word[i], k);
-    }
+    size_t ranked = sweep_ranking(u, FAMILIES, index);
+    for (size_t i = 0; i < ranked; i++) add_word(u, &u->word[index[i]], u->brief);
     memory_free(index);
-    if (code == 0) code = add_halves(u);
-    if (code == 0) add_sandwiches(u);
-    if (code == 0) add_families(u);
-    return code == 0 ? sweep_correlations(u) : code;
+    for (size_t i = 0; i < u->words; i++) {
+        add_word(u, &u->word[i], u->wide);
+        for (size_t k = 0; k < u->word[i].seeds; k++)
+            sweep_row(u, &u->word[i], k, NULL, u->runs_table);
+    }
+    for (int k = 0; k < (int)u->pairs; k++)
+        for (size_t i = 0; i < u->words; i++)
+            if (u->word[i].k == k) sweep_row(u, &u->word[i], 0, NULL, u->sandwiches);
+    add_families(u);
+    TRY(add_halves(u));
+    return sweep_correlations(u);
 }

@@ -35,8 +35,6 @@ static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
-static const char *const columns[] = {"scheme", "degree", "term", "coefficient"};
-
 /* "word:sffs: signed area 0; [F,[F,G]] 1/12, ...": every bracket of at most three letters. */
 static int print_area(const Table *t)
 {
@@ -106,7 +104,7 @@ static int save_path(const Table *t, const char *dir)
     return lattice_draw(t, dir, name);
 }
 
-static int save(const Expansion *e, size_t n, const Report *r, const char *dir)
+static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_report(r, REPORT_CSV, dir, "expand.csv"));
@@ -117,7 +115,7 @@ static int save(const Expansion *e, size_t n, const Report *r, const char *dir)
     return 0;
 }
 
-static int show(const Options *o, const Expansion *e, size_t n, const Report *r)
+static int show(const Options *o, const Expansion *e, size_t n, const Sheet *r)
 {
     int csv = options_flag(o, "csv");
     const char *dir = options_text(o, "out");
@@ -132,9 +130,9 @@ static int show(const Options *o, const Expansion *e, size_t n, const Report *r)
 
 static int expand(const Options *o, const Selection *s, Expansion *e)
 {
-    Report *r = NULL;
+    Sheet *r = NULL;
     size_t done = 0;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    TRY(sheet_new(expansion_columns, &r));
     int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree");
     while (code == 0 && done < s->count) {
         code = expansion_find(s->scheme[done], basis, degree, &e[done]);
@@ -158,6 +156,20 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {
+    {.command = "expand",
+     .title = "Error terms",
+     .about = "Terms of numerical − exact after one step, coefficient · h<sup>degree</sup> · "
+              "term(y). [F,G] = G'F − "
+              "F'G. " KIND_ORDERS,
+     .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
+               {"*", lattice_columns, "A splitting's path", 0}},
+     .plot =
+         {{"path-*",
+           "A splitting as a path in times under F and G; the area between path and chord is the "
+           "coefficient of [F,G]."}}},
+    {0}};
+
 const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
@@ -178,5 +190,6 @@ const Command command_expand = {
         "trees, about a\n"
         "second a scheme; up to 10 letters in brackets.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

@@ -29,56 +29,63 @@ static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
-static const char *const columns[] = {
-    "scheme",      "stages",
-    "evals_F",     "evals_G",
-    "past_y",      "past_k",
-    "exact",       "consistent",
-    "order",       "zero_stable",
-    "real_limit",  "imag_limit",
-    "error_norm2", "error_norm2_one_colour",
-};
-
-static int add_row(Report *r, int degree, const Table *scheme, int words)
-{
+typedef struct {
+    const char *scheme;
+    size_t stages, evals_F, evals_G;
+    int past_y, past_k, exact;
     Theory theory;
-    double real, imag;
-    TRY(theory_search(scheme, degree, &theory));
+    double real_limit, imag_limit;
+} SchemeRow;
+
+static const Column columns[] = {
+    COLUMN(SchemeRow, scheme),
+    COLUMN(SchemeRow, stages),
+    COLUMN(SchemeRow, evals_F),
+    COLUMN(SchemeRow, evals_G),
+    COLUMN(SchemeRow, past_y),
+    COLUMN(SchemeRow, past_k),
+    COLUMN(SchemeRow, exact, .form = SHEET_FLAG),
+    FIELD(SchemeRow, "consistent", theory.consistent, .form = SHEET_FLAG),
+    FIELD(SchemeRow, "order", theory.order),
+    FIELD(SchemeRow, "zero_stable", theory.zero_stable, .form = SHEET_FLAG),
+    COLUMN(SchemeRow, real_limit, .digits = 7),
+    COLUMN(SchemeRow, imag_limit, .digits = 7),
+    FIELD(SchemeRow, "error_norm2", theory.error_norm2),
+    FIELD(SchemeRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
+    {0}};
+
+static int add_row(Sheet *r, int degree, const Table *scheme, int words)
+{
+    SchemeRow row = {.scheme = scheme->name,
+                     .stages = scheme->flows ? scheme->flows : scheme->stages,
+                     .evals_F = table_evals(scheme, OP_F),
+                     .evals_G = table_evals(scheme, OP_G),
+                     .past_y = scheme->past_y,
+                     .past_k = scheme->past_k,
+                     .exact = scheme->exact};
+    TRY(theory_search(scheme, degree, &row.theory));
     select_warn_times(scheme);
     if (!scheme->exact && words)
         progress_note(
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below "
             "%.0e counts as met",
-            scheme->name, theory.residual, theory.bound);
+            scheme->name, row.theory.residual, row.theory.bound);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
-    int code = stability_limits(t, &real, &imag);
+    int code = stability_limits(t, &row.real_limit, &row.imag_limit);
     table_free(t);
     TRY(code);
-    report_text(r, scheme->name);
-    report_size(r, scheme->flows ? scheme->flows : scheme->stages);
-    report_size(r, table_evals(scheme, OP_F));
-    report_size(r, table_evals(scheme, OP_G));
-    report_size(r, (uint64_t)scheme->past_y);
-    report_size(r, (uint64_t)scheme->past_k);
-    report_flag(r, scheme->exact);
-    report_flag(r, theory.consistent);
-    report_size(r, (uint64_t)theory.order);
-    report_flag(r, theory.zero_stable);
-    report_real(r, real, 7);
-    report_real(r, imag, 7);
-    report_real(r, theory.error_norm2, 6);
-    report_real(r, theory.error_norm2_one_colour, 6);
+    sheet_row(r, &row);
     return 0;
 }
 
-static int fill(Report *r, const Selection *s, size_t degree, int words)
+static int fill(Sheet *r, const Selection *s, size_t degree, int words)
 {
     for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i], words));
     return 0;
 }
 
-static int save(const Report *r, const char *dir)
+static int save(const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_report(r, REPORT_CSV, dir, "schemes.csv"));
@@ -96,7 +103,7 @@ static int print_texts(const Selection *s)
 
 static int show_structure(const Options *o, const Selection *s)
 {
-    Report *r = NULL;
+    Sheet *r = NULL;
     int csv = options_flag(o, "csv"), code = 0;
     const char *dir = options_text(o, "out");
     TRY(structure_report(s, (int)options_size(o, "degree"), &r));
@@ -115,8 +122,8 @@ static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
-    Report *r = NULL;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    Sheet *r = NULL;
+    TRY(sheet_new(columns, &r));
     int csv = options_flag(o, "csv");
     int code = fill(r, s, options_size(o, "degree"), !csv);
     if (code == 0 && !csv) {
@@ -144,6 +151,15 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {
+    {.command = "schemes",
+     .title = "Schemes",
+     .about = "Read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
+     .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
+               {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
+                KIND_ALL}}},
+    {0}};
+
 const Command command_schemes = {
     .name = "schemes",
     .purpose = "list schemes with their order and stability",
@@ -152,5 +168,6 @@ const Command command_schemes = {
              "root condition, stability limits. A splitting without suffix has exact sub-flows.\n"
              "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

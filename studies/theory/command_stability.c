@@ -42,17 +42,57 @@ static const OptionGroup plane_group = {"Plane", 1, plane_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &output_group, NULL};
 
+typedef struct {
+    const char *scheme;
+    double real_limit, imag_limit;
+} LimitRow;
+
+static const Column limit_columns[] = {COLUMN(LimitRow, scheme),
+                                       COLUMN(LimitRow, real_limit, .digits = 13),
+                                       COLUMN(LimitRow, imag_limit, .digits = 13),
+                                       {0}};
+
+/* A point of the plane: of the grid, or of a boundary's line. */
+typedef struct {
+    const char *scheme;
+    size_t line;
+    double x, y, modulus;
+} PointRow;
+
+#define GRID(a, b)                                                              \
+    {                                                                           \
+        COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
+            COLUMN(PointRow, modulus, .words = "|R|"),                          \
+        {                                                                       \
+            0                                                                   \
+        }                                                                       \
+    }
+#define BOUNDARY(a, b)                                                                   \
+    {                                                                                    \
+        COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
+            FIELD(PointRow, a, x), FIELD(PointRow, b, y),                                \
+        {                                                                                \
+            0                                                                            \
+        }                                                                                \
+    }
+static const Column grid[] = GRID("re", "im"), split_grid[] = GRID("zF", "zG"),
+                    contours[] = BOUNDARY("re", "im"), split_contours[] = BOUNDARY("zF", "zG");
+
 /* The planes: names of files, columns and axes. */
 typedef struct {
-    const char *name, *contours, *columns, *title, *x, *y;
+    const char *name, *contours;
+    const Column *grid, *line;
+    const char *title, *x, *y;
 } Plane;
 enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
 static const Plane planes[] = {
-    {"stability", "contours", "re,im", "Stability regions: |R(z)| = 1", "Re z,  z = hλ", "Im z"},
-    {"split", "split-contours", "zF,zG", "Stability on the split test equation: |R| = 1",
-     "h λ_F (real)", "h λ_G (real)"},
-    {"split", "split-contours", "zF,zG", "Stability on the split test equation: |R| = 1",
-     "Im h λ_F (real part 0)", "Im h λ_G (real part 0)"},
+    {"stability", "contours", grid, contours, "Stability regions: |R(z)| = 1", "Re z,  z = hλ",
+     "Im z"},
+    {"split", "split-contours", split_grid, split_contours,
+     "Stability on the split test equation: |R| = 1", "h λ_F (real)", "h λ_G (real)"},
+    {"split", "split-contours", split_grid, split_contours,
+     "Stability on the split test equation: |R| = 1", "Im h λ_F (real part 0)",
+     "Im h λ_G (real part 0)"},
 };
 
 typedef struct {
@@ -63,7 +103,7 @@ typedef struct {
     size_t points;
     double origin[2], step[2];
     double *modulus; /* (count, points, points), rows upwards */
-    Report *limits;
+    Sheet *limits;
 } Study;
 
 static double *scheme_values(const Study *u, size_t i)
@@ -75,15 +115,12 @@ static double *scheme_values(const Study *u, size_t i)
 
 static int find_limits(Study *u)
 {
-    static const char *const columns[] = {"scheme", "real_limit", "imag_limit"};
-    TRY(report_new(3, columns, &u->limits));
+    TRY(sheet_new(limit_columns, &u->limits));
     for (size_t i = 0; i < u->schemes.count; i++) {
         if (!(u->table[i] = table_freeze(u->schemes.scheme[i]))) return ERR_MEMORY;
         progress_show("stability limits of %s", u->table[i]->name);
         TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i]));
-        report_text(u->limits, u->table[i]->name);
-        report_real(u->limits, u->real[i], 13);
-        report_real(u->limits, u->imag[i], 13);
+        sheet_row(u->limits, &(LimitRow){u->table[i]->name, u->real[i], u->imag[i]});
     }
     return 0;
 }
@@ -197,7 +234,7 @@ static int fill_grid(Study *u)
 static int write_grid(const Study *u, FILE *f)
 {
     char x[32], y[32], m[32];
-    fprintf(f, "scheme,%s,modulus\n", planes[u->plane].columns);
+    sheet_names(planes[u->plane].grid, f);
     for (size_t i = 0; i < u->schemes.count; i++)
         for (size_t k = 0; k < u->points * u->points; k++) {
             double modulus = scheme_values(u, i)[k];
@@ -247,7 +284,7 @@ static void add_segment(const Study *u, size_t i, Lines *l)
 static int write_contours(const Study *u, Lines *l, FILE *f)
 {
     size_t line = 0;
-    fprintf(f, "scheme,line,%s\n", planes[u->plane].columns);
+    sheet_names(planes[u->plane].line, f);
     for (size_t i = 0; i < u->schemes.count; i++) {
         l[i] = (Lines){.f = f, .scheme = u->table[i]->name, .first = line};
         TRY(contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
@@ -410,6 +447,21 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {
+    {.command = "stability",
+     .title = "Stability",
+     .about = "|R|, the largest amplification of one step on the linear test equation; z = h·λ, "
+              "λ_F = λ_G = λ/2 "
+              "unless a plane says otherwise.",
+     .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
+               {"*", grid, "|R| on a grid of z", 0},
+               {"*", split_grid, "|R| on a grid of z_F, z_G", 0},
+               {"*", contours, "Boundaries |R| = 1", 0},
+               {"*", split_contours, "Boundaries |R| = 1", 0}},
+     .plot = {{"stability*", "Boundaries |R| = 1 of the regions of stability."},
+              {"split*", "Boundaries |R| = 1 on the split test equation."}}},
+    {0}};
+
 const Command command_stability = {
     .name = "stability",
     .purpose = "stability limits and regions of schemes",
@@ -423,5 +475,6 @@ const Command command_stability = {
         "(real parts 0). The plot overlays the boundaries |R| = 1; of a single scheme it shades "
         "the inside.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

@@ -113,26 +113,25 @@ void expansion_free(Expansion *e)
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
-static void release_text(char *text)
-{
-    void (*release)(void *, size_t);
-    mp_get_memory_functions(NULL, NULL, &release);
-    release(text, strlen(text) + 1);
-}
+typedef struct {
+    const char *scheme, *term, *coefficient;
+    int degree;
+} TermRow;
 
-void expansion_report(const Expansion *e, Report *r)
+const Column expansion_columns[] = {
+    COLUMN(TermRow, scheme),
+    COLUMN(TermRow, degree),
+    COLUMN(TermRow, term,
+           .words = "elementary differential: root, a prime a child; or a commutator"),
+    COLUMN(TermRow, coefficient, .words = "a rational, or a decimal where the scheme is inexact"),
+    {0}};
+
+void expansion_report(const Expansion *e, Sheet *r)
 {
+    char number[1024];
     for (size_t i = 0; i < e->count; i++) {
-        report_text(r, e->table->name);
-        report_size(r, (uint64_t)e->term[i].degree);
-        report_text(r, e->term[i].name);
-        if (e->table->exact) {
-            char *text = mpq_get_str(NULL, 10, e->term[i].c);
-            report_text(r, text);
-            release_text(text);
-        } else {
-            report_real(r, table_double(e->term[i].c), 17);
-        }
+        expansion_number(e->table, e->term[i].c, number, sizeof number);
+        sheet_row(r, &(TermRow){e->table->name, e->term[i].name, number, e->term[i].degree});
     }
 }
 

@@ -30,8 +30,9 @@ typedef struct {
 int expansion_find(const Table *scheme, int basis, int degree, Expansion *out);
 void expansion_free(Expansion *e);
 
-/* Rows scheme,degree,term,coefficient. */
-void expansion_report(const Expansion *e, Report *r);
+/* Its terms as rows of expand.csv. */
+extern const Column expansion_columns[];
+void expansion_report(const Expansion *e, Sheet *r);
 /* An align* of amsmath, after a comment that says what it is. */
 int expansion_latex(const Expansion *e, FILE *f);
 

@@ -21,7 +21,19 @@ enum { LATTICE_PIECES = 1100 }; /* more than flows */
 static const char *const sign[] = {"plus", "minus"};
 
 typedef struct {
-    Report *r;
+    const char *part;
+    Corner at;
+} CornerRow;
+
+const Column lattice_columns[] = {
+    COLUMN(CornerRow, part,
+           .words = "path, chord, then plus1, minus2, ...: the shaded pieces in order"),
+    FIELD(CornerRow, "F", at.x, .digits = 17, .words = "time under F"),
+    FIELD(CornerRow, "G", at.y, .digits = 17, .words = "time under G"),
+    {0}};
+
+typedef struct {
+    Sheet *r;
     Corner end;
     size_t pieces;
     int goes_back;
@@ -31,9 +43,7 @@ typedef struct {
 
 static void add_point(Lattice *l, const char *part, Corner c)
 {
-    report_text(l->r, part);
-    report_real(l->r, c.x, 17);
-    report_real(l->r, c.y, 17);
+    sheet_row(l->r, &(CornerRow){part, c});
 }
 
 /* Twice the area of the triangle (0, end, c), positive below the chord. */
@@ -160,10 +170,9 @@ static int draw(const Lattice *l, const Table *t, const char *dir, const char *n
 
 int lattice_draw(const Table *t, const char *dir, const char *name)
 {
-    static const char *const columns[] = {"part", "F", "G"};
     Lattice l = {0};
     char file[300];
-    TRY(report_new(3, columns, &l.r));
+    TRY(sheet_new(lattice_columns, &l.r));
     snprintf(file, sizeof file, "%s.csv", name);
     int code = fill(&l, t);
     if (code == 0) code = output_report(l.r, REPORT_CSV, dir, file);

@@ -3,10 +3,11 @@
 #define TROTTER_LATTICE_H
 
 #include "ode/ode.h"
+#include "studies/tools/sheet.h"
 
 /* Draws DIR/NAME.csv, .gp, .svg, .png: the path of a table of flows against its chord, the area between
- * shaded by sign, its size and the brackets of degree 3 beside it. CSV columns: part,F,G (part: path,
- * chord, then plus1, minus2, ...: the shaded pieces in order). */
+ * shaded by sign, its size and the brackets of degree 3 beside it. */
+extern const Column lattice_columns[]; /* of the CSV */
 int lattice_draw(const Table *t, const char *dir, const char *name);
 
 #endif

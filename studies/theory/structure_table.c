@@ -1,25 +1,35 @@
 /* structure.c: symmetry, symplecticity, effective order and error constants of schemes, in a table. */
 #include "studies/theory/structure_table.h"
 
+#include "studies/theory/expansion.h"
+
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
 
-static const char *const columns[] = {
-    "scheme",
-    "symmetric",
-    "symmetric_order",
-    "symmetric_separable",
-    "symplectic",
-    "symplectic_separable",
-    "effective_order",
-    "error_constant",
-    "normalised_constant",
-    "zero_stable",
-    "weakly_stable",
-};
+typedef struct {
+    const char *scheme;
+    Structure told;
+    const char *constant[2];
+    int symmetric, separable, symplectic, symplectic_separable; /* -1: not told */
+    int zero_stable, weakly_stable;
+} StructureRow;
+
+const Column structure_columns[] = {
+    COLUMN(StructureRow, scheme),
+    COLUMN(StructureRow, symmetric, .form = SHEET_FLAG),
+    FIELD(StructureRow, "symmetric_order", told.symmetric_order),
+    FIELD(StructureRow, "symmetric_separable", separable, .form = SHEET_FLAG),
+    COLUMN(StructureRow, symplectic, .form = SHEET_FLAG),
+    COLUMN(StructureRow, symplectic_separable, .form = SHEET_FLAG),
+    FIELD(StructureRow, "effective_order", told.effective_order),
+    FIELD(StructureRow, "error_constant", constant[0]),
+    FIELD(StructureRow, "normalised_constant", constant[1]),
+    COLUMN(StructureRow, zero_stable, .form = SHEET_FLAG),
+    COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
+    {0}};
 
 const char structure_words[] =
     "symmetric: S(-h) after S(h) is the identity (else up to h^symmetric_order), and the same "
@@ -31,56 +41,30 @@ const char structure_words[] =
     "weakly\n"
     "stable: zero-stable with several roots on the unit circle. Empty: not told.\n";
 
-static void report_told(Report *r, int told)
+static int told(int answer)
 {
-    if (told == TOLD_NOT)
-        report_none(r);
-    else
-        report_flag(r, told == TOLD_YES);
+    return answer == TOLD_NOT ? -1 : answer == TOLD_YES;
 }
 
-/* Counts that are -1 where there is none. */
-static void report_count(Report *r, int n)
+static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle)
 {
-    if (n < 0)
-        report_none(r);
-    else
-        report_size(r, (uint64_t)n);
-}
-
-static void report_rational(Report *r, const Table *t, const mpq_t q)
-{
-    char *text = t->exact ? mpq_get_str(NULL, 10, q) : NULL;
-    if (!text) {
-        report_real(r, table_double(q), 17);
-        return;
+    char text[2][1024];
+    StructureRow row = {.scheme = t->name,
+                        .told = *s,
+                        .symmetric = told(s->symmetric),
+                        .separable = told(s->symmetric_separable),
+                        .symplectic = told(s->symplectic),
+                        .symplectic_separable = told(s->symplectic_separable),
+                        .zero_stable = zero_stable,
+                        .weakly_stable = zero_stable && on_circle > 1};
+    for (int i = 0; i < 2 && s->has_constant; i++) {
+        expansion_number(t, s->error_constant[i], text[i], sizeof text[i]);
+        row.constant[i] = text[i];
     }
-    report_text(r, text);
-    void (*release)(void *, size_t);
-    mp_get_memory_functions(NULL, NULL, &release);
-    release(text, strlen(text) + 1);
+    sheet_row(r, &row);
 }
 
-static void fill_row(Report *r, const Table *t, const Structure *s, int zero_stable, int on_circle)
-{
-    report_text(r, t->name);
-    report_told(r, s->symmetric);
-    report_count(r, s->symmetric_order);
-    report_told(r, s->symmetric_separable);
-    report_told(r, s->symplectic);
-    report_told(r, s->symplectic_separable);
-    report_count(r, s->effective_order);
-    for (int i = 0; i < 2; i++) {
-        if (s->has_constant)
-            report_rational(r, t, s->error_constant[i]);
-        else
-            report_none(r);
-    }
-    report_flag(r, zero_stable);
-    report_flag(r, zero_stable && on_circle > 1);
-}
-
-static int add_row(Report *r, const Table *scheme, int degree)
+static int add_row(Sheet *r, const Table *scheme, int degree)
 {
     Structure s;
     int zero_stable, on_circle;
@@ -97,10 +81,10 @@ static int add_row(Report *r, const Table *scheme, int degree)
     return code;
 }
 
-int structure_report(const Selection *s, int degree, Report **out)
+int structure_report(const Selection *s, int degree, Sheet **out)
 {
-    Report *r = NULL;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    Sheet *r = NULL;
+    TRY(sheet_new(structure_columns, &r));
     int code = 0;
     for (size_t i = 0; code == 0 && i < s->count; i++) code = add_row(r, s->scheme[i], degree);
     if (code != 0)

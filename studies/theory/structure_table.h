@@ -5,10 +5,9 @@
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
-/* One row per scheme: scheme,symmetric,symmetric_order,symmetric_separable,symplectic,
- * symplectic_separable,effective_order,error_constant,normalised_constant,zero_stable,weakly_stable;
- * what is not told is empty. degree: how far trees are compared. Caller: report_free. */
-int structure_report(const Selection *s, int degree, Report **out);
+/* A row a scheme, of structure_columns; what is not told is empty. degree: how far trees are compared. Caller: report_free. */
+extern const Column structure_columns[];
+int structure_report(const Selection *s, int degree, Sheet **out);
 
 /* What the columns mean, for people. */
 extern const char structure_words[];

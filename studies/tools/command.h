@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/kind.h"
 #include "studies/tools/option.h"
 
 /* The newest heading of CHANGES.md; -dev: it is not released. */
@@ -30,6 +31,7 @@ typedef struct {
     int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
     int ranks;              /* 1: processes of mpirun are one run of it; the first speaks for all */
     int one_file;           /* 1: --out is the one file it writes, not a directory of results */
+    const Kind *kinds;      /* of studies that it writes; ends with a NULL command; NULL: none */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
@@ -46,7 +48,7 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_manual;
 /* clang-format on */
 
-/* All of them in the order of the overview, ended by NULL; main.c has it. */
+/* All of them in the order of the overview, ended by NULL; commands.c has it. */
 extern const Command *const command_table[];
 
 /* Names the command that runs, for its words on stderr. */

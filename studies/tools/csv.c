@@ -135,6 +135,12 @@ const char *csv_cell(const Csv *c, size_t row, int column)
     return c->cell[(row + 1) * c->columns + (size_t)column];
 }
 
+const char *csv_named(const Csv *c, size_t row, const char *name)
+{
+    int at = csv_column(c, name);
+    return at < 0 ? "" : csv_cell(c, row, at);
+}
+
 int csv_number(const Csv *c, size_t row, int column, double *out)
 {
     const char *text = csv_cell(c, row, column);
@@ -143,4 +149,17 @@ int csv_number(const Csv *c, size_t row, int column, double *out)
     if (!*text || (!*end && end != text && !isnan(*out))) return 0;
     return error_set(ERR_INPUT, "%s:%zu: expected a number in column '%s'; there is '%.40s'",
                      c->file, c->line[row + 1], c->cell[column], text);
+}
+
+int csv_record(const Csv *c, size_t row, const Column *list, void *record)
+{
+    for (; list->name || list->head; list++) {
+        if (!list->name || list->type != SHEET_DOUBLE) continue;
+        int column = csv_column(c, list->name);
+        if (column < 0 || row >= c->rows)
+            return error_set(ERR_INPUT, "%s: expected a column '%s', and a row", c->file,
+                             list->name);
+        TRY(csv_number(c, row, column, (double *)(void *)((char *)record + list->at)));
+    }
+    return 0;
 }

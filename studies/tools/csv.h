@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "studies/tools/sheet.h"
+
 typedef struct {
     const char *file; /* borrowed until csv_close */
     size_t columns, rows;
@@ -20,7 +22,12 @@ void csv_close(Csv *c);
 /* Index of a named column, or -1. */
 int csv_column(const Csv *c, const char *name);
 const char *csv_cell(const Csv *c, size_t row, int column);
+/* The cell of a named column; "" where there is none. */
+const char *csv_named(const Csv *c, size_t row, const char *name);
 /* A number; an empty cell is NaN; `inf` is one. Anything else: ERR_INPUT with the line. */
 int csv_number(const Csv *c, size_t row, int column, double *out);
+/* A row of a table with these columns: the numbers (double) that the list tells of go into the record, other members
+ * stay as they are. ERR_INPUT where a column or the row is missing. */
+int csv_record(const Csv *c, size_t row, const Column *list, void *record);
 
 #endif

@@ -12,7 +12,20 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
-static const char *const columns[] = {RECORD_COLUMNS};
+typedef struct {
+    const char *time, *command, *version, *machine;
+    int status;
+    const char *words;
+} CommandRow;
+
+static const Column columns[] = {
+    COLUMN(CommandRow, time, .words = "when it ended, UTC"),
+    COLUMN(CommandRow, command, .words = "its words, quoted for a shell"),
+    COLUMN(CommandRow, version, .words = "of trotter"),
+    COLUMN(CommandRow, machine, .words = "processor and its threads"),
+    COLUMN(CommandRow, status, .words = "exit status"),
+    COLUMN(CommandRow, words, .words = "what was said on failing"),
+    {0}};
 
 /* A word as a shell reads it back. */
 static void put_word(FILE *f, const char *word)
@@ -52,7 +65,7 @@ static void find_machine(char out[256])
              sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static int add_row(Report *r, int argc, char *const *argv, int code, const char *words)
+static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *words)
 {
     char when[32] = "", machine[256];
     struct tm utc;
@@ -61,12 +74,10 @@ static int add_row(Report *r, int argc, char *const *argv, int code, const char 
     TRY(command_line(argc, argv, &line));
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     find_machine(machine);
-    report_text(r, when);
-    report_text(r, line.text);
-    report_text(r, TROTTER_VERSION);
-    report_text(r, machine);
-    report_size(r, (uint64_t)error_status(code));
-    report_text(r, code == 0 ? "" : *words ? words : error_name(code));
+    sheet_row(r, &(CommandRow){when, line.text, TROTTER_VERSION, machine, error_status(code),
+                               code == 0 ? ""
+                               : *words  ? words
+                                         : error_name(code)});
     output_drop(&line);
     return 0;
 }
@@ -104,9 +115,9 @@ static int append(const Report *r, const char *path)
 static int record(const char *dir, int argc, char *const *argv, int code, const char *words)
 {
     char path[OUTPUT_PATH];
-    Report *r;
+    Sheet *r;
     TRY(output_path(path, dir, "%s", RECORD_FILE));
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    TRY(sheet_new(columns, &r));
     int failed = add_row(r, argc, argv, code, words);
     if (failed == 0) failed = append(r, path);
     report_free(r);

@@ -4,9 +4,6 @@
 #define TROTTER_RECORD_H
 
 #define RECORD_FILE "commands.csv"
-/* time: UTC, when it ended; command: words quoted for a shell; machine: processor and its threads; status:
- * exit status; words: what was said on failing. */
-#define RECORD_COLUMNS "time", "command", "version", "machine", "status", "words"
 
 /* Appends `trotter argv[0] .. argv[argc - 1]`, ended with `code` (error.h), atomically. Does nothing where DIR
  * is not there or the command was misused (code < 0). error_text stays. ERR_SYSTEM, ERR_MEMORY. */

@@ -14,10 +14,17 @@ typedef struct {
     int number;
 } Cell;
 
+/* What a cell of a row is of. */
+typedef struct {
+    const Column *column; /* NULL: of a table whose columns have names alone */
+    const char *name;     /* in CSV; NULL: for people alone */
+    const char *head;     /* for people */
+    int half;             /* 1: half of the column's interval */
+} Slot;
+
 struct Report {
-    size_t columns;
-    const char **head;   /* (columns) names in CSV */
-    const Column *list;  /* what describes them; NULL: names alone */
+    size_t columns;      /* cells of a row */
+    Slot *slot;          /* (columns) */
     size_t shown, *view; /* (shown) columns of the table for people, in its order */
     size_t cells, room;
     Cell *cell;      /* (cells), row-major */
@@ -32,44 +39,54 @@ static void choose_view(Report *r)
     short place = 0, next;
     do {
         next = 0;
-        for (size_t j = 0; r->list && j < r->columns; j++)
-            if (r->list[j].place > place && (!next || r->list[j].place < next))
-                next = r->list[j].place;
+        for (size_t j = 0; j < r->columns; j++) {
+            const Column *c = r->slot[j].column;
+            if (c && c->place > place && (!next || c->place < next)) next = c->place;
+        }
         for (size_t j = 0; next && j < r->columns; j++)
-            if (r->list[j].place == next) r->view[r->shown++] = j;
+            if (r->slot[j].column->place == next) r->view[r->shown++] = j;
         place = next;
     } while (next);
     if (r->shown == 0)
         while (r->shown < r->columns) r->view[r->shown] = r->shown, r->shown++;
 }
 
-static int make(size_t columns, const char *const *name, const Column *list, Report **out)
+/* Room for a row of so many cells. */
+static int make(size_t columns, Report **out)
 {
     Report *r = memory_new(1, sizeof *r);
     if (!r) return ERR_MEMORY;
-    *r = (Report){.columns = columns, .list = list};
-    r->head = memory_new(columns, sizeof *r->head);
+    *r = (Report){.columns = columns};
+    r->slot = memory_new(columns, sizeof *r->slot);
     r->view = memory_new(columns, sizeof *r->view);
-    if (!r->head || !r->view) {
+    if (!r->slot || !r->view) {
         report_free(r);
         return ERR_MEMORY;
     }
-    for (size_t j = 0; j < columns; j++) r->head[j] = name ? name[j] : list[j].name;
-    choose_view(r);
     *out = r;
     return 0;
 }
 
 int report_new(size_t columns, const char *const *name, Report **out)
 {
-    return make(columns, name, NULL, out);
+    TRY(make(columns, out));
+    for (size_t j = 0; j < columns; j++) (*out)->slot[j] = (Slot){NULL, name[j], name[j], 0};
+    choose_view(*out);
+    return 0;
 }
 
 int sheet_new(const Column *list, Sheet **out)
 {
     size_t n = 0;
-    while (list[n].name) n++;
-    return make(n, NULL, list, out);
+    for (const Column *c = list; c->name || c->head; c++) n += c->half ? 2 : 1;
+    TRY(make(n, out));
+    Slot *s = (*out)->slot;
+    for (const Column *c = list; c->name || c->head; c++) {
+        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0};
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1};
+    }
+    choose_view(*out);
+    return 0;
 }
 
 void report_free(Report *r)
@@ -80,7 +97,7 @@ void report_free(Report *r)
         memory_free(r->cell[i].shown);
     }
     memory_free(r->cell);
-    memory_free(r->head);
+    memory_free(r->slot);
     memory_free(r->view);
     memory_free(r);
 }
@@ -134,19 +151,23 @@ void report_size(Report *r, uint64_t n)
     add(r, text, text, 1);
 }
 
-void report_real(Report *r, double x, int digits)
+/* A number whose form for people is that of y, with so many digits behind the point (fixed) or in all. */
+static void add_shown(Report *r, double x, double y, int fixed, int digits)
 {
     char shown[352];
-    snprintf(shown, sizeof shown, "%.*g", digits, x);
-    add_number(r, x, shown);
+    snprintf(shown, sizeof shown, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
+    int minus_zero = fixed && shown[0] == '-' && strspn(shown, "-0.") == strlen(shown);
+    add_number(r, x, shown + minus_zero);
+}
+
+void report_real(Report *r, double x, int digits)
+{
+    add_shown(r, x, x, 0, digits);
 }
 
 void report_fixed(Report *r, double x, int decimals)
 {
-    char shown[352];
-    snprintf(shown, sizeof shown, fabs(x) < 1e12 ? "%.*f" : "%.*g", decimals, x);
-    int minus_zero = shown[0] == '-' && strspn(shown, "-0.") == strlen(shown);
-    add_number(r, x, shown + minus_zero);
+    add_shown(r, x, x, 1, decimals);
 }
 
 void report_flag(Report *r, int flag)
@@ -167,29 +188,74 @@ void report_order(Report *r, int order)
         report_size(r, (uint64_t)order);
 }
 
+static void add_scaled(Report *r, const Column *c, double x)
+{
+    int fixed = c->form == SHEET_FIXED;
+    add_shown(r, x, c->scale != 0 ? x * c->scale : x, fixed, c->digits || fixed ? c->digits : 6);
+}
+
 static void add_member(Report *r, const Column *c, const void *member)
 {
-    double x = c->type == SHEET_DOUBLE ? *(const double *)member : NAN;
     const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
     int whole = c->type == SHEET_INT ? *(const int *)member : 0;
-    if (c->type == SHEET_SIZE)
-        report_size(r, *(const size_t *)member);
+    size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : 0;
+    if (c->type == SHEET_TEXT)
+        report_text(r, text ? text : "");
+    else if (size == SIZE_MAX || whole < 0)
+        report_none(r);
+    else if (c->type == SHEET_SIZE)
+        report_size(r, size);
     else if (c->type == SHEET_INT && c->form == SHEET_FLAG)
         report_flag(r, whole);
     else if (c->type == SHEET_INT)
         report_order(r, whole);
-    else if (c->type == SHEET_TEXT)
-        report_text(r, text ? text : "");
-    else if (c->form == SHEET_FIXED)
-        report_fixed(r, x, c->digits);
     else
-        report_real(r, x, c->digits ? c->digits : 6);
+        add_scaled(r, c, *(const double *)member);
+}
+
+/* The column of this name; it must be one. */
+static const Column *named(const Sheet *s, const char *name)
+{
+    size_t j = 0;
+    while (!s->slot[j].name || strcmp(s->slot[j].name, name) != 0) j++;
+    return s->slot[j].column;
 }
 
 void sheet_row(Sheet *s, const void *record)
 {
-    for (size_t j = 0; j < s->columns; j++)
-        add_member(s, &s->list[j], (const char *)record + s->list[j].at);
+    const char *at = record;
+    for (size_t j = 0; j < s->columns; j++) {
+        const Column *c = s->slot[j].column;
+        if (!s->slot[j].half) {
+            add_member(s, c, at + c->at);
+            continue;
+        }
+        const double *low = (const void *)(at + named(s, c->low)->at),
+                     *high = (const void *)(at + named(s, c->high)->at);
+        add_scaled(s, c, 0.5 * (*high - *low));
+    }
+}
+
+void sheet_bound(Sheet *s, const char *first, const char *const *name, const double *value)
+{
+    for (size_t j = 0; j < s->columns; j++) {
+        size_t i = 0;
+        const Slot *slot = &s->slot[j];
+        while (name[i] && (!slot->name || strcmp(slot->name, name[i]) != 0)) i++;
+        if (j == 0)
+            report_text(s, first);
+        else if (name[i])
+            add_scaled(s, slot->column, value[i]);
+        else
+            report_none(s);
+    }
+}
+
+int sheet_column(const Column *list, const char *name)
+{
+    int n = 1;
+    for (; !list->name || strcmp(list->name, name) != 0; list++) n += list->name != NULL;
+    return n;
 }
 
 /* ---- CSV ----------------------------------------------------------------------------------------- */
@@ -209,26 +275,39 @@ static void put_csv(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static void csv_header(const Report *r, FILE *f)
+void sheet_names(const Column *list, FILE *f)
 {
+    const char *gap = "";
+    for (; list->name || list->head; list++) {
+        if (!list->name) continue;
+        fputs(gap, f);
+        put_csv(f, list->name);
+        gap = ",";
+    }
+    fputc('\n', f);
+}
+
+/* The cells of a row, or with SIZE_MAX the header. */
+static void csv_row(const Report *r, size_t first, FILE *f)
+{
+    const char *gap = "";
     for (size_t j = 0; j < r->columns; j++) {
-        if (j) fputc(',', f);
-        put_csv(f, r->head[j]);
+        if (!r->slot[j].name) continue;
+        fputs(gap, f);
+        put_csv(f, first == SIZE_MAX ? r->slot[j].name : r->cell[first + j].exact);
+        gap = ",";
     }
     fputc('\n', f);
 }
 
 static void csv_rows(const Report *r, size_t first, FILE *f)
 {
-    for (size_t i = first; i < r->cells; i++) {
-        put_csv(f, r->cell[i].exact);
-        fputc((i + 1) % r->columns ? ',' : '\n', f);
-    }
+    for (size_t i = first; i + r->columns <= r->cells; i += r->columns) csv_row(r, i, f);
 }
 
 int report_stream(Report *r, FILE *f)
 {
-    if (!r->header) csv_header(r, f);
+    if (!r->header) csv_row(r, SIZE_MAX, f);
     r->header = 1;
     csv_rows(r, r->streamed, f);
     r->streamed = r->cells;
@@ -282,8 +361,7 @@ static void put_latex(FILE *f, const char *text)
 static const char *seen(const Report *r, size_t first, size_t j)
 {
     size_t column = r->view[j];
-    if (first != SIZE_MAX) return r->cell[first + column].shown;
-    return r->list && r->list[column].head ? r->list[column].head : r->head[column];
+    return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
 }
 
 static void latex_row(const Report *r, size_t first, FILE *f)
@@ -400,7 +478,7 @@ int report_write(const Report *r, int form, FILE *f)
 {
     if (r->code != 0) return r->code;
     if (form == REPORT_CSV) {
-        csv_header(r, f);
+        csv_row(r, SIZE_MAX, f);
         csv_rows(r, 0, f);
         return 0;
     }

@@ -30,38 +30,52 @@ typedef struct Report Sheet;
  *       {0}};
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
-enum {
-    SHEET_REAL,
-    SHEET_FIXED,
-    SHEET_FLAG
-}; /* digits count: significant; behind the point; yes, no */
+/* How digits count: significant; behind the point; none (yes, no). */
+enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG };
 
 typedef struct {
-    const char *name;       /* the member's; in CSV and in plots */
-    const char *head;       /* in tables for people; NULL: the name */
-    const char *words;      /* what it holds, with its unit */
+    const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
+    const char *head; /* in tables for people; NULL: the name */
+    /* What it holds, with its unit; NULL: what a column of this name always holds (kind.h). */
+    const char *words;
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
-    size_t at;              /* offset of the member in the record */
-    short
-        place; /* in tables for people, from 1 from left to right; 0: not there; all 0: all in order */
+    /* In tables for people: a column with this head stands behind it and has half of that interval. */
+    const char *half;
+    size_t at;    /* offset of the member in the record */
+    double scale; /* people see so many times the number; 0: 1 */
+    /* In tables for people, from 1 from left to right; 0: not there; all 0: all in order. */
+    short place;
     short digits; /* of a double; 0: 6 */
     unsigned char type, form;
+    /* The same in tables of `trotter report`, several may have one; all 0: those that have a place, else all. */
+    unsigned char page;
 } Column;
 
-/* The line of a member; what else there is to say follows as designators. A text is a const char *, NULL: undefined;
- * an int below 0 and a NaN are undefined. */
-#define COLUMN(Record, member, ...)                                                           \
+/* The line of a member of a record, or of a member of a part of it (a.b), with the column's name; what else there is to
+ * say follows as designators. Undefined are a text (const char *) of NULL, an int below 0, a size_t of SIZE_MAX, a NaN. */
+#define FIELD(Record, column, ...) FIELD_OF(Record, column, __VA_ARGS__, )
+/* The same where both have one name. */
+#define COLUMN(Record, ...) COLUMN_OF(Record, __VA_ARGS__, )
+#define COLUMN_OF(Record, member, ...) FIELD_OF(Record, #member, member, __VA_ARGS__)
+#define FIELD_OF(Record, column, member, ...)                                                 \
     {                                                                                         \
-        .name = #member, .at = offsetof(Record, member),                                    \
-        .type = _Generic(((Record *)0)->member, double: SHEET_DOUBLE, size_t: SHEET_SIZE,   \
-                         int: SHEET_INT, char *: SHEET_TEXT, const char *: SHEET_TEXT),     \
+        .name = (column), .at = offsetof(Record, member),                                   \
+        .type = _Generic(((Record *)0)->member, double: SHEET_DOUBLE, size_t: SHEET_SIZE, \
+                         int: SHEET_INT, char *: SHEET_TEXT, const char *: SHEET_TEXT),   \
         __VA_ARGS__ \
     }
 
-/* A table of such rows. The list ends with a NULL name and is borrowed until report_free. */
+/* A table of such rows. The list ends with a line of zeros and is borrowed until report_free. */
 int sheet_new(const Column *list, Sheet **out);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
+/* Adds a row of undefined cells but for the text of the first column and, of the others, those in `name` (ended by
+ * NULL), which get `value` in turn. */
+void sheet_bound(Sheet *s, const char *first, const char *const *name, const double *value);
+/* The header of its CSV, for a table that is too long to be kept. */
+void sheet_names(const Column *list, FILE *f);
+/* Number, from 1, of a column in CSV; the name must be one. */
+int sheet_column(const Column *list, const char *name);
 
 /* ---- cell by cell, for tables whose columns are known when the program runs alone ---- */
 

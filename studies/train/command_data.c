@@ -23,7 +23,19 @@ static const OptionGroup data_group = {"Corpus", 1, data_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&data_group, &output_group, NULL};
 
-static const char *const columns[] = {"file", "lines", "tokens", "distinct", "unknown", "sha256"};
+typedef struct {
+    const char *file, *sha256;
+    size_t lines, tokens, distinct, unknown;
+} TextRow;
+
+static const Column columns[] = {
+    COLUMN(TextRow, file),
+    COLUMN(TextRow, lines),
+    COLUMN(TextRow, tokens, .words = "tokens, the end of every line included"),
+    COLUMN(TextRow, distinct),
+    COLUMN(TextRow, unknown),
+    COLUMN(TextRow, sha256),
+    {0}};
 
 /* The text of a split byte by byte: the file's, the built-in one's, or, of a synthetic source, its
  * words as a file would hold them. */
@@ -90,7 +102,7 @@ static int count_distinct(const Bytes *b, int level, size_t *distinct)
     return code;
 }
 
-static int add_row(Report *r, const Corpus *c, int split)
+static int add_row(Sheet *r, const Corpus *c, int split)
 {
     const Text *t = &c->text[split];
     char hex[2 * SHA256_DIGEST_SIZE + 1];
@@ -101,12 +113,7 @@ static int add_row(Report *r, const Corpus *c, int split)
     int code = count_distinct(&b, c->vocab.level, &distinct);
     memory_free(b.bytes);
     TRY(code);
-    report_text(r, t->file);
-    report_size(r, t->lines);
-    report_size(r, t->tokens);
-    report_size(r, distinct);
-    report_size(r, t->unknown);
-    report_text(r, hex);
+    sheet_row(r, &(TextRow){t->file, hex, t->lines, t->tokens, distinct, t->unknown});
     return 0;
 }
 
@@ -123,7 +130,7 @@ static void print_bounds(const Corpus *c)
                c->entropy_rate, exp(c->entropy_rate));
 }
 
-static int show(const Options *o, const Corpus *c, Report *r)
+static int show(const Options *o, const Corpus *c, Sheet *r)
 {
     int csv = options_flag(o, "csv");
     const char *dir = options_text(o, "out");
@@ -139,9 +146,9 @@ static int show(const Options *o, const Corpus *c, Report *r)
 static int run(Options *o)
 {
     Corpus c;
-    Report *r;
+    Sheet *r;
     TRY(network_corpus(o, 0, &c));
-    int code = report_new(sizeof columns / sizeof *columns, columns, &r);
+    int code = sheet_new(columns, &r);
     if (code == 0) {
         code = show(o, &c, r);
         report_free(r);
@@ -149,6 +156,12 @@ static int run(Options *o)
     corpus_free(&c);
     return code;
 }
+
+static const Kind kinds[] = {{.command = "data",
+                              .title = "Corpus",
+                              .about = "Texts of a corpus as a model sees them.",
+                              .table = {{"data", columns, "Sizes and checksums.", KIND_ALL}}},
+                             {0}};
 
 const Command command_data = {
     .name = "data",
@@ -159,5 +172,6 @@ const Command command_data = {
              "and the\n"
              "least possible one where it is known.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

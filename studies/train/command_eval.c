@@ -33,7 +33,17 @@ static const OptionGroup *const groups[] = {&eval_group, &network_machine_group,
                                             NULL};
 
 /* The last one where tokens are characters. */
-static const char *const columns[] = {"tokens", "nll", "ppl", "bits_per_character"};
+typedef struct {
+    size_t tokens;
+    double nll, ppl, bits_per_character;
+} Result;
+
+#define RESULT                                                \
+    COLUMN(Result, tokens), COLUMN(Result, nll, .digits = 9), \
+        COLUMN(Result, ppl, .digits = 7, .words = "perplexity, exp(nll)")
+static const Column word_columns[] = {RESULT, {0}};
+static const Column character_columns[] = {
+    RESULT, COLUMN(Result, bits_per_character, .digits = 7), {0}};
 
 /* ---- logits -------------------------------------------------------------------------------------- */
 
@@ -99,12 +109,9 @@ static int save_logits(Network *n, const Text *t, const char *file, size_t most)
 
 static int report_result(size_t tokens, double nll, int level, int csv)
 {
-    Report *r;
-    TRY(report_new(level == LEVEL_CHAR ? 4 : 3, columns, &r));
-    report_size(r, tokens);
-    report_real(r, nll, 9);
-    report_real(r, exp(nll), 7);
-    if (level == LEVEL_CHAR) report_real(r, nll / log(2), 7);
+    Sheet *r;
+    TRY(sheet_new(level == LEVEL_CHAR ? character_columns : word_columns, &r));
+    sheet_row(r, &(Result){tokens, nll, exp(nll), nll / log(2)});
     int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     report_free(r);
     return code;
@@ -136,6 +143,13 @@ static int run(Options *o)
     return code;
 }
 
+static const Kind kinds[] = {{.command = "eval",
+                              .title = "Evaluation of a model",
+                              .about = "Perplexity of a saved model on a text.",
+                              .table = {{"*", character_columns, "Perplexity.", KIND_ALL},
+                                        {"*", word_columns, "Perplexity.", KIND_ALL}}},
+                             {0}};
+
 const Command command_eval = {
     .name = "eval",
     .purpose = "perplexity and logits of a saved model on a text",
@@ -146,5 +160,6 @@ const Command command_eval = {
         "characters it tells\n"
         "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

@@ -13,6 +13,7 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/runs/rerun.h"
+#include "studies/runs/runs.h"
 #include "studies/tools/select.h"
 #include "studies/train/shares.h"
 #include "studies/train/spans_table.h"
@@ -47,10 +48,6 @@ static const OptionGroup *const groups[] = {&scheme_group,           &network_te
                                             &network_training_group, &network_seed_group,
                                             &network_machine_group,  &network_limit_group,
                                             &output_group,           NULL};
-
-static const char *const columns[] = {"scheme",   "layers",       "params",
-                                      "seed",     "best_epoch",   "valid_ppl",
-                                      "test_ppl", "tokens_per_s", "peak_bytes"};
 
 /* A run as it goes. */
 typedef struct {
@@ -198,17 +195,17 @@ static int write_scheme(const Run *r, int resume)
 
 static int write_result(const Run *r)
 {
-    Report *t;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &t));
-    report_text(t, r->scheme->name);
-    report_size(t, options_size(r->options, "layers"));
-    report_size(t, model_size(r->model));
-    report_size(t, options_size(r->options, "seed"));
-    report_size(t, (uint64_t)r->result.best_epoch);
-    report_fixed(t, r->result.valid_ppl, 2);
-    report_fixed(t, r->result.test_ppl, 2);
-    report_fixed(t, r->result.tokens_per_s, 0);
-    report_size(t, r->result.peak_bytes);
+    Sheet *t;
+    TRY(sheet_new(run_columns, &t));
+    sheet_row(t, &(RunRecord){r->scheme->name,
+                              options_size(r->options, "layers"),
+                              options_size(r->options, "seed"),
+                              {.params = (double)model_size(r->model),
+                               .best_epoch = (double)r->result.best_epoch,
+                               .valid_ppl = r->result.valid_ppl,
+                               .test_ppl = r->result.test_ppl,
+                               .tokens_per_s = r->result.tokens_per_s,
+                               .peak_bytes = (double)r->result.peak_bytes}});
     int code = output_report(t, REPORT_CSV, r->dir, "result.csv");
     report_free(t);
     return code;
@@ -221,11 +218,14 @@ static int draw_loss(const Run *r, const char *what)
     snprintf(title, sizeof title, "Loss: %s", what);
     PlotFrame frame = {"loss", title, "step", "nats a token", 0};
     TRY(plot_new(r->dir, &frame, &p));
-    plot_item(p, "log.csv", "using 1:4 with lines title %s noenhanced",
+    int step = sheet_column(log_columns, "step");
+    plot_item(p, "log.csv", "using %d:%d with lines title %s noenhanced", step,
+              sheet_column(log_columns, "train_loss"),
               options_real(r->options, "label-smoothing") > 0 ? "training (smoothed labels)"
                                                               : "training");
     plot_style(p, 0);
-    plot_item(p, "log.csv", "using 1:(log($5)) title 'validation' noenhanced");
+    plot_item(p, "log.csv", "using %d:(log($%d)) title 'validation' noenhanced", step,
+              sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
     return plot_finish(p);
@@ -240,7 +240,8 @@ static int draw_perplexity(const Run *r, const char *what)
     TRY(plot_new(r->dir, &frame, &p));
     plot_setting(p, "set yrange [0:*]");
     plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "log.csv", "using 2:5 title 'validation' noenhanced");
+    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
+              sheet_column(log_columns, "epoch"), sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
     plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
@@ -454,6 +455,32 @@ static int run(Options *o)
     return code;
 }
 
+static void judge(const Csv *c, Verdict *v)
+{
+    RunResult r;
+    if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
+    verdict_say(v, "perplexity %.2f on validation", r.valid_ppl);
+    if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
+    verdict_say(v, " (%.80s)", csv_named(c, 0, "scheme"));
+}
+
+static const Kind kinds[] = {
+    {.command = "train",
+     .title = "Training",
+     .about = "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
+              "the mean "
+              "cross-entropy in nats over all tokens, end of line included.",
+     .judge = judge,
+     .table = {{"result", run_columns, "The trained model.", KIND_ALL},
+               {"log", log_columns, "Progress", 0},
+               {"spans", span_columns,
+                "Attention spans that heads learnt, in tokens; behind a span attention fades out "
+                "over the ramp.",
+                KIND_MANY},
+               {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
+     .plot = {{"loss", "Loss against steps."}, {"perplexity", "Validation perplexity by epoch."}}},
+    {0}};
+
 const Command command_train = {
     .name = "train",
     .purpose = "train a language model whose layers are steps of a scheme",
@@ -471,5 +498,6 @@ const Command command_train = {
     .groups = groups,
     .saves = 1,
     .ranks = 1,
+    .kinds = kinds,
     .run = run,
 };

@@ -44,7 +44,7 @@ typedef struct {
     double bytes_per_step, wait_ms_per_step, ms_per_step;
 } ShareRow;
 
-static const Column columns[] = {
+const Column share_columns[] = {
     COLUMN(ShareRow, rank, .words = "number of the process, from 0"),
     COLUMN(ShareRow, steps, .words = "steps that this command trained"),
     COLUMN(ShareRow, bytes_per_step, .form = SHEET_FIXED,
@@ -57,7 +57,7 @@ static const Column columns[] = {
 int shares_write(const Ranks *r, const Share *share, const char *dir)
 {
     Sheet *t;
-    TRY(sheet_new(columns, &t));
+    TRY(sheet_new(share_columns, &t));
     for (int k = 0; k < r->size; k++) {
         const Share *s = &share[k];
         sheet_row(t, &(ShareRow){.rank = k,

@@ -2,6 +2,7 @@
 #ifndef TROTTER_SHARES_H
 #define TROTTER_SHARES_H
 
+#include "studies/tools/sheet.h"
 #include "nn/nn.h"
 
 /* A rank's part since this process began. */
@@ -14,7 +15,8 @@ typedef struct {
 /* Collective: *out (ranks), of every rank on all of them; caller: memory_free. */
 int shares_gather(Ranks *r, const TrainResult *result, Share **out);
 
-/* DIR/ranks.csv, a row a rank: rank,steps,bytes_per_step,wait_ms_per_step,ms_per_step; and a line of words. */
+/* DIR/ranks.csv, a row a rank, and a line of words. */
+extern const Column share_columns[];
 int shares_write(const Ranks *r, const Share *share, const char *dir);
 
 #endif

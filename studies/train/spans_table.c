@@ -71,8 +71,8 @@ typedef struct {
     double span;
 } SpanRow;
 
-static const Column columns[] = {
-    COLUMN(SpanRow, layer, .words = "number of the layer, from 0"),
+const Column span_columns[] = {
+    COLUMN(SpanRow, layer),
     COLUMN(SpanRow, set, .words = "parameter set of the attention sublayer"),
     COLUMN(SpanRow, head, .words = "number of the attention head, from 0"),
     COLUMN(SpanRow, span, .form = SHEET_FIXED, .digits = 2,
@@ -93,7 +93,7 @@ int spans_write(const Model *m, const char *dir)
     Sheet *t;
     double *z;
     size_t count;
-    TRY(sheet_new(columns, &t));
+    TRY(sheet_new(span_columns, &t));
     int code = read_spans(m, &z, &count);
     if (code == 0) {
         add_rows(t, m, z);

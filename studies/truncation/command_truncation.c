@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/measure/convergence.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/model/trained.h"
@@ -119,8 +120,8 @@ static int show(const Options *o, TruncationStudy *u)
 {
     int csv = options_flag(o, "csv");
     if (!csv) print_words(u);
-    Report *r = !csv ? u->brief : options_flag(o, "summary") ? u->summary : u->points;
-    TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    const Sheet *table = csv && !options_flag(o, "summary") ? u->points : u->summary;
+    TRY(report_write(table, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
     if (u->in->dir) TRY(truncation_save(u, u->in->dir));
     if (u->disagree)
         return error_set(ERR_CHECK,
@@ -154,6 +155,49 @@ static int run(Options *o)
     close_input(&in);
     return code;
 }
+
+static const Kind kinds[] = {
+    {.command = "truncation",
+     .title = "Truncation error of a trained network",
+     .about = "A scheme's step through a trained layer against the layer's exact flow, on real "
+              "sentences, at h = 1 (the network's own step), 1/2, …; RMS over tokens and "
+              "coordinates, median over sentences. Its slope in h is order + 1 for small h; a "
+              "relative error is over the flow's displacement in the same step. " KIND_ORDERS,
+     .judge = orders_judge,
+     .table = {{"summary", truncation_verdicts,
+                "Errors at h = 1 with their quartiles, slopes, and the part that theory predicts.",
+                KIND_MANY},
+               {"terms", truncation_terms, "Parts of the leading terms.", KIND_SOME},
+               {"truncation", truncation_points, "Errors", 0},
+               {"curves", truncation_curves, "Errors against h, as drawn", 0},
+               {"layers", truncation_layers, "Errors by layer, as drawn", 0},
+               {"path", truncation_paths, "Tokens' paths", 0}},
+     .plot =
+         {{"truncation",
+           "Truncation error of a step of h over the exact flow's displacement in it, against h, "
+           "which is 1 in the network. Order p has slope p here, p + 1 in the table, whose slopes "
+           "are of the error alone."},
+          {"layers",
+           "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."},
+          {"path", "Tokens through depth, in the first two principal components: the network's "
+                   "steps on the exact path."}}},
+
+    {.command = "truncation --jacobian",
+     .title = "Stability of a trained network",
+     .about =
+         "Eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
+     .table = {{"jacobian", jacobian_schemes, "Amplification and Lipschitz estimates.", KIND_MANY},
+               {"eigenvalues", jacobian_eigenvalues, "Eigenvalues", 0},
+               {"regions", jacobian_regions, "Boundaries |R| = 1", 0}},
+     .plot = {{"jacobian", "Eigenvalues of the Jacobians, and where |R| = 1."}}},
+
+    {.command = "truncation --refine",
+     .title = "Smaller steps through trained weights",
+     .about = "Perplexity when a trained network's layers are stepped finer, without retraining; "
+              "weights are piecewise constant in depth-time.",
+     .table = {{"refine", refine_steps, "Perplexity against steps a layer.", KIND_MANY}},
+     .plot = {{"refine", "Perplexity against steps a layer."}}},
+    {0}};
 
 const Command command_truncation = {
     .name = "truncation",
@@ -207,5 +251,6 @@ const Command command_truncation = {
         "scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt "
         "beside it.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

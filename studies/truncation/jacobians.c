@@ -9,16 +9,53 @@
 #include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
-static const char *const columns[] = {
-    "scheme",          "layer",       "field",       "largest_amplification",
-    "unstable",        "flow_growth", "lipschitz_F", "lipschitz_G",
-    "spectral_radius", "eigenvalues", "tokens"};
-static const char *const eigen_columns[] = {"layer", "field", "re", "im"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+typedef struct {
+    const char *scheme, *field;
+    int layer;
+    double largest_amplification, unstable, flow_growth, spectral_radius;
+    Jacobian of;
+} SchemeRow;
+
+const Column jacobian_schemes[] = {COLUMN(SchemeRow, scheme),
+                                   COLUMN(SchemeRow, layer),
+                                   COLUMN(SchemeRow, field),
+                                   COLUMN(SchemeRow, largest_amplification, .digits = 4),
+                                   COLUMN(SchemeRow, unstable, .digits = 3),
+                                   COLUMN(SchemeRow, flow_growth, .digits = 4),
+                                   FIELD(SchemeRow, "lipschitz_F", of.lipschitz[OP_F], .digits = 4),
+                                   FIELD(SchemeRow, "lipschitz_G", of.lipschitz[OP_G], .digits = 4),
+                                   COLUMN(SchemeRow, spectral_radius, .digits = 4),
+                                   FIELD(SchemeRow, "eigenvalues", of.count),
+                                   FIELD(SchemeRow, "tokens", of.tokens),
+                                   {0}};
+
+typedef struct {
+    int layer;
+    const char *field;
+    double re, im;
+} EigenvalueRow;
+
+const Column jacobian_eigenvalues[] = {COLUMN(EigenvalueRow, layer),
+                                       COLUMN(EigenvalueRow, field),
+                                       COLUMN(EigenvalueRow, re, .words = "real part"),
+                                       COLUMN(EigenvalueRow, im, .words = "imaginary part"),
+                                       {0}};
+
+typedef struct {
+    const char *scheme;
+    size_t line;
+    double re, im;
+} RegionRow;
+
+const Column jacobian_regions[] = {COLUMN(RegionRow, scheme),
+                                   COLUMN(RegionRow, line, .words = "number of the closed line"),
+                                   COLUMN(RegionRow, re, .words = "real part of h·λ"),
+                                   COLUMN(RegionRow, im, .words = "imaginary part of h·λ"),
+                                   {0}};
 
 typedef struct {
     TruncationInput *in;
-    Report *table, *eigen;
+    Sheet *table, *eigen;
     Jacobian now;
     int layer, field;
     double low[2], high[2]; /* of all eigenvalues */
@@ -34,63 +71,44 @@ static void part(int field, const double mu[2], double F[2], double G[2])
     }
 }
 
-/* Largest |R(mu)| over the eigenvalues, and the share where |R| > 1
- * though the flow does not grow. */
-static int amplify(const Study *u, const Truncator *truncator, const Table *scheme, double *largest,
-                   double *unstable)
+/* What a scheme makes of the eigenvalues; unstable: the share where |R| > 1 though the flow does not grow. */
+static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
 {
+    SchemeRow row = {.scheme = scheme->name,
+                     .field = truncation_field(u->field),
+                     .layer = u->layer,
+                     .of = u->now};
     Stability *s;
     Table *t;
     size_t grown = 0, still = 0;
     TRY(truncator_table(truncator, scheme, &t));
     int code = stability_new(t, &s);
-    *largest = 0;
     for (size_t i = 0; code == 0 && i < u->now.count; i++) {
+        const double *mu = u->now.eigen[i];
         double F[2], G[2];
-        part(u->field, u->now.eigen[i], F, G);
+        part(u->field, mu, F, G);
         double r = stability_at(s, F, G);
-        *largest = fmax(*largest, r);
-        still += u->now.eigen[i][0] <= 0;
-        grown += u->now.eigen[i][0] <= 0 && r > 1;
+        row.largest_amplification = fmax(row.largest_amplification, r);
+        still += mu[0] <= 0;
+        grown += mu[0] <= 0 && r > 1;
+        row.flow_growth = fmax(row.flow_growth, exp(mu[0]));
+        row.spectral_radius = fmax(row.spectral_radius, hypot(mu[0], mu[1]));
     }
-    *unstable = still ? (double)grown / (double)still : NAN;
+    row.unstable = still ? (double)grown / (double)still : NAN;
+    if (code == 0) sheet_row(u->table, &row);
     if (code == 0) stability_free(s);
     table_free(t);
     return code;
 }
 
-static int report_scheme(Study *u, const Truncator *t, const Table *scheme)
-{
-    double largest, unstable, growth = 0, radius = 0;
-    TRY(amplify(u, t, scheme, &largest, &unstable));
-    for (size_t i = 0; i < u->now.count; i++) {
-        growth = fmax(growth, exp(u->now.eigen[i][0]));
-        radius = fmax(radius, hypot(u->now.eigen[i][0], u->now.eigen[i][1]));
-    }
-    report_text(u->table, scheme->name);
-    report_size(u->table, (uint64_t)u->layer);
-    report_text(u->table, truncation_field(u->field));
-    report_real(u->table, largest, 4);
-    report_real(u->table, unstable, 3);
-    report_real(u->table, growth, 4);
-    report_real(u->table, u->now.lipschitz[OP_F], 4);
-    report_real(u->table, u->now.lipschitz[OP_G], 4);
-    report_real(u->table, radius, 4);
-    report_size(u->table, u->now.count);
-    report_size(u->table, u->now.tokens);
-    return 0;
-}
-
-static void report_eigenvalues(Study *u)
+static void add_eigenvalues(Study *u)
 {
     for (size_t i = 0; i < u->now.count; i++) {
-        report_size(u->eigen, (uint64_t)u->layer);
-        report_text(u->eigen, truncation_field(u->field));
-        report_real(u->eigen, u->now.eigen[i][0], 6);
-        report_real(u->eigen, u->now.eigen[i][1], 6);
+        const double *mu = u->now.eigen[i];
+        sheet_row(u->eigen, &(EigenvalueRow){u->layer, truncation_field(u->field), mu[0], mu[1]});
         for (int k = 0; k < 2; k++) {
-            u->low[k] = fmin(u->low[k], u->now.eigen[i][k]);
-            u->high[k] = fmax(u->high[k], u->now.eigen[i][k]);
+            u->low[k] = fmin(u->low[k], mu[k]);
+            u->high[k] = fmax(u->high[k], mu[k]);
         }
     }
 }
@@ -99,12 +117,12 @@ static int study_layer(Study *u, Truncator *t)
 {
     const Selection *s = &u->in->schemes;
     TRY(truncator_jacobian(t, u->layer, &u->now));
-    report_eigenvalues(u);
+    add_eigenvalues(u);
     int code = 0;
     for (size_t i = 0; i < s->count && code == 0; i++)
         if (truncation_fields(u->in, s->scheme[i]) & 1 << u->field &&
             truncator_takes(t, s->scheme[i]) == 0)
-            code = report_scheme(u, t, s->scheme[i]);
+            code = add_scheme(u, t, s->scheme[i]);
     jacobian_free(&u->now);
     return code;
 }
@@ -153,7 +171,7 @@ static void find_box(const Study *u, double low[2], double high[2])
 }
 
 typedef struct {
-    Report *r;
+    Sheet *to;
     const char *scheme;
     size_t first, lines;
 } Lines;
@@ -161,10 +179,7 @@ typedef struct {
 static void add_point(void *context, size_t line, double x, double y)
 {
     Lines *l = context;
-    report_text(l->r, l->scheme);
-    report_size(l->r, l->first + line);
-    report_real(l->r, x, 5);
-    report_real(l->r, y, 5);
+    sheet_row(l->to, &(RegionRow){l->scheme, l->first + line, x, y});
     if (line >= l->lines) l->lines = line + 1;
 }
 
@@ -186,21 +201,23 @@ static int fill_grid(const Table *scheme, const double low[2], const double step
 }
 
 /* The boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
-static int add_regions(const Study *u, Plot *p, Report *r, double *value)
+static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
 {
     const Selection *s = &u->in->schemes;
     double low[2], high[2], step[2];
     size_t line = 0;
+    const Column *c = jacobian_regions;
     find_box(u, low, high);
     for (int k = 0; k < 2; k++) step[k] = (high[k] - low[k]) / (GRID - 1);
     for (size_t i = 0; i < s->count && i < REGIONS; i++) {
-        Lines l = {.r = r, .scheme = s->scheme[i]->name, .first = line};
+        Lines l = {.to = to, .scheme = s->scheme[i]->name, .first = line};
         TRY(fill_grid(s->scheme[i], low, step, value));
         TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
         for (size_t k = 0; k < l.lines; k++) {
             plot_item(p, "regions.csv",
-                      "using ($2 == %zu ? $3 : 1/0):4 with lines lc rgb %s lw 1.5 dt %d", line + k,
-                      plot_colour(i), (int)(i % 3) + 1);
+                      "using ($%d == %zu ? $%d : 1/0):%d with lines lc rgb %s lw 1.5 dt %d",
+                      sheet_column(c, "line"), line + k, sheet_column(c, "re"),
+                      sheet_column(c, "im"), plot_colour(i), (int)(i % 3) + 1);
             if (k == 0) plot_more(p, "title %s noenhanced", l.scheme);
             if (k > 0) plot_more(p, "notitle");
         }
@@ -209,44 +226,46 @@ static int add_regions(const Study *u, Plot *p, Report *r, double *value)
     return 0;
 }
 
-static void add_eigenvalues(const Study *u, Plot *p)
+static void draw_eigenvalues(const Study *u, Plot *p)
 {
     static const char *const shade[] = {"#555555", "#b0b0b0"};
     int layers = (int)model_plan(u->in->network.model)->layers;
-    plot_setting(p, "is(layer, field) = strcol(1) eq layer && strcol(2) eq field");
+    const Column *c = jacobian_eigenvalues;
+    plot_setting(p, "is(layer, field) = strcol(%d) eq layer && strcol(%d) eq field",
+                 sheet_column(c, "layer"), sheet_column(c, "field"));
     for (int f = 0; f < 2; f++)
         for (int l = 0; l < layers && u->seen[f]; l++) {
             char title[64];
             snprintf(title, sizeof title, "layer %d, field %s", l, truncation_field(f));
             plot_item(p, "eigenvalues.csv",
-                      "using (is('%d', %s) ? $3 : NaN):4 with points lc rgb %s pt %d ps 0.4 title "
-                      "%s noenhanced",
-                      l, truncation_field(f), shade[f], l % 2 ? 6 : 7, title);
+                      "using (is('%d', %s) ? $%d : NaN):%d with points lc rgb %s pt %d ps 0.4 "
+                      "title %s noenhanced",
+                      l, truncation_field(f), sheet_column(c, "re"), sheet_column(c, "im"),
+                      shade[f], l % 2 ? 6 : 7, title);
         }
 }
 
 static int draw(const Study *u, const char *dir)
 {
-    static const char *const region_columns[] = {"scheme", "line", "re", "im"};
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
                        "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", 0};
     Plot *p;
-    Report *r = NULL;
+    Sheet *regions = NULL;
     double *value = memory_new(GRID * GRID, sizeof *value);
     if (!value) return ERR_MEMORY;
-    int code = report_new(COUNT(region_columns), region_columns, &r);
+    int code = sheet_new(jacobian_regions, &regions);
     if (code == 0) code = plot_new(dir, &frame, &p);
     if (code == 0) {
         plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
-        add_eigenvalues(u, p);
-        code = add_regions(u, p, r, value);
-        if (code == 0) code = output_report(r, REPORT_CSV, dir, "regions.csv");
+        draw_eigenvalues(u, p);
+        code = add_regions(u, p, regions, value);
+        if (code == 0) code = output_report(regions, REPORT_CSV, dir, "regions.csv");
         if (code == 0)
             code = plot_finish(p);
         else
             plot_drop(p);
     }
-    report_free(r);
+    report_free(regions);
     memory_free(value);
     return code;
 }
@@ -262,8 +281,8 @@ static int save(const Study *u, const char *dir)
 int jacobian_study(TruncationInput *in, int csv, const char *dir)
 {
     Study u = {.in = in};
-    int code = report_new(COUNT(columns), columns, &u.table);
-    if (code == 0) code = report_new(COUNT(eigen_columns), eigen_columns, &u.eigen);
+    int code = sheet_new(jacobian_schemes, &u.table);
+    if (code == 0) code = sheet_new(jacobian_eigenvalues, &u.eigen);
     for (u.field = 0; u.field < 2 && code == 0; u.field++) code = study_field(&u);
     if (code == 0) code = report_write(u.table, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     if (code == 0 && dir) code = save(&u, dir);

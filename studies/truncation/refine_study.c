@@ -8,7 +8,16 @@
 #include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
-static const char *const columns[] = {"scheme", "substeps", "h", "tokens", "nll", "ppl", "depth"};
+typedef struct {
+    const char *scheme, *depth;
+    size_t substeps, tokens;
+    double h, nll, ppl;
+} RefineRow;
+
+const Column refine_steps[] = {COLUMN(RefineRow, scheme), COLUMN(RefineRow, substeps),
+                               COLUMN(RefineRow, h),      COLUMN(RefineRow, tokens),
+                               COLUMN(RefineRow, nll),    COLUMN(RefineRow, ppl, .digits = 5),
+                               COLUMN(RefineRow, depth),  {0}};
 
 typedef struct {
     TruncationInput *in;
@@ -16,7 +25,7 @@ typedef struct {
     TrainConfig how;
     double own;     /* nats a token of the model as it was trained */
     double largest; /* perplexity */
-    Report *table;
+    Sheet *table;
 } Study;
 
 static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
@@ -29,20 +38,14 @@ static int refine_once(Study *u, const Table *scheme, size_t substeps)
 {
     const Network *n = &u->in->network;
     Model *m;
-    double nll;
-    size_t tokens;
+    RefineRow row = {scheme->name, "piecewise", substeps, 0, 1.0 / (double)substeps, 0, 0};
     TRY(bridge_refine(n->model, n->table, scheme, substeps, &m));
-    int code = evaluate(u, m, &nll, &tokens);
+    int code = evaluate(u, m, &row.nll, &row.tokens);
     model_free(m);
     TRY(code);
-    if (isfinite(nll)) u->largest = fmax(u->largest, exp(nll));
-    report_text(u->table, scheme->name);
-    report_size(u->table, substeps);
-    report_real(u->table, 1.0 / (double)substeps, 6);
-    report_size(u->table, tokens);
-    report_real(u->table, nll, 6);
-    report_real(u->table, exp(nll), 5);
-    report_text(u->table, "piecewise");
+    row.ppl = exp(row.nll);
+    if (isfinite(row.nll)) u->largest = fmax(u->largest, row.ppl);
+    sheet_row(u->table, &row);
     return 0;
 }
 
@@ -93,9 +96,11 @@ static int draw(const Study *u, const char *dir)
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set logscale x 2\nset format y '%%.4g'");
+    const Column *c = refine_steps;
     plot_level(p, exp(u->own), "as trained");
     for (size_t i = 0; i < s->count; i++)
-        plot_series(p, "refine.csv", 1, s->scheme[i]->name, 2, 6, s->scheme[i]->name);
+        plot_series(p, "refine.csv", sheet_column(c, "scheme"), s->scheme[i]->name,
+                    sheet_column(c, "substeps"), sheet_column(c, "ppl"), s->scheme[i]->name);
     return plot_finish(p);
 }
 
@@ -119,7 +124,7 @@ int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const
 {
     Study u = {.in = in, .how = network_training(in->network.options)};
     u.text = cut(&in->text, tokens, in->network.vocab.eos);
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &u.table));
+    TRY(sheet_new(refine_steps, &u.table));
     int code = run(&u, most, csv, dir);
     report_free(u.table);
     return code;

@@ -59,8 +59,10 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     add_guides(u, p);
+    const Column *c = truncation_curves;
     for (size_t i = 0; i < u->count; i++)
-        plot_series(p, "curves.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
+        plot_series(p, "curves.csv", sheet_column(c, "name"), u->series[i].name,
+                    sheet_column(c, "h"), sheet_column(c, "relative_error"), u->series[i].name);
     return plot_finish(p);
 }
 
@@ -71,12 +73,29 @@ static int draw_layers(const TruncationStudy *u, const char *dir)
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);
+    const Column *c = truncation_layers;
     for (size_t i = 0; i < u->count; i++)
-        plot_series(p, "layers.csv", 1, u->series[i].name, 2, 3, u->series[i].name);
+        plot_series(p, "layers.csv", sheet_column(c, "name"), u->series[i].name,
+                    sheet_column(c, "layer"), sheet_column(c, "relative_error"), u->series[i].name);
     return plot_finish(p);
 }
 
 /* ---- paths ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t place;
+    const char *kind, *token;
+    double t, pc[2];
+} PathRow;
+
+const Column truncation_paths[] = {
+    COLUMN(PathRow, place, .words = "number of the token in the sentence, from 0"),
+    COLUMN(PathRow, kind, .words = "exact: on the exact flow; network: between its layers"),
+    COLUMN(PathRow, t, .words = "depth-time: layer l begins at l"),
+    FIELD(PathRow, "pc1", pc[0], .words = "first principal component of the state"),
+    FIELD(PathRow, "pc2", pc[1], .words = "second principal component of the state"),
+    COLUMN(PathRow, token, .words = "the token's text"),
+    {0}};
 
 typedef struct {
     size_t n, d, rows;   /* tokens, coordinates; states on the path */
@@ -125,18 +144,11 @@ static int find_axes(Paths *p)
     return code;
 }
 
-static void report_state(Report *r, const Paths *p, size_t place, const char *kind, double t,
-                         const double *x, const char *token)
+static void add_state(Sheet *s, const Paths *p, PathRow row, const double *x)
 {
-    report_size(r, place);
-    report_text(r, kind);
-    report_real(r, t, 6);
-    for (size_t a = 0; a < 2; a++) {
-        double sum = 0;
-        for (size_t k = 0; k < p->d; k++) sum += (x[k] - p->mean[k]) * p->axis[a * p->d + k];
-        report_real(r, sum, 5);
-    }
-    report_text(r, token);
+    for (size_t a = 0; a < 2; a++)
+        for (size_t k = 0; k < p->d; k++) row.pc[a] += (x[k] - p->mean[k]) * p->axis[a * p->d + k];
+    sheet_row(s, &row);
 }
 
 /* The last tokens, which have seen most. */
@@ -151,21 +163,21 @@ static const char *token_at(const TruncationStudy *u, size_t place)
     return u->in->network.vocab.word[s->token[s->start[0] + place]];
 }
 
-static int report_paths(const TruncationStudy *u, const Paths *p, const char *dir)
+static int write_paths(const TruncationStudy *u, const Paths *p, const char *dir)
 {
-    static const char *const columns[] = {"place", "kind", "t", "pc1", "pc2", "token"};
-    Report *r;
-    TRY(report_new(6, columns, &r));
+    Sheet *s;
+    TRY(sheet_new(truncation_paths, &s));
     for (size_t i = first_shown(p); i < p->n; i++) {
         const char *token = token_at(u, i);
         for (size_t k = 0; k < p->rows; k++)
-            report_state(r, p, i, "exact", (double)k / PARTS, p->path + (k * p->n + i) * p->d,
-                         token);
+            add_state(s, p, (PathRow){i, "exact", token, (double)k / PARTS, {0}},
+                      p->path + (k * p->n + i) * p->d);
         for (size_t l = 0; l <= u->layers; l++)
-            report_state(r, p, i, "network", (double)l, p->state + (l * p->n + i) * p->d, token);
+            add_state(s, p, (PathRow){i, "network", token, (double)l, {0}},
+                      p->state + (l * p->n + i) * p->d);
     }
-    int code = output_report(r, REPORT_CSV, dir, "path.csv");
-    report_free(r);
+    int code = output_report(s, REPORT_CSV, dir, "path.csv");
+    report_free(s);
     return code;
 }
 
@@ -175,19 +187,22 @@ static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
                        "first principal component", "second principal component", 0};
     Plot *plot;
     TRY(plot_new(dir, &frame, &plot));
-    plot_setting(plot, "is(place, kind) = $1 == place && strcol(2) eq kind");
+    const Column *c = truncation_paths;
+    int pc1 = sheet_column(c, "pc1"), pc2 = sheet_column(c, "pc2");
+    plot_setting(plot, "is(place, kind) = $%d == place && strcol(%d) eq kind",
+                 sheet_column(c, "place"), sheet_column(c, "kind"));
     for (size_t i = first_shown(p), k = 0; i < p->n; i++, k++) {
         char token[80], title[160];
         plot_text(token_at(u, i), token, sizeof token);
         snprintf(title, sizeof title, "%zu %s: exact flow", i, token);
         plot_item(plot, "path.csv",
-                  "using (is(%zu, 'exact') ? $4 : 1/0):5 with lines lc rgb %s lw 2 title %s "
+                  "using (is(%zu, 'exact') ? $%d : 1/0):%d with lines lc rgb %s lw 2 title %s "
                   "noenhanced",
-                  i, plot_colour(k), title);
+                  i, pc1, pc2, plot_colour(k), title);
         plot_item(plot, "path.csv",
-                  "using (is(%zu, 'network') ? $4 : NaN):5 with linespoints lc rgb %s lw 1 dt '.' "
-                  "pt 7 ps 1.2 title '    network' noenhanced",
-                  i, plot_colour(k));
+                  "using (is(%zu, 'network') ? $%d : NaN):%d with linespoints lc rgb %s lw 1 "
+                  "dt '.' pt 7 ps 1.2 title '    network' noenhanced",
+                  i, pc1, pc2, plot_colour(k));
     }
     return plot_finish(plot);
 }
@@ -204,7 +219,7 @@ static int make_paths(const TruncationStudy *u, Truncator *t, double *path, cons
     p.axis = p.mean + d;
     find_mean(&p);
     int code = find_axes(&p);
-    if (code == 0) code = report_paths(u, &p, dir);
+    if (code == 0) code = write_paths(u, &p, dir);
     if (code == 0) code = draw_paths(u, &p, dir);
     memory_free(p.mean);
     return code;
@@ -232,7 +247,7 @@ int truncation_save(TruncationStudy *u, const char *dir)
     TRY(output_directory(dir));
     TRY(output_report(u->points, REPORT_CSV, dir, "truncation.csv"));
     TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
-    TRY(output_report(u->brief, REPORT_MARKDOWN, dir, "summary.md"));
+    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
     TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
     TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
     TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));

@@ -165,7 +165,6 @@ void truncation_free(TruncationStudy *u)
 {
     report_free(u->points);
     report_free(u->summary);
-    report_free(u->brief);
     report_free(u->terms);
     report_free(u->curves);
     report_free(u->by_layer);

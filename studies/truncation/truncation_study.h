@@ -36,17 +36,20 @@ typedef struct {
     Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
     double check;             /* worst, of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
-    Report *points, *summary, *brief, *terms, *curves, *by_layer;
+    Sheet *points, *summary, *terms, *curves, *by_layer;
 } TruncationStudy;
 
 /* Measures everything; progress and words on stderr. Caller: truncation_free, after errors too. */
 int truncation_run(TruncationInput *in, TruncationStudy *out);
 void truncation_free(TruncationStudy *u);
 Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence);
-/* truncation_table.c: the reports of what was measured; counts `disagree`. */
+/* truncation_table.c: the tables of what was measured; counts `disagree`. */
+extern const Column truncation_points[], truncation_verdicts[], truncation_terms[],
+    truncation_curves[], truncation_layers[];
 int truncation_tables(TruncationStudy *u);
 /* truncation_plot.c: DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv,
  * path.csv and the plots truncation, layers, path. */
+extern const Column truncation_paths[];
 int truncation_save(TruncationStudy *u, const char *dir);
 
 /* Which fields a scheme is measured on: bits 1 << FIELD_*. */
@@ -54,9 +57,11 @@ int truncation_fields(const TruncationInput *in, const Table *scheme);
 
 /* jacobians.c: Lipschitz estimates, eigenvalues and the step's stability, layer by layer, on the first
  * sentence. Prints the table (csv: as CSV); dir: jacobian.csv, eigenvalues.csv and the plot. */
+extern const Column jacobian_schemes[], jacobian_eigenvalues[], jacobian_regions[];
 int jacobian_study(TruncationInput *in, int csv, const char *dir);
 
 /* refine_study.c: perplexity of the text's first `tokens` tokens with 1, 2, 4, .. most sub-steps a layer. */
+extern const Column refine_steps[];
 int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir);
 
 #endif

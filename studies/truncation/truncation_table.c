@@ -6,60 +6,106 @@
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
-static const char *const point_columns[] = {"scheme",         "layer", "h",     "error",
-                                            "relative_error", "low",   "high",  "floor",
-                                            "remainder",      "field", "depth", "sentences"};
-static const char *const summary_columns[] = {"scheme",
-                                              "layer",
-                                              "field",
-                                              "depth",
-                                              "order",
-                                              "slope",
-                                              "slope_low",
-                                              "slope_high",
-                                              "verdict",
-                                              "asymptotic_h",
-                                              "relative_error",
-                                              "low",
-                                              "high",
-                                              "leading",
-                                              "remainder",
-                                              "remainder_slope",
-                                              "remainder_verdict",
-                                              "sets",
-                                              "agreement"};
-static const char *const brief_columns[] = {"scheme", "layer",   "field",  "sets",      "order",
-                                            "slope",  "verdict", "from h", "error",     "low",
-                                            "high",   "leading", "rest",   "rest slope"};
-static const char *const term_columns[] = {"scheme", "layer",       "field",
-                                           "term",   "coefficient", "size"};
-static const char *const curve_columns[] = {"name", "h", "relative_error", "low", "high"};
-static const char *const layer_columns[] = {"name", "layer", "relative_error", "low", "high"};
-#define COUNT(list) (sizeof(list) / sizeof *(list))
+/* A step size in a layer, or with all layers together; three tables have parts of it. */
+typedef struct {
+    const char *scheme, *name, *field, *depth;
+    size_t layer, sentences;
+    double h, error, floor, remainder;
+    Spread relative;
+} PointRow;
+
+#define NAME "scheme, with the field where that is L"
+#define QUARTILE "quartile over sentences"
+#define RELATIVE                                                 \
+    FIELD(PointRow, "relative_error", relative.median),          \
+        FIELD(PointRow, "low", relative.low, .words = QUARTILE), \
+        FIELD(PointRow, "high", relative.high, .words = QUARTILE)
+
+const Column truncation_points[] = {
+    COLUMN(PointRow, scheme),
+    COLUMN(PointRow, layer),
+    COLUMN(PointRow, h),
+    COLUMN(PointRow, error, .words = "RMS over tokens and coordinates, median over sentences"),
+    RELATIVE,
+    COLUMN(PointRow, floor, .words = "below this an error is rounding or the exact flow's own"),
+    COLUMN(PointRow, remainder),
+    COLUMN(PointRow, field),
+    COLUMN(PointRow, depth),
+    COLUMN(PointRow, sentences, .words = "sentences measured"),
+    {0}};
+const Column truncation_curves[] = {
+    COLUMN(PointRow, name, .words = NAME), COLUMN(PointRow, h), RELATIVE, {0}};
+const Column truncation_layers[] = {
+    COLUMN(PointRow, name, .words = NAME), COLUMN(PointRow, layer), RELATIVE, {0}};
+
+typedef struct {
+    const char *scheme, *field, *depth, *sets, *verdict, *remainder_verdict;
+    size_t layer;
+    int order;
+    Spread slope, relative;
+    double asymptotic_h, leading, remainder, remainder_slope, agreement;
+} VerdictRow;
+
+const Column truncation_verdicts[] = {
+    COLUMN(VerdictRow, scheme, .place = 1),
+    COLUMN(VerdictRow, layer, .place = 2),
+    COLUMN(VerdictRow, field, .place = 3),
+    COLUMN(VerdictRow, depth),
+    COLUMN(VerdictRow, order, .place = 5, .words = "exact order of the scheme in this field"),
+    FIELD(VerdictRow, "slope", slope.median, .form = SHEET_FIXED, .digits = 2, .place = 6,
+          .low = "slope_low", .high = "slope_high",
+          .words = "power of h in the error, undivided by a displacement, with quartiles over "
+                   "sentences"),
+    FIELD(VerdictRow, "slope_low", slope.low, .words = QUARTILE),
+    FIELD(VerdictRow, "slope_high", slope.high, .words = QUARTILE),
+    COLUMN(VerdictRow, verdict, .place = 7,
+           .words = "slope against order + 1; kinks: ReLU's, which end slopes near 2.5"),
+    COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 8),
+    FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 9,
+          .low = "low", .high = "high"),
+    FIELD(VerdictRow, "low", relative.low, .digits = 3, .place = 10, .words = QUARTILE),
+    FIELD(VerdictRow, "high", relative.high, .digits = 3, .place = 11, .words = QUARTILE),
+    COLUMN(VerdictRow, leading, .digits = 3, .place = 12),
+    COLUMN(VerdictRow, remainder, .head = "rest", .digits = 3, .place = 13),
+    COLUMN(VerdictRow, remainder_slope, .head = "rest slope", .form = SHEET_FIXED, .digits = 2,
+           .place = 14),
+    COLUMN(VerdictRow, remainder_verdict, .words = "remainder_slope against order + 2"),
+    COLUMN(VerdictRow, sets, .place = 4),
+    COLUMN(VerdictRow, agreement,
+           .words = "difference of the exact flow's two integrators over the displacement"),
+    {0}};
+
+typedef struct {
+    const char *scheme, *field, *term;
+    size_t layer;
+    double coefficient, size;
+} TermRow;
+
+const Column truncation_terms[] = {
+    COLUMN(TermRow, scheme),
+    COLUMN(TermRow, layer),
+    COLUMN(TermRow, field),
+    COLUMN(TermRow, term, .words = "elementary differential: F'G is the derivative of F along G"),
+    COLUMN(TermRow, coefficient, .words = "of the term in numerical − exact"),
+    COLUMN(TermRow, size,
+           .words = "of the term at h = 1, over the flow's displacement in that step"),
+    {0}};
 
 /* ---- medians over sentences ------------------------------------------------------------------------- */
 
-/* A number of a Truncation: of the whole, of point j, or the size of term j. */
+/* A number of a Truncation that has so many terms or more. */
 typedef struct {
-    enum { OF_ALL, OF_POINT, OF_TERM } of;
-    size_t offset;
+    size_t at, terms;
 } Pick;
 
-#define PICK(x) ((Pick){OF_ALL, offsetof(Truncation, x)})
-#define PICK_POINT(x) ((Pick){OF_POINT, offsetof(TruncationPoint, x)})
-#define PICK_TERM ((Pick){OF_TERM, offsetof(TruncationTerm, size)})
-
-static double picked(const Truncation *t, Pick pick, size_t j)
-{
-    const char *from = (const char *)t;
-    if (pick.of == OF_POINT) from = (const char *)&t->point[j];
-    if (pick.of == OF_TERM && j >= t->terms) return NAN;
-    if (pick.of == OF_TERM) from = (const char *)&t->term[j];
-    return *(const double *)(const void *)(from + pick.offset);
-}
+#define PICK(x) ((Pick){offsetof(Truncation, x), 0})
+#define PICK_POINT(j, x) \
+    ((Pick){offsetof(Truncation, point[0].x) + (j) * sizeof(TruncationPoint), 0})
+#define PICK_TERM(j) \
+    ((Pick){offsetof(Truncation, term[0].size) + (j) * sizeof(TruncationTerm), (j) + 1})
 
 /* Over the sentences of one layer, or with layer = u->layers over all layers too. */
-static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick, size_t j)
+static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick)
 {
     size_t sentences = u->in->sentences.count, n = 0, one = layer < u->layers;
     double *x = memory_new(sentences, (one ? 1 : u->layers) * sizeof *x);
@@ -68,7 +114,8 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
     for (size_t l = one ? layer : 0; l < (one ? layer + 1 : u->layers); l++)
         for (size_t k = 0; k < sentences; k++) {
             const Truncation *t = truncation_cell(u, series, l, k);
-            if (t->points) x[n++] = picked(t, pick, j);
+            const char *at = (const char *)t + pick.at;
+            if (t->points && t->terms >= pick.terms) x[n++] = *(const double *)(const void *)at;
         }
     s = spread_of(x, n);
     memory_free(x);
@@ -99,37 +146,23 @@ static const Truncation *sample(const TruncationStudy *u, size_t series, size_t 
     return NULL;
 }
 
-static size_t points(const TruncationStudy *u, size_t series)
-{
-    size_t n = 0;
-    for (size_t l = 0; l < u->layers; l++) {
-        const Truncation *t = sample(u, series, l);
-        if (t && t->points > n) n = t->points;
-    }
-    return n;
-}
-
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
-static void report_layer(TruncationStudy *u, size_t i, size_t layer)
+/* Step j in a layer, or with layer = u->layers in all. */
+static void add_point(const TruncationStudy *u, Sheet *to, size_t i, size_t layer, size_t j)
 {
     const TruncationSeries *s = &u->series[i];
-    const Truncation *t = sample(u, i, layer);
-    for (size_t j = 0; t && j < t->points; j++) {
-        Spread r = spread(u, i, layer, PICK_POINT(relative), j);
-        report_text(u->points, s->scheme->name);
-        report_size(u->points, layer);
-        report_real(u->points, t->point[j].h, 6);
-        report_real(u->points, spread(u, i, layer, PICK_POINT(error), j).median, 4);
-        report_real(u->points, r.median, 4);
-        report_real(u->points, r.low, 4);
-        report_real(u->points, r.high, 4);
-        report_real(u->points, spread(u, i, layer, PICK_POINT(floor), j).median, 2);
-        report_real(u->points, spread(u, i, layer, PICK_POINT(remainder), j).median, 4);
-        report_text(u->points, truncation_field(s->field));
-        report_text(u->points, truncation_depth(t->depth));
-        report_size(u->points, u->in->sentences.count);
-    }
+    sheet_row(to, &(PointRow){.scheme = s->scheme->name,
+                              .name = s->name,
+                              .field = truncation_field(s->field),
+                              .depth = truncation_depth(u->in->options.depth),
+                              .layer = layer,
+                              .sentences = u->in->sentences.count,
+                              .h = ldexp(1, -(int)j),
+                              .error = spread(u, i, layer, PICK_POINT(j, error)).median,
+                              .floor = spread(u, i, layer, PICK_POINT(j, floor)).median,
+                              .remainder = spread(u, i, layer, PICK_POINT(j, remainder)).median,
+                              .relative = spread(u, i, layer, PICK_POINT(j, relative))});
 }
 
 static int has_kinks(const TruncationStudy *u)
@@ -162,145 +195,64 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
     return settled && slope + tolerance < order + 1.6 ? "disagree" : "not asymptotic";
 }
 
-/* Three steps or more follow the exact order: the regime is there, and an error has to be as it says. */
-static int is_settled(const Truncation *t, double from)
-{
-    return from >= 4 * t->point[t->points - 1].h;
-}
-
-/* What the summary says of a series in a layer. */
-typedef struct {
-    const Truncation *t; /* what is the same in all sentences */
-    Spread slope, relative;
-    double from, leading, rest, rest_slope;
-    const char *verdict, *rest_verdict;
-} Verdict;
-
-static Verdict judge(const TruncationStudy *u, size_t i, size_t layer)
-{
-    Verdict v = {.t = sample(u, i, layer)};
-    if (!v.t) return v;
-    v.slope = spread(u, i, layer, PICK(slope), 0);
-    v.relative = spread(u, i, layer, PICK_POINT(relative), 0);
-    v.from = asymptotic_from(u, i, layer);
-    v.leading = spread(u, i, layer, PICK(leading), 0).median;
-    v.rest = spread(u, i, layer, PICK_POINT(remainder), 0).median;
-    v.rest_slope = spread(u, i, layer, PICK(remainder_slope), 0).median;
-    int settled = is_settled(v.t, v.from);
-    double tolerance = spread(u, i, layer, PICK(tolerance), 0).median;
-    double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance), 0).median;
-    v.verdict = slope_verdict(u, v.t, v.slope.median, tolerance, v.relative.median, settled);
-    v.rest_verdict = rest_verdict(u, v.t->order, v.rest_slope, rest_tolerance, settled);
-    return v;
-}
-
-static void report_summary(TruncationStudy *u, size_t i, size_t layer, const Verdict *v)
+/* t: what is the same in all sentences. */
+static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Truncation *t)
 {
     const TruncationSeries *s = &u->series[i];
-    Report *r = u->summary;
-    report_text(r, s->scheme->name);
-    report_size(r, layer);
-    report_text(r, truncation_field(s->field));
-    report_text(r, truncation_depth(v->t->depth));
-    report_order(r, v->t->order);
-    report_fixed(r, v->slope.median, 2);
-    report_fixed(r, v->slope.low, 2);
-    report_fixed(r, v->slope.high, 2);
-    report_text(r, v->verdict);
-    report_real(r, v->from, 3);
-    report_real(r, v->relative.median, 3);
-    report_real(r, v->relative.low, 3);
-    report_real(r, v->relative.high, 3);
-    report_real(r, v->leading, 3);
-    report_real(r, v->rest, 3);
-    report_fixed(r, v->rest_slope, 2);
-    report_text(r, v->rest_verdict);
-    report_text(r, v->t->sets ? "own" : "mean");
-    report_real(r, spread(u, i, layer, PICK(agreement), 0).median, 2);
+    VerdictRow v = {.scheme = s->scheme->name,
+                    .field = truncation_field(s->field),
+                    .depth = truncation_depth(t->depth),
+                    .sets = t->sets ? "own" : "mean",
+                    .layer = layer,
+                    .order = t->order,
+                    .slope = spread(u, i, layer, PICK(slope)),
+                    .relative = spread(u, i, layer, PICK_POINT(0, relative)),
+                    .asymptotic_h = asymptotic_from(u, i, layer),
+                    .leading = spread(u, i, layer, PICK(leading)).median,
+                    .remainder = spread(u, i, layer, PICK_POINT(0, remainder)).median,
+                    .remainder_slope = spread(u, i, layer, PICK(remainder_slope)).median,
+                    .agreement = spread(u, i, layer, PICK(agreement)).median};
+    double tolerance = spread(u, i, layer, PICK(tolerance)).median;
+    double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance)).median;
+    /* Three steps or more follow the exact order: the regime is there, and an error has to be as it says. */
+    int settled = v.asymptotic_h >= 4 * t->point[t->points - 1].h;
+    v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, settled);
+    v.remainder_verdict = rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, settled);
+    sheet_row(u->summary, &v);
+    u->disagree += strcmp(v.remainder_verdict, "disagree") == 0;
 }
 
-static void report_brief(TruncationStudy *u, size_t i, size_t layer, const Verdict *v)
+static void add_terms(TruncationStudy *u, size_t i, size_t layer, const Truncation *t)
 {
-    Report *r = u->brief;
-    report_text(r, u->series[i].scheme->name);
-    report_size(r, layer);
-    report_text(r, truncation_field(u->series[i].field));
-    report_text(r, v->t->sets ? "own" : "mean");
-    report_order(r, v->t->order);
-    report_fixed(r, v->slope.median, 2);
-    report_text(r, v->verdict);
-    report_real(r, v->from, 3);
-    report_real(r, v->relative.median, 3);
-    report_real(r, v->relative.low, 3);
-    report_real(r, v->relative.high, 3);
-    report_real(r, v->leading, 3);
-    report_real(r, v->rest, 3);
-    report_fixed(r, v->rest_slope, 2);
-}
-
-static void report_verdict(TruncationStudy *u, size_t i, size_t layer)
-{
-    Verdict v = judge(u, i, layer);
-    if (!v.t) return;
-    report_summary(u, i, layer, &v);
-    report_brief(u, i, layer, &v);
-    u->disagree += strcmp(v.rest_verdict, "disagree") == 0;
-}
-
-static void report_terms(TruncationStudy *u, size_t i, size_t layer)
-{
-    const Truncation *t = sample(u, i, layer);
-    for (size_t j = 0; t && j < t->terms; j++) {
-        report_text(u->terms, u->series[i].scheme->name);
-        report_size(u->terms, layer);
-        report_text(u->terms, truncation_field(u->series[i].field));
-        report_text(u->terms, t->term[j].name);
-        report_real(u->terms, t->term[j].coefficient, 6);
-        report_real(u->terms, spread(u, i, layer, PICK_TERM, j).median, 4);
-    }
-}
-
-/* Medians over sentences and layers. */
-static void report_curve(TruncationStudy *u, size_t i)
-{
-    size_t n = points(u, i);
-    for (size_t j = 0; j < n; j++) {
-        Spread r = spread(u, i, u->layers, PICK_POINT(relative), j);
-        report_text(u->curves, u->series[i].name);
-        report_real(u->curves, ldexp(1, -(int)j), 6);
-        report_real(u->curves, r.median, 4);
-        report_real(u->curves, r.low, 4);
-        report_real(u->curves, r.high, 4);
-    }
-}
-
-/* The network's own step. */
-static void report_by_layer(TruncationStudy *u, size_t i, size_t layer)
-{
-    Spread r = spread(u, i, layer, PICK_POINT(relative), 0);
-    report_text(u->by_layer, u->series[i].name);
-    report_size(u->by_layer, layer);
-    report_real(u->by_layer, r.median, 4);
-    report_real(u->by_layer, r.low, 4);
-    report_real(u->by_layer, r.high, 4);
+    const TruncationSeries *s = &u->series[i];
+    for (size_t j = 0; j < t->terms; j++)
+        sheet_row(u->terms, &(TermRow){.scheme = s->scheme->name,
+                                       .field = truncation_field(s->field),
+                                       .term = t->term[j].name,
+                                       .layer = layer,
+                                       .coefficient = t->term[j].coefficient,
+                                       .size = spread(u, i, layer, PICK_TERM(j)).median});
 }
 
 int truncation_tables(TruncationStudy *u)
 {
-    TRY(report_new(COUNT(point_columns), point_columns, &u->points));
-    TRY(report_new(COUNT(summary_columns), summary_columns, &u->summary));
-    TRY(report_new(COUNT(brief_columns), brief_columns, &u->brief));
-    TRY(report_new(COUNT(term_columns), term_columns, &u->terms));
-    TRY(report_new(COUNT(curve_columns), curve_columns, &u->curves));
-    TRY(report_new(COUNT(layer_columns), layer_columns, &u->by_layer));
+    TRY(sheet_new(truncation_points, &u->points));
+    TRY(sheet_new(truncation_verdicts, &u->summary));
+    TRY(sheet_new(truncation_terms, &u->terms));
+    TRY(sheet_new(truncation_curves, &u->curves));
+    TRY(sheet_new(truncation_layers, &u->by_layer));
     for (size_t i = 0; i < u->count; i++) {
+        size_t points = 0;
         for (size_t l = 0; l < u->layers; l++) {
-            report_layer(u, i, l);
-            report_verdict(u, i, l);
-            report_terms(u, i, l);
-            report_by_layer(u, i, l);
+            const Truncation *t = sample(u, i, l);
+            add_point(u, u->by_layer, i, l, 0); /* the network's own step */
+            if (!t) continue;
+            points = t->points;
+            for (size_t j = 0; j < points; j++) add_point(u, u->points, i, l, j);
+            add_verdict(u, i, l, t);
+            add_terms(u, i, l, t);
         }
-        report_curve(u, i);
+        for (size_t j = 0; j < points; j++) add_point(u, u->curves, i, u->layers, j);
     }
     return 0;
 }

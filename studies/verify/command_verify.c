@@ -29,7 +29,6 @@ static const OptionGroup claim_group = {"Claims", 1, claim_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
 
-static const char *const columns[] = {"id", "source", "claim", "expected", "verdict", "evidence"};
 enum { CLAIMS_MOST = 256, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
 typedef struct {
@@ -38,6 +37,20 @@ typedef struct {
     const Claim *claim[CLAIMS_MOST];
     Finding finding[CLAIMS_MOST]; /* (done) */
 } Verification;
+
+typedef struct {
+    const char *id, *source, *claim, *expected, *verdict, *evidence;
+} ClaimRow;
+
+static const Column columns[] = {COLUMN(ClaimRow, id, .page = 1),
+                                 COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
+                                 COLUMN(ClaimRow, claim, .page = 1),
+                                 COLUMN(ClaimRow, expected, .words = "the registered verdict"),
+                                 COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
+                                 COLUMN(ClaimRow, evidence, .page = 1),
+                                 {0}};
+static const Column listed[] = {
+    COLUMN(ClaimRow, id), COLUMN(ClaimRow, source), COLUMN(ClaimRow, expected), {0}};
 
 /* ---- which claims -------------------------------------------------------------------------------------- */
 
@@ -116,19 +129,15 @@ static void claim_words(const Verification *v, size_t i, char *out, size_t bytes
         snprintf(out, bytes, "%s", c->statement);
 }
 
-static void fill(const Verification *v, Report *r)
+static void fill(const Verification *v, Sheet *s)
 {
-    char words[1024];
+    char claim[1024], expected[1024], verdict[1024];
     for (size_t i = 0; i < v->done; i++) {
-        report_text(r, v->claim[i]->id);
-        report_text(r, v->claim[i]->source);
-        claim_words(v, i, words, sizeof words);
-        report_text(r, words);
-        expected_words(v, i, words, sizeof words);
-        report_text(r, words);
-        claim_verdict(v->claim[i], finding_verdict(&v->finding[i]), words, sizeof words);
-        report_text(r, words);
-        report_text(r, v->finding[i].text);
+        claim_words(v, i, claim, sizeof claim);
+        expected_words(v, i, expected, sizeof expected);
+        claim_verdict(v->claim[i], finding_verdict(&v->finding[i]), verdict, sizeof verdict);
+        sheet_row(s, &(ClaimRow){v->claim[i]->id, v->claim[i]->source, claim, expected, verdict,
+                                 v->finding[i].text});
     }
 }
 
@@ -177,15 +186,16 @@ static void print_claims(const Verification *v)
 
 static int list_claims(const Verification *v, int csv)
 {
-    static const char *const names[] = {"id", "source", "expected"};
-    Report *r;
+    Sheet *r;
     char words[VERDICT_BYTES];
-    TRY(report_new(3, names, &r));
+    TRY(sheet_new(listed, &r));
     for (size_t i = 0; i < v->count; i++) {
-        report_text(r, v->claim[i]->id);
-        report_text(r, v->claim[i]->source);
-        claim_verdict(&(const Claim){0}, v->claim[i]->expected, words, sizeof words);
-        report_text(r, v->claim[i]->expected == CLAIM_CONDITIONAL ? "conditional" : words);
+        const Claim *c = v->claim[i];
+        claim_verdict(&(const Claim){0}, c->expected, words, sizeof words);
+        sheet_row(
+            r, &(ClaimRow){.id = c->id,
+                           .source = c->source,
+                           .expected = c->expected == CLAIM_CONDITIONAL ? "conditional" : words});
     }
     int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
     report_free(r);
@@ -206,7 +216,7 @@ static int write_with(const Verification *v, Writer *writer, const char *dir, co
     return code;
 }
 
-static int save(const Verification *v, const Report *r, const char *dir)
+static int save(const Verification *v, const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_report(r, REPORT_CSV, dir, "verify.csv"));
@@ -216,8 +226,8 @@ static int save(const Verification *v, const Report *r, const char *dir)
 
 static int show(const Options *o, const Verification *v)
 {
-    Report *r;
-    TRY(report_new(sizeof columns / sizeof *columns, columns, &r));
+    Sheet *r;
+    TRY(sheet_new(columns, &r));
     fill(v, r);
     int code = 0;
     if (options_flag(o, "csv"))
@@ -253,6 +263,39 @@ static int run(Options *o)
     return code;
 }
 
+/* Claims by verdict, and those whose verdict is not the registered one. */
+static void judge(const Csv *c, Verdict *v)
+{
+    size_t verified = 0, refuted = 0, undecided = 0, off = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        const char *is = csv_named(c, i, "verdict"), *should = csv_named(c, i, "expected");
+        int mutant = strncmp(should, "not: ", 5) == 0;
+        verified += strncmp(is, "verified", 8) == 0;
+        refuted += strncmp(is, "refuted", 7) == 0;
+        undecided += strncmp(is, "undecided", 9) == 0;
+        off += mutant ? strcmp(is, should + 5) == 0 : strcmp(is, should) != 0;
+    }
+    verdict_say(
+        v,
+        "%zu claims: %zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; ",
+        c->rows, verified, refuted, c->rows - verified - refuted - undecided, undecided);
+    if (off)
+        verdict_say(v, "%zu not with the verdict that they should have", off);
+    else
+        verdict_say(v, "every verdict is the registered one");
+    v->bad = off > 0;
+}
+
+static const Kind kinds[] = {
+    {.command = "verify",
+     .title = "The papers' claims",
+     .about = "Each claim is settled exactly where it can be, and by numbers with a negative "
+              "control. [F,G] = G'F − "
+              "F'G. " KIND_ORDERS,
+     .judge = judge,
+     .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL}}},
+    {0}};
+
 const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
@@ -264,5 +307,6 @@ const Command command_verify = {
              "not refused, is\n"
              "undecided.\n",
     .groups = groups,
+    .kinds = kinds,
     .run = run,
 };

@@ -17,7 +17,7 @@
 #include "kernels/error.h"
 #include "studies/tools/command.h"
 #include "studies/tools/gnuplot.h"
-#include "studies/report/kind.h"
+#include "studies/tools/kind.h"
 #include "studies/tools/plot.h"
 #include "studies/tools/sheet.h"
 #include "tests/fuzz/fuzz.h"
@@ -271,10 +271,10 @@ static void test_judged(void **state)
         faults += *fault != '\0';
     }
     assert_int_equal(faults, 0);
-    for (size_t i = 0; i < kinds_count; i++)
-        for (const KindPlot *p = kinds[i].plot; p->file; p++)
+    for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
+        for (const KindPlot *p = k->plot; p->file; p++)
             if (!was_drawn(p->file) && strcmp(p->file, "published") != 0) /* test_published.c */
-                fail_msg("%s: the plot %s was not tried", kinds[i].command, p->file);
+                fail_msg("%s: the plot %s was not tried", k->command, p->file);
 }
 
 /* gnuplot as a user runs it by hand, without a filter; it must draw, and take no name for marked up text. */

@@ -253,7 +253,7 @@ static PublishedStudy study_of(const Corpus *c)
                                         .test_ppl = 130 - 5 * (double)i + (double)(i * k)};
         designs[i] = (Design){names[i], scheme(names[i]), 1, SEEDS, results[i], 1};
     }
-    return (PublishedStudy){&zoo, c, size, 2, "scheme", NAMES, designs};
+    return (PublishedStudy){&zoo, c, size, 2, published_schemes, NAMES, designs};
 }
 
 static void free_study(void)
@@ -331,7 +331,7 @@ static void test_report(void **state)
     PublishedStudy s = study_of(&c);
     for (int i = 0; i < 2; i++) {
         char line[64];
-        s.column = column[i];
+        s.columns = i ? published_words : published_schemes;
         assert_int_equal(published_save(&s, fresh(column[i])), 0);
         snprintf(line, sizeof line, "report %s", column[i]);
         if (program_run(line) != 0) fail_msg("%s", err);

@@ -1,0 +1,224 @@
+/* kind.c: the kinds of studies of all commands. */
+#include "studies/tools/kind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+
+/* ---- kinds --------------------------------------------------------------------------------------- */
+
+const Kind *kind_next(const Kind *k)
+{
+    size_t n = 0;
+    int found = k == NULL;
+    while (command_table[n]) n++;
+    while (n-- > 0)
+        for (const Kind *i = command_table[n]->kinds; i && i->command; i++) {
+            if (found) return i;
+            found = i == k;
+        }
+    return NULL;
+}
+
+size_t kind_place(const Kind *k)
+{
+    size_t place = 0;
+    for (const Kind *i = kind_next(NULL); i && i != k; i = kind_next(i)) place++;
+    return place;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+int kind_begins(const KindTable *t, const char *line)
+{
+    for (size_t j = 0; j < 4 && t->columns[j].name; j++) {
+        size_t n = strlen(t->columns[j].name);
+        if (strncmp(line, t->columns[j].name, n) != 0 || !strchr(",\r\n", line[n])) return 0;
+        line += n + (line[n] == ',');
+    }
+    return 1;
+}
+
+/* Whether a column holds an end of another's interval. */
+static int is_end(const Column *list, const char *name)
+{
+    for (; list->name || list->head; list++)
+        if ((list->low && strcmp(list->low, name) == 0) ||
+            (list->high && strcmp(list->high, name) == 0))
+            return 1;
+    return 0;
+}
+
+/* The order of a column on pages that show some, and its place where they show what other tables for people do. */
+static int key(const Column *c, int pages)
+{
+    return pages ? c->page : c->place;
+}
+
+void kind_show(const KindTable *t, char out[KIND_SHOW])
+{
+    int pages = 0, last = 0, intervals = 0;
+    size_t n = 0;
+    *out = '\0';
+    for (const Column *c = t->columns; c->name || c->head; c++) {
+        pages |= c->page;
+        intervals |= c->low != NULL;
+    }
+    for (const Column *c = t->columns; c->name || c->head; c++)
+        last = key(c, pages) > last ? key(c, pages) : last;
+    if (!last && !intervals) return;
+    for (int k = last > 0; k <= last; k++)
+        for (const Column *c = t->columns; c->name || c->head; c++) {
+            if (!c->name || key(c, pages) != k || (!pages && is_end(t->columns, c->name))) continue;
+            n += (size_t)snprintf(out + n, KIND_SHOW - n, "%s%s", n ? "," : "", c->name);
+            if (c->low) n += (size_t)snprintf(out + n, KIND_SHOW - n, "=%s..%s", c->low, c->high);
+        }
+}
+
+/* Names that mean one thing wherever they stand. */
+static const struct {
+    const char *name, *words;
+} common[] = {
+    {"row", "as the paper has it"},
+    {"measure", "what the paper's figure is"},
+    {"published", "the paper's figure"},
+    {"valid", "of the validation text, in the unit of the measure"},
+    {"test", "of the test text, in the unit of the measure"},
+    {"valid_less", "validation less the paper's figure, whose own spread is not in it"},
+    {"test_less", "test less the paper's figure, whose own spread is not in it"},
+    {"published_ratio", "the paper's figure over its baseline's; below 1 is better"},
+    {"valid_ratio",
+     "validation over the baseline's, geometric means; interval: spread pooled over the designs"},
+    {"test_ratio",
+     "test over the baseline's, geometric means; interval: spread pooled over the designs"},
+    {"published_size", "of the paper's model"},
+    {"size", "of these models"},
+    {"note", "spread, and what the paper does not tell"},
+    {"word", "sublayers from input to output: s attention, f feed-forward"},
+    {"scheme", "integrator by its name; 'trotter schemes --print' has its text"},
+    {"system", "particle system"},
+    {"layers", "blocks, each one step of the scheme"},
+    {"layer", "number of the layer, from 0"},
+    {"stages", "k or flow lines as written"},
+    {"evals_F", "evaluations of F (attention) a step"},
+    {"evals_G", "evaluations of G (feed-forward) a step"},
+    {"past_y", "deepest past state used"},
+    {"past_k", "deepest past slope used"},
+    {"exact", "coefficients are rational"},
+    {"consistent", "the step is one of length h"},
+    {"order", "p: local error O(h^(p+1))"},
+    {"zero_stable", "meets the root condition"},
+    {"real_limit", "end of the stability interval on the negative real axis, h·λ"},
+    {"imag_limit", "end of the stability interval on the imaginary axis, h·λ/i"},
+    {"error_norm2", "squared norm of the h^(p+1) terms in two colours, F and G"},
+    {"error_norm2_one_colour", "the same in the one colour F + G, where every stage is H"},
+    {"symmetric", "S(−h) after S(h) is the identity"},
+    {"symmetric_order", "up to which power of h S(−h) after S(h) is"},
+    {"symmetric_separable", "the same where F'F = G'G = 0"},
+    {"symplectic", "for Hamiltonian F and G"},
+    {"symplectic_separable", "for separable Hamiltonians"},
+    {"effective_order", "of the best conjugate of a splitting by exact flows"},
+    {"error_constant", "C of numerical − exact = C·h^(p+1)·y^(p+1)"},
+    {"normalised_constant", "C over the sum of slope weights"},
+    {"weakly_stable", "zero-stable with several roots on the unit circle"},
+    {"degree", "power of h"},
+    {"h", "step size"},
+    {"t_end", "time of the comparison"},
+    {"field", "split: y' = F + G; layer: y' = L(y), L one Transformer layer's increment"},
+    {"depth", "how weights vary in depth-time: frozen in a layer, or piecewise constant"},
+    {"sets", "parameter sets of the trained layer: their weighted mean, or each its own"},
+    {"asymptotic_h", "largest step from which down the slope is seen"},
+    {"relative_error", "error of a step over the exact flow's displacement in the same step (h = 1 "
+                       "where no h is told), with quartiles over sentences"},
+    {"leading", "the part at h = 1 that theory predicts, over the displacement at h = 1"},
+    {"remainder", "error less the predicted part, over the displacement in the same step"},
+    {"remainder_slope", "power of h in the remainder, one more than the error's"},
+    {"params", "trained numbers"},
+    {"seed", "of weights, order of text and dropout masks"},
+    {"seeds", "trainings, each with a seed of its own"},
+    {"best_epoch", "epoch of the lowest validation perplexity"},
+    {"valid_ppl", "perplexity of the validation text"},
+    {"test_ppl", "perplexity of the test text, read once"},
+    {"tokens_per_s", "training speed, tokens a second"},
+    {"peak_bytes", "most memory of the model, bytes"},
+    {"rate", "peak learning rate"},
+    {"dropout", "probability of dropping an activation"},
+    {"quantity", "what perplexity is ranked against"},
+    {"rho", "rank correlation"},
+    {"run", "directory of the training"},
+    {"substeps", "steps a layer, each of length h"},
+    {"tokens", "predicted tokens"},
+    {"nll", "mean cross-entropy, nats a token"},
+    {"ppl", "perplexity, exp(nll)"},
+    {"bits_per_character", "cross-entropy in bits a character"},
+    {"largest_amplification", "largest |R| over the eigenvalues at h = 1"},
+    {"unstable", "share of the eigenvalues with Re ≤ 0 at which |R| > 1"},
+    {"flow_growth", "largest growth exp(Re) of the exact flow over the eigenvalues"},
+    {"lipschitz_F", "estimate of the Lipschitz constant of F"},
+    {"lipschitz_G", "estimate of the Lipschitz constant of G"},
+    {"spectral_radius", "largest modulus of the Jacobian's eigenvalues"},
+    {"eigenvalues", "how many"},
+    {"id", "name of the claim: trotter verify --claim ID"},
+    {"source", "where it is made"},
+    {"claim", "what is said"},
+    {"verdict", "what was found"},
+    {"evidence", "what that rests on"},
+    {"file", "text of the corpus"},
+    {"lines", "lines of text"},
+    {"distinct", "different tokens"},
+    {"unknown", "tokens outside the vocabulary"},
+    {"sha256", "checksum of the text"},
+    {"what", "quantity measured"},
+    {"variant", "of what, or by whom"},
+    {"unit", "of the value"},
+};
+
+const char *kind_column(const Kind *k, const char *name)
+{
+    for (const KindTable *t = k ? k->table : NULL; t && t->file; t++)
+        for (const Column *c = t->columns; c->name || c->head; c++)
+            if (c->name && c->words && strcmp(c->name, name) == 0) return c->words;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (strcmp(common[i].name, name) == 0) return common[i].words;
+    return NULL;
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------ */
+
+void verdict_say(Verdict *v, const char *format, ...)
+{
+    size_t n = strlen(v->words);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(v->words + n, sizeof v->words - n, format, args);
+    va_end(args);
+}
+
+static size_t count(const Csv *c, const char *column, const char *word)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->rows; i++) n += strcmp(csv_named(c, i, column), word) == 0;
+    return n;
+}
+
+void verdict_count(Verdict *v, const Csv *c, const char *column, const char *name)
+{
+    size_t said = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        const char *word = csv_named(c, i, column);
+        size_t first = 0;
+        while (strcmp(csv_named(c, first, column), word) != 0) first++;
+        if (!*word || first != i) continue;
+        verdict_say(v, "%s%zu %.40s", said++ ? ", " : "", count(c, column, word), word);
+    }
+    if (said) verdict_say(v, " (%s); ", name);
+    v->bad |= count(c, column, "disagree") > 0;
+}
+
+void verdict_end(Verdict *v)
+{
+    size_t n = strlen(v->words);
+    if (n >= 2 && strcmp(v->words + n - 2, "; ") == 0) v->words[n - 2] = '\0';
+}
