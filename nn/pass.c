@@ -142,19 +142,17 @@ static void eval_back(const Pass *p, const PlanInstr *in)
     const void *x = m->state[in->term[0].x];
     void *dy = m->adjoint[in->out], *dx = m->adjoint[in->term[0].x];
     size_t N = p->N, D = m->config.width;
+    int post = m->plan->post;
     if (m->config.recompute) inside(m, p, in, x, w);
     b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(p, in, c->drop, D));
     b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
     b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
     c->back(m, p, in, w);
     b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
-    if (m->plan->post) {
-        b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, 1, dx, D);
-        return;
-    }
-    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, 0, w->normed, D);
-    b->norm_back(N, D, x, data(m, o->norm_w), w->stats, w->normed, dx, grad(m, o->norm_w),
-                 grad(m, o->norm_b));
+    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->normed, D);
+    if (!post)
+        b->norm_back(N, D, x, data(m, o->norm_w), w->stats, w->normed, dx, grad(m, o->norm_w),
+                     grad(m, o->norm_b));
 }
 
 /* ---- instructions ------------------------------------------------------------------------------- */
@@ -282,11 +280,11 @@ static void gate_back(const Pass *p, const PlanInstr *in)
 static PlanOp *const forward_op[PLAN_OPS] = {
     [PLAN_LIN] = lin, [PLAN_EVAL] = eval, [PLAN_GATE] = gate, [PLAN_NORM] = norm};
 
-static void (*const back_op[PLAN_OPS])(const Pass *p,
-                                       const PlanInstr *in) = {[PLAN_LIN] = lin_back,
-                                                               [PLAN_EVAL] = eval_back,
-                                                               [PLAN_GATE] = gate_back,
-                                                               [PLAN_NORM] = norm_back};
+typedef void BackOp(const Pass *p, const PlanInstr *in);
+static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
+                                          [PLAN_EVAL] = eval_back,
+                                          [PLAN_GATE] = gate_back,
+                                          [PLAN_NORM] = norm_back};
 
 /* From register 0 to the output. */
 static void run(const Pass *p)

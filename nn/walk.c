@@ -1,5 +1,6 @@
 /* walk.c: the one reading of a plan (plan.h). Training (pass.c), the states between layers (bridge/states.c) and
- * the equality of maps (same.c) differ in what an instruction does, not in how the list is followed. */
+ * the equality of maps (same.c) differ in what an instruction does, not in how the list is followed. Backward alone
+ * follows it from its end (pass.c): around every instruction it pulls adjoints and begins sums over ranks. */
 #include <string.h>
 
 #include "kernels/error.h"
