@@ -1,16 +1,7 @@
 /* test_bridge.c: schemes as networks. Every scheme of the zoo, and schemes that are in no zoo: the plan
  * run by nn/ against the same scheme stepped by ode/ on the same sublayers; identity and shift; equal
  * parameters; gradients against finite differences. All in f64. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
 #include "kernels/error.h"

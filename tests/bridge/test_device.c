@@ -5,15 +5,7 @@
  * Tolerances. Both add numbers of order 1 to 10 in chains of some 200 operations in f32: 200 eps times
  * a magnitude of 50, twice. Products of lower precision leave that behind: some 8 in a row, each off by
  * eps of a magnitude of 10. A loss is a mean over rows of a chain that begins at 1: 1e-5 of it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
 #include "kernels/memory.h"

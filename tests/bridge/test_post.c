@@ -1,15 +1,8 @@
 /* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with a layer
  * norm of this file's; which schemes have one; what is refused. Gradients: test_gradient.c. In f64. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "bridge/bridge.h"
 #include "kernels/error.h"

@@ -1,14 +1,6 @@
 /* test_same.c: plan_same against the numbers: plans told the same give the same states for the same
  * weights, plans told different do not. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
 #include "kernels/random.h"

@@ -5,15 +5,7 @@
  * rotation. In 4 coordinates the vectors of mean zero are three-dimensional: two such sublayers do not
  * commute, and Rodrigues' formula gives the flow. Attention of a single token is linear in its values;
  * a GELU (or ReLU) far to the right is the identity. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
 #include "kernels/error.h"

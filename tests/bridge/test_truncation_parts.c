@@ -1,15 +1,6 @@
 /* test_truncation_parts.c: what the truncation error is made from: states between layers, exact paths,
  * weights piecewise constant in depth, Jacobians, refinement, shortage of memory. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
 #include "kernels/memory.h"

@@ -1,10 +1,6 @@
 /* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh
  * finds; and bare.sh sees what is wrong with programs that stand for tests. It runs where the sources are. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 

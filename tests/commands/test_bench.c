@@ -1,15 +1,7 @@
 /* test_bench.c: what `trotter bench ode` prints is of one piece: rates, evaluations and ratios agree
  * with each other, and evaluations with what the methods are known to take. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 static char csv[1 << 14];

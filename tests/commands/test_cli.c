@@ -1,10 +1,6 @@
 /* test_cli.c: the program as a user meets it: help, exit statuses, one clear line on stderr for what is
  * unusable, the shapes of data on stdout. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "kernels/backend.h"
 #include "tests/lib/cli.h"

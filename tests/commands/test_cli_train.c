@@ -1,13 +1,8 @@
 /* test_cli_train.c: trainings and comparisons as a user runs them: files that stay whole, runs that stop and go on,
  * models that are read back. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <time.h>
 

@@ -1,14 +1,9 @@
 /* test_compare.c: `trotter compare` as its users run it: depths, controls, equal maps, tuning
  * with the test text untouched, several processes at one directory, one of them killed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <glob.h>
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 #include <signal.h>
 
 #include "tests/lib/need.h"

@@ -1,14 +1,6 @@
 /* test_generate.c: a trained model goes on with a text, by words and by characters. The program is the
  * one named by TROTTER (default build/trotter). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/scratch.h"
 

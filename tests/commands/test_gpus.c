@@ -2,11 +2,7 @@
  * bits when resumed, one line for what cannot be. On a machine with several GPUs and NCCL, with all of them. Linked
  * with the stand-in of the CUDA runtime (tests/cuda), with three pretended ones, a library in NCCL's place,
  * and streams in the orders farthest apart; there it is shown that what a rank could get wrong is seen. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <dlfcn.h>
 

@@ -1,11 +1,6 @@
 /* test_memory_limit.c: what a training says it will take, against what it took; and --memory-limit. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 #include "tests/lib/program.h"

@@ -1,10 +1,6 @@
 /* test_network_system.c: `trotter order --system network:DIR`: a smooth trained layer shows every exact
  * order; what does not fit the model is refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
 

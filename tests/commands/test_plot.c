@@ -1,10 +1,6 @@
 /* test_plot.c: `trotter plot` as a user runs it: saved results over each other, and one clear line with
  * FILE:LINE for every table that cannot be read. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/need.h"
 #include "tests/lib/program.h"

@@ -1,10 +1,6 @@
 /* test_ranks.c: `mpirun -n N trotter train`: the loss curve of one process, stopped, killed and refused as one
  * process is. And two trainings that are given the same directory. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/mpirun.h"
 

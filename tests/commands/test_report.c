@@ -1,11 +1,7 @@
 /* test_report.c: the program's `report`: every kind of study is on the page, tags are balanced, what comes from
  * files means nothing but itself, drawings and notes reach nothing outside, paper loses no word, the same files give
  * the same bytes. It runs the program named by TROTTER, as a user would. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <nettle/base64.h>
 

@@ -1,10 +1,6 @@
 /* test_start.c: what the program settles before its libraries begin: how threads wait, and whether
  * there is address space; and what it says of more threads than processors. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 

@@ -1,10 +1,6 @@
 /* test_sweep.c: words over {s, f}: how they are drawn, what theory says of them, and `trotter sweep` as its
  * users run it: each word trained once, by one process or several, one of them killed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "studies/sweep/sweep.h"
 #include "tests/lib/need.h"

@@ -1,11 +1,7 @@
 /* test_system_command.c: `trotter order --system-file`: the examples of --help and of the source run as
  * they stand there; what goes wrong with a file begins with its name; steps too large for stability are
  * named and left out; words of a plot keep apart. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/need.h"
 #include "tests/lib/program.h"

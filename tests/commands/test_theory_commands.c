@@ -1,15 +1,8 @@
 /* test_theory_commands.c: schemes, expand and stability as a user runs them: data, files, and one clear
  * line for what is unusable. Runs the program beside the tests; skipped where it is not built. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,12 +1,6 @@
 /* test_truncation_command.c: `trotter truncation`: every table and plot has a scheme never seen here; a
  * model of another program; ReLU; the other studies; what is unusable. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/need.h"
 #include "tests/lib/program.h"

@@ -1,15 +1,8 @@
 /* test_verify.c: the program's `verify`: every claim has its registered verdict, every mutant another
  * one; the reports hold every claim; what cannot be meant is refused. It runs the program named by
  * TROTTER, as a user would. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -2,11 +2,7 @@
 #ifndef TROTTER_CUDA_CHECK_H
 #define TROTTER_CUDA_CHECK_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/cuda/host.h"
 

@@ -1,14 +1,6 @@
 /* test_failures.c: what goes wrong with a device, on the stand-in, where it can be made to: no device, an
  * old driver, an old device, too little memory, a device that is lost while a model trains. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

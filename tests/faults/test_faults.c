@@ -4,13 +4,7 @@
  *
  * TROTTER_FAULTS is the number of faults of each kind; TROTTER_FAULT_SEED draws others (`make soak`).
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/faults.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,10 +1,6 @@
 /* test_starved.c: every reader with each of its allocations failing in turn, until none is reached. Each time the
  * code says so and nothing leaks; without a failure the same job succeeds. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 

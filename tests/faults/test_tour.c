@@ -11,13 +11,7 @@
  * TROTTER_TOUR is the number of lines, TROTTER_TOUR_SEED draws others (`make soak`). TROTTER_TOUR_LINE runs
  * the line of one number alone, TROTTER_TOUR_TELL prints them all, TROTTER_TOUR_SECONDS replaces the 20.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "tests/lib/tour.h"

@@ -4,11 +4,7 @@
  *
  *     test_fuzz --seeds DIR    writes the seeds that are made, for `make fuzz`
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 #include <time.h>

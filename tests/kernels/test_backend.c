@@ -1,12 +1,6 @@
 /* test_backend.c: the choice of a backend, moving numbers, matrix products, Adam, norms; on every
  * backend and instruction set, against plain loops of doubles. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/kernel_buffers.h"
 

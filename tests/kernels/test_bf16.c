@@ -1,10 +1,6 @@
 /* test_bf16.c: the bf16 backend by what it is for: products to the rounding of its factors, and
  * trainings that end where those of f32 end. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "nn/nn.h"
 #include "tests/lib/kernel_buffers.h"

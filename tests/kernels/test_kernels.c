@@ -13,11 +13,7 @@
  * Differences of sixth order in h = 2^-8 have a truncation error h^6 f''''''' / 140 < 1e-12 here
  * and a rounding error of at most 1.84 n eps A / h, A = sum |dy_i y_i|.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/kernel_buffers.h"
 #include "tests/lib/kernel_ops.h"

@@ -1,13 +1,11 @@
 /* backends.h: the backends that a test loops over: all that this machine has, or, in programs linked
- * for it (tests/cuda), those of one device alone. Include it after cmocka.h. */
+ * for it (tests/cuda), those of one device alone. */
 #ifndef TROTTER_TESTS_BACKENDS_H
 #define TROTTER_TESTS_BACKENDS_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "kernels/backend.h"
 #include "kernels/error.h"
+#include "tests/lib/test.h"
 
 /* How the names of the backends to be tested begin, where a program defines it; else all are. */
 extern const char tested_prefix[] __attribute__((weak));

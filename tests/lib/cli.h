@@ -1,14 +1,13 @@
 /* cli.h: runs the program as a user does, in a temporary directory, with files beside it; judges what
- * it says. The program is the one named by TROTTER (default build/trotter). Include it behind cmocka.h. */
+ * it says. The program is the one named by TROTTER (default build/trotter). */
 #ifndef TROTTER_TEST_CLI_H
 #define TROTTER_TEST_CLI_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/lib/test.h"
 
 static char program[4096]; /* absolute */
 static char scratch[64] = "/tmp/trotter-cli-XXXXXX";

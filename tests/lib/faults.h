@@ -1,5 +1,5 @@
 /* faults.h: what faults are made of, for test_faults.c: draws, files, and children that are starved, stopped and
- * watched. Include it after cmocka.h. */
+ * watched. */
 #ifndef TROTTER_TESTS_FAULTS_H
 #define TROTTER_TESTS_FAULTS_H
 

@@ -1,18 +1,16 @@
 /* kernel_buffers.h: all backends of this machine, device buffers with guards around them, and
- * comparison. Used by test_kernels.c and test_backend.c; include it after cmocka.h. */
+ * comparison. */
 #ifndef TROTTER_TESTS_KERNEL_BUFFERS_H
 #define TROTTER_TESTS_KERNEL_BUFFERS_H
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
 #include "tests/lib/backends.h"
+#include "tests/lib/test.h"
 
 static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-amx"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };

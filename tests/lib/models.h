@@ -1,16 +1,13 @@
-/* models.h: tiny models of any backend, for test_model.c and test_parameters.c; include it after cmocka.h. */
+/* models.h: tiny models of any backend, for test_model.c and test_parameters.c. */
 #ifndef TROTTER_TESTS_MODELS_H
 #define TROTTER_TESTS_MODELS_H
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tiny.h"
 
 enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, E = D / TINY_HEADS };

@@ -1,10 +1,9 @@
 /* mpirun.h: runs the trotter beside a test program as ranks of mpirun; their loss curves, and what becomes of
- * them when one is sent a signal. Include it after cmocka.h. */
+ * them when one is sent a signal. */
 #ifndef TROTTER_TEST_MPIRUN_H
 #define TROTTER_TEST_MPIRUN_H
 
 #include <dirent.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>

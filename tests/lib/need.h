@@ -1,9 +1,8 @@
-/* need.h: programs that a test runs and a machine may lack. Include it after cmocka.h. */
+/* need.h: programs that a test runs and a machine may lack. */
 #ifndef TROTTER_TEST_NEED_H
 #define TROTTER_TEST_NEED_H
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/lib/test.h"
 
 static inline int has_tool(const char *name)
 {

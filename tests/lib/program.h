@@ -3,11 +3,10 @@
 #define TROTTER_TEST_PROGRAM_H
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/lib/test.h"
 
 static char program[PATH_MAX], folder[256];
 static char out[1 << 18], err[1 << 14]; /* of the last run */

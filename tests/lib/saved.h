@@ -1,5 +1,4 @@
-/* saved.h: a small saved network whose metadata are changed, for the tests that load one; include it after
- * cmocka.h. Needs scratch.h's folder. */
+/* saved.h: a small saved network whose metadata are changed, for the tests that load one. Needs scratch.h's folder. */
 #ifndef TROTTER_TESTS_SAVED_H
 #define TROTTER_TESTS_SAVED_H
 
@@ -7,6 +6,7 @@
 #include "ode/ode.h"
 #include "studies/model/network.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 /* Options of a network of width and inner width 4. */
 static inline Options *saved_options(void)

@@ -1,14 +1,12 @@
-/* schemes.h: the zoo, and tables and systems by a word: what cannot be had fails the test. Include it behind
- * cmocka.h; zoo_begin and zoo_end are the group's set-up and tear-down. */
+/* schemes.h: the zoo, and tables and systems by a word: what cannot be had fails the test.
+ * zoo_begin and zoo_end are the group's set-up and tear-down. */
 #ifndef TROTTER_TEST_SCHEMES_H
 #define TROTTER_TEST_SCHEMES_H
-
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
+#include "tests/lib/test.h"
 
 static Zoo zoo;
 

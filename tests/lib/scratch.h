@@ -3,13 +3,11 @@
 #define TROTTER_SCRATCH_H
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "tests/lib/test.h"
 
 static char scratch[256];
 

@@ -1,9 +1,8 @@
 /* study.h: tests of commands that train many models (compare, sweep): a small corpus, cells of their CSV,
- * several processes at one directory. Include it behind cmocka.h. */
+ * several processes at one directory. */
 #ifndef TROTTER_TEST_STUDY_H
 #define TROTTER_TEST_STUDY_H
 
-#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>

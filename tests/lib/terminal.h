@@ -1,4 +1,4 @@
-/* terminal.h: what the program writes on a terminal while it works. Include it behind program.h. */
+/* terminal.h: what the program writes on a terminal while it works. */
 #ifndef TROTTER_TEST_TERMINAL_H
 #define TROTTER_TEST_TERMINAL_H
 
@@ -6,6 +6,8 @@
 #include <pty.h>
 #include <time.h>
 #include <signal.h>
+
+#include "tests/lib/program.h"
 
 static char shown[1 << 16]; /* of the last program */
 

@@ -1,7 +1,7 @@
 /* tour.h: one run of a program under bounds, as a user at a terminal sees it, and what is wrong with it.
  *
  * The program's stderr is a terminal, so that it tells of its progress as it does to people; what counts as said is
- * what stands there in the end, without the lines that were wiped. Include it after cmocka.h. */
+ * what stands there in the end, without the lines that were wiped. */
 #ifndef TROTTER_TESTS_TOUR_H
 #define TROTTER_TESTS_TOUR_H
 
@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>

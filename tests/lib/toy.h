@@ -1,18 +1,13 @@
 /* toy.h: trainings on a toy corpus: every line is the same cycle of words, so that the next word is known
- * from the one before and a model reaches a perplexity near 1. Used by test_train.c and test_choices.c;
- * include it after cmocka.h.
- */
+ * from the one before and a model reaches a perplexity near 1. */
 #ifndef TROTTER_TESTS_TOY_H
 #define TROTTER_TESTS_TOY_H
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tiny.h"
 
 enum { EPOCHS = 3, PATH = 512 };

@@ -5,11 +5,7 @@
  * The plain model is untied. Its embedding has the row E_0[v] or P_i E_i[v] for every word v, its output
  * matrix the same, of the output's E and P, and a row more for every entry: its V + k logits are those of head
  * and tails at once. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "tests/lib/models.h"

@@ -1,12 +1,6 @@
 /* test_batches.c: the windows of an epoch are the text, each token once; their order is a function of
  * (seed, epoch). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "nn/corpus.h"

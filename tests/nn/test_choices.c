@@ -1,10 +1,6 @@
 /* test_choices.c: the ways to train beside the plain one, on a toy corpus: schedules that end, steps of
  * several batches, the mean of the last epochs; they survive any stop, and a resumed run agrees in them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <unistd.h>
 

@@ -1,12 +1,7 @@
 /* test_corpus.c: texts and vocabularies against brute force, corpora in every form of folder, and all
  * that is refused. Reads King James text and its own. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 #include "kernels/random.h"

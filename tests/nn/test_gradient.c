@@ -6,14 +6,7 @@
  * rounding ~ 2 eps f / h = 2e-11 at a loss of about 4. Gradient norms are above 1e-4 (checked), so
  * 1e-6 of the norm bounds both. ReLU has kinks, so its steps are tiny: h = 1e-7, rounding 1e-8, and
  * 1e-5 of the norm. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/memory.h"
 #include "kernels/random.h"

@@ -1,12 +1,6 @@
 /* test_markov.c: the Markov source: its chain against a dense solution, its text against its entropy
  * rate. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "nn/corpus.h"
 #include "tests/lib/scratch.h"

@@ -1,13 +1,6 @@
 /* test_memory.c: the memory of a model: placement by lives, what is counted, what recomputing saves.
  * The first test measures the process and so comes first. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
 #include "kernels/memory.h"

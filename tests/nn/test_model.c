@@ -1,10 +1,6 @@
 /* test_model.c: a model against a second reading of its definition in plain loops, and the
  * identities it has to keep, on every backend. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
 #include "tests/lib/plain.h"

@@ -1,10 +1,6 @@
 /* test_parameters.c: what a model is made of: its tensors and their starting values, what it refuses,
  * failing allocations, values that are not finite, clipping. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
 

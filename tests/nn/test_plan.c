@@ -1,15 +1,6 @@
 /* test_plan.c: a plan that is right passes plan_check, prints and counts as written; each way to
  * spoil it is caught. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/backend.h"
 #include "kernels/error.h"

@@ -1,12 +1,5 @@
 /* test_recipe.c: schedules, gradients of several batches, means of checkpoints: what each is defined by. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,10 +1,6 @@
 /* test_share.c: a batch among ranks: whose rows are whose, and that their gradients together are those of
  * the whole batch, dropout masks included. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
 #include "kernels/random.h"

@@ -1,11 +1,7 @@
 /* test_spans.c: what adaptive attention spans are defined by, on the kernels and on models of every backend.
  * Their formula in test_kernels.c and their gradients in test_gradient.c hold for small spans; here they
  * are long, reach tiles of keys that are not made, and hide the largest scores. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "tests/lib/models.h"

@@ -1,12 +1,7 @@
 /* test_store.c: safetensors against a file written by hand, against Python, against every truncation
  * and every flipped bit, and on a full disk. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

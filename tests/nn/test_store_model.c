@@ -1,12 +1,6 @@
 /* test_store_model.c: models to files and back, on every backend: weights as floats, a run's state
  * bit by bit; a failed load changes nothing. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "nn/store.h"
 #include "tests/lib/backends.h"

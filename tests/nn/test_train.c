@@ -1,10 +1,6 @@
 /* test_train.c: a run learns, tells what it did, and goes on after any stop as if nothing had
  * happened. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
 

@@ -1,9 +1,5 @@
 /* test_ways.c: what smoothed labels and decoupled weight decay are defined by, on models of every backend. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
 

@@ -1,9 +1,5 @@
 /* test_write.c: a file is whole or not there, and is on the disk before its name is. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,6 @@
 /* test_bracket.c: splittings as Lie series: against Baker, Campbell and Hausdorff's terms, against
  * logarithms of matrices, against counting pairs, and by symmetry. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,12 +1,6 @@
 /* test_drift.c: energies are invariants of their fields; symmetric schemes come back and keep them,
  * others do not. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

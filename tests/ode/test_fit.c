@@ -1,12 +1,6 @@
 /* test_fit.c: the slope and the constant fitted to errors, by themselves: on errors made up with known
  * orders, curvature and rounding. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "ode/fit.h"

@@ -1,13 +1,6 @@
 /* test_measure.c: measured orders against exact ones, for every scheme on every system; and that the
  * verdict cannot be had by a wrong scheme, by rounding, by coarse steps or by a flattering system. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -5,15 +5,7 @@
  * The exact theory decides what a mutant is: the same up to its leading error, or another scheme.
  * The measurement must tell the same: another scheme is caught by its order, or by its constant or the direction of
  * its error, held against the prediction for the unspoiled one; the same one passes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,14 +1,5 @@
 /* test_over.c: a scheme over F, over G, over L: the texts, and what the steps do. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "ode/ode.h"
 #include "tests/lib/scratch.h"

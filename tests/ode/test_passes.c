@@ -1,14 +1,8 @@
 /* test_passes.c: what makes steps fast changes nothing: rows, pairs, windows, tiles and the vectorised
  * exponential against their plain forms. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

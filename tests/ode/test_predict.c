@@ -1,13 +1,6 @@
 /* test_predict.c: predicted error constants against closed forms, against measured ones for every
  * scheme on every system, and that a wrong theory is not confirmed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,13 +1,5 @@
 /* test_scheme.c: the language of schemes: round trips, errors and their places, expansions, starts. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,18 +1,10 @@
 /* test_stability.c: root condition's consequence, amplification and stability limits: against known
  * values, against the matrix of the whole history (GSL's eigenvalues), and by scaling. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <complex.h>
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

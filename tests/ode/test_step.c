@@ -1,13 +1,6 @@
 /* test_step.c: the one stepper against steps written out by hand, exact oracles, its clocks, its
  * history and its refusals. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,15 +1,6 @@
 /* test_structure.c: symmetry, symplecticity, effective order and error constants, against stepping a
  * separable Hamiltonian with its tangent, against series, and against conjugation. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

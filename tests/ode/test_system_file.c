@@ -1,15 +1,8 @@
 /* test_system_file.c: systems read from texts: expressions against C's own, fields against built-in
  * ones and against a direct double loop, orders of schemes on them, and every bad text told. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

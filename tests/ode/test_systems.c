@@ -1,15 +1,9 @@
 /* test_systems.c: particle systems against each other's definitions: flows, fields, solutions and two
  * reference integrators must tell the same story, on every row of the table. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <dlfcn.h>
 #include <gsl/gsl_linalg.h>
-#include <math.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,15 +1,6 @@
 /* test_theory.c: trees, series, exact order, error terms, root condition, stability limits: against
  * known values (design section 4; ode-facts) and against identities. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -1,11 +1,7 @@
 /* test_attention.c: attention weights of a model against their definition, the optimal assignment against
  * all permutations, earth mover's distances that are known, and `trotter attention` on trained models; each
  * judge with a control that must fail. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include "kernels/memory.h"
 #include "kernels/random.h"

@@ -1,12 +1,5 @@
 /* test_contour.c: level lines of functions whose lines are known. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
+#include "tests/lib/test.h"
 
 #include "kernels/memory.h"
 #include "studies/tools/contour.h"

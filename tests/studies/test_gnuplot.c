@@ -1,16 +1,11 @@
 /* test_gnuplot.c: strangers' texts in plots, and in LaTeX. Every plot of every command is made from names, paths and tokens that
  * try to end a string of gnuplot and to run a command; what a stand-in for gnuplot is given is judged
  * (tests/lib/gnuplot.h), and gnuplot itself draws it. The stand-in is this program under the name gnuplot. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <math.h>
 #include <spawn.h>
 #include <sys/stat.h>
 

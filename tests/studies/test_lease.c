@@ -1,9 +1,5 @@
 /* test_lease.c: claims: one of many gets it, the living keep it, the dead lose it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <signal.h>

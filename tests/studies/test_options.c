@@ -1,10 +1,6 @@
 /* test_options.c: options from every source and type, and networks that are rebuilt from what a file says of them:
  * other programs' files, files that say too little, and what a command line may change. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 

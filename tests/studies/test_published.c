@@ -1,12 +1,7 @@
 /* test_published.c: the papers' figures: what each row is, which corpora and networks it is put beside, the
  * arithmetic against numbers by hand, the files, and that `trotter report` shows them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 #include "kernels/error.h"

@@ -1,12 +1,7 @@
 /* test_readers.c: what readers refuse and what they make of rare but allowed texts, one line a case: schemes,
  * particle systems, options and INI files, CSV, corpora, saved networks. Each refusal names its place. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
-#include <math.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -1,13 +1,6 @@
 /* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of
  * planted relations, exact and sampled permutations; each judge with a control that must fail. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "studies/tools/statistics.h"
