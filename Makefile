@@ -225,7 +225,7 @@ $(B)/tests/cuda/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 $(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
-$(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
+$(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(B)/tests/lib/test.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 check-race: deps

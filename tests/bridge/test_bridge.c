@@ -167,18 +167,16 @@ static void check_plan(const Table *t, const double *x, double *y)
     model_free(m);
 }
 
-static void test_plan_is_scheme(void **state)
+TEST(test_plan_is_scheme)
 {
-    (void)state;
     double x[TOKENS * D], y[TOKENS * D];
     fill_state(x);
     for (size_t i = 0; i < schemes; i++) check_plan(scheme[i], x, y);
 }
 
 /* The fields of a layer see what its spans let it see; other parameters are the same with spans and without. */
-static void test_plan_is_scheme_with_spans(void **state)
+TEST(test_plan_is_scheme_with_spans)
 {
-    (void)state;
     double x[TOKENS * D], y[TOKENS * D], all[TOKENS * D];
     size_t differ = 0;
     fill_state(x);
@@ -193,9 +191,8 @@ static void test_plan_is_scheme_with_spans(void **state)
 }
 
 /* Control: the same comparison sees any one coefficient of the table changed by 1e-6. */
-static void test_plan_control(void **state)
+TEST(test_plan_control)
 {
-    (void)state;
     double x[TOKENS * D], a[TOKENS * D], b[TOKENS * D];
     fill_state(x);
     for (size_t i = 0; i < schemes; i++) {
@@ -240,9 +237,8 @@ static int state_weights(const Table *t, const Row *r, mpq_t sum)
 }
 
 /* Zero sublayers: the identity, bit for bit where y is the only state term. */
-static void test_zero_is_identity(void **state)
+TEST(test_zero_is_identity)
 {
-    (void)state;
     double x[TOKENS * D], y[TOKENS * D];
     int exact = 0, rounded = 0, scaled = 0;
     mpq_t sum;
@@ -271,9 +267,8 @@ static void test_zero_is_identity(void **state)
 }
 
 /* Constant sublayers shift the state by the sum of the weights. */
-static void test_constant_shifts(void **state)
+TEST(test_constant_shifts)
 {
-    (void)state;
     double x[TOKENS * D], y[TOKENS * D];
     mpq_t sum, w;
     mpq_inits(sum, w, NULL);
@@ -312,9 +307,8 @@ static size_t matrix_numbers(Model *m)
     return sum;
 }
 
-static void test_equal_parameters(void **state)
+TEST(test_equal_parameters)
 {
-    (void)state;
     static const char *const same[] = {
         "transformer", "macaron",  "att-ffn-att", "strang-marchuk:heun", "rk4-layer", "heun",
         "leapfrog",    "rk2-gate", "looped:3"};
@@ -344,9 +338,8 @@ static void test_equal_parameters(void **state)
 }
 
 /* A chain of sublayers costs two terms a link: looped:16 has 32 EVALs, and LINs of at most 3 terms. */
-static void test_chains_are_short(void **state)
+TEST(test_chains_are_short)
 {
-    (void)state;
     Table *t;
     Plan *plan;
     BridgeOptions o = {.layers = 1, .width = D, .inner = INNER, .match = MATCH_NONE};
@@ -455,9 +448,8 @@ static void check_gradients(const Table *t, size_t layers, size_t *tensors, size
 }
 
 /* Every scheme, every tensor; the control is that a gradient scaled by 1.001 would have failed. */
-static void test_gradients(void **state)
+TEST(test_gradients)
 {
-    (void)state;
     size_t tensors = 0, controls = 0;
     for (size_t i = 0; i < schemes; i++) {
         int depth = scheme[i]->past_y > scheme[i]->past_k ? scheme[i]->past_y : scheme[i]->past_k;
@@ -469,9 +461,8 @@ static void test_gradients(void **state)
     print_message("# %zu gradients checked, the control caught in %zu\n", tensors, controls);
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     Table *t;
     BridgeOptions o = {.layers = 3, .width = D, .inner = INNER, .match = MATCH_NONE};
     assert_int_equal(zoo_find(&zoo, "x-learned", "euler", &t), 0);
@@ -493,14 +484,4 @@ static void test_short_memory(void **state)
     table_free(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_is_scheme),   cmocka_unit_test(test_plan_is_scheme_with_spans),
-        cmocka_unit_test(test_plan_control),     cmocka_unit_test(test_zero_is_identity),
-        cmocka_unit_test(test_constant_shifts),  cmocka_unit_test(test_equal_parameters),
-        cmocka_unit_test(test_chains_are_short), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("bridge", tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -91,9 +91,8 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
 }
 
 /* All on the first backend; the others, which differ from it in their products alone, take every tenth. */
-static void every_scheme_agrees_with_the_processor(void **state)
+TEST(every_scheme_agrees_with_the_processor)
 {
-    (void)state;
     if (devices == 0) skip();
     for (size_t k = 0; k < schemes; k++) {
         Model *r = model_of(cpu, scheme[k]);
@@ -139,9 +138,8 @@ static void train(Model *m, const char *shapes, double *loss)
 
 static const char *const orders[] = {"aaaaaaaaaa", "aababbbaaa", "ababababab"};
 
-static void ten_steps_agree_with_the_processor(void **state)
+TEST(ten_steps_agree_with_the_processor)
 {
-    (void)state;
     if (devices == 0) skip();
     Model *r = model_of(cpu, scheme[0]);
     double want[STEPS], got[STEPS];
@@ -161,9 +159,8 @@ static void ten_steps_agree_with_the_processor(void **state)
 }
 
 /* Recorded and replayed, or run call by call: the same bits, whatever shapes come when. */
-static void recording_changes_no_bit(void **state)
+TEST(recording_changes_no_bit)
 {
-    (void)state;
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
         for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
@@ -196,9 +193,8 @@ static void train_by_parts(Model *m, const char *order, size_t parts)
 }
 
 /* Each role of a part has a recording of its own; a post-norm network has norms to record. */
-static void recorded_parts_change_no_bit(void **state)
+TEST(recorded_parts_change_no_bit)
 {
-    (void)state;
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
         for (size_t parts = 1; parts <= 4; parts++) {
@@ -218,9 +214,8 @@ static void recorded_parts_change_no_bit(void **state)
 }
 
 /* More than fits one launch: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
-static void long_lists(void **state)
+TEST(long_lists)
 {
-    (void)state;
     if (devices == 0) skip();
     enum { N = 600, D = 4, TERMS = 40, INPUTS = 70 };
     for (size_t i = 0; i < devices; i++) {
@@ -265,9 +260,8 @@ static void long_lists(void **state)
 }
 
 /* More than what is sent through holds, and numbers of every size class. */
-static void large_transfers(void **state)
+TEST(large_transfers)
 {
-    (void)state;
     if (devices == 0) skip();
     enum { N = 3000000 };
     double *x = memory_new(N, sizeof *x), *y = memory_new(N, sizeof *y);
@@ -290,9 +284,8 @@ static void large_transfers(void **state)
     memory_free(y);
 }
 
-static void nothing_leaks(void **state)
+TEST(nothing_leaks)
 {
-    (void)state;
     size_t live = memory_live();
     for (size_t i = 0; i < devices; i++) {
         double loss[STEPS];
@@ -305,18 +298,10 @@ static void nothing_leaks(void **state)
     if (devices == 0) skip();
 }
 
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(every_scheme_agrees_with_the_processor),
-        cmocka_unit_test(ten_steps_agree_with_the_processor),
-        cmocka_unit_test(recording_changes_no_bit),
-        cmocka_unit_test(recorded_parts_change_no_bit),
-        cmocka_unit_test(long_lists),
-        cmocka_unit_test(large_transfers),
-        cmocka_unit_test(nothing_leaks),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

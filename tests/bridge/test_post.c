@@ -126,9 +126,8 @@ static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
 
 /* Both do the same operations but for the order of sums of at most 32 terms: 1e-12 leaves room for eight
  * sub-steps of condition 10, and is far below the control's 1e-6. */
-static void plans_are_normalised_sub_steps(void **state)
+TEST(plans_are_normalised_sub_steps)
 {
-    (void)state;
     for (int i = 0; i < KNOWN; i++) {
         double x[TOKENS * D], got[TOKENS * D], want[TOKENS * D], off[TOKENS * D];
         Model *m = post_model(known[i].scheme);
@@ -146,9 +145,8 @@ static void plans_are_normalised_sub_steps(void **state)
 }
 
 /* A sublayer alone sees the scale of the state, which one with its norm inside does not (but for eps). */
-static void sublayers_have_no_norm_inside(void **state)
+TEST(sublayers_have_no_norm_inside)
 {
-    (void)state;
     double x[TOKENS * D], y[TOKENS * D], z[TOKENS * D];
     Plan *plan;
     Model *m[2] = {post_model("transformer"), NULL};
@@ -170,9 +168,8 @@ static void sublayers_have_no_norm_inside(void **state)
 /* ---- which schemes ------------------------------------------------------------------------------- */
 
 /* Every built-in scheme either has a plan that passes its check, or is refused in words. */
-static void every_scheme_has_one_or_is_told(void **state)
+TEST(every_scheme_has_one_or_is_told)
 {
-    (void)state;
     static const char *const refused[] = {"euler", "heun",        "rk4",  "rk2-gate", "rk2-scalar",
                                           "ab2",   "no-residual", "dlcl", "leapfrog", "polynet"};
     size_t made = 0;
@@ -198,9 +195,8 @@ static void every_scheme_has_one_or_is_told(void **state)
     }
 }
 
-static void a_post_model_is_no_field(void **state)
+TEST(a_post_model_is_no_field)
 {
-    (void)state;
     System *s = NULL;
     Model *m = post_model("transformer");
     assert_int_equal(bridge_system(m, 0, TOKENS, &s), ERR_INPUT);
@@ -209,9 +205,8 @@ static void a_post_model_is_no_field(void **state)
 }
 
 /* Where the norms stand is part of what a plan computes. */
-static void same_plans_have_the_same_norms(void **state)
+TEST(same_plans_have_the_same_norms)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         int norm_a, norm_b, same;
@@ -246,9 +241,8 @@ static Plan *spoilt(int how)
 }
 
 /* 1: a norm in a plan that has them inside; 2: none; 3, 4: of no slot, of no register; 5: not last. */
-static void norms_out_of_place_are_refused(void **state)
+TEST(norms_out_of_place_are_refused)
 {
-    (void)state;
     for (int how = 0; how <= 5; how++) {
         Plan *p = spoilt(how);
         assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
@@ -258,14 +252,6 @@ static void norms_out_of_place_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_normalised_sub_steps),
-        cmocka_unit_test(sublayers_have_no_norm_inside),
-        cmocka_unit_test(every_scheme_has_one_or_is_told),
-        cmocka_unit_test(a_post_model_is_no_field),
-        cmocka_unit_test(same_plans_have_the_same_norms),
-        cmocka_unit_test(norms_out_of_place_are_refused),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

@@ -58,9 +58,8 @@ static int same_names(const char *a, size_t m, const char *b, size_t n)
     return same;
 }
 
-static void test_known_maps(void **state)
+TEST(test_known_maps)
 {
-    (void)state;
     static const struct {
         const char *a;
         size_t m;
@@ -100,9 +99,8 @@ static void test_known_maps(void **state)
 }
 
 /* Inner widths are part of a map: macaron's halves at equal parameters are not whole ones. */
-static void test_widths_count(void **state)
+TEST(test_widths_count)
 {
-    (void)state;
     Plan *a = plan_named("macaron", 1, MATCH_PARAMETERS), *b = plan_named("macaron", 1, MATCH_NONE);
     assert_false(same_plans(a, b));
     plan_free(a);
@@ -110,9 +108,8 @@ static void test_widths_count(void **state)
 }
 
 /* Evaluating twice, and sums in another order, change nothing; a coefficient by 1e-6 does. */
-static void test_one_coefficient(void **state)
+TEST(test_one_coefficient)
 {
-    (void)state;
     static const char *const text[] = {
         "scheme a\nk1 = H(y)\nk2 = H(y + 1/3*k1)\ny' = y + 1/4*k1 + 3/4*k2\n",
         "scheme b\nk1 = H(y)\nk2 = H(y + 1/6*k1 + 1/6*k1)\nk3 = H(y)\ny' = y + 1/8*k1 + 3/4*k2 + "
@@ -187,9 +184,8 @@ static double distance(Model *a, Model *b)
 
 /* Every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers' worth of 1e-16
  * each, grown by state weights of at most 65/24 a layer), 1e-6 is none. */
-static void test_all_pairs(void **state)
+TEST(test_all_pairs)
 {
-    (void)state;
     enum { LAYERS = 2 };
     Table **scheme;
     size_t count, same = 0, apart = 0;
@@ -223,9 +219,8 @@ static void test_all_pairs(void **state)
 }
 
 /* Lines summed ahead of time are the same lines. */
-static void test_folded(void **state)
+TEST(test_folded)
 {
-    (void)state;
     Table **scheme;
     size_t count;
     assert_int_equal(zoo_list(&zoo, "all", "euler", &scheme, &count), 0);
@@ -253,9 +248,8 @@ static int nudge(Plan *p, double by)
 
 /* However deep a plan: a change far inside is seen, and roundings do not grow. rk4-released multiplies the state
  * by 65/24 a layer, no-residual and polynet put a sublayer's value alone into the next. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     static const char *const name[] = {"euler",   "macaron",  "rk4",  "rk4-released", "no-residual",
                                        "polynet", "rk2-gate", "dlcl", "lm-resnet",    "word:ssff"};
     static const struct {
@@ -280,9 +274,8 @@ static void test_depth(void **state)
 }
 
 /* a (r0 + r1) and a r0 + a r1, a learned. */
-static void test_multiplied_out(void **state)
+TEST(test_multiplied_out)
 {
-    (void)state;
     Plan *p[2];
     for (int i = 0; i < 2; i++) {
         p[i] = plan_new(1);
@@ -310,9 +303,8 @@ static int stops_at(void *arg, const PlanInstr *in)
 }
 
 /* Every instruction comes once, in order; a code ends the walk. */
-static void test_walk(void **state)
+TEST(test_walk)
 {
-    (void)state;
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
     Plan *p = plan_named("rk2-gate", 2, MATCH_NONE);
     int left = (int)p->instrs;
@@ -334,9 +326,8 @@ static int job(void)
     return plan_same(one, other, &same);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     one = plan_named("rk2-gate", 1, MATCH_NONE);
     other = plan_named("rk2-scalar", 1, MATCH_NONE);
     assert_true(fail_each(job, 0) > 10);
@@ -344,14 +335,4 @@ static void test_memory(void **state)
     plan_free(other);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_maps),      cmocka_unit_test(test_widths_count),
-        cmocka_unit_test(test_one_coefficient), cmocka_unit_test(test_all_pairs),
-        cmocka_unit_test(test_folded),          cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_multiplied_out),  cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

@@ -165,9 +165,8 @@ static size_t check_near(const Truncation *t)
 
 /* Of every scheme, on both activations: the exact error; its slope is order + 1. The tolerance: a
  * pre-activation of size 40 has rounding 40 eps = 1e-14, the integrators meet 1e-13 of |y| = 2. */
-static void test_known_flow(void **state)
+TEST(test_known_flow)
 {
-    (void)state;
     static const int acts[] = {ACT_GELU, ACT_RELU};
     Table *trained = layers_find("transformer");
     size_t judged = 0;
@@ -197,9 +196,8 @@ static void test_known_flow(void **state)
 }
 
 /* By hand, as a check of the check: transformer and Heun on the rotation. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     Table *trained = layers_find("transformer");
     Model *m = turning(trained, ACT_GELU);
     Truncator *u = open(m, trained, (TruncationOptions){0}, 1);
@@ -230,9 +228,8 @@ static void test_by_hand(void **state)
 /* ---- zero ------------------------------------------------------------------------------------------- */
 
 /* Sublayers that give zero: no error at any h, of any scheme that keeps the state, for either field. */
-static void test_zero(void **state)
+TEST(test_zero)
 {
-    (void)state;
     Table *trained = layers_find("transformer");
     Model *m = layers_model(trained, 1, 8, ACT_GELU);
     size_t seen = 0;
@@ -322,15 +319,13 @@ static void check_terms(const char *trained_as, int field)
     table_free(trained);
 }
 
-static void test_terms(void **state)
+TEST(test_terms)
 {
-    (void)state;
     check_terms("transformer", FIELD_SPLIT);
 }
 
-static void test_terms_layer(void **state)
+TEST(test_terms_layer)
 {
-    (void)state;
     check_terms("transformer", FIELD_LAYER);
 }
 
@@ -344,9 +339,8 @@ static double coefficient(const Truncation *t, const char *name)
 }
 
 /* Strang-Marchuk by Heun's method with two feed-forward sets: 1/4 [F, G2 - G1] + 1/8 [G1, G2] at h^2. */
-static void test_sets(void **state)
+TEST(test_sets)
 {
-    (void)state;
     static const struct {
         const char *name;
         double c;
@@ -369,9 +363,8 @@ static void test_sets(void **state)
 }
 
 /* The mean of sets that turn about different axes turns about their mean: the flow is closed again. */
-static void test_known_sets(void **state)
+TEST(test_known_sets)
 {
-    (void)state;
     Table *t = layers_find("macaron");
     Model *m = turning(t, ACT_GELU);
     Truncator *u = open(m, t, (TruncationOptions){0}, 1);
@@ -414,9 +407,8 @@ static void check_network(const char *name, const char *tensor, double value,
     table_free(other);
 }
 
-static void test_network(void **state)
+TEST(test_network)
 {
-    (void)state;
     static const char stages[] = "k1 = L(y)\nk2 = L(y + k1)\n";
     char text[256];
     snprintf(text, sizeof text, "%sy' = y + 1/4*k1 + k2", stages);
@@ -426,13 +418,4 @@ static void test_network(void **state)
     check_network("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_flow),  cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_zero),        cmocka_unit_test(test_terms),
-        cmocka_unit_test(test_terms_layer), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_known_sets),  cmocka_unit_test(test_network),
-    };
-    return cmocka_run_group_tests(tests, layers_open, layers_close);
-}
+TEST_MAIN(layers_open, layers_close)

@@ -31,9 +31,8 @@ static double apart(const double *a, const double *b, size_t n)
 
 /* Models of every scheme, gates and learned numbers away from their starts: the network put together
  * from sublayers is nn/'s own, to rounding (some 10^3 sums of eps 2e-16, amplified by 3 layers). */
-static void test_states(void **state)
+TEST(test_states)
 {
-    (void)state;
     for (size_t i = 0; i < layers_schemes; i++) {
         const Table *t = layers_scheme[i];
         Model *m = layers_model(t, 3, D, ACT_GELU);
@@ -49,9 +48,8 @@ static void test_states(void **state)
 }
 
 /* Control: a scheme that is not the model's makes another network of the same sublayers. */
-static void test_states_control(void **state)
+TEST(test_states_control)
 {
-    (void)state;
     Table *t = layers_find("heun"), *other = layers_find("midpoint");
     Model *m = layers_model(t, 2, D, ACT_GELU);
     Truncator *u;
@@ -89,9 +87,8 @@ static void repeat_layer(Model *m)
 
 /* Weights piecewise constant: where two layers are alike a multistep scheme meets its order across
  * them; where they differ its history ends at a jump and the error is O(h). */
-static void test_piecewise(void **state)
+TEST(test_piecewise)
 {
-    (void)state;
     Table *t = layers_find("ab2");
     for (int alike = 0; alike < 2; alike++) {
         Model *m = layers_model(t, 2, D, ACT_GELU);
@@ -147,15 +144,13 @@ static void refine(const char *trained_as)
     table_free(trained);
 }
 
-static void test_refine(void **state)
+TEST(test_refine)
 {
-    (void)state;
     refine("transformer");
 }
 
-static void test_refine_sets(void **state)
+TEST(test_refine_sets)
 {
-    (void)state;
     refine("macaron");
 }
 
@@ -182,9 +177,8 @@ static void differences(Model *m, const double *x, double *J)
 }
 
 /* Sums of powers of the eigenvalues are traces of powers of the whole matrix. */
-static void test_eigenvalues(void **state)
+TEST(test_eigenvalues)
 {
-    (void)state;
     enum { ALL = N * D };
     Table *t = layers_find("transformer");
     Model *m = layers_model(t, 1, D, ACT_GELU);
@@ -217,9 +211,8 @@ static void test_eigenvalues(void **state)
 }
 
 /* F = c (LN(y) - mean) of one token: F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
-static void test_lipschitz(void **state)
+TEST(test_lipschitz)
 {
-    (void)state;
     Table *t = layers_find("transformer");
     Model *m = layers_model(t, 1, D, ACT_GELU);
     Truncator *u;
@@ -269,9 +262,8 @@ static int study(void)
     return 0;
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     table = layers_find("macaron");
     model = layers_model(table, 1, D, ACT_GELU);
     layers_shake(model, 0.1);
@@ -282,9 +274,8 @@ static void test_short_memory(void **state)
 
 /* ---- misuse ----------------------------------------------------------------------------------------- */
 
-static void test_misuse(void **state)
+TEST(test_misuse)
 {
-    (void)state;
     Table *t = layers_find("transformer"), *flows;
     Model *m = layers_model(t, 1, D, ACT_GELU);
     Truncator *u;
@@ -303,14 +294,4 @@ static void test_misuse(void **state)
     model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),      cmocka_unit_test(test_states_control),
-        cmocka_unit_test(test_piecewise),   cmocka_unit_test(test_refine),
-        cmocka_unit_test(test_refine_sets), cmocka_unit_test(test_eigenvalues),
-        cmocka_unit_test(test_lipschitz),   cmocka_unit_test(test_short_memory),
-        cmocka_unit_test(test_misuse),
-    };
-    return cmocka_run_group_tests(tests, layers_open, layers_close);
-}
+TEST_MAIN(layers_open, layers_close)

@@ -17,9 +17,8 @@ static int bare(const char *build, const char *list, const char *programs)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void what_lacks_its_tool_is_skipped(void **state)
+TEST(what_lacks_its_tool_is_skipped)
 {
-    (void)state;
     char build[PATH_MAX];
     snprintf(build, sizeof build, "%s", program);
     *strrchr(build, '/') = '\0';
@@ -45,9 +44,8 @@ static const struct {
     {"echo 'not ok - group set-up'", 1, "test_a: not ok - group set-up"},
 };
 
-static void what_goes_wrong_is_told(void **state)
+TEST(what_goes_wrong_is_told)
 {
-    (void)state;
     static const char listed[] = "test_a first\ntest_b other\n";
     char build[PATH_MAX], list[PATH_MAX];
     snprintf(build, sizeof build, "%s", file_path("build"));
@@ -69,11 +67,4 @@ static void what_goes_wrong_is_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_lacks_its_tool_is_skipped),
-        cmocka_unit_test(what_goes_wrong_is_told),
-    };
-    return cmocka_run_group_tests(tests, program_open, program_close);
-}
+TEST_MAIN(program_open, program_close)

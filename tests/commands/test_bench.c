@@ -37,9 +37,8 @@ static int near(double a, double b)
     return fabs(a / b - 1) <= 1e-9; /* a few operations on numbers printed to the last digit */
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     assert_int_equal(run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
     assert_int_equal(strncmp(csv, "what,variant,value,unit\n", 24), 0);
     double own = value("henon.rk4.evaluation", "trotter", "us");
@@ -60,18 +59,16 @@ static void test_values(void **state)
 }
 
 /* Boost's rows hold a number, or say that they were skipped. */
-static void test_boost(void **state)
+TEST(test_boost)
 {
-    (void)state;
     assert_int_equal(run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
     int there = value("henon.rk4.rate", "boost", "steps/s") > 0;
     int skipped = strstr(csv, "\nhenon.rk4.rate,boost,,skipped\n") != NULL;
     assert_int_equal(there + skipped, 1);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     assert_int_equal(run("bench"), 2);
     assert_int_equal(run("bench pde"), 2);
     assert_int_equal(run("bench ode twice"), 2);
@@ -86,12 +83,4 @@ static void test_refusals(void **state)
     assert_non_null(strstr(csv, "\n  --precision "));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_boost),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -12,9 +12,8 @@ static const char *const commands[] = {"schemes", "expand", "order",  "data",
                                        "train",   "eval",   "compare"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void test_help(void **state)
+TEST(test_help)
 {
-    (void)state;
     Outcome o = run("--help");
     expect(&o, 0, "--help");
     for (int i = 0; i < COMMANDS; i++) assert_non_null(strstr(o.out, commands[i]));
@@ -88,9 +87,8 @@ static void must_agree(const char *args, const char *same)
 }
 
 /* -h is --help, for the program and for every command of its overview, before and behind other options. */
-static void test_short_help(void **state)
+TEST(test_short_help)
 {
-    (void)state;
     char name[32], args[64], same[64];
     int n, count = 0;
     Outcome o = run("--help");
@@ -111,9 +109,8 @@ static void test_short_help(void **state)
 }
 
 /* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
-static void test_version(void **state)
+TEST(test_version)
 {
-    (void)state;
     size_t bytes;
     char *changes = slurp("CHANGES.md", &bytes), number[32], when[32], line[96];
     const char *heading = strstr(changes, "\n## ");
@@ -130,9 +127,8 @@ static void test_version(void **state)
 
 /* ---- what cannot be used ------------------------------------------------------------------------- */
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     static const struct {
         const char *args, *words;
     } bad[] = {
@@ -230,9 +226,8 @@ static void test_bad_arguments(void **state)
 }
 
 /* Without a device `cuda` says in one line what is missing; `auto` takes what there is. */
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     const Backend *b;
     const char *small = "--corpus markov:20 --max-steps 2 --width 8 --heads 2 --inner 16 "
                         "--batch-tokens 128 --sequence 16 --out";
@@ -251,9 +246,8 @@ static void test_devices(void **state)
     }
 }
 
-static void test_bad_schemes(void **state)
+TEST(test_bad_schemes)
 {
-    (void)state;
     static const struct {
         const char *text, *words;
     } bad[] = {
@@ -285,9 +279,8 @@ static void take_advice(const char *args)
     run_ok(more);
 }
 
-static void test_bad_corpora(void **state)
+TEST(test_bad_corpora)
 {
-    (void)state;
     write_corpus("whole", "");
     run_ok("data --corpus whole");
     write_corpus("unseen", "the zebra sat\n");
@@ -307,9 +300,8 @@ static void test_bad_corpora(void **state)
 }
 
 /* A line of 10 MB is only long. */
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
-    (void)state;
     enum { BYTES = 10 << 20 };
     char *text = malloc(BYTES);
     assert_non_null(text);
@@ -326,9 +318,8 @@ static void test_long_line(void **state)
     drop(&o);
 }
 
-static void test_config(void **state)
+TEST(test_config)
 {
-    (void)state;
     write_text("good.ini", "# comment\nwidth = 16\nheads = 3\n");
     must_refuse("train --corpus markov:20 --config good.ini --out x", "heads"); /* it is read */
     write_text("bad.ini", "width = 16\nwitdh = 16\n");
@@ -345,9 +336,8 @@ static void test_config(void **state)
 
 /* ---- output that cannot be written --------------------------------------------------------------- */
 
-static void test_full_stdout(void **state)
+TEST(test_full_stdout)
 {
-    (void)state;
     char line[8192];
     snprintf(line, sizeof line, "%s schemes --csv >/dev/full 2>%s", program, at("err.txt"));
     int status = system(line);
@@ -378,9 +368,8 @@ static size_t fields(const char *line)
     return n;
 }
 
-static void test_csv_shapes(void **state)
+TEST(test_csv_shapes)
 {
-    (void)state;
     static const struct {
         const char *args, *header;
     } list[] = {
@@ -408,9 +397,8 @@ static void test_csv_shapes(void **state)
 }
 
 /* The text --print writes of a scheme, under a name of its own, is the same scheme. */
-static void test_printed_schemes(void **state)
+TEST(test_printed_schemes)
 {
-    (void)state;
     static const char *const name[] = {"ab3", "strang-marchuk:heun", "rk2-gate", "yoshida4",
                                        "dlcl"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
@@ -430,9 +418,8 @@ static void test_printed_schemes(void **state)
     }
 }
 
-static void test_zero_unstable(void **state)
+TEST(test_zero_unstable)
 {
-    (void)state;
     write_text("wild.scheme", "scheme wild\nk1 = H(y)\ny' = 5*y[-1] - 4*y + 4*k1 + 2*k1[-1]\n");
     Outcome o = run("order --scheme wild --scheme-file wild.scheme --csv --summary");
     expect(&o, 0, "order --scheme wild");
@@ -452,9 +439,8 @@ static void test_zero_unstable(void **state)
     drop(&o);
 }
 
-static void test_plots_without_gnuplot(void **state)
+TEST(test_plots_without_gnuplot)
 {
-    (void)state;
     Outcome o = shell("PATH=/nowhere", "order --scheme heun --out plots");
     expect(&o, 0, "order --out plots");
     assert_non_null(strstr(o.err, "warning: gnuplot cannot be run"));
@@ -467,9 +453,8 @@ static void test_plots_without_gnuplot(void **state)
 }
 
 /* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
-static void test_plots_cut_short(void **state)
+TEST(test_plots_cut_short)
 {
-    (void)state;
     need_tool("gnuplot");
     Outcome o = shell("trap '' XFSZ; ulimit -f 80;", "order --scheme heun --out cut");
     expect(&o, 0, "order --out cut");
@@ -478,24 +463,4 @@ static void test_plots_cut_short(void **state)
     drop(&o);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_short_help),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_bad_schemes),
-        cmocka_unit_test(test_bad_corpora),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_full_stdout),
-        cmocka_unit_test(test_csv_shapes),
-        cmocka_unit_test(test_printed_schemes),
-        cmocka_unit_test(test_zero_unstable),
-        cmocka_unit_test(test_plots_without_gnuplot),
-        cmocka_unit_test(test_version),
-        cmocka_unit_test(test_plots_cut_short),
-    };
-    return cmocka_run_group_tests(tests, cli_begin, cli_end);
-}
+TEST_MAIN(cli_begin, cli_end)

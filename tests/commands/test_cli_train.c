@@ -19,9 +19,8 @@ static double column(const char *csv, int n)
     return strtod(c, NULL);
 }
 
-static void test_train_and_eval(void **state)
+TEST(test_train_and_eval)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu"
            " --scheme strang-marchuk:heun --out model" TINY);
@@ -52,9 +51,8 @@ static void spoil(const char *from, const char *to, size_t keep, size_t flip)
     free(bytes);
 }
 
-static void test_spoiled_model(void **state)
+TEST(test_spoiled_model)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 1 --out fine" TINY);
     mkdir(at("spoiled"), 0777);
@@ -71,9 +69,8 @@ static void test_spoiled_model(void **state)
     must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 1 --out full" TINY);
     copy_file("full/model.safetensors", "before");
@@ -87,9 +84,8 @@ static void test_full_disk(void **state)
     assert_false(same_files("before", "full/model.safetensors"));
 }
 
-static void test_not_finite(void **state)
+TEST(test_not_finite)
 {
-    (void)state;
     write_corpus("text", "");
     write_text("boom.scheme", "scheme boom\nk1 = H(y)\ny' = y + 10^40*k1\nscheme calm\nk1 = H(y)\n"
                               "y' = y + k1\n");
@@ -152,9 +148,8 @@ static char *log_without_speed(const char *name)
     return text;
 }
 
-static void test_interrupt_and_resume(void **state)
+TEST(test_interrupt_and_resume)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 12 --out straight" TINY);
     char line[] = "trotter train --corpus text --epochs 12 --out stopped" TINY, *argv[64];
@@ -179,9 +174,8 @@ static void test_interrupt_and_resume(void **state)
 }
 
 /* A comparison that is interrupted stops its run as well, and the same command goes on. */
-static void test_interrupt_compare(void **state)
+TEST(test_interrupt_compare)
 {
-    (void)state;
     write_corpus("text", "");
     static const char args[] =
         "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" TINY;
@@ -200,9 +194,8 @@ static void test_interrupt_compare(void **state)
 }
 
 /* Another length than the state's is told, be it asked for or a damaged config.ini's. */
-static void test_another_length(void **state)
+TEST(test_another_length)
 {
-    (void)state;
     static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 2 --out long" TINY);
@@ -225,9 +218,8 @@ static void test_another_length(void **state)
 }
 
 /* Every context, precision and kind of positions, and a model rebuilt from each. */
-static void test_train_variants(void **state)
+TEST(test_train_variants)
 {
-    (void)state;
     static const char *const variant[] = {
         "--context sentence --positions relative",
         "--precision f64 --positions none --layers 2 --scheme ab2",
@@ -261,9 +253,8 @@ static void test_train_variants(void **state)
 }
 
 /* What decides the function is in the file where no option told it, and is what was told where one did. */
-static void test_defaults_told(void **state)
+TEST(test_defaults_told)
 {
-    (void)state;
     static const char *const given[] = {"", " --span-ramp 8 --adaptive-factor 2"};
     static const char *const told[2][3] = {
         {"\"span-ramp\":\"32\"", "\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
@@ -288,7 +279,7 @@ static void test_defaults_told(void **state)
 }
 
 /* A multistep scheme of too few layers is told to be another one; one that has its history is not. */
-static void test_no_history(void **state)
+TEST(test_no_history)
 {
     static const struct {
         const char *args, *words; /* NULL: nothing */
@@ -296,7 +287,6 @@ static void test_no_history(void **state)
               {"ab3 --layers 2", "ab3 reads 2 steps back, and there are 2 layers:"},
               {"ab2 --layers 2", NULL},
               {"heun --layers 1", NULL}};
-    (void)state;
     write_corpus("text", "");
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char args[256];
@@ -312,9 +302,8 @@ static void test_no_history(void **state)
 }
 
 /* config.ini of a run is the run. */
-static void test_replay(void **state)
+TEST(test_replay)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 1 --scheme macaron --dropout 0.2 --out first" TINY);
     run_ok("train --config first/config.ini --out second");
@@ -337,9 +326,8 @@ static double last_rate(const char *log)
 
 /* Each schedule is the one of its name, told by where it ends. All ways of training and the place of the
  * norms are recorded, come again from config.ini, and do something. */
-static void test_replay_ways(void **state)
+TEST(test_replay_ways)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
     run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
@@ -363,9 +351,8 @@ static void test_replay_ways(void **state)
 
 /* A finished run is spared: another configuration is refused there, and the first option that differs told with
  * both values. The same one, however its numbers are written, trains again. */
-static void test_finished_run(void **state)
+TEST(test_finished_run)
 {
-    (void)state;
     write_corpus("text", "");
     write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
     static const char again[] = "train --corpus text --epochs 1 --scheme own --scheme-file "
@@ -405,9 +392,8 @@ static void test_finished_run(void **state)
 }
 
 /* What --resume cannot go on with, and what it could. */
-static void test_resume_words(void **state)
+TEST(test_resume_words)
 {
-    (void)state;
     write_corpus("text", "");
     run_ok("train --corpus text --epochs 1 --out going" TINY);
     must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
@@ -434,9 +420,8 @@ static void leave_killed(const char *dir, int scheme)
 
 /* It begins, says so, and comes to the end of a run that nothing happened to; it is still the run that its files
  * tell, and where there is no run none begins. */
-static void test_resume_from_nothing(void **state)
+TEST(test_resume_from_nothing)
 {
-    (void)state;
     static const char *const dir[] = {"killed", "planned"};
     char args[128], name[128];
     write_corpus("text", "");
@@ -470,9 +455,8 @@ static void test_resume_from_nothing(void **state)
 
 /* Perplexities of the first tokens of valid and test are those of texts that hold no more; the rest of the run is the
  * same, and only what was asked for is recorded. */
-static void test_eval_tokens(void **state)
+TEST(test_eval_tokens)
 {
-    (void)state;
     write_corpus("text", "");
     write_corpus("few", "");
     Outcome o = shell("for t in valid test; do head -n 2 text/$t.txt >few/$t.txt; done;",
@@ -506,9 +490,8 @@ static void test_eval_tokens(void **state)
 
 /* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
  * stops and goes on has those of one that does not; the term of the loss makes them shorter. */
-static void test_spans(void **state)
+TEST(test_spans)
 {
-    (void)state;
     static const char head[] = "layer,set,head,span\n";
     write_corpus("text", "");
 #define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" TINY
@@ -550,9 +533,8 @@ static void test_spans(void **state)
 #undef SPANS
 }
 
-static void test_train_csv(void **state)
+TEST(test_train_csv)
 {
-    (void)state;
     write_corpus("text", "");
     Outcome o = run("train --corpus text --epochs 2 --csv --out rows" TINY);
     expect(&o, 0, "train --csv");
@@ -568,9 +550,8 @@ static void test_train_csv(void **state)
 
 /* ---- compare ------------------------------------------------------------------------------------- */
 
-static void test_compare(void **state)
+TEST(test_compare)
 {
-    (void)state;
     need_tool("gnuplot");
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
@@ -596,29 +577,4 @@ static void test_compare(void **state)
     drop(&o);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_train_and_eval),
-        cmocka_unit_test(test_spoiled_model),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_interrupt_and_resume),
-        cmocka_unit_test(test_interrupt_compare),
-        cmocka_unit_test(test_another_length),
-        cmocka_unit_test(test_train_variants),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_defaults_told),
-        cmocka_unit_test(test_no_history),
-        cmocka_unit_test(test_replay_ways),
-        cmocka_unit_test(test_finished_run),
-        cmocka_unit_test(test_resume_words),
-        cmocka_unit_test(test_resume_from_nothing),
-        cmocka_unit_test(test_eval_tokens),
-
-        cmocka_unit_test(test_spans),
-        cmocka_unit_test(test_train_csv),
-        cmocka_unit_test(test_compare),
-    };
-    return cmocka_run_group_tests(tests, cli_begin, cli_end);
-}
+TEST_MAIN(cli_begin, cli_end)

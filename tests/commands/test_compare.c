@@ -60,9 +60,8 @@ static void check_epochs(void)
 
 /* Two depths, two seeds: a row each; intervals are those of the runs' own results, differences of both schemes'
  * spread, with 2 degrees of freedom a depth. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     need_tool("gnuplot");
     run_ok("compare --scheme transformer,macaron --layers 1,2 --seeds 2 --epochs 2 --csv --out "
            "rows" TINY);
@@ -134,9 +133,8 @@ static void spoil(const char *name, const char *was, const char *is)
 
 /* The tables of trained runs, again without their directories: to the byte. Runs of another size, runs that
  * contradict each other and runs that are not there are refused. */
-static void test_from(void **state)
+TEST_BETWEEN(test_from, undrawn, NULL)
 {
-    (void)state;
     static const char args[] = " --scheme transformer,heun-layer --layers 1,2 --seeds 2 --epochs 2"
                                " --activation gelu --truncation 1 --csv ";
     static char trained[sizeof out], line[1024];
@@ -204,9 +202,8 @@ static void write_runs(const char *dir, const char *params)
 
 /* The vector of test_statistics.c (test_pooled) as a comparison. Equal maps are one design and one comparison, a
  * single run is compared, what diverged is left out of the spread and told. */
-static void test_layout(void **state)
+TEST(test_layout)
 {
-    (void)state;
     static const struct {
         const char *row;
         double diff, low, p;
@@ -336,9 +333,8 @@ static void read_file(const char *path, char *text, size_t bytes)
 
 /* The tables that the repository records are those of its recorded runs (studies/scripts/recorded.sh makes them). Controls: with
  * one run of each design 0.1 higher they are not. */
-static void test_recorded_tables(void **state)
+TEST(test_recorded_tables)
 {
-    (void)state;
     static char runs[1 << 14], table[1 << 15];
     glob_t found;
     int rows;
@@ -361,9 +357,8 @@ static void test_recorded_tables(void **state)
 
 /* ---- controls and equal maps ----------------------------------------------------------------- */
 
-static void test_controls(void **state)
+TEST(test_controls)
 {
-    (void)state;
     run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1"
            " --csv --out controls" TINY);
     assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
@@ -385,9 +380,8 @@ static void test_controls(void **state)
 }
 
 /* With two layers a two-step scheme is no longer Euler: the same names, another count. */
-static void test_maps_by_depth(void **state)
+TEST(test_maps_by_depth)
 {
-    (void)state;
     run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 "
            "--epochs 3 --csv --out depth" TINY);
     assert_string_equal(cell(out, "ab2,", "same_as"), "euler");
@@ -400,9 +394,8 @@ static void test_maps_by_depth(void **state)
 }
 
 /* Colours tell evaluations, marks the designs of as many: no two designs look the same. */
-static void test_marks(void **state)
+TEST(test_marks)
 {
-    (void)state;
     char mark[16][64], point[16], colour[16];
     int marks = 0;
     run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 "
@@ -423,9 +416,8 @@ static void test_marks(void **state)
 
 /* The columns are what `trotter truncation` says of the same model and sentences, measured once;
  * a run trained anew is measured anew. */
-static void test_truncation(void **state)
+TEST(test_truncation)
 {
-    (void)state;
     static const char args[] =
         "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2"
         " --activation gelu --truncation 2 --csv --out errors" MEASURED;
@@ -468,9 +460,8 @@ static void test_truncation(void **state)
 }
 
 /* A network worse than drawing words blindly is not measured. */
-static void test_diverged(void **state)
+TEST(test_diverged)
 {
-    (void)state;
     static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
                                "--truncation 1 --csv --out far" MEASURED;
     char csv[1024];
@@ -486,9 +477,8 @@ static void test_diverged(void **state)
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
 /* A test text that cannot be read does not hurt what does not read it. */
-static void test_untested(void **state)
+TEST(test_untested)
 {
-    (void)state;
     write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
     static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2"
                                " --sequence 16 --batch-tokens 256 --threads 1 --out sprung";
@@ -504,9 +494,8 @@ static void test_untested(void **state)
 
 /* Every choice is on the log before the first reading of the test text, and each row trains with
  * what tune.csv shows best. */
-static void test_tuning(void **state)
+TEST(test_tuning)
 {
-    (void)state;
     static const char args[] =
         "compare --scheme euler,macaron --seeds 2 --epochs 1 --tune --tune-rate 1e-3,2e-2"
         " --tune-dropout 0,0.2 --csv --out tuned" TINY;
@@ -554,9 +543,8 @@ static void test_tuning(void **state)
 
 #define SHARED "compare --scheme euler,transformer --seeds 3 --epochs 6 --csv --out shared" TINY
 
-static void test_two_workers(void **state)
+TEST(test_two_workers)
 {
-    (void)state;
     forget("shared");
     pid_t a = start(SHARED, "a"), b = start(SHARED, "b");
     assert_int_equal(finish(a), 0);
@@ -576,9 +564,8 @@ static void test_two_workers(void **state)
 
 /* The first worker is killed in the middle of a run; the second takes that run over, goes on
  * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
-static void test_killed_worker(void **state)
+TEST(test_killed_worker)
 {
-    (void)state;
     static const char args[] =
         "compare --scheme euler,transformer --seeds 1 --epochs 60 --csv --out killed" TINY;
     pid_t a = start(args, "a");
@@ -603,9 +590,8 @@ static void test_killed_worker(void **state)
 
 /* Finished runs asked for more epochs go on where they ended, to the bytes of runs that had them at once; where
  * the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
-static void test_lengthened(void **state)
+TEST(test_lengthened)
 {
-    (void)state;
     static const char *const ends[] = {"", "--schedule cosine "};
     static char x[1 << 17], y[1 << 17];
     for (int i = 0; i < 2; i++) {
@@ -645,9 +631,8 @@ static void test_lengthened(void **state)
 
 /* Schemes whose names end as the names of depths do: every run has a folder of its own, whose result is of that
  * scheme and depth, and ordinary names keep the folders that they had. */
-static void test_names_of_runs(void **state)
+TEST(test_names_of_runs)
 {
-    (void)state;
     static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
                                "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
                                "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
@@ -677,9 +662,8 @@ static void test_names_of_runs(void **state)
 }
 
 /* Only the first of a job writes tables; the others train and leave. */
-static void test_ranks(void **state)
+TEST(test_ranks)
 {
-    (void)state;
     static const char args[] = "compare --scheme euler --seeds 2 --epochs 1 --csv --out ranks" TINY;
     static const char *const others[] = {
         "OMPI_COMM_WORLD_RANK=3", "PMI_RANK=1", "SLURM_PROCID=2",
@@ -710,9 +694,8 @@ static void test_ranks(void **state)
 }
 
 /* A run that fails is told, tried by one worker, and tried again by the next call. */
-static void test_failed_run(void **state)
+TEST(test_failed_run)
 {
-    (void)state;
     static const char wild[] = "scheme wild\nk1 = H(y)\ny' = y + 10^40*k1\n";
     static const char args[] = "compare --scheme euler,wild --scheme-file wild.scheme --seeds 1 "
                                "--epochs 1 --csv --out failed" TINY;
@@ -730,9 +713,8 @@ static void test_failed_run(void **state)
 
 /* A study's run of other options takes the folder of one that was stopped: if it fails before it has begun, what the
  * other had saved is not its own. */
-static void test_another_state(void **state)
+TEST(test_another_state)
 {
-    (void)state;
     static const char args[] = "compare --scheme euler --seeds 1 --out another" TINY;
     char line[1024];
     snprintf(line, sizeof line, "%s --epochs 1000", args);
@@ -751,9 +733,8 @@ static void test_another_state(void **state)
     assert_int_equal(count_words(big, ": trains euler-seed1"), 3);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const struct {
         const char *args, *words;
     } bad[] = {
@@ -771,28 +752,4 @@ static void test_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test_setup(test_controls, undrawn),
-        cmocka_unit_test(test_from),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_recorded_tables),
-        cmocka_unit_test(test_maps_by_depth),
-        cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_untested),
-        cmocka_unit_test(test_tuning),
-        cmocka_unit_test(test_two_workers),
-        cmocka_unit_test(test_killed_worker),
-        cmocka_unit_test(test_lengthened),
-        cmocka_unit_test(test_names_of_runs),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_failed_run),
-        cmocka_unit_test(test_another_state),
-        cmocka_unit_test(test_diverged),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

@@ -56,9 +56,8 @@ static void train(const char *model, const char *options)
     expect(0, line, out, err);
 }
 
-static void words_go_on(void **state)
+TEST(words_go_on)
 {
-    (void)state;
     train("w", "--max-steps 100");
     expect(0, with_model("generate", "w", "--prompt 'the cat' --tokens 11 --temperature 0"), out,
            err);
@@ -68,9 +67,8 @@ static void words_go_on(void **state)
     assert_string_equal(out, "the cat sat on a mat\n");
 }
 
-static void characters_go_on(void **state)
+TEST(characters_go_on)
 {
-    (void)state;
     train("c", "--level char --max-steps 500");
     expect(0, with_model("generate", "c", "--prompt 'the cat s' --tokens 11 --temperature 0"), out,
            err);
@@ -82,9 +80,8 @@ static void characters_go_on(void **state)
 }
 
 /* Bits a character: log2 of the perplexity, and only where tokens are characters. */
-static void characters_have_bits(void **state)
+TEST(characters_have_bits)
 {
-    (void)state;
     double tokens, nll, ppl, bits;
     char args[1200];
     snprintf(args, sizeof args, "--text %s --csv", scratch_path("valid.txt"));
@@ -100,9 +97,8 @@ static void characters_have_bits(void **state)
 
 /* Draws are the seed's; at a high temperature others than the likeliest come, but none below the
  * K likeliest. */
-static void draws_are_of_the_seed(void **state)
+TEST(draws_are_of_the_seed)
 {
-    (void)state;
     const char *hot = "--tokens 40 --temperature 50 --seed 3";
     expect(0, with_model("generate", "w", hot), out, err);
     expect(0, with_model("generate", "w", hot), again, err);
@@ -113,9 +109,8 @@ static void draws_are_of_the_seed(void **state)
     assert_string_equal(again, "the cat sat on a mat\nthe cat sat on a mat\n");
 }
 
-static void bad_words_are_refused(void **state)
+TEST(bad_words_are_refused)
 {
-    (void)state;
     expect(2, with_model("generate", "w", "--prompt dog"), out, err);
     assert_non_null(strstr(err, "'dog'"));
     expect(2, "generate --threads 1", out, err);
@@ -130,12 +125,4 @@ static int close_all(void **state)
     return system(line) == 0 ? scratch_close(state) : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_go_on),           cmocka_unit_test(characters_go_on),
-        cmocka_unit_test(characters_have_bits),  cmocka_unit_test(draws_are_of_the_seed),
-        cmocka_unit_test(bad_words_are_refused),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, close_all);
-}
+TEST_MAIN(scratch_open, close_all)

@@ -58,9 +58,8 @@ static const char *const runs[] = {
     "--recompute",
 };
 
-static void the_count_is_within_a_tenth(void **state)
+TEST(the_count_is_within_a_tenth)
 {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     print_message("# SKIP the sanitizer's own memory\n");
     skip();
@@ -76,9 +75,8 @@ static void the_count_is_within_a_tenth(void **state)
 
 /* A limit above the need lets it run, one below does not, and nothing is left; a smaller need passes the limit
  * that the larger one did not. */
-static void a_limit_stops_what_is_above(void **state)
+TEST(a_limit_stops_what_is_above)
 {
-    (void)state;
     double told, took;
     char line[1024];
     static const char size[] = RUN "--threads 1 --width 128 --scheme rk4-layer --batch-tokens 2048";
@@ -101,9 +99,8 @@ static void a_limit_stops_what_is_above(void **state)
     assert_true(told > 0);
 }
 
-static void what_is_no_size_is_refused(void **state)
+TEST(what_is_no_size_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "", "0", "G", "4X", "-1", "1.5G", "4GB", "99999999999999999999", "999999999T"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -116,22 +113,12 @@ static void what_is_no_size_is_refused(void **state)
 }
 
 /* Runs of a comparison are given the limit. */
-static void compare_passes_it_on(void **state)
+TEST(compare_passes_it_on)
 {
-    (void)state;
     int status = program_run("compare --corpus text --scheme transformer --seeds 1 --truncation 0 "
                              "--epochs 1 --max-steps 1 --memory-limit 1M --out compared");
     if (status != 1 || !strstr(err, "--memory-limit 1M: this training needs"))
         fail_msg("status %d: %s", status, err);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_count_is_within_a_tenth),
-        cmocka_unit_test(a_limit_stops_what_is_above),
-        cmocka_unit_test(what_is_no_size_is_refused),
-        cmocka_unit_test(compare_passes_it_on),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

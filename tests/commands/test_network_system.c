@@ -32,9 +32,8 @@ static int row_says(const char *scheme, int order, const char *verdict)
     return found && found < row + 1 + strcspn(row + 1, "\n");
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
-    (void)state;
     const char *study = "order --system network:smooth --summary --csv --scheme "
                         "euler,transformer,heun,rk4";
     int status = program_run(study);
@@ -55,9 +54,8 @@ static void must_refuse(const char *more, const char *words)
     if (!refused(status, "order", words)) fail_msg("%s: status %d: %s", more, status, err);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     must_refuse("--system network", "system network: expected network:DIR");
     must_refuse("--system network:nowhere", "cannot open nowhere/model.safetensors");
     must_refuse("--system network:smooth:1", "expected a layer below 1; 1 is asked for");
@@ -68,11 +66,4 @@ static void test_refusals(void **state)
     must_refuse("--system network:smooth --invariant", "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, open_models, program_close);
-}
+TEST_MAIN(open_models, program_close)

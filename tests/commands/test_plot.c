@@ -54,10 +54,9 @@ static void compare_rows(const char *data, const char *from, int first, const ch
     }
 }
 
-static void test_overlay(void **state)
+TEST(test_overlay)
 {
     static char a[1 << 16], b[1 << 16];
-    (void)state;
     save_studies();
     file_read("a.csv", a, sizeof a);
     file_read("b.csv", b, sizeof b);
@@ -73,9 +72,8 @@ static void test_overlay(void **state)
 }
 
 /* Names tell lines apart: the system where there are two, the file where a line stands in two. */
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     save_studies();
     run_ok("plot a.csv b.csv");
     assert_int_equal(count_lines(out), 2 + 3);
@@ -106,9 +104,8 @@ static int has_images(const char *dir, const char *name)
 }
 
 /* Seconds are in no order.csv, but in work.csv. */
-static void test_files(void **state)
+TEST(test_files)
 {
-    (void)state;
     need_tool("gnuplot");
     save_studies();
     run_ok("plot a.csv b.csv --out steps");
@@ -121,7 +118,7 @@ static void test_files(void **state)
 }
 
 /* Other columns, other line ends, quotes, empty cells and lines: read all the same. */
-static void test_forms(void **state)
+TEST(test_forms)
 {
     static const char *const good[] = {
         "scheme,h,error\neuler,0.5,0.1\neuler,0.25,0.05\n",
@@ -131,7 +128,6 @@ static void test_forms(void **state)
         "scheme,evals,error\neuler,2,0.1\neuler,4,0.05\n",
         "scheme,h,error\neuler,0.5,inf\neuler,0.25,0.05\neuler,0.125,\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         file_write("good.csv", good[i], strlen(good[i]));
         run_ok("plot good.csv");
@@ -142,9 +138,8 @@ static void test_forms(void **state)
 
 /* Names that are alike but for what gnuplot cuts off at a comma or quote are lines of their own, told by a number;
  * what cannot be shown is replaced. */
-static void test_odd_names(void **state)
+TEST(test_odd_names)
 {
-    (void)state;
     static const char text[] =
         HEAD "\"a,b\",0.5,1\n\"a,c\",0.5,2\n\"a\"\",b\",0.5,3\n\"a;b\",0.5,4\n"
              "\"a\x1b\nb\",0.5,5\n\"a,b\",0.25,6\n";
@@ -193,9 +188,8 @@ static void must_refuse(const char *arguments, const char *text, const char *wor
         fail_msg("'%s': status %d, '%s', not '%s'", text, status, err, words);
 }
 
-static void test_bad_tables(void **state)
+TEST(test_bad_tables)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         file_write("bad.csv", bad[i].text, strlen(bad[i].text));
         must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
@@ -210,9 +204,8 @@ static void test_bad_tables(void **state)
     must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
     must_refuse("plot", "no file", "expected a CSV file");
     must_refuse("plot nowhere.csv", "no such file", "nowhere.csv");
@@ -221,13 +214,4 @@ static void test_bad_arguments(void **state)
     must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlay),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_files),         cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_odd_names),     cmocka_unit_test(test_bad_tables),
-        cmocka_unit_test(test_bad_arguments),
-    };
-    return cmocka_run_group_tests(tests, program_open, program_close);
-}
+TEST_MAIN(program_open, program_close)

@@ -38,9 +38,8 @@ static const struct {
      {2, 0}},
 };
 
-static void ranks_have_the_curve_of_one_process(void **state)
+TEST(ranks_have_the_curve_of_one_process)
 {
-    (void)state;
     need_ranks();
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         char line[1024];
@@ -55,9 +54,8 @@ static void ranks_have_the_curve_of_one_process(void **state)
 }
 
 /* The check sees masks that are a little different: of the elements kept at 0.2, 0.21 drops one in 80. */
-static void another_mask_has_another_curve(void **state)
+TEST(another_mask_has_another_curve)
 {
-    (void)state;
     must_run(1, "train --precision f32 --epochs 2 --dropout 0.2 --out one" TINY);
     read_log("one", &one);
     double e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.21" TINY);
@@ -77,9 +75,8 @@ static void continues_as_if_it_had_not_stopped(void)
     assert_true(same_file("run/model.safetensors", "whole/model.safetensors"));
 }
 
-static void signals_and_kills(void **state)
+TEST(signals_and_kills)
 {
-    (void)state;
     need_ranks();
     must_run(2, LONG " --out whole");
     for (int k = 0; k < 2; k++) {
@@ -99,9 +96,8 @@ static void signals_and_kills(void **state)
 
 /* ---- refused -------------------------------------------------------------------------------------- */
 
-static void what_ranks_cannot_do_is_told_once(void **state)
+TEST(what_ranks_cannot_do_is_told_once)
 {
-    (void)state;
     need_ranks();
     must_refuse(4, "train --batch-tokens 48 --sequence 16 --out no", "fewer than the 4 ranks");
     must_refuse(2, "train --memory-limit 1M --out no", "--memory-limit 1M: this training needs");
@@ -111,9 +107,8 @@ static void what_ranks_cannot_do_is_told_once(void **state)
 }
 
 /* A rank whose last step's sum is not finite ends all, with the step. */
-static void what_is_not_finite_ends_all(void **state)
+TEST(what_is_not_finite_ends_all)
 {
-    (void)state;
     need_ranks();
     int status =
         run_ranks(2, "train --rate 100 --precision f32 --epochs 50 --warmup 0 --layers 8"
@@ -124,9 +119,8 @@ static void what_is_not_finite_ends_all(void **state)
 }
 
 /* A compare's child is no rank of its parent's. */
-static void children_train_alone(void **state)
+TEST(children_train_alone)
 {
-    (void)state;
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     int status = run_ranks(
@@ -142,9 +136,8 @@ static void children_train_alone(void **state)
 
 /* ---- two in one directory ------------------------------------------------------------------------- */
 
-static void a_directory_has_one_training(void **state)
+TEST(a_directory_has_one_training)
 {
-    (void)state;
     pid_t pid = start(1, UNTIL("4000") " --out shared");
     await("shared/state.safetensors");
     int status = program_run("train --corpus text --out shared" TINY);
@@ -157,9 +150,8 @@ static void a_directory_has_one_training(void **state)
 }
 
 /* A gnuplot that takes long, and lives on when its training is killed. */
-static void a_plot_being_drawn_holds_no_directory(void **state)
+TEST(a_plot_being_drawn_holds_no_directory)
 {
-    (void)state;
     static const char slow[] =
         "#!/bin/sh\necho $$ >../drawing\nexec sleep 60\n"; /* it may start no process */
     char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
@@ -180,17 +172,4 @@ static void a_plot_being_drawn_holds_no_directory(void **state)
     if (status != 0) fail_msg("status %d: %s", status, err);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_have_the_curve_of_one_process),
-        cmocka_unit_test(another_mask_has_another_curve),
-        cmocka_unit_test(signals_and_kills),
-        cmocka_unit_test(what_ranks_cannot_do_is_told_once),
-        cmocka_unit_test(what_is_not_finite_ends_all),
-        cmocka_unit_test(children_train_alone),
-        cmocka_unit_test(a_directory_has_one_training),
-        cmocka_unit_test(a_plot_being_drawn_holds_no_directory),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

@@ -37,7 +37,7 @@ static void check_page(const char *name, const char *page)
 }
 
 /* The judge sees what is wrong with pages. */
-static void test_judge(void **state)
+TEST(test_judge)
 {
     static const char *const torn[] = {
         "<p>a",      "<p>a</b>",         "a</p>", "<p>a & b</p>", "<p><i>a</p></i>",
@@ -51,7 +51,6 @@ static void test_judge(void **state)
                                       "<svg viewBox=\"0 0 1 1\">",
                                       "<use href=\"http://x/#a\">",
                                       "<g style=\"fill:url(x)\">"};
-    (void)state;
     for (size_t i = 0; i < sizeof torn / sizeof *torn; i++)
         if (!html_unbalanced(torn[i])) fail_msg("'%s' passes", torn[i]);
     for (size_t i = 0; i < sizeof out / sizeof *out; i++)
@@ -125,10 +124,9 @@ static void columns_are_told(const char *page)
     }
 }
 
-static void test_studies(void **state)
+TEST(test_studies)
 {
     char line[512];
-    (void)state;
     for (size_t i = 0; i < STUDIES; i++) {
         snprintf(line, sizeof line, "%s --out all/s%zu", studies[i].arguments, i);
         run_ok(line);
@@ -148,9 +146,8 @@ static void test_studies(void **state)
 }
 
 /* The same files, the same bytes; the page itself is none of the studies. */
-static void test_same(void **state)
+TEST(test_same)
 {
-    (void)state;
     run_ok("order --system linear --scheme euler --halvings 4 --out same/a");
     run_ok("schemes --scheme euler --out same/b");
     run_ok("report same");
@@ -164,9 +161,8 @@ static void test_same(void **state)
 }
 
 /* A comparison: its trainings are one table, an unfinished one is told. */
-static void test_comparison(void **state)
+TEST(test_comparison)
 {
-    (void)state;
     write_corpus("corpus", "");
     run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
            "1" TINY "--out both/cmp");
@@ -187,9 +183,8 @@ static void test_comparison(void **state)
 }
 
 /* Comparisons that share their trainings, as studies/scripts/tables.sh has them: a folder beside them, linked to. */
-static void test_shared(void **state)
+TEST(test_shared)
 {
-    (void)state;
     make_dir("tables");
     make_dir("tables/runs-brief");
     make_dir("tables/a");
@@ -209,9 +204,8 @@ static void test_shared(void **state)
 
 #define ORDER_HEAD "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"
 
-static void test_escapes(void **state)
+TEST(test_escapes)
 {
-    (void)state;
     make_dir("odd");
     make_dir("odd/<b onclick=alert(1)>&");
     write_text("odd/<b onclick=alert(1)>&/summary.csv", ORDER_HEAD
@@ -243,11 +237,10 @@ static void test_escapes(void **state)
     free(page);
 }
 
-static void test_broken_tables(void **state)
+TEST(test_broken_tables)
 {
     static const char *const bad[] = {ORDER_HEAD "euler,1\n", ORDER_HEAD "\"euler",
                                       ORDER_HEAD "a,b\"c\n", "scheme,system,expected,measured"};
-    (void)state;
     make_dir("torn");
     write_text("torn/good.csv",
                "scheme,real_limit,imag_limit\neuler,-2,0\nrk4,-2.7853,2.828427\nx,,inf\n");
@@ -308,11 +301,10 @@ static size_t decode_picture(const char *page, uint8_t *out, size_t room)
 
 /* A drawing is an image with words in its place for those who do not see it, and its bytes are the file's; long ones
  * too. */
-static void test_drawings(void **state)
+TEST(test_drawings)
 {
     static uint8_t bytes[1 << 16];
     static char big[9000];
-    (void)state;
     make_dir("drawn");
     snprintf(big, sizeof big, "<svg>%8000s</svg>", "");
     for (size_t i = 0; i <= sizeof hostile / sizeof *hostile; i++) {
@@ -337,9 +329,8 @@ static void must_leave_out(const char *text)
     free(page);
 }
 
-static void test_torn_drawings(void **state)
+TEST(test_torn_drawings)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof torn_drawings / sizeof *torn_drawings; i++) {
         write_text("drawn/order.svg", torn_drawings[i]);
         must_leave_out(torn_drawings[i]);
@@ -463,12 +454,11 @@ static void write_wide(const char *name, const char *head, size_t columns, size_
 
 /* Nothing of a page is lost on paper: not the evidence beside claims, not the last columns of the widest tables.
  * Without the style's rules for paper the same look at it finds what is lost. */
-static void test_paper(void **state)
+TEST(test_paper)
 {
     static const char notes[] =
         "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
         "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
-    (void)state;
     if (system("command -v chromium >/dev/null && command -v pdftotext >/dev/null") != 0) {
         print_message("# skipped: no chromium or no pdftotext here\n");
         skip();
@@ -500,9 +490,8 @@ static void test_paper(void **state)
 
 /* ---- what cannot be used ---------------------------------------------------------------------------- */
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     make_dir("nothing");
     must_refuse("report", "say of which directory");
     must_refuse("report nothing", "nothing: no study in it");
@@ -520,12 +509,11 @@ static void test_refusals(void **state)
 }
 
 /* Long texts are shown in part; tables whose rows do not end, code, lines that go on. */
-static void test_notes(void **state)
+TEST(test_notes)
 {
     char text[4096] = "| a | b\n|---|--:\n| a \\| b | "
                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |\n\n"
                       "    x < y\n\nwords\n    more\n```\nz\n```\n";
-    (void)state;
     run_ok("schemes --scheme euler --out noted");
     for (int i = 0; i < 250; i++) strcat(text, "word\n");
     write_text("noted/README.md", text);
@@ -539,10 +527,9 @@ static void test_notes(void **state)
 }
 
 /* A table whose reading would take minutes is shown as it is. */
-static void test_wide_notes(void **state)
+TEST(test_wide_notes)
 {
     static char text[1 << 16];
-    (void)state;
     run_ok("schemes --scheme euler --out wide");
     for (int i = 0; i < 10000; i++) strcat(text, "|a");
     strcat(text, "|\n");
@@ -561,9 +548,8 @@ static void test_wide_notes(void **state)
 }
 
 /* A link to another place, or back to itself, is told and not followed. */
-static void test_links(void **state)
+TEST(test_links)
 {
-    (void)state;
     run_ok("schemes --scheme euler --out linked/a");
     assert_int_equal(symlink("..", at("linked/loop")), 0);
     assert_int_equal(symlink("a/schemes.csv", at("linked/schemes.csv")), 0);
@@ -575,9 +561,8 @@ static void test_links(void **state)
 
 /* ---- the record beside results ------------------------------------------------------------------------ */
 
-static void test_record(void **state)
+TEST(test_record)
 {
-    (void)state;
     run_ok("schemes --scheme euler --out 'it'\\''s'");
     run_ok("schemes --scheme \"heun,rk4\" --out \"it's\"");
     char *text = slurp(at("it's/commands.csv"), NULL);
@@ -599,17 +584,4 @@ static void test_record(void **state)
     assert_false(exists("never"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_judge),      cmocka_unit_test(test_studies),
-        cmocka_unit_test(test_same),       cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_escapes),    cmocka_unit_test(test_broken_tables),
-        cmocka_unit_test(test_drawings),   cmocka_unit_test(test_torn_drawings),
-        cmocka_unit_test(test_paper),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_notes),      cmocka_unit_test(test_links),
-        cmocka_unit_test(test_wide_notes), cmocka_unit_test(test_record),
-        cmocka_unit_test(test_shared),
-    };
-    return cmocka_run_group_tests(tests, cli_begin, cli_end);
-}
+TEST_MAIN(cli_begin, cli_end)

@@ -14,9 +14,8 @@
 /* ---- how threads wait ----------------------------------------------------------------------------- */
 
 /* libgomp tells what it has read. The user's own words count, if any. */
-static void waiting_is_bounded(void **state)
+TEST(waiting_is_bounded)
 {
-    (void)state;
     static const struct {
         const char *name, *value;
         double least, most; /* spins */
@@ -41,9 +40,8 @@ static void waiting_is_bounded(void **state)
 }
 
 /* A gnuplot that shows its environment: it has the user's number of spins and no other. */
-static void what_it_starts_has_the_users_environment(void **state)
+TEST(what_it_starts_has_the_users_environment)
 {
-    (void)state;
     static const char stand_in[] = "#!/bin/sh\nexec env >../seen\n";
     char path[2 * PATH_MAX], seen[1 << 16], *before = strdup(getenv("PATH"));
     mkdir(file_path("bin"), 0777);
@@ -66,9 +64,8 @@ static void what_it_starts_has_the_users_environment(void **state)
 
 /* The program begins anew under its own name, as tables of processes have it, and not where the
  * dynamic linker was called in its place. It waits here for a system that nobody writes. */
-static void it_keeps_its_name(void **state)
+TEST(it_keeps_its_name)
 {
-    (void)state;
     char line[4 * PATH_MAX];
     assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
     snprintf(line, sizeof line,
@@ -91,9 +88,8 @@ static void it_keeps_its_name(void **state)
 
 /* Under any limit it is done within seconds: it trains, or one line says what is short. The dynamic
  * linker has a line of its own for what it cannot map, and 127. */
-static void a_limit_of_memory_is_told(void **state)
+TEST(a_limit_of_memory_is_told)
 {
-    (void)state;
     static const char *const ways[][2] = {{"-v", "f32"}, {"-v", "f64"}, {"-d", "f64"}};
 #ifdef __SANITIZE_ADDRESS__
     print_message("# SKIP a sanitizer needs terabytes of address space\n");
@@ -127,9 +123,8 @@ static void a_limit_of_memory_is_told(void **state)
 }
 
 /* --threads needs more than there was at the beginning. */
-static void threads_need_memory(void **state)
+TEST(threads_need_memory)
 {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     print_message("# SKIP a sanitizer needs terabytes of address space\n");
     skip();
@@ -156,9 +151,8 @@ static int warnings(void)
 }
 
 /* One line where there are more threads than processors, however many runs a study has. */
-static void too_many_threads_are_told(void **state)
+TEST(too_many_threads_are_told)
 {
-    (void)state;
     char line[1024], few[16], many[16];
     int n = threads_processors();
     snprintf(few, sizeof few, "%d", n);
@@ -199,15 +193,4 @@ static int begin(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waiting_is_bounded),
-        cmocka_unit_test(what_it_starts_has_the_users_environment),
-        cmocka_unit_test(it_keeps_its_name),
-        cmocka_unit_test(a_limit_of_memory_is_told),
-        cmocka_unit_test(threads_need_memory),
-        cmocka_unit_test(too_many_threads_are_told),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

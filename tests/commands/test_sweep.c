@@ -19,9 +19,8 @@ static size_t count(const char *word, char letter)
 /* ---- draws ------------------------------------------------------------------------------------- */
 
 /* Every order is as likely: of 6 orders and 6,000 draws each comes 1,000 times, sd 29; 6 sd. */
-static void test_permutations(void **state)
+TEST(test_permutations)
 {
-    (void)state;
     static const char *const order[] = {"ssff", "sfsf", "sffs", "fssf", "fsfs", "ffss"};
     char word[WORD_LETTERS + 1], again[WORD_LETTERS + 1];
     int seen[6] = {0}, differ = 0;
@@ -44,9 +43,8 @@ static void test_permutations(void **state)
 
 /* Numbers are spent exactly, letters are as likely while both fit: of 8,000 first letters half are s, sd 45;
  * 6 sd. Budgets that no word meets give 0. */
-static void test_random_words(void **state)
+TEST(test_random_words)
 {
-    (void)state;
     char word[WORD_LETTERS + 1];
     size_t first = 0, shortest = WORD_LETTERS, longest = 0;
     for (uint64_t i = 0; i < 8000; i++) {
@@ -69,9 +67,8 @@ static void test_random_words(void **state)
 }
 
 /* The name sandwich:N-K means the same word. */
-static void test_sandwiches(void **state)
+TEST(test_sandwiches)
 {
-    (void)state;
     char word[WORD_LETTERS + 1], name[TABLE_NAME];
     Zoo z;
     assert_int_equal(zoo_open(&z), 0);
@@ -97,9 +94,8 @@ static void test_sandwiches(void **state)
 }
 
 /* The paper's example; a word read backwards has its halves exchanged; nothing is lost. */
-static void test_halves(void **state)
+TEST(test_halves)
 {
-    (void)state;
     Halves h = word_halves("ssssff", 1, 2);
     assert_true(h.bottom[0] == 4 && h.bottom[1] == 0 && h.top[0] == 0 && h.top[1] == 2);
     h = word_halves("sfs", 1, 2); /* the middle is inside f */
@@ -181,9 +177,8 @@ static void check_markdown(const char *text)
 
 static char drawn[PATH_MAX]; /* the program, with gnuplot */
 
-static void test_families(void **state)
+TEST(test_families)
 {
-    (void)state;
     need_tool("gnuplot");
     static const char args[] =
         "sweep --interleaved --permutations 2 --random 2 --sandwiches --words "
@@ -234,9 +229,8 @@ static void test_families(void **state)
 }
 
 /* A word's run is train's own; a longer list begins with a shorter one; another seed draws others. */
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     run_ok("sweep --permutations 3 --out list" TINY);
     char three[4096];
     snprintf(three, sizeof three, "%s", out);
@@ -255,9 +249,8 @@ static void test_lists(void **state)
 }
 
 /* A word of one letter is the flow itself: no order, no leading error; its Euler steps have one. */
-static void test_one_letter(void **state)
+TEST(test_one_letter)
 {
-    (void)state;
     static const char *const word[] = {"ss,", "f,"};
     run_ok("sweep --words ss,f,ssf --seeds 1 --out one" TINY);
     file_read("one/words.csv", big, sizeof big);
@@ -272,9 +265,8 @@ static void test_one_letter(void **state)
 
 /* Hardly trained, no model beats the frequencies of words: tables are written, and the exit status tells. Among
  * better ones, such a word is named. */
-static void test_frequencies(void **state)
+TEST(test_frequencies)
 {
-    (void)state;
     assert_int_equal(program_run("sweep --words sf,fs --seeds 1 --max-steps 1 --out poor" TINY), 1);
     assert_non_null(strstr(err, "no better than word frequencies, so there is nothing to compare: "
                                 "sf; fs"));
@@ -289,9 +281,8 @@ static void test_frequencies(void **state)
 }
 
 /* The best sandwich, k >= 1, has all seeds; it is chosen by its first. */
-static void test_confirm(void **state)
+TEST(test_confirm)
 {
-    (void)state;
     run_ok("sweep --sandwiches --seeds 3 --confirm --out best" TINY);
     assert_int_equal(count_lines(out), 1 + 3 + 1 + 3); /* k = 0 is the baseline */
     double ppl[2] = {number(out, "ssfsff,", "valid_ppl"), number(out, "sssfff,", "valid_ppl")};
@@ -305,9 +296,8 @@ static void test_confirm(void **state)
 
 /* Two processes, one of them killed in the middle of a run: every run is done, once, and the tables are
  * those of a study that was never stopped. */
-static void test_shared(void **state)
+TEST(test_shared)
 {
-    (void)state;
     static const char args[] =
         "sweep --interleaved --permutations 3 --seeds 2 --epochs 40 --out %s" LONG;
     char line[512], model[64] = "shared/runs/word:sfsfsf:euler-seed1/model.safetensors";
@@ -335,9 +325,8 @@ static void test_shared(void **state)
     assert_string_equal(out, x);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const struct {
         const char *args, *words;
     } bad[] = {
@@ -370,15 +359,4 @@ static int begin(void **state)
     return undrawn(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_permutations), cmocka_unit_test(test_random_words),
-        cmocka_unit_test(test_sandwiches),   cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_families),     cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_confirm),      cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_one_letter),
-        cmocka_unit_test(test_frequencies),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

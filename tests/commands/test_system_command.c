@@ -42,9 +42,8 @@ static void order_agrees(const char *name)
     assert_non_null(strstr(out, "16 particles of 2 coordinates"));
 }
 
-static void test_help_example(void **state)
+TEST(test_help_example)
 {
-    (void)state;
     assert_int_equal(program_run("order --help"), 0);
     assert_non_null(strstr(out, "trotter order --system-file swarm.txt"));
     save_example(out, "    ", "swarm.txt");
@@ -52,10 +51,9 @@ static void test_help_example(void **state)
 }
 
 /* Run from the top of the sources, as `make check` does; elsewhere there is nothing to read. */
-static void test_source_example(void **state)
+TEST(test_source_example)
 {
     static char text[1 << 15];
-    (void)state;
     FILE *f = fopen("ode/system_file.c", "rb");
     if (!f) skip();
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
@@ -70,7 +68,7 @@ static void write_text(const char *text)
 }
 
 /* Whatever fails, at reading or later, in whichever study. */
-static void test_bad(void **state)
+TEST(test_bad)
 {
     static const struct {
         const char *text, *more, *words;
@@ -86,7 +84,6 @@ static void test_bad(void **state)
         {"system a\nG = y\ninitial = 1\n", "--invariant", "own.txt: system a has no invariant", 2},
         {"system a\nn 1\nG = y^2\ninitial = 1\nt-end 2\n", "", "own.txt: the reference", 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char arguments[128], begin[128];
         snprintf(arguments, sizeof arguments,
@@ -128,9 +125,8 @@ static const char *cell(const char *scheme, const char *column)
 
 /* The stability limits of rk4 and heun are 2.785 and 2: 1/32 and 1/512 are the first dyadic steps above
  * them over 100 and 1000; with the step in its verdict, no slope is reported. */
-static void test_unstable(void **state)
+TEST(test_unstable)
 {
-    (void)state;
     write_text("system a\nn 1\nd 1\nG = -100*y\ninitial = 1\nt-end 1\nh0 1/8\n");
     assert_int_equal(
         program_run("order --system-file own.txt --scheme rk4 --summary --csv --halvings 5"), 0);
@@ -158,10 +154,9 @@ static void test_unstable(void **state)
 /* ---- what is printed ----------------------------------------------------------------------------- */
 
 /* --summary leaves one row a scheme; without it every error is there too, in text the verdicts as well. */
-static void test_summary(void **state)
+TEST(test_summary)
 {
     static const char errors[] = "  steps  ", verdicts[] = "  expected  ";
-    (void)state;
     assert_int_equal(program_run("order --system linear --scheme heun"), 0);
     assert_true(strstr(out, errors) && strstr(out, verdicts));
     assert_int_equal(program_run("order --system linear --scheme heun --summary"), 0);
@@ -171,7 +166,7 @@ static void test_summary(void **state)
 }
 
 /* A correct method of fifth order passes on every system where the verdict is by its constant. */
-static void test_fifth_order(void **state)
+TEST(test_fifth_order)
 {
     static const char dopri[] =
         "scheme dopri5\nk1 = H(y)\nk2 = H(y + 1/5*k1)\nk3 = H(y + 3/40*k1 + 9/40*k2)\n"
@@ -180,7 +175,6 @@ static void test_fifth_order(void **state)
         "k6 = H(y + 9017/3168*k1 - 355/33*k2 + 46732/5247*k3 + 49/176*k4 - 5103/18656*k5)\n"
         "y' = y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6\n";
     static const char *const systems[] = {"forced", "kuramoto", "vortex", "kepler"};
-    (void)state;
     file_write("dopri.txt", dopri, strlen(dopri));
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
         char line[128];
@@ -222,11 +216,10 @@ static int are_apart(int n, const double *y, double least)
 /* Letters of 11 points are 11 units of the image high, a line of them 14. The guides of these local
  * errors, 2.5 * 0.33 h^2 and 2.5 * 0.50 h^3, end within a factor of 1.3 at h = 1/2: drawn without room
  * for a line, the words are not apart. */
-static void test_words_apart(void **state)
+TEST(test_words_apart)
 {
     double y[16];
     char line[PATH_MAX];
-    (void)state;
     need_tool("gnuplot");
     assert_int_equal(program_run("order --local --scheme heun-layer,ab2,rk4 --h0 0.5 --out local"),
                      0);
@@ -242,12 +235,11 @@ static void test_words_apart(void **state)
 }
 
 /* A long study of one scheme tells what it is at and how long that will take. */
-static void test_time_left(void **state)
+TEST(test_time_left)
 {
     static const char pendulum[] =
         "system pendulum\nn 1\nd 2\nG1 = y2\nG2 = -sin(y1)\ninitial = 1\nt-end 1\nh0 1/8\n";
     static const char study[] = "order --system-file pendulum.txt --t-end 60000 --scheme rk4";
-    (void)state;
     file_write("pendulum.txt", pendulum, strlen(pendulum));
     static const char *const words[] = {
         "order of rk4 on pendulum (1 of 1): reference solution, about ",
@@ -256,13 +248,4 @@ static void test_time_left(void **state)
         if (!terminal_shows(study, words[i], 60)) fail_msg("no '%s' in %s", words[i], shown);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help_example), cmocka_unit_test(test_source_example),
-        cmocka_unit_test(test_bad),          cmocka_unit_test(test_unstable),
-        cmocka_unit_test(test_summary),      cmocka_unit_test(test_fifth_order),
-        cmocka_unit_test(test_words_apart),  cmocka_unit_test(test_time_left),
-    };
-    return cmocka_run_group_tests(tests, program_open, program_close);
-}
+TEST_MAIN(program_open, program_close)

@@ -83,9 +83,8 @@ static void expect(const char *arguments, const char *part)
         fail_msg("trotter %s: status %d, no '%s' in\n%s%s", arguments, status, part, out, err);
 }
 
-static void test_expand(void **state)
+TEST(test_expand)
 {
-    (void)state;
     expect("expand --scheme lie-trotter --csv", "lie-trotter,2,F'G,-1/2\nlie-trotter,2,G'F,1/2\n");
     expect("expand --scheme strang-marchuk --csv --basis brackets",
            "scheme,degree,term,coefficient\nstrang-marchuk,3,\"[F,[F,G]]\",1/12\n"
@@ -107,9 +106,8 @@ static void test_expand(void **state)
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
-static void test_structure(void **state)
+TEST(test_structure)
 {
-    (void)state;
     expect("schemes --structure --csv --scheme leapfrog,macaron,lie-trotter",
            "scheme,symmetric,symmetric_order,symmetric_separable,symplectic,symplectic_separable,"
            "effective_order,error_constant,normalised_constant,zero_stable,weakly_stable\n"
@@ -120,13 +118,12 @@ static void test_structure(void **state)
 
 /* Orders and terms are those without time: where @ is written the commands say so, once a scheme, and
  * their CSV is that of the scheme without @. */
-static void test_times(void **state)
+TEST(test_times)
 {
     static const char *const commands[] = {"schemes --csv", "schemes --structure --csv",
                                            "expand --csv", "expand --latex",
                                            "order --system linear --csv --summary"};
     static char plain[sizeof out];
-    (void)state;
     write_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
     write_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -143,9 +140,8 @@ static void test_times(void **state)
     }
 }
 
-static void test_stability(void **state)
+TEST(test_stability)
 {
-    (void)state;
     expect("stability --scheme euler --box=-2,0,-1,1 --points 3 --csv",
            "scheme,re,im,modulus\neuler,-2,-1,1.4142135623730951\neuler,-1,-1,1\n");
     expect("stability --scheme transformer --split --box=-2,0,-1,0 --points 3 --csv",
@@ -161,9 +157,8 @@ static void test_stability(void **state)
 }
 
 /* Lists of names are tables like the others. */
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     expect("order --systems --csv", "system,title,default\nattention,");
     expect("verify --list --csv", "id,source,expected\nlie-error,\"");
 }
@@ -178,9 +173,8 @@ static void refuse(const char *arguments)
     assert_true(time(NULL) - before < 20);
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
-    (void)state;
     char *text = malloc(1 << 20);
     size_t n = (size_t)sprintf(text, "scheme many\n");
     for (int i = 1; i <= 10000; i++) n += (size_t)sprintf(text + n, "k%d = H(y)\n", i);
@@ -218,9 +212,8 @@ static void test_hostile(void **state)
 }
 
 /* The largest that is taken: 256 stages, 1024 flows. */
-static void test_large(void **state)
+TEST(test_large)
 {
-    (void)state;
     char *text = malloc(1 << 20);
     size_t n = (size_t)sprintf(text, "scheme big\nk1 = H(y)\n");
     for (int i = 2; i <= 256; i++)
@@ -237,13 +230,4 @@ static void test_large(void **state)
     expect("stability --scheme-file @/big.scheme --scheme big,wide --points 11 --csv", "big,");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expand),    cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_stability), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_large),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_lists),
-    };
-    return cmocka_run_group_tests_name("theory commands", tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

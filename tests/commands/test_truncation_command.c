@@ -53,9 +53,8 @@ static const char *cell(const char *row_begin, const char *column)
     return value;
 }
 
-static void test_unseen(void **state)
+TEST(test_unseen)
 {
-    (void)state;
     need_tool("gnuplot");
     static const char *const files[] = {"truncation.csv", "summary.csv", "summary.md",
                                         "terms.csv",      "curves.csv",  "layers.csv",
@@ -77,9 +76,8 @@ static void test_unseen(void **state)
 
 /* What an error is divided by, as numbers and in words: in curves and plots by the flow's displacement over its own h,
  * in the summary over h = 1. */
-static void test_displacements(void **state)
+TEST(test_displacements)
 {
-    (void)state;
     char h1[64], script[1 << 14];
     run_fine(STUDY "--model smooth --scheme rk4 --csv --out divided");
     snprintf(h1, sizeof h1, "%s", cell("rk4,0,1", "relative_error"));
@@ -100,9 +98,8 @@ static void test_displacements(void **state)
     assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement at h = 1'"));
 }
 
-static void test_verdicts(void **state)
+TEST(test_verdicts)
 {
-    (void)state;
     run_fine(STUDY "--model smooth --scheme transformer,rk4,rk4-layer --csv --summary");
     assert_string_equal(cell("transformer,0,split", "order"), "1");
     assert_string_equal(cell("transformer,1,split", "verdict"), "agree");
@@ -121,9 +118,8 @@ static void test_verdicts(void **state)
 
 /* What a model was trained as is known by its name and comes first, without the file it was in; a file of the
  * same name goes before it. */
-static void test_own_scheme(void **state)
+TEST(test_own_scheme)
 {
-    (void)state;
     static const char other[] = "scheme never-seen\nk1 = H(y)\ny' = y + k1\n";
     run_fine("train --corpus markov:20 --scheme-file mine.scheme --scheme never-seen --width 8 "
              "--heads 2 --inner 8 --max-steps 2 --activation gelu --sequence 8 --batch-tokens 64 "
@@ -141,9 +137,8 @@ static void test_own_scheme(void **state)
 }
 
 /* Kinks: the slope of a fourth-order method ends near 2.5; its own sets are told from the mean. */
-static void test_relu(void **state)
+TEST(test_relu)
 {
-    (void)state;
     run_fine(STUDY "--model kinks --scheme macaron,rk4 --csv --summary");
     assert_string_equal(cell("rk4,0,split", "verdict"), "kinks");
     double slope = atof(cell("rk4,0,split", "slope"));
@@ -153,9 +148,8 @@ static void test_relu(void **state)
     assert_string_equal(cell("rk4,0,split", "sets"), "mean");
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
-    (void)state;
     need_tool("gnuplot");
     run_fine(
         "truncation --model smooth --text text.txt --scheme heun,euler --jacobian --csv --out jac");
@@ -232,9 +226,8 @@ static void write_other(const char *name, const char *heads)
     file_write(name, bytes, n);
 }
 
-static void test_other_program(void **state)
+TEST(test_other_program)
 {
-    (void)state;
     static const char words[] = "<eos>\n1\n2\n3\n4\n5\n6\n7\n8\n", other[] = "1 2 3 4 5\n8 7 1\n";
     write_other("other.safetensors", "\"heads\":\"2\",");
     file_write("vocab.txt", words, sizeof words - 1);
@@ -259,9 +252,8 @@ static void must_refuse(const char *arguments, const char *words)
 }
 
 /* The first scheme on the first layer may take minutes: how long is told before it is done. */
-static void test_time_left(void **state)
+TEST(test_time_left)
 {
-    (void)state;
     static const char words[] = "sentence 1 of 1, layer 0, ab5, about ";
     if (!terminal_shows("truncation --text text.txt --model kinks --scheme ab5 --field split "
                         "--sentences 1 --tokens 8 --tolerance 1e-13",
@@ -269,9 +261,8 @@ static void test_time_left(void **state)
         fail_msg("no '%s' in %s", words, shown);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     file_write("empty.txt", "\n\n", 2);
     must_refuse("truncation", "--model is needed");
     must_refuse("truncation --model smooth", "--text is needed");
@@ -285,14 +276,4 @@ static void test_refusals(void **state)
                 "strang-marchuk:exact: a network needs a sub-flow solver: strang-marchuk:euler, ");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unseen),        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_relu),          cmocka_unit_test(test_others),
-        cmocka_unit_test(test_time_left),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_displacements), cmocka_unit_test(test_other_program),
-        cmocka_unit_test(test_own_scheme),
-    };
-    return cmocka_run_group_tests(tests, open_models, program_close);
-}
+TEST_MAIN(open_models, program_close)

@@ -102,9 +102,8 @@ static int starting(Csv *csv, int column, const char *with)
 
 /* ---- the claims ------------------------------------------------------------------------------------- */
 
-static void test_verdicts(void **state)
+TEST(test_verdicts)
 {
-    (void)state;
     Csv csv;
     int status;
     char *text = run("--csv", &status);
@@ -124,9 +123,8 @@ static void test_verdicts(void **state)
 
 /* A claim that one error is smaller, whose evidence counts fields, is verified only if it is so on all
  * of them. */
-static void test_fields(void **state)
+TEST(test_fields)
 {
-    (void)state;
     Csv csv;
     int status, counted = 0, fewer = 0;
     char *text = run("--csv", &status);
@@ -149,9 +147,8 @@ static void test_fields(void **state)
 }
 
 /* Each claim's record is complete, and no id is there twice. */
-static void test_records(void **state)
+TEST(test_records)
 {
-    (void)state;
     Csv csv;
     int status;
     char *text = run("--csv", &status);
@@ -169,9 +166,8 @@ static void test_records(void **state)
 
 /* Every mutant's verdict is decided and is not the registered one; it also shows that as_expected, the
  * counter of test_verdicts, can say no. */
-static void test_mutants(void **state)
+TEST(test_mutants)
 {
-    (void)state;
     Csv csv, mutant;
     int status;
     char *text = run("--csv", &status), *altered = run("--mutants --csv", &status);
@@ -196,9 +192,8 @@ static void test_mutants(void **state)
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static void test_choice(void **state)
+TEST(test_choice)
 {
-    (void)state;
     Csv csv;
     int status;
     char *text = run("--claim gate-order,lie-error --csv", &status);
@@ -214,9 +209,8 @@ static void test_choice(void **state)
     free(text);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const char *const bad[] = {"--claim lie-eror", "--claim lie-error,", "--claim ''",
                                       "--degree 3", "--out /dev/null/x --claim lie-error"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -253,9 +247,8 @@ static int is_balanced(const char *tex)
     return depth == 0;
 }
 
-static void test_reports(void **state)
+TEST(test_reports)
 {
-    (void)state;
     Csv csv;
     int status;
     char arguments[512], heading[128];
@@ -282,13 +275,4 @@ static void test_reports(void **state)
     free(text), free(saved), free(markdown), free(tex);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_records),
-        cmocka_unit_test(test_mutants),  cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_reports),
-        cmocka_unit_test(test_fields),
-    };
-    return cmocka_run_group_tests(tests, setup, scratch_close);
-}
+TEST_MAIN(setup, scratch_close)

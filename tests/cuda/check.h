@@ -44,6 +44,6 @@ static inline int check_reset(void **state)
     return 0;
 }
 
-#define CHECKED(test) cmocka_unit_test_setup_teardown(test, check_reset, check_reset)
+#define CHECKED(test) TEST_BETWEEN(test, check_reset, check_reset)
 
 #endif

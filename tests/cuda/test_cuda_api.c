@@ -20,9 +20,8 @@ static void ramp(float *x, size_t n)
 
 /* ---- memory ------------------------------------------------------------------------------------ */
 
-static void copies_arrive(void **state)
+CHECKED(copies_arrive)
 {
-    (void)state;
     float x[N], y[N];
     ramp(x, N);
     float *a = device_copy(x, sizeof x), *b = device_new(sizeof x);
@@ -40,9 +39,8 @@ static void copies_arrive(void **state)
     assert_int_equal(cuda_host_live(), 0);
 }
 
-static void bad_copies_are_refused(void **state)
+CHECKED(bad_copies_are_refused)
 {
-    (void)state;
     float x[N] = {0};
     float *a = device_new(sizeof x);
     FAILS(cudaErrorInvalidValue, cudaMemcpy(a, x, sizeof x + 1, cudaMemcpyHostToDevice));
@@ -61,9 +59,8 @@ static void bad_copies_are_refused(void **state)
     OK(cudaGetLastError());
 }
 
-static void the_device_runs_full(void **state)
+CHECKED(the_device_runs_full)
 {
-    (void)state;
     void *p[3];
     size_t free_bytes, total;
     cuda_host_fail_malloc(2);
@@ -125,9 +122,8 @@ static void touch_freed(float *p)
     touch(p);
 }
 
-static void the_host_may_not_touch_device_memory(void **state)
+CHECKED(the_host_may_not_touch_device_memory)
 {
-    (void)state;
     char text[4096];
     float *p = device_new(sizeof *p);
     assert_true(dies(touch, p, text, sizeof text));
@@ -142,9 +138,8 @@ static void the_host_may_not_touch_device_memory(void **state)
 /* ---- streams ----------------------------------------------------------------------------------- */
 
 /* Lazy work is a device that is slow: the host sees nothing before it waits. */
-static void lazy_work_waits_for_the_host(void **state)
+CHECKED(lazy_work_waits_for_the_host)
 {
-    (void)state;
     float *host, x[N];
     cudaStream_t s;
     ramp(x, N);
@@ -206,9 +201,8 @@ static float copy_between(CudaHostStreams first, int deaf)
     return x[1];
 }
 
-static void streams_go_ahead_until_an_event(void **state)
+CHECKED(streams_go_ahead_until_an_event)
 {
-    (void)state;
     for (int deaf = 0; deaf < 2; deaf++) {
         assert_true(copy_between(CUDA_HOST_AS_SUBMITTED, deaf) == 2);
         assert_true(copy_between(CUDA_HOST_NEWEST, deaf) == (deaf ? 1 : 2));
@@ -216,9 +210,8 @@ static void streams_go_ahead_until_an_event(void **state)
     }
 }
 
-static void events_tell_time(void **state)
+CHECKED(events_tell_time)
 {
-    (void)state;
     cudaEvent_t a, b;
     float ms = -1;
     OK(cudaEventCreate(&a));
@@ -284,9 +277,8 @@ static void submit(const Rig *r, float f)
     term.f = one = 1e9f;
 }
 
-static void a_graph_repeats_what_was_captured(void **state)
+CHECKED(a_graph_repeats_what_was_captured)
 {
-    (void)state;
     Rig r = rig_new();
     float eager[N];
     cudaGraph_t graph;
@@ -346,9 +338,8 @@ static cudaError_t spoil(const Rig *r, int what)
     }
 }
 
-static void calls_that_spoil_a_capture(void **state)
+CHECKED(calls_that_spoil_a_capture)
 {
-    (void)state;
     Rig r = rig_new();
     cudaGraph_t graph;
     for (int what = 0; what < SPOILS; what++) {
@@ -372,9 +363,8 @@ static void calls_that_spoil_a_capture(void **state)
 }
 
 /* A second stream joins through an event; what it is given is captured too. */
-static void streams_join_a_capture(void **state)
+CHECKED(streams_join_a_capture)
 {
-    (void)state;
     Rig r = rig_new();
     cudaStream_t other;
     cudaEvent_t fork_event, join_event;
@@ -407,9 +397,8 @@ static void streams_join_a_capture(void **state)
 
 /* ---- failures on request ----------------------------------------------------------------------- */
 
-static void machines_without_a_device(void **state)
+CHECKED(machines_without_a_device)
 {
-    (void)state;
     int count = 7, version;
     void *p;
     cublasHandle_t h;
@@ -432,9 +421,8 @@ static void machines_without_a_device(void **state)
     FAILS(cudaErrorInvalidDevice, cudaSetDevice(2));
 }
 
-static void devices_get_lost(void **state)
+CHECKED(devices_get_lost)
 {
-    (void)state;
     cudaDeviceProp prop;
     float *p = device_new(400);
     OK(cudaMemset(p, 0, 400));
@@ -456,9 +444,8 @@ static void devices_get_lost(void **state)
     OK(cudaDeviceSynchronize());
 }
 
-static void every_error_has_a_name_and_words(void **state)
+CHECKED(every_error_has_a_name_and_words)
 {
-    (void)state;
     static const cudaError_t all[] = {
 #define X(name, value, text) name,
         CUDA_HOST_ERRORS(X)
@@ -473,20 +460,4 @@ static void every_error_has_a_name_and_words(void **state)
     assert_string_not_equal(cublasGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED), "unknown status");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {CHECKED(copies_arrive),
-                                       CHECKED(bad_copies_are_refused),
-                                       CHECKED(the_device_runs_full),
-                                       CHECKED(the_host_may_not_touch_device_memory),
-                                       CHECKED(lazy_work_waits_for_the_host),
-                                       CHECKED(streams_go_ahead_until_an_event),
-                                       CHECKED(events_tell_time),
-                                       CHECKED(a_graph_repeats_what_was_captured),
-                                       CHECKED(calls_that_spoil_a_capture),
-                                       CHECKED(streams_join_a_capture),
-                                       CHECKED(machines_without_a_device),
-                                       CHECKED(devices_get_lost),
-                                       CHECKED(every_error_has_a_name_and_words)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

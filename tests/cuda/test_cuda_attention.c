@@ -191,9 +191,8 @@ static int first_wrong(const Problem *p, double *const y[RESULTS])
 
 static const char *const result_names[] = {"out", "lse", "dqkv", "drelative", "dspan"};
 
-static void agrees_with_cpu_f64(void **state)
+CHECKED(agrees_with_cpu_f64)
 {
-    (void)state;
     for (size_t c = 0; c < CASES; c++)
         for (int way = 0; way < 4; way++) {
             int drops = way & 1, spans = way / 2;
@@ -241,9 +240,8 @@ static const Case planted_cases[] = {
 };
 enum { PLANTED = sizeof planted_cases / sizeof *planted_cases };
 
-static void every_missing_barrier_shows(void **state)
+CHECKED(every_missing_barrier_shows)
 {
-    (void)state;
     Problem p[PLANTED];
     for (int c = 0; c < PLANTED; c++) {
         p[c] = problem_new(planted_cases + c, 0.1, 0);
@@ -261,9 +259,8 @@ static void every_missing_barrier_shows(void **state)
     for (int c = 0; c < PLANTED; c++) problem_free(p + c);
 }
 
-static void shifted_mask_shows(void **state)
+CHECKED(shifted_mask_shows)
 {
-    (void)state;
     for (int c = 0; c < PLANTED; c++)
         for (int by = -1; by <= 1; by++) {
             Problem p = problem_new(planted_cases + c, 0, 0);
@@ -277,10 +274,4 @@ static void shifted_mask_shows(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {CHECKED(agrees_with_cpu_f64),
-                                       CHECKED(every_missing_barrier_shows),
-                                       CHECKED(shifted_mask_shows)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -84,9 +84,8 @@ static void run_product(cublasHandle_t h, Case t)
     OK(cudaFree(dc));
 }
 
-static void products_agree_with_loops(void **state)
+CHECKED(products_agree_with_loops)
 {
-    (void)state;
     cublasHandle_t h;
     assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
     for (int type = 0; type < 3; type++)
@@ -98,9 +97,8 @@ static void products_agree_with_loops(void **state)
     cublasDestroy(h);
 }
 
-static void bad_products_are_refused(void **state)
+CHECKED(bad_products_are_refused)
 {
-    (void)state;
     cublasHandle_t h;
     float one = 1, x[9] = {0};
     float *p = device_copy(x, sizeof x);
@@ -125,9 +123,4 @@ static void bad_products_are_refused(void **state)
     OK(cudaFree(p));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {CHECKED(products_agree_with_loops),
-                                       CHECKED(bad_products_are_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -89,21 +89,26 @@ static const struct {
                {"product", product_is_right, PRODUCT_SKIPS}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-static void right_in_every_order(void **state)
+#ifdef CUDA_HOST_RACE /* make check-race: only what has no planted error runs in this process */
+/* In a child, since the report ends the program. 66: ThreadSanitizer's exit status. */
+CHECKED(a_planted_race_is_reported)
 {
-    (void)state;
     for (size_t k = 0; k < KERNELS; k++)
-        for (size_t o = 0; o < CHECK_ORDERS; o++) {
-            cuda_host_order(check_orders[o]);
-            if (!kernels[k].is_right(0))
-                fail_msg("%s, order %d", kernels[k].name, (int)check_orders[o]);
+        for (int skip = 1; skip <= kernels[k].skips; skip++) {
+            int status;
+            pid_t child = fork();
+            if (child == 0) {
+                kernels[k].is_right(skip);
+                _exit(0);
+            }
+            assert_int_equal(waitpid(child, &status, 0), child);
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 66)
+                fail_msg("%s without barrier %d: status %d", kernels[k].name, skip, status);
         }
-    assert_string_equal(cuda_host_fault(), "");
 }
-
-static void every_missing_barrier_shows(void **state)
+#else
+CHECKED(every_missing_barrier_shows)
 {
-    (void)state;
     for (size_t k = 0; k < KERNELS; k++)
         for (int skip = 1; skip <= kernels[k].skips; skip++) {
             int caught = 0;
@@ -116,6 +121,18 @@ static void every_missing_barrier_shows(void **state)
             print_message("# %s without barrier %d: wrong in %d of %d orders\n", kernels[k].name,
                           skip, caught, CHECK_ORDERS);
         }
+}
+#endif
+
+CHECKED(right_in_every_order)
+{
+    for (size_t k = 0; k < KERNELS; k++)
+        for (size_t o = 0; o < CHECK_ORDERS; o++) {
+            cuda_host_order(check_orders[o]);
+            if (!kernels[k].is_right(0))
+                fail_msg("%s, order %d", kernels[k].name, (int)check_orders[o]);
+        }
+    assert_string_equal(cuda_host_fault(), "");
 }
 
 /* ---- warps ------------------------------------------------------------------------------------- */
@@ -150,9 +167,8 @@ static unsigned warp_word(int function, int t, int arg, int width, int threads)
     return bits;
 }
 
-static void warp_functions_do_what_the_guide_says(void **state)
+CHECKED(warp_functions_do_what_the_guide_says)
 {
-    (void)state;
     static const int threads[] = {32, 64, 45};
     unsigned got[64], *out = device_new(sizeof got);
     for (size_t o = 0; o < 3; o++)
@@ -169,9 +185,8 @@ static void warp_functions_do_what_the_guide_says(void **state)
     OK(cudaFree(out));
 }
 
-static void blocks_vote(void **state)
+CHECKED(blocks_vote)
 {
-    (void)state;
     int got[3], *out = device_new(sizeof got);
     for (unsigned k = 0; k <= 48; k += 12) {
         OK(example_votes(k, out, 48));
@@ -183,9 +198,8 @@ static void blocks_vote(void **state)
     OK(cudaFree(out));
 }
 
-static void atomics_add_over_blocks(void **state)
+CHECKED(atomics_add_over_blocks)
 {
-    (void)state;
     struct {
         double d;
         unsigned long long c;
@@ -203,9 +217,9 @@ static void atomics_add_over_blocks(void **state)
 
 /* ---- memory that nobody wrote ------------------------------------------------------------------ */
 
-static void unwritten_memory_is_poison(void **state)
+#ifndef CUDA_HOST_RACE
+CHECKED(unwritten_memory_is_poison)
 {
-    (void)state;
     float x[N];
     unsigned words[6];
     float *p = device_new(sizeof x);
@@ -240,9 +254,8 @@ static const struct {
               {WRONG_SHARED_FAR, cudaErrorIllegalAddress, "illegal access", "thread (0,0,0)"},
               {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"}};
 
-static void misbehaviour_is_told_in_a_line(void **state)
+CHECKED(misbehaviour_is_told_in_a_line)
 {
-    (void)state;
     assert_int_equal(sizeof wrongs / sizeof *wrongs, WRONGS);
     for (size_t w = 0; w < WRONGS; w++)
         for (size_t o = 0; o < CHECK_ORDERS; o++) {
@@ -266,9 +279,8 @@ static void misbehaviour_is_told_in_a_line(void **state)
         }
 }
 
-static void arguments_are_looked_at(void **state)
+CHECKED(arguments_are_looked_at)
 {
-    (void)state;
     float x[4] = {1, 2, 3, 4};
     float *y = device_copy(x, sizeof x), *z = device_copy(x, sizeof x);
     OK(example_add((ExampleTerm){2, 0, y}, z, 4, NULL));
@@ -284,9 +296,8 @@ static void arguments_are_looked_at(void **state)
     OK(cudaFree(z));
 }
 
-static void launches_have_limits(void **state)
+CHECKED(launches_have_limits)
 {
-    (void)state;
     OK(example_shape((dim3){1, 1, 1}, (dim3){32, 32, 1}, 48 * 1024));
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 1, 1}, (dim3){1025, 1, 1}, 0));
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 65}, 0));
@@ -302,9 +313,8 @@ static void launches_have_limits(void **state)
 /* ---- bfloat16 ---------------------------------------------------------------------------------- */
 
 /* Every bfloat16 survives; a float between two goes to the nearer one, in the middle to the even. */
-static void bf16_rounds_to_nearest_even(void **state)
+CHECKED(bf16_rounds_to_nearest_even)
 {
-    (void)state;
     for (unsigned b = 0; b < 0x10000; b++) {
         float v = cuda_host_f32((unsigned short)b);
         if (isnan(v))
@@ -324,47 +334,6 @@ static void bf16_rounds_to_nearest_even(void **state)
         assert_int_equal(got, want);
     }
 }
-
-#ifdef CUDA_HOST_RACE /* make check-race: only what has no planted error runs in this process */
-/* In a child, since the report ends the program. 66: ThreadSanitizer's exit status. */
-static void a_planted_race_is_reported(void **state)
-{
-    (void)state;
-    for (size_t k = 0; k < KERNELS; k++)
-        for (int skip = 1; skip <= kernels[k].skips; skip++) {
-            int status;
-            pid_t child = fork();
-            if (child == 0) {
-                kernels[k].is_right(skip);
-                _exit(0);
-            }
-            assert_int_equal(waitpid(child, &status, 0), child);
-            if (!WIFEXITED(status) || WEXITSTATUS(status) != 66)
-                fail_msg("%s without barrier %d: status %d", kernels[k].name, skip, status);
-        }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {CHECKED(a_planted_race_is_reported),
-                                       CHECKED(right_in_every_order),
-                                       CHECKED(warp_functions_do_what_the_guide_says),
-                                       CHECKED(blocks_vote), CHECKED(atomics_add_over_blocks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int main(void)
-{
-    const struct CMUnitTest tests[] = {CHECKED(right_in_every_order),
-                                       CHECKED(every_missing_barrier_shows),
-                                       CHECKED(warp_functions_do_what_the_guide_says),
-                                       CHECKED(blocks_vote),
-                                       CHECKED(atomics_add_over_blocks),
-                                       CHECKED(unwritten_memory_is_poison),
-                                       CHECKED(misbehaviour_is_told_in_a_line),
-                                       CHECKED(arguments_are_looked_at),
-                                       CHECKED(launches_have_limits),
-                                       CHECKED(bf16_rounds_to_nearest_even)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
 #endif
+
+TEST_MAIN(NULL, NULL)

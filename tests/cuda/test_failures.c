@@ -40,9 +40,8 @@ static void refused(const char *words)
     assert_non_null(cuda());
 }
 
-static void what_is_missing_is_told(void **state)
+TEST(what_is_missing_is_told)
 {
-    (void)state;
     cuda_host_device(0, 13000);
     refused("cuda-bf16: no NVIDIA device found");
     cuda_host_device(1, 12040);
@@ -64,9 +63,8 @@ static void what_is_missing_is_told(void **state)
 
 /* The first of all tests: nothing is there yet. Scratch memory that cannot be had is told at the next
  * wait, and the step can be run again. */
-static void scratch_may_be_short(void **state)
+TEST(scratch_may_be_short)
 {
-    (void)state;
     Model *m = new_model(cuda());
     Batch batch = tiny_batch();
     double first, again;
@@ -80,9 +78,8 @@ static void scratch_may_be_short(void **state)
     model_free(m);
 }
 
-static void a_model_that_does_not_fit_is_told(void **state)
+TEST(a_model_that_does_not_fit_is_told)
 {
-    (void)state;
     const Backend *b = cuda();
     ModelConfig c = tiny_config();
     size_t live = memory_live(), on_device = cuda_host_live();
@@ -107,9 +104,8 @@ static void a_model_that_does_not_fit_is_told(void **state)
 }
 
 /* After the first steps nothing is taken from the device. */
-static void steps_take_no_device_memory(void **state)
+TEST(steps_take_no_device_memory)
 {
-    (void)state;
     Model *m = new_model(cuda());
     Batch batch = tiny_batch();
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
@@ -164,9 +160,8 @@ static int train(Trial *t, const char *out, int resume)
 
 /* The run ends with words; once the device is back it goes on from the last saved state, to the bits
  * of a run that nothing happened to. */
-static void a_lost_device_loses_nothing_saved(void **state)
+TEST(a_lost_device_loses_nothing_saved)
 {
-    (void)state;
     Trial whole = {0};
     char a[512], b[512];
     snprintf(a, sizeof a, "%s", scratch_path("whole"));
@@ -189,9 +184,8 @@ static void a_lost_device_loses_nothing_saved(void **state)
 }
 
 /* A kernel that cannot be launched, the device being there. */
-static void a_failed_launch_is_told(void **state)
+TEST(a_failed_launch_is_told)
 {
-    (void)state;
     Model *m = new_model(cuda());
     Batch batch = tiny_batch();
     double mean;
@@ -228,15 +222,4 @@ static int tear_down(void **state)
     return system(command);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scratch_may_be_short),
-        cmocka_unit_test(what_is_missing_is_told),
-        cmocka_unit_test(a_model_that_does_not_fit_is_told),
-        cmocka_unit_test(steps_take_no_device_memory),
-        cmocka_unit_test(a_lost_device_loses_nothing_saved),
-        cmocka_unit_test(a_failed_launch_is_told),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

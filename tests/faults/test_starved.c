@@ -200,10 +200,9 @@ static const struct {
     {"value", value_job},
 };
 
-static void readers_survive_short_memory(void **state)
+TEST(readers_survive_short_memory)
 {
     int all = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         if (jobs[i].run() != 0) fail_msg("%s: %s", jobs[i].name, error_text());
         int met = fail_each(jobs[i].run, 0);
@@ -231,9 +230,8 @@ static int careless_job(void)
 }
 
 /* The check itself: a job that leaks, one that hides what happened. */
-static void bad_jobs_are_found(void **state)
+TEST(bad_jobs_are_found)
 {
-    (void)state;
     assert_int_equal(fail_each(leaking_job, 0), -1);
     assert_int_equal(fail_each(careless_job, 0), -1);
 }
@@ -274,11 +272,4 @@ static int close_all(void **state)
     return scratch_close(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_jobs_are_found),
-        cmocka_unit_test(readers_survive_short_memory),
-    };
-    return cmocka_run_group_tests_name("starved", tests, open_all, close_all);
-}
+TEST_MAIN(open_all, close_all)

@@ -625,10 +625,9 @@ static int try_line(const Line *l, size_t number, Run *r)
     return *r->fault != '\0';
 }
 
-static void lines_end_as_they_should(void **state)
+TEST(lines_end_as_they_should)
 {
     size_t runs = 0;
-    (void)state;
     static Line l;
     static Run r;
     for (size_t k = 0; k < tour.commands; k++) {
@@ -696,11 +695,10 @@ static const struct {
     {"rm ../in/empty", "a file outside its folder changed", 0, 0},
 };
 
-static void bad_programs_are_told(void **state)
+TEST(bad_programs_are_told)
 {
     static Run r;
     char path[PATH_MAX], box[PATH_MAX];
-    (void)state;
     shell("rm -rf box && cp -a in box");
     strcpy(path, file_path("stand-in"));
     strcpy(box, file_path("box"));
@@ -722,7 +720,7 @@ static void bad_programs_are_told(void **state)
 }
 
 /* Pieces of work that take a minute are told while they are at work. */
-static void long_work_is_told(void **state)
+TEST(long_work_is_told)
 {
     static Run r;
     static char *const lines[][12] = {
@@ -732,7 +730,6 @@ static void long_work_is_told(void **state)
          "--h0", "0.02", NULL},
         {program, "stability", "--scheme", "rk2-scalar", "--points", "2001", "--out", "out", NULL}};
     char box[PATH_MAX];
-    (void)state;
     shell("rm -rf box && cp -a in box");
     strcpy(box, file_path("box"));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -745,10 +742,9 @@ static void long_work_is_told(void **state)
 }
 
 /* What the lines are made from is there: commands with options of every kind, ranges and names. */
-static void the_program_is_read(void **state)
+TEST(the_program_is_read)
 {
     size_t kinds[KIND_BYTES + 1] = {0}, ranged = 0, lists = 0;
-    (void)state;
     for (size_t k = 0; k < tour.commands; k++) {
         const Command *c = &tour.command[k];
         assert_true(c->count >= 3);
@@ -765,9 +761,8 @@ static void the_program_is_read(void **state)
 }
 
 /* A row of modest_values whose option is gone would keep no line modest. */
-static void modest_values_are_of_options(void **state)
+TEST(modest_values_are_of_options)
 {
-    (void)state;
     for (size_t i = 0; i < MODEST; i++) {
         size_t found = 0;
         for (size_t k = 0; k < tour.commands; k++)
@@ -778,11 +773,10 @@ static void modest_values_are_of_options(void **state)
 }
 
 /* The same number, the same line; another one, another line. */
-static void lines_are_reproducible(void **state)
+TEST(lines_are_reproducible)
 {
     static Line a, b;
     size_t same = 0;
-    (void)state;
     for (size_t i = 0; i < 50; i++) {
         draw_line(&tour.command[i % tour.commands], 7, &a);
         draw_line(&tour.command[i % tour.commands], 8 + i, &b);
@@ -853,12 +847,4 @@ static int close_all(void **state)
     return tour.faults ? 0 : program_close(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_is_read),    cmocka_unit_test(modest_values_are_of_options),
-        cmocka_unit_test(lines_are_reproducible), cmocka_unit_test(bad_programs_are_told),
-        cmocka_unit_test(long_work_is_told),      cmocka_unit_test(lines_end_as_they_should),
-    };
-    return cmocka_run_group_tests_name("tour", tests, open_all, close_all);
-}
+TEST_MAIN(open_all, close_all)

@@ -139,9 +139,8 @@ static void refused(const char *head, const char *piece, size_t n, const char *t
 }
 
 /* Texts that took minutes or gigabytes to read; and one of their kind that is allowed. */
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     static const char learned[] = "scheme x\nlearn a = 1\nlearn b = 1\nlearn c = 1\nlearn d = 1\n"
                                   "learn e = 1\nlearn f = 1\nlearn g = 1\nlearn h = 1\n"
                                   "let p = (a+b+c+d+e+f+g+h)^2\nlet q = 0";
@@ -171,11 +170,10 @@ static int load_altered(const char *name, const char *value)
 }
 
 /* Sizes that would take terabytes are refused before anything is built. */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static const char *const large[][2] = {
         {"width", "65536"}, {"inner", "1048576"}, {"layers", "1000"}};
-    (void)state;
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         assert_int_equal(load_altered(large[i][0], large[i][1]), ERR_INPUT);
         if (!strstr(error_text(), "there can be at most")) fail_msg("%s", error_text());
@@ -186,9 +184,8 @@ static void test_sizes(void **state)
 }
 
 /* A file far longer than its model, sparse: refused unread. */
-static void test_long_file(void **state)
+TEST(test_long_file)
 {
-    (void)state;
     Model *m = fuzz_model();
     const char *file = scratch_path("sparse");
     assert_int_equal(store_save(m, file, NULL, 0), 0);
@@ -234,9 +231,8 @@ static void starve(size_t h, const char *dir)
     if (d) closedir(d);
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
         for (size_t h = 0; h < HARNESSES; h++) {
             if (strcmp(harness[h].name, spare[i]) != 0) continue;
@@ -270,9 +266,8 @@ static void test_replay(void **state)
     if (seeds == 0) fail_msg("%s has no seed", harness[h].name);
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
-    (void)state;
     printf("# %zu inputs and %zu damaged ones\n", done.inputs, done.damaged);
     assert_true(done.inputs >= HARNESSES && done.damaged > done.inputs);
 }
@@ -280,10 +275,6 @@ static void test_count(void **state)
 int main(int argc, char **argv)
 {
     static size_t index[HARNESSES];
-    static const struct CMUnitTest bounds[] = {
-        cmocka_unit_test(test_count), cmocka_unit_test(test_texts), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_long_file), cmocka_unit_test(test_short_memory)};
-    struct CMUnitTest tests[HARNESSES + sizeof bounds / sizeof *bounds];
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         int code = fuzz_seeds(argv[2]);
         if (code != 0) fprintf(stderr, "test_fuzz: %s\n", error_text());
@@ -291,8 +282,8 @@ int main(int argc, char **argv)
     }
     for (size_t h = 0; h < HARNESSES; h++) {
         index[h] = h;
-        tests[h] = (struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]};
+        /* first: what harnesses open once must not meet short memory */
+        test_add(&(struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]}, 0);
     }
-    memcpy(tests + HARNESSES, bounds, sizeof bounds);
-    return cmocka_run_group_tests_name("fuzz", tests, open_all, close_all);
+    return test_run(open_all, close_all);
 }

@@ -6,9 +6,8 @@
 
 /* ---- the choice of a backend ---------------------------------------------------------------------------- */
 
-static void choosing(void **state)
+TEST(choosing)
 {
-    (void)state;
     const Backend *b = NULL;
     unsetenv("TROTTER_KERNEL");
     assert_string_equal(backend_name(0), "cpu-f32");
@@ -89,9 +88,8 @@ static void check_product(const Backend *b, const Product *p)
 }
 
 /* Square, one row, one column, rows or columns enough for panels; all transpositions. */
-static void matrix_products(void **state)
+TEST(matrix_products)
 {
-    (void)state;
     static const size_t sizes[][3] = {{1, 1, 1},    {3, 7, 5},     {1, 300, 150}, {300, 1, 150},
                                       {4, 4, 900},  {130, 67, 33}, {20, 517, 41}, {29, 70, 2051},
                                       {3, 4200, 3}, {400, 9, 2}};
@@ -108,9 +106,8 @@ static void matrix_products(void **state)
 
 /* ---- the rest of the table ---------------------------------------------------------------------------- */
 
-static void no_terms_is_zero(void **state)
+TEST(no_terms_is_zero)
 {
-    (void)state;
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
         void *r = buffer_new(b, 21, NULL);
@@ -123,9 +120,8 @@ static void no_terms_is_zero(void **state)
 }
 
 /* put and get are exact for what float holds, copy and fill reach every element and no other. */
-static void moving_numbers(void **state)
+TEST(moving_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < backend_count; i++)
         for (size_t n = 0; n < 100; n += 33) {
             const Backend *b = backends[i];
@@ -190,9 +186,8 @@ static void adam_takes_steps(double decay)
     }
 }
 
-static void adam_steps(void **state)
+TEST(adam_steps)
 {
-    (void)state;
     adam_takes_steps(0);
     adam_takes_steps(0.5);
 }
@@ -226,9 +221,8 @@ static void check_tally(const Backend *b, size_t n)
     buffer_free(b, d, n);
 }
 
-static void tallies(void **state)
+TEST(tallies)
 {
-    (void)state;
     int before = backend_threads(0);
     for (size_t i = 0; i < backend_count; i++)
         for (size_t n = 0; n < 5000; n = 3 * n + 1)
@@ -241,9 +235,8 @@ static void tallies(void **state)
 
 /* GELU and its slope far from zero: as they are defined, and on a processor, which subnormal numbers would slow,
  * without any. */
-static void gelu_far_out(void **state)
+TEST(gelu_far_out)
 {
-    (void)state;
     enum { COUNT = 401 };
     const Dropout none = {0};
     const double small = 0x1p-20; /* adjoints of trained networks are */
@@ -278,9 +271,8 @@ static void gelu_far_out(void **state)
 }
 
 /* What is not finite is told with its step, and the first stays. */
-static void not_finite(void **state)
+TEST(not_finite)
 {
-    (void)state;
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
         void *d = buffer_new(b, 3, (double[]){1, NAN, 2});
@@ -301,9 +293,8 @@ static void not_finite(void **state)
 }
 
 /* Memory is zeroed, or refused with words. */
-static void memory_of_a_backend(void **state)
+TEST(memory_of_a_backend)
 {
-    (void)state;
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
         void *p = b->alloc(33);
@@ -321,26 +312,11 @@ static void memory_of_a_backend(void **state)
     }
 }
 
-static void nothing_leaks(void **state)
+TEST(nothing_leaks)
 {
-    (void)state;
     assert_int_equal(memory_live(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(choosing),
-        cmocka_unit_test(moving_numbers),
-        cmocka_unit_test(matrix_products),
-        cmocka_unit_test(no_terms_is_zero),
-        cmocka_unit_test(adam_steps),
-        cmocka_unit_test(tallies),
-        cmocka_unit_test(gelu_far_out),
-        cmocka_unit_test(not_finite),
-        cmocka_unit_test(memory_of_a_backend),
-        cmocka_unit_test(nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, find_backends, NULL);
-}
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+TEST_MAIN(find_backends, NULL)

@@ -20,9 +20,8 @@ static int passes_up(int code)
     return 12345;
 }
 
-static void every_code_has_words(void **state)
+TEST(every_code_has_words)
 {
-    (void)state;
     for (size_t i = 0; i < CODES; i++) {
         assert_true(*error_name(codes[i]) != 0);
         assert_string_not_equal(error_name(codes[i]), error_name(9999));
@@ -38,9 +37,8 @@ static void every_code_has_words(void **state)
 }
 
 /* One line, whatever the input held; cut, not overrun, when too long. */
-static void words_are_one_line(void **state)
+TEST(words_are_one_line)
 {
-    (void)state;
     error_set(ERR_INPUT, "%s:%d: bad \"%s\"", "file", 3, "a\nb\tc\x1b[1m\x7f");
     assert_string_equal(error_text(), "file:3: bad \"a?b?c?[1m?\"");
     char longer[3000];
@@ -59,9 +57,8 @@ static int all_zero(const unsigned char *p, size_t n)
     return 1;
 }
 
-static void memory_is_zeroed_and_aligned(void **state)
+TEST(memory_is_zeroed_and_aligned)
 {
-    (void)state;
     size_t live = memory_live();
     for (size_t n = 0; n < 300; n += 37) {
         unsigned char *p = memory_new(n, 3);
@@ -76,9 +73,8 @@ static void memory_is_zeroed_and_aligned(void **state)
     assert_int_equal(memory_live(), live);
 }
 
-static void memory_grows(void **state)
+TEST(memory_grows)
 {
-    (void)state;
     int *p = memory_grow(NULL, 0, 3, sizeof *p);
     assert_non_null(p);
     for (int i = 0; i < 3; i++) p[i] = i + 1;
@@ -94,9 +90,8 @@ static void memory_grows(void **state)
     memory_free(s);
 }
 
-static void memory_refuses_overflow(void **state)
+TEST(memory_refuses_overflow)
 {
-    (void)state;
     size_t live = memory_live();
     const size_t huge[][2] = {
         {SIZE_MAX, 2}, {SIZE_MAX / 2 + 1, 2}, {1, SIZE_MAX}, {SIZE_MAX - 63, 1}};
@@ -109,9 +104,8 @@ static void memory_refuses_overflow(void **state)
 }
 
 /* The k-th allocation fails, those before and after do not. */
-static void memory_fails_on_demand(void **state)
+TEST(memory_fails_on_demand)
 {
-    (void)state;
     for (size_t k = 0; k <= 4; k++) {
         memory_fail_at(k);
         for (size_t i = 1; i <= 4; i++) {
@@ -129,9 +123,8 @@ static void memory_fails_on_demand(void **state)
 
 /* Known answers of Random123 (its kat_vectors, philox4x32, 10 rounds). There the key is {seed} and the
  * counter {index, stream}, low words first. */
-static void philox_known_answers(void **state)
+TEST(philox_known_answers)
 {
-    (void)state;
     static const struct {
         uint64_t seed, stream, index;
         uint32_t word[4];
@@ -158,9 +151,8 @@ static int mean_is(double sum, size_t n, double mean, double deviation)
     return fabs(sum / (double)n - mean) <= 5 * deviation / sqrt((double)n);
 }
 
-static void moments(void **state)
+TEST(moments)
 {
-    (void)state;
     enum { n = 20000 };
     double u1 = 0, u2 = 0, z1 = 0, z2 = 0, z4 = 0, pair = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -180,9 +172,8 @@ static void moments(void **state)
 }
 
 /* Pearson's statistic of a uniform integer in [0, n): mean n - 1, variance 2 (n - 1). */
-static void integers_are_uniform(void **state)
+TEST(integers_are_uniform)
 {
-    (void)state;
     enum { draws = 30000 };
     for (uint64_t n = 1; n <= 10; n += 3) {
         double count[10] = {0}, chi2 = 0, each = (double)draws / (double)n;
@@ -197,9 +188,8 @@ static void integers_are_uniform(void **state)
     assert_true(random_below(8, 0, 0, UINT64_MAX) != random_below(8, 0, 1, UINT64_MAX));
 }
 
-static void permutations(void **state)
+TEST(permutations)
 {
-    (void)state;
     uint32_t a[257], b[257], fixed = 0;
     for (size_t n = 0; n <= 257; n += n < 4 ? 1 : 23) {
         unsigned char seen[257] = {0};
@@ -218,9 +208,8 @@ static void permutations(void **state)
 }
 
 /* All six orders of three things are about equally frequent: 1000 each, deviation 29. */
-static void permutations_are_uniform(void **state)
+TEST(permutations_are_uniform)
 {
-    (void)state;
     int count[27] = {0};
     for (uint64_t s = 0; s < 6000; s++) {
         uint32_t p[3];
@@ -230,15 +219,4 @@ static void permutations_are_uniform(void **state)
     for (int i = 0; i < 27; i++) assert_true(count[i] == 0 || (count[i] > 850 && count[i] < 1150));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_has_words),         cmocka_unit_test(words_are_one_line),
-        cmocka_unit_test(memory_is_zeroed_and_aligned), cmocka_unit_test(memory_grows),
-        cmocka_unit_test(memory_refuses_overflow),      cmocka_unit_test(memory_fails_on_demand),
-        cmocka_unit_test(philox_known_answers),         cmocka_unit_test(moments),
-        cmocka_unit_test(integers_are_uniform),         cmocka_unit_test(permutations),
-        cmocka_unit_test(permutations_are_uniform),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -31,7 +31,7 @@ static double round_bf16(double x)
 
 /* C is the product of the rounded factors, to the rounding of f32 sums of K numbers below 2.25, and
  * its bits are the same whatever the number of threads. */
-static void products(void **state)
+TEST(products)
 {
     const Backend *b = *state;
     enum { M = 61, N = 97, K = 1500 };
@@ -114,7 +114,7 @@ static double trained(const char *name, uint64_t seed, uint64_t steps)
 
 /* Rounding is noise as a seed is: over the same seeds the means may differ by no more than f32's own
  * range. A training cut short is far outside. */
-static void trainings_end_alike(void **state)
+TEST(trainings_end_alike)
 {
     double sum[2] = {0}, low = INFINITY, high = 0;
     if (!*state) skip();
@@ -131,18 +131,9 @@ static void trainings_end_alike(void **state)
     assert_false(fabs(trained("cpu-bf16", 1, 150) - f32) <= range);
 }
 
-static void nothing_leaks(void **state)
+TEST(nothing_leaks)
 {
-    (void)state;
     assert_int_equal(memory_live(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(trainings_end_alike),
-        cmocka_unit_test(nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, find, NULL);
-}
+TEST_MAIN(find, NULL)

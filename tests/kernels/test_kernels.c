@@ -335,9 +335,8 @@ static void check_small(const Op *op, const Trial *t)
     reference_free(&r);
 }
 
-static void small_sizes(void **state)
+TEST(small_sizes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof small_trials / sizeof *small_trials; i++)
         for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
             Trial t = trial_of(small_trials + i, rates[k]);
@@ -388,9 +387,8 @@ static void check_large(const Op *op, const Trial *t)
     reference_free(&r);
 }
 
-static void large_sizes(void **state)
+TEST(large_sizes)
 {
-    (void)state;
     int before = backend_threads(0);
     for (size_t i = 0; i < sizeof large_trials / sizeof *large_trials; i++)
         for (int threads = 1; threads <= 3; threads += 2) {
@@ -405,9 +403,8 @@ static void large_sizes(void **state)
 /* ---- edges ------------------------------------------------------------------------------------- */
 
 /* The masks of a rate next to 1, and of every element index modulo 4 and modulo the lanes. */
-static void masks(void **state)
+TEST(masks)
 {
-    (void)state;
     const double edge[] = {0x1p-40, 0.25, 0.999, 1 - 0x1p-53};
     enum { N = 5, D = 131 };
     for (size_t i = 0; i < backend_count; i++)
@@ -445,9 +442,8 @@ static void losses(const Backend *b, const double logits[6], double nll[2])
 }
 
 /* Logits far apart, and a NaN, which must reach the loss. */
-static void loss_extremes(void **state)
+TEST(loss_extremes)
 {
-    (void)state;
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
         double nll[2];
@@ -460,9 +456,8 @@ static void loss_extremes(void **state)
 }
 
 /* A row whose target is below 0 has the labels of every row alone: nll and adjoints by hand. */
-static void rows_without_a_target(void **state)
+TEST(rows_without_a_target)
 {
-    (void)state;
     const double z[6] = {1, 2, 4, 1, 2, 4}, a = 0.1, hit = 0.7, last = 0.2;
     double sum = exp(1) + exp(2) + exp(4), none = 0;
     for (int v = 0; v < 3; v++) none += (a + (v == 2 ? last : 0)) * (log(sum) - z[v]);
@@ -490,9 +485,8 @@ static void rows_without_a_target(void **state)
 
 /* Attention of scores far apart: the running maximum has to carry over blocks. One key in each block
  * of 64 outweighs all before it, so that row i attends to the last such key. */
-static void attention_extremes(void **state)
+TEST(attention_extremes)
 {
-    (void)state;
     enum { N = 200 };
     const size_t start[] = {0, N};
     for (size_t i = 0; i < backend_count; i++) {
@@ -523,9 +517,8 @@ static void attention_extremes(void **state)
 }
 
 /* A relative table too large for a thread's stack takes another way to the same sums. */
-static void large_relative_table(void **state)
+TEST(large_relative_table)
 {
-    (void)state;
     enum { CLIP_LARGE = 4200, D = 2, N = 150 };
     Trial t = trial_of(&(Trial){.S = 1, .length = {N}, .D = D, .H = 1, .V = 2}, 0);
     for (size_t i = 0; i < backend_count; i++) {
@@ -566,9 +559,8 @@ static void large_relative_table(void **state)
     trial_free(&t);
 }
 
-static void nothing_leaks(void **state)
+TEST(nothing_leaks)
 {
-    (void)state;
     assert_int_equal(memory_live(), 0);
 }
 
@@ -586,14 +578,6 @@ static int find_kernels(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here), cmocka_unit_test(small_sizes),
-        cmocka_unit_test(large_sizes),           cmocka_unit_test(masks),
-        cmocka_unit_test(loss_extremes),         cmocka_unit_test(rows_without_a_target),
-        cmocka_unit_test(attention_extremes),    cmocka_unit_test(large_relative_table),
-        cmocka_unit_test(nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, find_kernels, NULL);
-}
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+TEST_MAIN(find_kernels, NULL)

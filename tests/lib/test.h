@@ -1,5 +1,9 @@
-/* test.h: cmocka behind the headers that it asks for, and those of the C library that most tests need. Every test
- * program begins with it. */
+/* test.h: cmocka behind the headers that it asks for, those of the C library that most tests need, and the list of a
+ * program's tests. Every test program begins with it:
+ *
+ *     TEST(two_and_two) { assert_int_equal(2 + 2, 4); }
+ *     TEST_MAIN(scratch_open, scratch_close)
+ */
 #ifndef TROTTER_TESTS_TEST_H
 #define TROTTER_TESTS_TEST_H
 
@@ -13,5 +17,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Adds a test. They run in the order of `line`, and of calls where it is the same. */
+void test_add(const struct CMUnitTest *t, int line);
+
+/* Runs the tests between `begin` and `end` (either may be NULL); how many failed. CMOCKA_FILTER is a pattern (*, ?) of
+ * the names of those that run. */
+int test_run(CMFixtureFunction begin, CMFixtureFunction end);
+
+/* Adds a function as a test between a set-up and a tear-down of its own. */
+#define TEST_ADD(name, begin, end)                                               \
+    __attribute__((constructor)) static void add_##name(void)                    \
+    {                                                                            \
+        struct CMUnitTest t = cmocka_unit_test_setup_teardown(name, begin, end); \
+        test_add(&t, __LINE__);                                                  \
+    }
+
+/* The head of a test. Its body may read `state`. */
+#define TEST_BETWEEN(name, begin, end) \
+    static void name(void **state);    \
+    TEST_ADD(name, begin, end)         \
+    static void name(__attribute__((unused)) void **state)
+#define TEST(name) TEST_BETWEEN(name, NULL, NULL)
+
+#define TEST_MAIN(begin, end)        \
+    int main(void)                   \
+    {                                \
+        return test_run(begin, end); \
+    }
 
 #endif

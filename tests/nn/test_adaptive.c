@@ -171,9 +171,8 @@ static void compare_with_plain(const char *name, size_t form)
     model_free(r);
 }
 
-static void it_is_what_the_plain_model_spells(void **state)
+TEST(it_is_what_the_plain_model_spells)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t form = 0; form < 2; form++) compare_with_plain(tested_backend(i), form);
 }
@@ -195,9 +194,8 @@ static void copy_embedding(Model *from, Model *to)
 }
 
 /* An untied output that has the embedding's numbers gives the tied model's log p; as it starts it does not. */
-static void untied_with_the_same_numbers_is_tied(void **state)
+TEST(untied_with_the_same_numbers_is_tied)
 {
-    (void)state;
     Batch x = tiny_batch();
     ModelConfig c = adaptive();
     c.untied = 1;
@@ -218,9 +216,8 @@ static void untied_with_the_same_numbers_is_tied(void **state)
 
 /* nll = -(1 - E) log p(y) - E / V sum_w log p(w), of the log p that model_logits has; not of labels that leave
  * the target out (E / (V - 1) to each other word). */
-static void smoothed_labels_are_over_the_vocabulary(void **state)
+TEST(smoothed_labels_are_over_the_vocabulary)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t form = 2; form < FORMS; form++) {
@@ -249,9 +246,8 @@ static void smoothed_labels_are_over_the_vocabulary(void **state)
 
 /* Labels smoothed by hardly anything, which go another way through the tails, have the loss and the gradients
  * of plain ones; those of E = 0.3 have not. */
-static void little_smoothing_is_none(void **state)
+TEST(little_smoothing_is_none)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t form = 0; form < 2; form++) {
@@ -288,9 +284,8 @@ static double norm_distance(const double *a, const double *b, size_t n)
 
 /* Gradients of every backend are those of cpu-f64, which differences of the loss confirm. A number of them is
  * behind some 16 products one after another, factors rounded by eps / 2: 8 eps if all go one way. */
-static void gradients_agree(void **state)
+TEST(gradients_agree)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t form = 0; form < FORMS; form++) {
         ModelConfig c = adaptive_form(form);
@@ -316,9 +311,8 @@ static void gradients_agree(void **state)
 }
 
 /* The sum over the vocabulary is 1; without the last tail it is not. */
-static void probabilities_sum_to_one(void **state)
+TEST(probabilities_sum_to_one)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
@@ -359,9 +353,8 @@ static double trained(const char *name, size_t form)
     return after;
 }
 
-static void it_learns(void **state)
+TEST(it_learns)
 {
-    (void)state;
     for (size_t form = 0; form < FORMS; form++) {
         double exact = 0;
         for (size_t i = 0; tested_backend(i); i++) {
@@ -374,9 +367,8 @@ static void it_learns(void **state)
 }
 
 /* One row a block of logits gives what all in one give. */
-static void blocks_of_rows_make_no_difference(void **state)
+TEST(blocks_of_rows_make_no_difference)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i / FORMS); i++) {
         ModelConfig c = adaptive_form(i % FORMS);
@@ -425,9 +417,8 @@ static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less
     model_free(r);
 }
 
-static void tensors_have_names_and_shapes(void **state)
+TEST(tensors_have_names_and_shapes)
 {
-    (void)state;
     static const Shape tied[] = {{"embed.weight", HEAD, D},
                                  {"embed.entry.weight", TAILS, D},
                                  {"embed.tail.1.weight", SECOND - HEAD, D / 2},
@@ -456,9 +447,8 @@ static void refused(ModelConfig c, const char *words)
     if (!strstr(error_text(), words)) fail_msg("%s", error_text());
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     ModelConfig c = adaptive();
     c.cut[1] = HEAD;
     refused(c, "not above");
@@ -478,9 +468,8 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* Each allocation fails once: the code is told, nothing is left behind. */
-static void short_memory_is_told(void **state)
+TEST(short_memory_is_told)
 {
-    (void)state;
     Batch x = tiny_batch();
     ModelConfig c = adaptive_form(3);
     double log_p[N * V];
@@ -500,22 +489,10 @@ static void short_memory_is_told(void **state)
     assert_true(at > 20);
 }
 
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(it_is_what_the_plain_model_spells),
-        cmocka_unit_test(untied_with_the_same_numbers_is_tied),
-        cmocka_unit_test(smoothed_labels_are_over_the_vocabulary),
-        cmocka_unit_test(little_smoothing_is_none),
-        cmocka_unit_test(gradients_agree),
-        cmocka_unit_test(probabilities_sum_to_one),
-        cmocka_unit_test(it_learns),
-        cmocka_unit_test(blocks_of_rows_make_no_difference),
-        cmocka_unit_test(tensors_have_names_and_shapes),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(short_memory_is_told),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

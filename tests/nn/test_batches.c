@@ -83,9 +83,8 @@ static Text text_for(int context, uint64_t seed, size_t tokens)
     return t;
 }
 
-static void test_batches_cover(void **state)
+TEST(test_batches_cover)
 {
-    (void)state;
     static const size_t sizes[] = {1, 2, 63, TOKENS};
     Vocab v = {.eos = 0};
     for (int context = 0; context < 2; context++)
@@ -111,9 +110,8 @@ static void test_batches_cover(void **state)
 }
 
 /* The checkers see a token, a place or a border that is wrong, and a batch left out. */
-static void test_batches_control(void **state)
+TEST(test_batches_control)
 {
-    (void)state;
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_STREAM, 8, TOKENS);
     uint8_t *seen = memory_new(TOKENS, 1);
@@ -145,9 +143,8 @@ static void test_batches_control(void **state)
 
 /* Evaluation: targets one after another are the text; inputs the text begun with <eos>. On real
  * text; the stream in blocks of T, batch_tokens / T at a time. */
-static void test_evaluation(void **state)
+TEST(test_evaluation)
 {
-    (void)state;
     Corpus c;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 0, &c), 0);
     const Text *t = &c.text[SPLIT_VALID];
@@ -190,9 +187,8 @@ static uint64_t epoch_sum(Batches *b, long epoch)
     return h;
 }
 
-static void test_batches_order(void **state)
+TEST(test_batches_order)
 {
-    (void)state;
     Vocab v = {.eos = 0};
     for (int context = 0; context < 2; context++) {
         Text t = text_for(context, 8, TOKENS);
@@ -235,9 +231,8 @@ static long spread(Batches *b, long epoch)
     return sum - (long)(high - low);
 }
 
-static void test_like_length(void **state)
+TEST(test_like_length)
 {
-    (void)state;
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
     Batches *b;
@@ -249,9 +244,8 @@ static void test_like_length(void **state)
 }
 
 /* The cuts of a stream move: over many epochs a token is first of its block at about 1 time in T. */
-static void test_offsets(void **state)
+TEST(test_offsets)
 {
-    (void)state;
     enum { T = 8, EPOCHS = 800 };
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_STREAM, 8, 100);
@@ -273,9 +267,8 @@ static void test_offsets(void **state)
     text_free(&t);
 }
 
-static void test_refused_batches(void **state)
+TEST(test_refused_batches)
 {
-    (void)state;
     Vocab v = {.eos = 0};
     int32_t eos[3] = {0};
     Text t = text_for(CONTEXT_STREAM, 8, 100), blank = {.file = "blank", .id = eos, .tokens = 3};
@@ -303,16 +296,14 @@ static int job_batches(void)
     return 0;
 }
 
-static void test_failing_allocator(void **state)
+TEST(test_failing_allocator)
 {
-    (void)state;
     assert_true(fail_each(job_batches, ERR_MEMORY) >= 10);
 }
 
 /* An epoch and its batches allocate nothing. */
-static void test_no_allocation(void **state)
+TEST(test_no_allocation)
 {
-    (void)state;
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_STREAM, 8, 100);
     Batches *b;
@@ -326,14 +317,4 @@ static void test_no_allocation(void **state)
     text_free(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches_cover),   cmocka_unit_test(test_batches_control),
-        cmocka_unit_test(test_evaluation),      cmocka_unit_test(test_batches_order),
-        cmocka_unit_test(test_like_length),     cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_refused_batches), cmocka_unit_test(test_failing_allocator),
-        cmocka_unit_test(test_no_allocation),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

@@ -24,9 +24,8 @@ static int has_epoch(const char *directory, int epoch)
     return access(path(file, directory, name), F_OK) == 0;
 }
 
-static void choices_survive_any_stop(void **state)
+TEST(choices_survive_any_stop)
 {
-    (void)state;
     Trial whole, part;
     char name[32];
     choices_init(&whole, "choices");
@@ -50,9 +49,8 @@ static void choices_survive_any_stop(void **state)
 }
 
 /* Runs that end after each epoch have as their state what the longer run averages. */
-static void the_model_is_the_mean_of_the_last_epochs(void **state)
+TEST(the_model_is_the_mean_of_the_last_epochs)
 {
-    (void)state;
     Trial a;
     double mean;
     size_t tokens;
@@ -91,9 +89,8 @@ static void the_model_is_the_mean_of_the_last_epochs(void **state)
 }
 
 /* The means of an older run in the directory go; a lost file is told. */
-static void epochs_files_are_this_runs(void **state)
+TEST(epochs_files_are_this_runs)
 {
-    (void)state;
     Trial a;
     char file[PATH];
     trial_init(&a, "files", CONTEXT_STREAM);
@@ -113,9 +110,8 @@ static void epochs_files_are_this_runs(void **state)
 }
 
 /* Each choice is part of what a resumed run must agree in; the length only where rates depend on it. */
-static void resuming_needs_the_same_choices(void **state)
+TEST(resuming_needs_the_same_choices)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         Trial a;
         choices_init(&a, "agree");
@@ -132,9 +128,8 @@ static void resuming_needs_the_same_choices(void **state)
     }
 }
 
-static void bad_choices_are_refused(void **state)
+TEST(bad_choices_are_refused)
 {
-    (void)state;
     Trial a;
     trial_init(&a, NULL, CONTEXT_STREAM);
     a.t.average = 2;
@@ -152,13 +147,6 @@ static void bad_choices_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_survive_any_stop),
-        cmocka_unit_test(the_model_is_the_mean_of_the_last_epochs),
-        cmocka_unit_test(epochs_files_are_this_runs),
-        cmocka_unit_test(resuming_needs_the_same_choices),
-        cmocka_unit_test(bad_choices_are_refused),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

@@ -30,9 +30,8 @@ static const char *spell(const Vocab *v, const Text *t)
 
 /* ---- scanning ----------------------------------------------------------------------------------- */
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     static const struct {
         const char *text, *tokens;
         size_t lines, blank;
@@ -65,9 +64,8 @@ static void test_lines(void **state)
 }
 
 /* Characters: UTF-8, blanks between words as one "_", whatever else is a byte by itself. */
-static void test_characters(void **state)
+TEST(test_characters)
 {
-    (void)state;
     static const struct {
         const char *text, *tokens;
         size_t lines, blank;
@@ -107,9 +105,8 @@ static void test_characters(void **state)
 }
 
 /* As many characters as bytes, but for the blanks at the ends of words and lines: wc. */
-static void test_kjv_by_characters(void **state)
+TEST(test_kjv_by_characters)
 {
-    (void)state;
     Corpus c;
     assert_int_equal(corpus_open("kjv", LEVEL_CHAR, 0, 1, &c), 0);
     assert_in_range(c.vocab.size, 30, 128);
@@ -121,9 +118,8 @@ static void test_kjv_by_characters(void **state)
     assert_int_equal(corpus_open("markov", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
 }
 
-static void test_refused_texts(void **state)
+TEST(test_refused_texts)
 {
-    (void)state;
     Vocab v;
     Text t;
     assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
@@ -148,9 +144,8 @@ static void test_refused_texts(void **state)
     vocab_free(&v);
 }
 
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
-    (void)state;
     size_t n = 10 << 20, words = n / 4;
     char *s = memory_new(n, 1);
     for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
@@ -172,9 +167,8 @@ static void test_long_line(void **state)
 }
 
 /* A pipe has no size to trust. */
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
-    (void)state;
     const char *fifo = scratch_path("fifo");
     char command[1200];
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -224,9 +218,8 @@ static int in_order(const Vocab *v, const Text *t)
     return 1;
 }
 
-static void test_vocab_order(void **state)
+TEST(test_vocab_order)
 {
-    (void)state;
     size_t count;
     char *s = random_text(5, 400, &count);
     static const size_t limit[] = {0, 2, 3, 10, 50, 100, 1000};
@@ -273,9 +266,8 @@ static void test_vocab_order(void **state)
 }
 
 /* The limit that a refusal advises keeps the words that are there twice or more, and no other. */
-static void test_advised_limit(void **state)
+TEST(test_advised_limit)
 {
-    (void)state;
     size_t count, single = 0;
     char *s = random_text(6, 40, &count);
     Vocab v, all;
@@ -297,9 +289,8 @@ static void test_advised_limit(void **state)
 }
 
 /* A text that brings its own <unk>, as the Penn Treebank's does: it is that word. */
-static void test_own_unk(void **state)
+TEST(test_own_unk)
 {
-    (void)state;
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
     Vocab v;
     Text t;
@@ -322,9 +313,8 @@ static void test_own_unk(void **state)
     vocab_free(&v);
 }
 
-static void test_vocab_file(void **state)
+TEST(test_vocab_file)
 {
-    (void)state;
     size_t count;
     char *s = random_text(6, 200, &count);
     Vocab v, w;
@@ -363,9 +353,8 @@ static void test_vocab_file(void **state)
 
 /* ---- corpora ------------------------------------------------------------------------------------ */
 
-static void test_kjv(void **state)
+TEST(test_kjv)
 {
-    (void)state;
     static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
     Corpus c;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &c), 0);
@@ -400,9 +389,8 @@ static void make_corpus(const char *train, const char *valid, const char *test)
     write_string(test, "b\n\n");
 }
 
-static void test_directories(void **state)
+TEST(test_directories)
 {
-    (void)state;
     static const char *const form[][SPLITS] = {
         {"train.txt", "valid.txt", "test.txt"},
         {"train.txt", "val.txt", "test.txt"},
@@ -459,9 +447,8 @@ static void check_part(const Text *part, const Text *whole, size_t N, int32_t eo
     assert_true(before < N);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
-    (void)state;
     static const size_t N[] = {1, 2, 3, 100, 1000, 1000000};
     const struct {
         const char *name;
@@ -496,9 +483,8 @@ static void test_parts(void **state)
     }
 }
 
-static void test_refused_corpora(void **state)
+TEST(test_refused_corpora)
 {
-    (void)state;
     static const char *const name[] = {
         "",          "nowhere",  "kjv2",      "kjv:3",     "markov:",         "markov:1",
         "markov:0",  "markov:x", "markov:8x", "markov:-8", "markov:99999999", "markov:1048577",
@@ -567,9 +553,8 @@ static int job_text(void)
     return code;
 }
 
-static void test_failing_allocator(void **state)
+TEST(test_failing_allocator)
 {
-    (void)state;
     static int (*const job[])(void) = {job_directory, job_growth, job_vocab_file, job_text};
     make_corpus("train.txt", "valid.txt", "test.txt");
     write_string("v", "<eos>\na\nb\n");
@@ -577,24 +562,4 @@ static void test_failing_allocator(void **state)
         assert_true(fail_each(job[i], ERR_MEMORY) >= 5);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_kjv_by_characters),
-        cmocka_unit_test(test_refused_texts),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_vocab_order),
-        cmocka_unit_test(test_advised_limit),
-        cmocka_unit_test(test_own_unk),
-        cmocka_unit_test(test_vocab_file),
-        cmocka_unit_test(test_kjv),
-        cmocka_unit_test(test_directories),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_refused_corpora),
-        cmocka_unit_test(test_failing_allocator),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

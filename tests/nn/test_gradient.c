@@ -109,15 +109,13 @@ static void check(const TinyPlan *plan, ModelConfig config, double h, double tol
     model_free(p.m);
 }
 
-static void smooth_networks(void **state)
+TEST(smooth_networks)
 {
-    (void)state;
     for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
 }
 
-static void untied_without_positions_or_dropout(void **state)
+TEST(untied_without_positions_or_dropout)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.untied = 1;
     c.positions = 0;
@@ -125,18 +123,16 @@ static void untied_without_positions_or_dropout(void **state)
     for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
 }
 
-static void smoothed_labels(void **state)
+TEST(smoothed_labels)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.smoothing = 0.2;
     check(tiny_plans, c, 1e-4, 1e-6);
 }
 
 /* The batch has words of the head and of both tails as inputs and as targets. */
-static void adaptive_softmax(void **state)
+TEST(adaptive_softmax)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.tails = 2;
     c.cut[0] = 3;
@@ -154,9 +150,8 @@ static void adaptive_softmax(void **state)
 }
 
 /* With and without the loss's term, of which a gradient with a wrong sign or scale is told by the latter. */
-static void spans(void **state)
+TEST(spans)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.span = 4;
     c.ramp = 3;
@@ -167,9 +162,8 @@ static void spans(void **state)
     check(tiny_plans, c, 1e-4, 1e-6);
 }
 
-static void relu_networks(void **state)
+TEST(relu_networks)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.act = ACT_RELU;
     for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-7, 1e-5);
@@ -177,11 +171,6 @@ static void relu_networks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_networks), cmocka_unit_test(untied_without_positions_or_dropout),
-        cmocka_unit_test(smoothed_labels), cmocka_unit_test(adaptive_softmax),
-        cmocka_unit_test(spans),           cmocka_unit_test(relu_networks),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

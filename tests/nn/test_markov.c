@@ -64,9 +64,8 @@ static void solve_stationary(const double *P, size_t V, double *A, double *pi)
     for (size_t i = 0; i < V; i++) pi[i] = A[i * w + V] / A[i * w + i];
 }
 
-static void test_markov_chain(void **state)
+TEST(test_markov_chain)
 {
-    (void)state;
     static const size_t states[] = {2, 3, 4, 7, 16, 31};
     for (size_t k = 0; k < sizeof states / sizeof *states; k++)
         for (uint64_t seed = 0; seed < 20; seed++) {
@@ -126,9 +125,8 @@ static void true_cross_entropy(const Markov *m, const Text *t, double *mean, dou
     *error = sqrt(squares) / (double)t->tokens;
 }
 
-static void test_markov_text(void **state)
+TEST(test_markov_text)
 {
-    (void)state;
     static const size_t states[] = {2, 16, 256, 5000};
     for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
         char name[32];
@@ -160,9 +158,8 @@ static int same_text(const Text *a, const Text *b)
     return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
 }
 
-static void test_markov_seed(void **state)
+TEST(test_markov_seed)
 {
-    (void)state;
     Corpus a, b, d;
     assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
     assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
@@ -197,19 +194,9 @@ static int job_markov(void)
     return 0;
 }
 
-static void test_failing_allocator(void **state)
+TEST(test_failing_allocator)
 {
-    (void)state;
     assert_true(fail_each(job_markov, ERR_MEMORY) >= 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markov_chain),
-        cmocka_unit_test(test_markov_text),
-        cmocka_unit_test(test_markov_seed),
-        cmocka_unit_test(test_failing_allocator),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

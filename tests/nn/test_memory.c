@@ -87,9 +87,8 @@ static void one_step(const char *scheme, Size s)
 
 /* The process grows by what was counted, within 10 %. The matrix library's own buffers, of fixed size,
  * are there after a step of a small model. */
-static void the_process_takes_what_is_counted(void **state)
+TEST(the_process_takes_what_is_counted)
 {
-    (void)state;
     one_step("transformer", (Size){64, 512, 1, 0});
     Batch b = batch(4096);
     double before = status("VmRSS:");
@@ -105,9 +104,8 @@ static void the_process_takes_what_is_counted(void **state)
     model_free(m);
 }
 
-static void kinds_make_the_sum(void **state)
+TEST(kinds_make_the_sum)
 {
-    (void)state;
     for (int training = 0; training < 2; training++) {
         Model *m = model("heun-layer", (Size){64, 512, training, 0});
         size_t sum = 0, params = model_size(m) * model_backend(m)->size;
@@ -131,9 +129,8 @@ static size_t arena_bytes(const char *scheme, Size s)
 }
 
 /* Without training, depth costs nothing: states of layers gone by share memory. */
-static void evaluation_holds_one_layer(void **state)
+TEST(evaluation_holds_one_layer)
 {
-    (void)state;
     size_t one = arena_bytes("transformer", (Size){64, 512, 0, 0});
     size_t many = arena_bytes("rk4-layer", (Size){64, 512, 0, 0});
     size_t training = arena_bytes("rk4-layer", (Size){64, 512, 1, 0});
@@ -143,9 +140,8 @@ static void evaluation_holds_one_layer(void **state)
 
 /* Everything but parameters, gradients and moments: four stages against one, both recomputed, with the
  * logits' block and without much of it. */
-static void recomputing_makes_stages_cheap(void **state)
+TEST(recomputing_makes_stages_cheap)
 {
-    (void)state;
     static const size_t width[] = {128, 512};
     for (int i = 0; i < 2; i++) {
         size_t one = arena_bytes("transformer", (Size){width[i], 2048, 1, 1});
@@ -194,9 +190,8 @@ static size_t most_alive(const Piece *p)
     return most;
 }
 
-static void pieces_alive_together_lie_apart(void **state)
+TEST(pieces_alive_together_lie_apart)
 {
-    (void)state;
     Piece p[PIECES];
     for (uint64_t seed = 0; seed < 50; seed++) {
         size_t by_kind[KINDS], sum = 0;
@@ -223,9 +218,8 @@ static size_t longest_line(const Plan *p)
     return most;
 }
 
-static void folding_shortens_lines(void **state)
+TEST(folding_shortens_lines)
 {
-    (void)state;
     for (const TinyPlan *t = tiny_plans; t->name; t++) {
         Plan *p = t->build(), *q;
         assert_int_equal(plan_fold(p, &q), 0);
@@ -242,9 +236,8 @@ static void folding_shortens_lines(void **state)
 }
 
 /* The same network: r0 + sum of the slopes. */
-static void folding_keeps_the_map(void **state)
+TEST(folding_keeps_the_map)
 {
-    (void)state;
     enum { N = 5, D = TINY_WIDTH };
     double x[N * D], y[N * D], want[N * D], k[N * D];
     Plan *p = plan_new(1);
@@ -271,16 +264,4 @@ static void folding_keeps_the_map(void **state)
     model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_takes_what_is_counted),
-        cmocka_unit_test(kinds_make_the_sum),
-        cmocka_unit_test(evaluation_holds_one_layer),
-        cmocka_unit_test(recomputing_makes_stages_cheap),
-        cmocka_unit_test(pieces_alive_together_lie_apart),
-        cmocka_unit_test(folding_shortens_lines),
-        cmocka_unit_test(folding_keeps_the_map),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

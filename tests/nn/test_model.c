@@ -24,9 +24,8 @@ static double rounding(const Backend *b)
     return b->eps > 0x1p-20 ? 80 * b->eps : elements;
 }
 
-static void agrees_with_plain_loops(void **state)
+TEST(agrees_with_plain_loops)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (int v = 0; v < 4; v++) {
@@ -46,9 +45,8 @@ static void agrees_with_plain_loops(void **state)
 }
 
 /* nll and mean against the logits of the same model. */
-static void loss_is_of_the_logits(void **state)
+TEST(loss_is_of_the_logits)
 {
-    (void)state;
     Batch b = tiny_batch();
     Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
     double nll[N], mean, sum = 0, *z = logits(m, &b);
@@ -68,9 +66,8 @@ static void loss_is_of_the_logits(void **state)
 /* ---- identities ---------------------------------------------------------------------------------- */
 
 /* A later token or another sequence leaves a row's logits as they are, bit for bit. */
-static void later_tokens_change_nothing_earlier(void **state)
+TEST(later_tokens_change_nothing_earlier)
 {
-    (void)state;
     enum { ROW = 9 }; /* the fourth of the third sequence */
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
@@ -90,9 +87,8 @@ static void later_tokens_change_nothing_earlier(void **state)
         }
 }
 
-static void packed_sequences_do_not_mix(void **state)
+TEST(packed_sequences_do_not_mix)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
             Batch b = tiny_batch();
@@ -111,9 +107,8 @@ static void packed_sequences_do_not_mix(void **state)
 }
 
 /* Without training registers share memory and EVALs one workspace: the numbers stay. */
-static void memory_is_shared_without_harm(void **state)
+TEST(memory_is_shared_without_harm)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
@@ -133,9 +128,8 @@ static void memory_is_shared_without_harm(void **state)
 }
 
 /* Sublayers of zero weights: r0 + 0 is r0, bit for bit. */
-static void zero_sublayers_are_the_identity(void **state)
+TEST(zero_sublayers_are_the_identity)
 {
-    (void)state;
     static const char *const zero[] = {"layers.0.attn.1.out.weight", "layers.0.attn.1.out.bias",
                                        "layers.0.ffn.1.down.weight", "layers.0.ffn.1.down.bias"};
     double x[N * D], y[N * D];
@@ -152,9 +146,8 @@ static void zero_sublayers_are_the_identity(void **state)
 }
 
 /* The residual plan by hand, a sublayer at a time. */
-static void sublayers_make_the_plan(void **state)
+TEST(sublayers_make_the_plan)
 {
-    (void)state;
     double x[N * D], y[N * D], k[N * D];
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
@@ -194,9 +187,8 @@ static void compare_draws(const char *name, int kind, const char *weight, const 
     model_free(m);
 }
 
-static void equal_draws_share_their_masks(void **state)
+TEST(equal_draws_share_their_masks)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++) {
         compare_draws(tested_backend(i), SLOT_ATTENTION, "layers.0.attn.1.out.weight",
                       "layers.0.attn.1.out.bias");
@@ -206,9 +198,8 @@ static void equal_draws_share_their_masks(void **state)
 }
 
 /* Gradients are a function of (parameters, batch, step): not of what the buffers held before. */
-static void gradients_repeat_bit_for_bit(void **state)
+TEST(gradients_repeat_bit_for_bit)
 {
-    (void)state;
     Batch b = tiny_batch(), first = b;
     first.N = 5, first.S = 1;
     for (size_t i = 0; tested_backend(i); i++)
@@ -235,9 +226,8 @@ static void poison(Model *m)
 
 /* Nothing is read before it is written: what shares memory may hold anything. Negative control: a
  * NaN in a register is seen. */
-static void poisoned_memory_changes_nothing(void **state)
+TEST(poisoned_memory_changes_nothing)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++)
@@ -260,9 +250,8 @@ static void poisoned_memory_changes_nothing(void **state)
 }
 
 /* Masks and insides made again are the same: so are gradients, bit for bit. */
-static void recomputing_changes_no_bit(void **state)
+TEST(recomputing_changes_no_bit)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
@@ -286,9 +275,8 @@ static void recomputing_changes_no_bit(void **state)
 }
 
 /* A step takes no memory that was not there before it. */
-static void passes_allocate_nothing(void **state)
+TEST(passes_allocate_nothing)
 {
-    (void)state;
     Batch b = tiny_batch();
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     for (size_t i = 0; tested_backend(i); i++)
@@ -309,9 +297,8 @@ static void passes_allocate_nothing(void **state)
 
 /* Single against double precision on equal parameters; error by parts of the gradient's norm. The
  * networks amplify rounding by some hundreds (f64's own differences: test_gradient.c). */
-static void precisions_agree(void **state)
+TEST(precisions_agree)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (const TinyPlan *p = tiny_plans; p->name; p++) {
         Model *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
@@ -337,23 +324,6 @@ static void precisions_agree(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(agrees_with_plain_loops),
-        cmocka_unit_test(loss_is_of_the_logits),
-        cmocka_unit_test(later_tokens_change_nothing_earlier),
-        cmocka_unit_test(packed_sequences_do_not_mix),
-        cmocka_unit_test(memory_is_shared_without_harm),
-        cmocka_unit_test(zero_sublayers_are_the_identity),
-        cmocka_unit_test(sublayers_make_the_plan),
-        cmocka_unit_test(equal_draws_share_their_masks),
-        cmocka_unit_test(gradients_repeat_bit_for_bit),
-        cmocka_unit_test(poisoned_memory_changes_nothing),
-        cmocka_unit_test(recomputing_changes_no_bit),
-        cmocka_unit_test(passes_allocate_nothing),
-        cmocka_unit_test(precisions_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+TEST_MAIN(NULL, NULL)

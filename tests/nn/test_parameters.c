@@ -6,9 +6,8 @@
 
 /* ---- parameters ----------------------------------------------------------------------------------- */
 
-static void tensors_are_named_and_shaped(void **state)
+TEST(tensors_are_named_and_shaped)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t rows, cols;
@@ -64,9 +63,8 @@ static void moments_of(Model *m, const char *name, double *mean, double *deviati
 }
 
 /* 64,000 and 12,288 numbers: a standard error of the deviation below 1 %, of the mean 0.01. */
-static void starting_values_are_as_promised(void **state)
+TEST(starting_values_are_as_promised)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     c.width = 64, c.vocab = 1000, c.heads = 4;
     Model *m = model("cpu-f32", c, tiny_residual(), 0);
@@ -84,9 +82,8 @@ static void starting_values_are_as_promised(void **state)
 }
 
 /* Two networks with a tensor of one name and shape start with equal values in it. */
-static void common_tensors_start_equal(void **state)
+TEST(common_tensors_start_equal)
 {
-    (void)state;
     Model *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
     Model *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
     ModelConfig c = tiny_config();
@@ -134,9 +131,8 @@ static void spoil(ModelConfig *c, Plan *p, int which)
 #undef X
 }
 
-static void bad_shapes_are_refused(void **state)
+TEST(bad_shapes_are_refused)
 {
-    (void)state;
     static const char *const words[] = {
 #define X(change) #change,
         SPOILS(X)
@@ -158,9 +154,8 @@ static void bad_shapes_are_refused(void **state)
     assert_int_equal(memory_live(), live);
 }
 
-static void bad_batches_are_refused(void **state)
+TEST(bad_batches_are_refused)
 {
-    (void)state;
     Model *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
     Batch b = tiny_batch();
     int32_t bad[N] = {0, 0, V};
@@ -176,9 +171,8 @@ static void bad_batches_are_refused(void **state)
     model_free(m);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     ModelConfig c = tiny_config();
     size_t live = memory_live(), tries = 0;
     for (int code = ERR_MEMORY; code; tries++) {
@@ -197,9 +191,8 @@ static void every_allocation_may_fail(void **state)
     assert_true(tries > 20);
 }
 
-static void values_that_are_not_finite_are_told(void **state)
+TEST(values_that_are_not_finite_are_told)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
@@ -220,9 +213,8 @@ static void values_that_are_not_finite_are_told(void **state)
 }
 
 /* After one step from zero moments m = (1 - beta1) g min(1, clip / |g|). */
-static void clipping_scales_the_gradient(void **state)
+TEST(clipping_scales_the_gradient)
 {
-    (void)state;
     Batch b = tiny_batch();
     for (int clipped = 0; clipped < 2; clipped++) {
         Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
@@ -247,17 +239,4 @@ static void clipping_scales_the_gradient(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_are_named_and_shaped),
-        cmocka_unit_test(starting_values_are_as_promised),
-        cmocka_unit_test(common_tensors_start_equal),
-        cmocka_unit_test(bad_shapes_are_refused),
-        cmocka_unit_test(bad_batches_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(values_that_are_not_finite_are_told),
-        cmocka_unit_test(clipping_scales_the_gradient),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

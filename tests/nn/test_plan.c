@@ -31,9 +31,8 @@ static Plan *build(void)
     return p;
 }
 
-static void prints_and_counts(void **state)
+TEST(prints_and_counts)
 {
-    (void)state;
     Plan *p = build();
     assert_non_null(p);
     assert_int_equal(plan_check(p), 0);
@@ -56,9 +55,8 @@ static void prints_and_counts(void **state)
     plan_free(p);
 }
 
-static void empty_plan_is_identity(void **state)
+TEST(empty_plan_is_identity)
 {
-    (void)state;
     Plan *p = plan_new(1);
     assert_int_equal(plan_check(p), 0);
     assert_int_equal(p->output, 0);
@@ -130,9 +128,8 @@ static void spoil(Plan *p, int which)
 #undef X
 }
 
-static void every_malformed_plan_is_caught(void **state)
+TEST(every_malformed_plan_is_caught)
 {
-    (void)state;
     static const char *const words[] = {
 #define X(change) #change,
         SPOILS(X)
@@ -148,9 +145,8 @@ static void every_malformed_plan_is_caught(void **state)
     }
 }
 
-static void long_names_are_refused(void **state)
+TEST(long_names_are_refused)
 {
-    (void)state;
     Plan *p = plan_new(1);
     const char *name = "a123456789a123456789a123456789ab"; /* 32 bytes and the end */
     assert_int_equal(plan_scalar(p, 0, name, 1, 0), ERR_MISUSE);
@@ -159,9 +155,8 @@ static void long_names_are_refused(void **state)
     plan_free(p);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     size_t live = memory_live();
     Plan *p = NULL;
     for (size_t k = 1; !p; k++) {
@@ -177,14 +172,4 @@ static void every_allocation_may_fail(void **state)
     assert_int_equal(memory_live(), live);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints_and_counts),
-        cmocka_unit_test(empty_plan_is_identity),
-        cmocka_unit_test(every_malformed_plan_is_caught),
-        cmocka_unit_test(long_names_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

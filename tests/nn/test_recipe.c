@@ -52,9 +52,8 @@ static double (*const defect[SCHEDULES])(const Schedule *, int) = {[SCHEDULE_INV
                                                                    [SCHEDULE_CONSTANT] = flat};
 
 /* Each schedule has its own identity, to a few roundings of numbers below 1, and no other's. */
-static void each_way_down_is_its_own(void **state)
+TEST(each_way_down_is_its_own)
 {
-    (void)state;
     for (int kind = 0; kind < SCHEDULES; kind++)
         for (int other = 0; other < SCHEDULES; other++) {
             Schedule s = schedule(kind);
@@ -66,9 +65,8 @@ static void each_way_down_is_its_own(void **state)
         }
 }
 
-static void all_begin_and_end_alike(void **state)
+TEST(all_begin_and_end_alike)
 {
-    (void)state;
     for (int kind = 0; kind < SCHEDULES; kind++) {
         Schedule s = schedule(kind);
         for (int i = 1; i <= WARMUP; i++) assert_true(rate(&s, i) == peak * i / WARMUP);
@@ -139,9 +137,8 @@ static double rounding(const Backend *b)
     return 100 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
 }
 
-static void parts_make_the_gradient_of_all(void **state)
+TEST(parts_make_the_gradient_of_all)
 {
-    (void)state;
     const Backend *b;
     for (size_t i = 0; backend_name(i); i++) {
         if (backend_find(backend_name(i), NULL, &b) != 0) continue;
@@ -169,9 +166,8 @@ static void parts_make_the_gradient_of_all(void **state)
 }
 
 /* The same batch twice with dropout: the mean of the gradients of two steps' masks, not one's. */
-static void parts_have_masks_of_their_own(void **state)
+TEST(parts_have_masks_of_their_own)
 {
-    (void)state;
     enum { STEP = 4, PARTS = 2 };
     const Backend *b;
     Batch x = tiny_batch();
@@ -196,9 +192,8 @@ static void parts_have_masks_of_their_own(void **state)
     model_free(m);
 }
 
-static void impossible_parts_are_refused(void **state)
+TEST(impossible_parts_are_refused)
 {
-    (void)state;
     const Backend *b;
     Batch x = tiny_batch();
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
@@ -228,9 +223,8 @@ static double *numbers(Model *m)
 
 /* Of equal files: their floats, all bits. Of two: (a + b) / 2, which a float holds but for its last bit;
  * order does not count for two. Of three: not that of two. */
-static void a_mean_is_the_mean(void **state)
+TEST(a_mean_is_the_mean)
 {
-    (void)state;
     const Backend *b;
     const char *one = scratch_path("one"), *two = scratch_path("two");
     for (size_t i = 0; backend_name(i); i++) {
@@ -264,9 +258,8 @@ static void a_mean_is_the_mean(void **state)
 }
 
 /* A file that is missing or of another network: words, and the model as it was. */
-static void a_failed_mean_changes_nothing(void **state)
+TEST(a_failed_mean_changes_nothing)
 {
-    (void)state;
     const Backend *b;
     const char *one = scratch_path("one"), *other = scratch_path("other");
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
@@ -295,15 +288,6 @@ static void a_failed_mean_changes_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_down_is_its_own),
-        cmocka_unit_test(all_begin_and_end_alike),
-        cmocka_unit_test(parts_make_the_gradient_of_all),
-        cmocka_unit_test(parts_have_masks_of_their_own),
-        cmocka_unit_test(impossible_parts_are_refused),
-        cmocka_unit_test(a_mean_is_the_mean),
-        cmocka_unit_test(a_failed_mean_changes_nothing),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
+    return test_run(scratch_open, scratch_close);
 }

@@ -31,9 +31,8 @@ static void pack(Packed *p, uint64_t seed)
 }
 
 /* Shares are the batch, cut between sequences, none empty that need not be, none above what is promised. */
-static void shares_are_the_batch(void **state)
+TEST(shares_are_the_batch)
 {
-    (void)state;
     static Packed p;
     for (uint64_t seed = 0; seed < SEEDS; seed++)
         for (int size = 1; size <= 12; size++) {
@@ -125,17 +124,15 @@ static void check_model(const char *name, const char *what, Plan *plan)
     model_free(m);
 }
 
-static void shares_make_the_gradient(void **state)
+TEST(shares_make_the_gradient)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++)
             check_model(tested_backend(i), p->name, p->build());
 }
 
-static void shares_make_the_gradient_of_every_scheme(void **state)
+TEST(shares_make_the_gradient_of_every_scheme)
 {
-    (void)state;
     for (size_t i = 0; i < zoo.count; i++) {
         Table *t = NULL;
         Plan *plan;
@@ -162,9 +159,8 @@ static void nothing(Ranks *r)
 }
 
 /* Every number that has a gradient is summed once, whatever the plan; with no rows, in the same order. */
-static void every_number_is_summed_once(void **state)
+TEST(every_number_is_summed_once)
 {
-    (void)state;
     for (const TinyPlan *p = tiny_plans; p->name; p++) {
         Model *m = shaken("cpu-f64", tiny_config(), p->build(), 1);
         Ranks r = {.size = 2, .begin = twice, .push = nothing, .wait = nothing};
@@ -189,13 +185,4 @@ static void every_number_is_summed_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_the_batch),
-        cmocka_unit_test(shares_make_the_gradient),
-        cmocka_unit_test(shares_make_the_gradient_of_every_scheme),
-        cmocka_unit_test(every_number_is_summed_once),
-    };
-    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

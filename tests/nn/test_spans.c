@@ -92,9 +92,8 @@ static double tolerance(const Backend *b)
     return 4 * 2 * (KEY + T + 16) * eps_of(b) * 2.5;
 }
 
-static void formula_of_long_spans(void **state)
+TEST(formula_of_long_spans)
 {
-    (void)state;
     static Problem p;
     static double out[T * WIDE], want[T * WIDE];
     const size_t ramp[] = {1, 9, 32, 200};
@@ -116,9 +115,8 @@ static void formula_of_long_spans(void **state)
 
 /* What is hidden does not matter, be its scores as large as they are: out and gradients stay finite, and
  * a span that shows it changes all. */
-static void hidden_scores_do_not_matter(void **state)
+TEST(hidden_scores_do_not_matter)
 {
-    (void)state;
     static Problem p;
     static double out[T * WIDE], want[T * WIDE], dqkv[T * 3 * WIDE];
     double du[HEADS];
@@ -148,9 +146,8 @@ static void hidden_scores_do_not_matter(void **state)
 
 /* Where m is 1 everywhere the bits are those without spans, and no span has a gradient; where it is 1 at
  * distance 0 alone a row's output is its own v; all v = 1: the sum of the weights is 1. */
-static void ends_of_the_mask(void **state)
+TEST(ends_of_the_mask)
 {
-    (void)state;
     static Problem p, plain;
     static double out[T * WIDE], want[T * WIDE], dqkv[T * 3 * WIDE], dwant[T * 3 * WIDE];
     double du[HEADS];
@@ -178,9 +175,8 @@ static void ends_of_the_mask(void **state)
     }
 }
 
-static void clamp_keeps_what_is_inside(void **state)
+TEST(clamp_keeps_what_is_inside)
 {
-    (void)state;
     const double x[] = {-0.5, 0, 0.25, 1, 1.5, -0.0, INFINITY, -INFINITY, NAN};
     const double want[] = {0, 0, 0.25, 1, 1, 0, 1, 0};
     enum { COUNT = sizeof x / sizeof *x };
@@ -217,9 +213,8 @@ static void set_spans(Model *m, double u)
 
 /* Logits and weights against the second reading of what a model is; log-probabilities are behind some 8
  * products of D terms below 2 (test_adaptive.c). */
-static void it_is_what_the_definition_says(void **state)
+TEST(it_is_what_the_definition_says)
 {
-    (void)state;
     Batch x = tiny_batch();
     static const int32_t token[] = {3, 1, 4, 1, 5, 9, 2};
     enum { LENGTH = 7, ALL = TINY_HEADS * LENGTH * LENGTH };
@@ -246,9 +241,8 @@ static void it_is_what_the_definition_says(void **state)
 }
 
 /* A model whose spans are longer than its sequences is the model without, bit for bit, in every gradient. */
-static void long_spans_are_no_spans(void **state)
+TEST(long_spans_are_no_spans)
 {
-    (void)state;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
@@ -286,9 +280,8 @@ static double *gradient_of(Model *m)
 
 /* The loss's term adds lambda S / H to each span's gradient, once in a step of several parts, and nothing to
  * others'; its value is lambda / H times the sum of the spans. */
-static void the_term_of_the_loss(void **state)
+TEST(the_term_of_the_loss)
 {
-    (void)state;
     const double lambda = 0.5, slope = lambda * 4 / TINY_HEADS;
     for (size_t i = 0; tested_backend(i); i++) {
         Model *m = shaken(tested_backend(i), spanned(4, 3, lambda), tiny_residual(), 1);
@@ -333,9 +326,8 @@ static double after_steps(const char *name, double lambda, double u)
 
 /* Without the term a span beyond all keys stays where it is, and decay leaves it alone; with it spans shrink to
  * 0 and no further, though Adam would go on. */
-static void spans_shrink_by_the_term(void **state)
+TEST(spans_shrink_by_the_term)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++) {
         assert_true(after_steps(tested_backend(i), 0, 1) == TINY_HEADS * 7);
         assert_true(after_steps(tested_backend(i), 100, 1) == 0);
@@ -343,9 +335,8 @@ static void spans_shrink_by_the_term(void **state)
     }
 }
 
-static void tensors_have_names_and_shapes(void **state)
+TEST(tensors_have_names_and_shapes)
 {
-    (void)state;
     Model *m = model("cpu-f32", spanned(9, 4, 0), tiny_residual(), 1);
     const Param *p = model_find(m, "layers.0.attn.1.span.weight");
     assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
@@ -356,9 +347,8 @@ static void tensors_have_names_and_shapes(void **state)
     model_free(m);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     const ModelConfig bad[] = {spanned(4, 0, 0), spanned((size_t)1 << 25, 2, 0),
                                spanned(4, (size_t)1 << 25, 0), spanned(4, 2, -1),
                                spanned(4, 2, NAN)};
@@ -369,20 +359,6 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(formula_of_long_spans),
-        cmocka_unit_test(hidden_scores_do_not_matter),
-        cmocka_unit_test(ends_of_the_mask),
-        cmocka_unit_test(clamp_keeps_what_is_inside),
-        cmocka_unit_test(it_is_what_the_definition_says),
-        cmocka_unit_test(long_spans_are_no_spans),
-        cmocka_unit_test(the_term_of_the_loss),
-        cmocka_unit_test(spans_shrink_by_the_term),
-        cmocka_unit_test(tensors_have_names_and_shapes),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+TEST_MAIN(NULL, NULL)

@@ -68,9 +68,8 @@ static int untouched(const double *x)
     return 1;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     static const int elements[] = {STORE_F32, STORE_F64};
     for (int e = 0; e < 2; e++) {
         double x[NUMBERS];
@@ -105,9 +104,8 @@ static void test_round_trip(void **state)
 }
 
 /* The file's first bytes as the format wants them. */
-static void test_layout(void **state)
+TEST(test_layout)
 {
-    (void)state;
     char *bytes;
     size_t count;
     uint64_t n;
@@ -124,9 +122,8 @@ static void test_layout(void **state)
     memory_free(bytes);
 }
 
-static void test_misuse(void **state)
+TEST(test_misuse)
 {
-    (void)state;
     double x[NUMBERS] = {0};
     Tensor t[3];
     const char *file = scratch_path("misuse");
@@ -224,9 +221,8 @@ static const struct {
     {"{\"\xff\":1," GOOD_A "," GOOD_B "}", 20, "header, byte"},
 };
 
-static void test_hostile_headers(void **state)
+TEST(test_hostile_headers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
         double x[5] = {7, 7, 7, 7, 7};
         Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
@@ -245,9 +241,8 @@ static void test_hostile_headers(void **state)
     assert_true(says("asked for twice") && x[0] == 7);
 }
 
-static void test_hostile_lengths(void **state)
+TEST(test_hostile_lengths)
 {
-    (void)state;
     static const uint64_t length[] = {0, 1, 21, 1000000, 100000001, UINT64_MAX - 7, UINT64_MAX};
     double x[NUMBERS];
     char *value;
@@ -283,9 +278,8 @@ static void test_hostile_lengths(void **state)
     memory_free(deep);
 }
 
-static void test_truncations(void **state)
+TEST(test_truncations)
 {
-    (void)state;
     double x[NUMBERS];
     char *bytes;
     size_t count;
@@ -322,9 +316,8 @@ static int flip_sound(const char *file, int sealed, double *x, size_t *refused)
 /* A sealed file with any one bit flipped is refused. One that need not be sealed may lose its seal
  * (the word "checksum" spoilt), and then still holds the same numbers. A small file: it takes four
  * visits a bit. */
-static void test_flipped_bits(void **state)
+TEST(test_flipped_bits)
 {
-    (void)state;
     double x[3] = {1, 2, 3};
     const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
     const char *file = scratch_path("bits");
@@ -391,9 +384,8 @@ static int agrees(char *line, const Tensor *t)
     return *p == '\n';
 }
 
-static void test_python(void **state)
+TEST(test_python)
 {
-    (void)state;
     if (system("python3 -c 'import json, struct' >/dev/null 2>&1") != 0) {
         print_message("# skipped: no python3 here\n");
         skip();
@@ -431,9 +423,8 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
-    (void)state;
     scratch_files(1);
     double x[NUMBERS];
     const char *file = write_sample("model", STORE_F64);
@@ -506,9 +497,8 @@ static int job_meta(void)
 }
 
 /* jansson's allocations are ours for this test, so that they fail in turn, too. */
-static void test_failing_allocator(void **state)
+TEST(test_failing_allocator)
 {
-    (void)state;
     json_malloc_t old_new;
     json_free_t old_drop;
     json_get_alloc_funcs(&old_new, &old_drop);
@@ -521,14 +511,4 @@ static void test_failing_allocator(void **state)
     assert_true(metas > 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_misuse),          cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_truncations),
-        cmocka_unit_test(test_flipped_bits),    cmocka_unit_test(test_python),
-        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_failing_allocator),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

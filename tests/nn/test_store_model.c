@@ -72,9 +72,8 @@ static void fill_moments(Model *m)
 
 static const StoreText meta[] = {{"scheme", "lie-trotter"}, {"width", "8"}};
 
-static void weights_come_back(void **state)
+TEST(weights_come_back)
 {
-    (void)state;
     const Backend *b;
     for (size_t i = 0; tested_backend(i); i++) {
         assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
@@ -94,9 +93,8 @@ static void weights_come_back(void **state)
 }
 
 /* The file of one backend is read by every other. */
-static void weights_change_backend(void **state)
+TEST(weights_change_backend)
 {
-    (void)state;
     const Backend *b, *c;
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t j = 0; tested_backend(j); j++) {
@@ -111,9 +109,8 @@ static void weights_change_backend(void **state)
         }
 }
 
-static void state_comes_back(void **state)
+TEST(state_comes_back)
 {
-    (void)state;
     const Backend *b;
     for (size_t i = 0; tested_backend(i); i++) {
         assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
@@ -129,9 +126,8 @@ static void state_comes_back(void **state)
 }
 
 /* Loads that must fail leave n as it was. */
-static void failed_loads(void **state)
+TEST(failed_loads)
 {
-    (void)state;
     const Backend *f32, *f64;
     assert_int_equal(backend_find("cpu-f32", NULL, &f32), 0);
     assert_int_equal(backend_find("cpu-f64", NULL, &f64), 0);
@@ -182,9 +178,8 @@ static void spoil(Model *m, int buffer, size_t k, double bad, int code)
     model_free(same);
 }
 
-static void numbers_are_finite(void **state)
+TEST(numbers_are_finite)
 {
-    (void)state;
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     for (const char *const *name = (const char *const[]){"cpu-f32", "cpu-f64", NULL}; *name;
          name++) {
@@ -211,9 +206,8 @@ static int job_load(void)
     return store_load_state(job_model, scratch_path("job"));
 }
 
-static void failing_allocator(void **state)
+TEST(failing_allocator)
 {
-    (void)state;
     const Backend *b;
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     Model *same = small_model(b, 1, 24, 1);
@@ -225,12 +219,4 @@ static void failing_allocator(void **state)
     model_free(same);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_come_back),  cmocka_unit_test(weights_change_backend),
-        cmocka_unit_test(state_comes_back),   cmocka_unit_test(failed_loads),
-        cmocka_unit_test(numbers_are_finite), cmocka_unit_test(failing_allocator),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

@@ -9,9 +9,8 @@
 
 /* ---- learning ------------------------------------------------------------------------------------ */
 
-static void the_toy_is_learned(void **state)
+TEST(the_toy_is_learned)
 {
-    (void)state;
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++)
         for (size_t i = 0; tested_backend(i); i++) {
             Trial a;
@@ -30,9 +29,8 @@ static void the_toy_is_learned(void **state)
 }
 
 /* train_eval against the nll of each row, and each text's tokens. */
-static void evaluation_predicts_every_token(void **state)
+TEST(evaluation_predicts_every_token)
 {
-    (void)state;
     Model *m = new_model("cpu-f64");
     const Text *text = &corpus.text[SPLIT_VALID];
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
@@ -57,9 +55,8 @@ static void evaluation_predicts_every_token(void **state)
 
 /* Weights that become one number after the second epoch predict all words alike: the second stays the best, and is the model that
  * is left, in memory and in the directory. */
-static void the_best_epoch_is_kept(void **state)
+TEST(the_best_epoch_is_kept)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++)
         for (int in_files = 0; in_files < 2; in_files++) {
             Trial a;
@@ -84,9 +81,8 @@ static void the_best_epoch_is_kept(void **state)
 
 /* ---- what a run leaves --------------------------------------------------------------------------- */
 
-static void the_log_has_its_columns(void **state)
+TEST(the_log_has_its_columns)
 {
-    (void)state;
     Trial a;
     char file[PATH], ppl[64];
     trial_init(&a, "log/deep", CONTEXT_STREAM);
@@ -127,9 +123,8 @@ static void the_log_has_its_columns(void **state)
 }
 
 /* Without a directory the best weights are kept in memory: the same results, in f32 bit for bit. */
-static void a_directory_changes_nothing(void **state)
+TEST(a_directory_changes_nothing)
 {
-    (void)state;
     Trial a, b;
     trial_init(&a, NULL, CONTEXT_SENTENCE);
     trial_init(&b, "with", CONTEXT_SENTENCE);
@@ -148,9 +143,8 @@ static void a_directory_changes_nothing(void **state)
 /* ---- stopping and going on ----------------------------------------------------------------------- */
 
 /* Stopped after every step in turn, at an epoch's last one (before or after its validation) too. */
-static void stopped_and_resumed_is_uninterrupted(void **state)
+TEST(stopped_and_resumed_is_uninterrupted)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++) {
         Trial whole, part;
         char name[32], full[32];
@@ -173,9 +167,8 @@ static void stopped_and_resumed_is_uninterrupted(void **state)
 
 /* A crash: the state is an epoch older than log and model. Here: state of a run of one epoch under
  * the files of the whole run. */
-static void an_older_state_wins(void **state)
+TEST(an_older_state_wins)
 {
-    (void)state;
     char from[PATH], to[PATH];
     Trial whole, one, again;
     trial_init(&whole, "crash", CONTEXT_STREAM);
@@ -197,9 +190,8 @@ static void an_older_state_wins(void **state)
     free(after);
 }
 
-static void a_finished_run_only_evaluates(void **state)
+TEST(a_finished_run_only_evaluates)
 {
-    (void)state;
     Trial a, b;
     trial_init(&a, "done", CONTEXT_STREAM);
     assert_int_equal(run(&a), 0);
@@ -214,9 +206,8 @@ static void a_finished_run_only_evaluates(void **state)
     assert_int_equal(b.epochs, 1);
 }
 
-static void a_step_limit_ends_the_run(void **state)
+TEST(a_step_limit_ends_the_run)
 {
-    (void)state;
     Trial a, b;
     trial_init(&a, "limit", CONTEXT_STREAM);
     a.t.max_steps = 11;
@@ -231,9 +222,8 @@ static void a_step_limit_ends_the_run(void **state)
     assert_true(a.result.test_ppl == b.result.test_ppl);
 }
 
-static void resuming_needs_the_same_run(void **state)
+TEST(resuming_needs_the_same_run)
 {
-    (void)state;
     Trial a;
     trial_init(&a, "recipe", CONTEXT_STREAM);
     a.t.epochs = 1;
@@ -271,9 +261,8 @@ static void rewrite_progress(const char *name, const char *progress)
 }
 
 /* Numbers that no run has, of which some would never end. In the order of print_progress (nn/run.c). */
-static void hostile_progress_is_refused(void **state)
+TEST(hostile_progress_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "5 5 1 5 200 5 40 0x1p+5 0x1p+0 0x1p+0 0x1p+3",
@@ -314,9 +303,8 @@ static void hostile_progress_is_refused(void **state)
 
 /* ---- failures ------------------------------------------------------------------------------------ */
 
-static void not_finite_keeps_the_last_good_model(void **state)
+TEST(not_finite_keeps_the_last_good_model)
 {
-    (void)state;
     Trial good, bad;
     trial_init(&good, "good", CONTEXT_STREAM);
     good.t.epochs = 1;
@@ -330,9 +318,8 @@ static void not_finite_keeps_the_last_good_model(void **state)
     assert_same_file("good", "bad", "model.safetensors");
 }
 
-static void failing_to_save_is_told(void **state)
+TEST(failing_to_save_is_told)
 {
-    (void)state;
     char file[PATH];
     static const char *const block[] = {"model.safetensors", "state.safetensors", "log.csv",
                                         "vocab.txt"};
@@ -348,9 +335,8 @@ static void failing_to_save_is_told(void **state)
     assert_int_equal(run(&a), ERR_SYSTEM);
 }
 
-static void bad_configurations_are_refused(void **state)
+TEST(bad_configurations_are_refused)
 {
-    (void)state;
     Trial a;
     trial_init(&a, NULL, CONTEXT_STREAM);
     a.t.epochs = 0;
@@ -363,9 +349,8 @@ static void bad_configurations_are_refused(void **state)
     assert_int_equal(run(&a), ERR_MISUSE);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     size_t live = memory_live(), tries = 0;
     for (int code = ERR_MEMORY; code; tries++) {
         Trial a;
@@ -385,26 +370,10 @@ static void every_allocation_may_fail(void **state)
     assert_true(tries > 10);
 }
 
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(the_toy_is_learned),
-        cmocka_unit_test(evaluation_predicts_every_token),
-        cmocka_unit_test(the_best_epoch_is_kept),
-        cmocka_unit_test(the_log_has_its_columns),
-        cmocka_unit_test(a_directory_changes_nothing),
-        cmocka_unit_test(stopped_and_resumed_is_uninterrupted),
-        cmocka_unit_test(an_older_state_wins),
-        cmocka_unit_test(a_finished_run_only_evaluates),
-        cmocka_unit_test(a_step_limit_ends_the_run),
-        cmocka_unit_test(resuming_needs_the_same_run),
-        cmocka_unit_test(hostile_progress_is_refused),
-        cmocka_unit_test(not_finite_keeps_the_last_good_model),
-        cmocka_unit_test(failing_to_save_is_told),
-        cmocka_unit_test(bad_configurations_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

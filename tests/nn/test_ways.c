@@ -32,9 +32,8 @@ static void surprise(const double *z, size_t t, double *plain, double *mean)
 
 /* A training pass has (1 - E) plain + E mean, another pass and the logits know nothing of E. Logits are
  * below 20; the losses are some 2 V roundings of them away from each other. */
-static void the_loss_is_a_mixture(void **state)
+TEST(the_loss_is_a_mixture)
 {
-    (void)state;
     const double smoothing = 0.25;
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
@@ -61,9 +60,8 @@ static void the_loss_is_a_mixture(void **state)
 
 /* Adjoints of the logits sum to (1 - E) + E - 1 = 0 over a row; so does their sum over rows, which is that
  * of output.weight's gradient times 1 over the hidden states: the gradient's sum over V is 0. */
-static void gradients_of_logits_sum_to_nothing(void **state)
+TEST(gradients_of_logits_sum_to_nothing)
 {
-    (void)state;
     ModelConfig c = smoothed(0.25);
     c.untied = 1;
     Batch x = tiny_batch();
@@ -89,9 +87,8 @@ static void gradients_of_logits_sum_to_nothing(void **state)
     }
 }
 
-static void smoothing_is_below_one(void **state)
+TEST(smoothing_is_below_one)
 {
-    (void)state;
     const double bad[] = {-0.1, 1, NAN};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Model *m;
@@ -151,22 +148,16 @@ static void check_decay(const char *name, Plan *(*build)(void))
     model_free(before);
 }
 
-static void decay_is_decoupled(void **state)
+TEST(decay_is_decoupled)
 {
-    (void)state;
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) check_decay(tested_backend(i), p->build);
 }
 
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_backends_are_here),
-        cmocka_unit_test(the_loss_is_a_mixture),
-        cmocka_unit_test(gradients_of_logits_sum_to_nothing),
-        cmocka_unit_test(smoothing_is_below_one),
-        cmocka_unit_test(decay_is_decoupled),
-    };
     backend_threads(1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -48,9 +48,8 @@ static int holds(const char *file, const char *text)
 }
 
 /* Bytes before the name, the name before the folder: a power cut at any moment leaves the old file or the new one. */
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     scratch_files(1);
     const char *file = scratch_path("file");
     memset(order, 0, sizeof order);
@@ -59,9 +58,8 @@ static void test_order(void **state)
 }
 
 /* A disk that fails when it is asked to keep: the old file stays, and nothing beside it. */
-static void test_failing_sync(void **state)
+TEST(test_failing_sync)
 {
-    (void)state;
     scratch_files(1);
     const char *file = scratch_path("file");
     assert_int_equal(store_write(file, "old", 3), 0);
@@ -78,9 +76,8 @@ static void test_failing_sync(void **state)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static void test_write(void **state)
+TEST(test_write)
 {
-    (void)state;
     scratch_files(1);
     const char *file = scratch_path("file");
     assert_int_equal(store_write(file, "old", 3), 0);
@@ -102,9 +99,8 @@ static void test_write(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
-static void test_unwritable(void **state)
+TEST(test_unwritable)
 {
-    (void)state;
     scratch_files(1);
     struct stat s;
     const char *fifo = scratch_path("fifo");
@@ -120,9 +116,8 @@ static void test_unwritable(void **state)
 /* ---- what is left behind ------------------------------------------------------------------------- */
 
 /* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
-static void test_sweep(void **state)
+TEST(test_sweep)
 {
-    (void)state;
     static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",
                                         "a.tmp-+%ld", "a.tmp-%ld~", "a.tmp-%ld.tmp-",
                                         "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
@@ -150,12 +145,4 @@ static void test_sweep(void **state)
     store_sweep("/nowhere/at/all");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_failing_sync),
-        cmocka_unit_test(test_write), cmocka_unit_test(test_unwritable),
-        cmocka_unit_test(test_sweep),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

@@ -57,9 +57,8 @@ static void check_terms(const char *scheme, int degree, const Known *known, size
 /* BCH to degree 5 (Dynkin 1947), X = F, Y = G: 1/2 [X,Y] + 1/12 [X,[X,Y]] - 1/12 [Y,[X,Y]]
  * - 1/24 [Y,[X,[X,Y]]] + ..., and [Y,[X,[X,Y]]] = [X,[Y,[X,Y]]] = -[X,[[X,Y],Y]] by Jacobi. Strang: design 4;
  * [G,[G,F]] = [[F,G],G]. */
-static void test_known(void **state)
+TEST(test_known)
 {
-    (void)state;
     CHECK_TERMS("lie-trotter", 4, {"[F,G]", 1, 2}, {"[F,[F,G]]", 1, 12}, {"[[F,G],G]", 1, 12},
                 {"[F,[[F,G],G]]", 1, 24});
     CHECK_TERMS("strang-marchuk", 4, {"[F,[F,G]]", 1, 12}, {"[[F,G],G]", -1, 24});
@@ -167,9 +166,8 @@ static double mismatch(const Table *t, const Brackets *b, uint64_t seed)
 }
 
 /* Sums of some 10^3 products of up to five numbers below 10: 1e-16 * 1e5 * 1e3. */
-static void test_matrices(void **state)
+TEST(test_matrices)
 {
-    (void)state;
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4", "ruth3",
                                         "word:ssffsf", "word:sffs",      "word:sfsf"};
     for (uint64_t i = 0; i < 7 + 10; i++) {
@@ -190,9 +188,8 @@ static void test_matrices(void **state)
 /* ---- structure --------------------------------------------------------------------------------------- */
 
 /* A generic splitting has every bracket: 1, 2, 3, 6, 9, 18, 30, 56, 99 Lyndon words of length 2 .. 10. */
-static void test_counts(void **state)
+TEST(test_counts)
 {
-    (void)state;
     static const size_t known[] = {0, 0, 1, 2, 3, 6, 9, 18, 30, 56, 99};
     size_t counted[LIE_MAX + 1] = {0};
     Table *t = random_flows(3, 9);
@@ -209,9 +206,8 @@ static void test_counts(void **state)
 }
 
 /* flows, then the same backwards: no even degrees; the splitting alone has some. */
-static void test_palindromes(void **state)
+TEST(test_palindromes)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
         Table *t = random_flows(seed, 5), *p = table_copy(t);
         size_t n = t->flows, even = 0;
@@ -237,9 +233,8 @@ static void test_palindromes(void **state)
 }
 
 /* The lowest bracket's degree less 1 is the order that the trees tell. */
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4",    "ruth3",
                                         "word:ssffsf", "word:sffs",      "sandwich:4-2"};
     for (uint64_t i = 0; i < 7 + 6; i++) {
@@ -257,9 +252,8 @@ static void test_order(void **state)
 
 /* Half of (pairs s before f - pairs f before s), by counting; backwards the sign turns, a palindrome
  * has none. */
-static void test_area(void **state)
+TEST(test_area)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         char name[40] = "word:", back[40] = "word:";
         int n = 2 + (int)random_below(seed, 1, 0, 12), twice = 0;
@@ -285,9 +279,8 @@ static void test_area(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     Table *rk4 = frozen("rk4"), *lie = frozen("lie-trotter");
     Brackets b;
     mpq_t area;
@@ -301,9 +294,8 @@ static void test_refused(void **state)
     table_free(lie);
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     Table *t = frozen("lie-trotter");
     int code = ERR_MEMORY, failures = 0;
     size_t before = memory_live();
@@ -320,13 +312,4 @@ static void test_short_memory(void **state)
     table_free(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),   cmocka_unit_test(test_matrices),
-        cmocka_unit_test(test_counts),  cmocka_unit_test(test_palindromes),
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_area),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("bracket", tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

@@ -18,10 +18,9 @@ static Drift drift(const char *name, const char *system, double t_end, double h)
 }
 
 /* The reference keeps every energy to its own accuracy, where the state has moved far. */
-static void test_energies(void **state)
+TEST(test_energies)
 {
     int found = 0;
-    (void)state;
     for (size_t k = 0; system_name(k); k++) {
         double t = 2, y[64], agreement;
         System *s = make(system_name(k));
@@ -41,7 +40,7 @@ static void test_energies(void **state)
 /* 1600 steps: Stoermer-Verlet, Yoshida and leapfrog are symmetric and return within rounding, some
  * eps times steps and the solution's own growth; energies of splittings stay, those of Runge-Kutta
  * grow with time. */
-static void test_structure(void **state)
+TEST(test_structure)
 {
     static const struct {
         const char *scheme;
@@ -55,7 +54,6 @@ static void test_structure(void **state)
                  {"lie-trotter", 0, 1},
                  {"ab2", 0, 0}};
     static const char *const systems[] = {"kepler", "henon"};
-    (void)state;
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             Drift d = drift(cases[i].scheme, systems[k], 100, 1.0 / 16);
@@ -70,10 +68,9 @@ static void test_structure(void **state)
         }
 }
 
-static void test_contract(void **state)
+TEST(test_contract)
 {
     Drift d;
-    (void)state;
     System *s = make("fisher");
     Table *t = scheme("leapfrog");
     assert_int_equal(order_drift(t, s, 10, 0.1, 10, &d), ERR_INPUT);
@@ -99,12 +96,4 @@ static void test_contract(void **state)
     drift_free(&d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_energies),
-        cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_contract),
-    };
-    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

@@ -20,10 +20,9 @@ static void synthesise(FitPoint *p, int order, double b, double c, double floor,
 /* Over orders 1 to 6, random b and c in (-8, 8), which at h = 1/4 make every sign and size: the true
  * order lies within the tolerance in nearly all cases, within what a verdict allows in all; the order
  * below or above never does. */
-static void test_covers(void **state)
+TEST(test_covers)
 {
     int cases = 0, covered = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         int order = 1 + (int)random_below(seed, 1, 0, 6);
         double b = 16 * random_uniform(seed, 2, 0) - 8, c = 16 * random_uniform(seed, 3, 0) - 8;
@@ -42,12 +41,11 @@ static void test_covers(void **state)
 }
 
 /* A pure power: its slope and constant to rounding; under the floor: no fit. */
-static void test_exact(void **state)
+TEST(test_exact)
 {
     FitPoint p[SYNTHETIC];
     const double *error[SYNTHETIC];
     double work[SYNTHETIC], constant, off;
-    (void)state;
     for (size_t i = 0; i < SYNTHETIC; i++) error[i] = &p[i].error;
     for (int order = 0; order <= 4; order++) {
         synthesise(p, order, 0, 0, 1e-30, 0);
@@ -65,11 +63,10 @@ static void test_exact(void **state)
 /* Vectors of 1 to 4 components, each with curvature of its own, so that they turn and their norms may
  * have a minimum: the constant lies within the tolerance in nearly all cases, within four times it in all,
  * and the tolerance is narrow in most. */
-static void test_constant(void **state)
+TEST(test_constant)
 {
     enum { N = 4, SEEDS = 2000 };
     int cases = 0, covered = 0, narrow = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         int order = 1 + (int)random_below(seed, 1, 0, 6);
         size_t n = 1 + (size_t)random_below(seed, 2, 0, N);
@@ -106,9 +103,8 @@ static void test_constant(void **state)
 }
 
 /* A lower-order part that only the finest steps show bends the line: never a narrow wrong slope. */
-static void test_bends(void **state)
+TEST(test_bends)
 {
-    (void)state;
     for (int k = 0; k < 40; k++) {
         FitPoint p[SYNTHETIC];
         synthesise(p, 4, 0.5, 0.1, 1e-15, 1);
@@ -121,13 +117,4 @@ static void test_bends(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_covers),
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_bends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -92,14 +92,13 @@ static void study_everywhere(const Table *t)
     }
 }
 
-static void test_zoo(void **state)
+TEST(test_zoo)
 {
-    (void)state;
     for (size_t i = 0; i < zoo.count; i++) study_everywhere(zoo.scheme[i]);
 }
 
 /* Sub-flow solvers, blocks over L, words compared with a F + b G, stages on past slopes. */
-static void test_names(void **state)
+TEST(test_names)
 {
     static const char *const names[] = {
         "lie-trotter:euler",
@@ -113,7 +112,6 @@ static void test_names(void **state)
         "looped:3",
         "scheme two-step\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n",
         "scheme look-back\nk1 = H(3/2*y - 1/2*y[-1])\ny' = y + k1\n"};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         Table *t = scheme(names[i]);
         assert_true(theory(t).order >= 1);
@@ -123,9 +121,8 @@ static void test_names(void **state)
 }
 
 /* Schemes that are not consistent keep an error of size 1: order 0. */
-static void test_inconsistent(void **state)
+TEST(test_inconsistent)
 {
-    (void)state;
     Table *t = scheme("rk2-unit");
     assert_int_equal(verdict(t, "attention", 0, 1), VERDICT_AGREE);
     assert_int_equal(verdict(t, "attention", 1, 1), VERDICT_DISAGREE);
@@ -162,10 +159,9 @@ static void spoil(Table *t)
 }
 
 /* One coefficient off by 1/8: the order claimed is missed, the order it has now is agreed with. */
-static void test_spoiled(void **state)
+TEST(test_spoiled)
 {
     int spoiled = 0;
-    (void)state;
     for (size_t i = 0; i < zoo.count; i++) {
         Table *t = table_freeze(zoo.scheme[i]);
         Theory before = theory(t);
@@ -184,9 +180,8 @@ static void test_spoiled(void **state)
 }
 
 /* A claim too low is told as well: rk4 is not of order 3. */
-static void test_too_low(void **state)
+TEST(test_too_low)
 {
-    (void)state;
     Table *t = scheme("rk4");
     assert_int_equal(verdict(t, "attention", 3, 1), VERDICT_HIGHER);
     assert_int_equal(verdict(t, "attention", 4, 1), VERDICT_AGREE);
@@ -196,9 +191,8 @@ static void test_too_low(void **state)
 
 /* Why linear:commuting is no control: it flatters a splitting from order 2 to 4, and one with exact
  * sub-flows down to rounding; it even passes one whose order of operators is that of Lie. */
-static void test_flattery(void **state)
+TEST(test_flattery)
 {
-    (void)state;
     Table *strang = scheme("strang-marchuk:rk4"), *lie = scheme("lie-trotter");
     assert_int_equal(verdict(strang, "linear", 2, 1), VERDICT_AGREE);
     assert_int_equal(verdict(strang, "linear:commuting", 2, 1), VERDICT_HIGHER);
@@ -210,9 +204,8 @@ static void test_flattery(void **state)
 
 /* Order 3 by its trees, roots 1 and -5: converges at no order, and is seen to grow without being
  * told (it might be the steps, then); a stable scheme that is said to be unstable is not let pass. */
-static void test_zero_unstable(void **state)
+TEST(test_zero_unstable)
 {
-    (void)state;
     Table *t = scheme("scheme wild\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n");
     Theory th = theory(t);
     assert_int_equal(th.order, 3);
@@ -239,9 +232,8 @@ static void test_zero_unstable(void **state)
 /* ---- rounding and coarse steps ------------------------------------------------------------------- */
 
 /* Steps far into rounding change nothing: the window ends above the floor. */
-static void test_floor_is_cut(void **state)
+TEST(test_floor_is_cut)
 {
-    (void)state;
     System *s = make("kuramoto");
     Table *t = scheme("rk4");
     OrderStudy m = measure(t, s, (OrderOptions){.halvings = 13}, 4, 1);
@@ -263,9 +255,8 @@ static void biased_drift(const System *s, int set, double t, double h, double *y
 }
 
 /* Rounding that is the same at every step adds up: cut as well, even where most points are of it. */
-static void test_drift_is_cut(void **state)
+TEST(test_drift_is_cut)
 {
-    (void)state;
     System *s = make("henon");
     Table *t = scheme("yoshida4");
     s->flow[OP_G] = biased_drift;
@@ -280,9 +271,8 @@ static void test_drift_is_cut(void **state)
 }
 
 /* A first step far too long: more points are added, the coarse ones are left out. */
-static void test_coarse_start(void **state)
+TEST(test_coarse_start)
 {
-    (void)state;
     System *s = make("attention");
     Table *t = scheme("ab5");
     OrderStudy m = measure(t, s, (OrderOptions){.h0 = 0.5, .halvings = 4}, 5, 1);
@@ -296,9 +286,8 @@ static void test_coarse_start(void **state)
 /* fisher blows up backwards in time: coarse points without a history are left out. A leapfrog that
  * swings itself up shows the growth of its other root, of size h^3 or nothing at all, in place of its
  * order: not agreed with. */
-static void test_no_history(void **state)
+TEST(test_no_history)
 {
-    (void)state;
     System *s = make("fisher");
     Table *t = scheme("ab5");
     OrderStudy m = measure(t, s, (OrderOptions){.t_end = 4, .h0 = 1, .halvings = 6}, 5, 1);
@@ -315,7 +304,7 @@ static void test_no_history(void **state)
 }
 
 /* Yoshida's triple jump of the triple jump: order 6, few points above rounding. */
-static void test_order_six(void **state)
+TEST(test_order_six)
 {
     static const char text[] =
         "scheme six\n"
@@ -326,7 +315,6 @@ static void test_order_six(void **state)
         "flow (q*(a+b)/2) F\nflow (q*b) G\nflow (q*(a+b)/2) F\nflow (q*a) G\n"
         "flow ((p+q)*a/2) F\nflow (p*a) G\nflow (p*(a+b)/2) F\nflow (p*b) G\n"
         "flow (p*(a+b)/2) F\nflow (p*a) G\nflow (p*a/2) F\n";
-    (void)state;
     Table *t = scheme(text);
     assert_int_equal(verdict(t, "linear", 6, 1), VERDICT_AGREE);
     assert_int_equal(verdict(t, "forced", 6, 1), VERDICT_AGREE);
@@ -338,7 +326,7 @@ static void test_order_six(void **state)
 /* ---- constants ----------------------------------------------------------------------------------- */
 
 /* The error constants of the oracles: RMS over d of T/2 y3 and T/6 y4; of Euler on y' = y. */
-static void test_constant(void **state)
+TEST(test_constant)
 {
     static const struct {
         const char *scheme, *system;
@@ -349,7 +337,6 @@ static void test_constant(void **state)
         {"strang-marchuk", "nilpotent:4", 2, 2},
         {"strang-marchuk-fgf", "nilpotent:4", 2, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         System *s = make(cases[i].system);
         Table *t = scheme(cases[i].scheme);
@@ -404,10 +391,9 @@ static System stiff(Rule *field, double h0)
 
 /* On y' = -rate y a step is found to be unstable if and only if it lies beyond the end of the scheme's
  * stability interval, which stability.c computes from the table. */
-static void test_unstable_steps(void **state)
+TEST(test_unstable_steps)
 {
     int found = 0, stable = 0;
-    (void)state;
     System s = stiff(decay, 0.125);
     for (rate = 30; rate <= 300; rate *= 10)
         for (size_t i = 0; i < zoo.count; i++) {
@@ -435,11 +421,10 @@ static void test_unstable_steps(void **state)
 /* Unstable steps make no order: on decay nothing is left to fit, at the end nothing of the solution is
  * left; on Prothero and Robinson's system the stable steps show the order, and a spoilt scheme does
  * not pass for it. Leapfrog has no stable step at all. */
-static void test_unstable(void **state)
+TEST(test_unstable)
 {
     static const char *const names[] = {"euler", "heun", "midpoint", "rk3", "rk4", "ab2"};
     static const double rates[] = {100, 300};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
             Table *t = scheme(names[i]);
@@ -480,7 +465,7 @@ static void growth(const System *s, int set, double t, const double *y, double *
 }
 
 /* y' = y: global error of AB-p at 1 tends to c e h^p, c = 1/2, 5/12, 3/8, 251/720, 95/288. */
-static void test_adams_constants(void **state)
+TEST(test_adams_constants)
 {
     static const char *const names[] = {"euler", "ab2", "ab3", "ab4", "ab5"};
     static const double c[] = {1.0 / 2, 5.0 / 12, 3.0 / 8, 251.0 / 720, 95.0 / 288};
@@ -492,7 +477,6 @@ static void test_adams_constants(void **state)
                 .field = {growth, rest},
                 .t_end = 1,
                 .h0 = 0.125};
-    (void)state;
     for (int p = 1; p <= 5; p++) {
         Table *t = scheme(names[p - 1]);
         OrderStudy m = measure(t, &s, usual, p, 1);
@@ -506,7 +490,7 @@ static void test_adams_constants(void **state)
 
 /* ---- contract ------------------------------------------------------------------------------------ */
 
-static void test_options(void **state)
+TEST(test_options)
 {
     static const OrderOptions bad[] = {
         {.halvings = 3},
@@ -520,7 +504,6 @@ static void test_options(void **state)
         {.h0 = 1e-9, .halvings = 5},
     };
     OrderStudy m;
-    (void)state;
     System *s = make("henon");
     Table *t = scheme("euler");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -538,7 +521,7 @@ static void test_options(void **state)
     system_free(s);
 }
 
-static void test_closed_flows(void **state)
+TEST(test_closed_flows)
 {
     static const struct {
         const char *scheme, *system;
@@ -546,7 +529,6 @@ static void test_closed_flows(void **state)
     } cases[] = {{"strang-marchuk", "linear", 1},   {"strang-marchuk", "attention", 0},
                  {"strang-marchuk", "kuramoto", 0}, {"heun", "attention", 1},
                  {"word:fsf", "forced", 0},         {"strang-marchuk", "forced", 1}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         System *s = make(cases[i].system);
         Table *t = scheme(cases[i].scheme);
@@ -558,9 +540,8 @@ static void test_closed_flows(void **state)
     }
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     System *s = make("henon");
     Table *t = scheme("leapfrog");
     size_t live = memory_live(), k = 1;
@@ -579,19 +560,4 @@ static void test_memory(void **state)
     system_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zoo),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_inconsistent),  cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_too_low),       cmocka_unit_test(test_flattery),
-        cmocka_unit_test(test_zero_unstable), cmocka_unit_test(test_floor_is_cut),
-        cmocka_unit_test(test_drift_is_cut),  cmocka_unit_test(test_coarse_start),
-        cmocka_unit_test(test_no_history),    cmocka_unit_test(test_order_six),
-        cmocka_unit_test(test_constant),      cmocka_unit_test(test_adams_constants),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_closed_flows),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_unstable_steps),
-        cmocka_unit_test(test_unstable),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -248,13 +248,12 @@ static void try_scheme(const Table *t, Count *c)
     forest_free(f);
 }
 
-static void test_mutants(void **state)
+TEST(test_mutants)
 {
     Zoo zoo;
     Table **list;
     size_t n;
     Count c = {0};
-    (void)state;
     assert_int_equal(zoo_open(&zoo), 0);
     assert_int_equal(zoo_list(&zoo, "all,strang-marchuk:heun,yoshida4:rk4", "exact", &list, &n), 0);
     for (size_t i = 0; i < n; i++) {
@@ -273,14 +272,13 @@ static void test_mutants(void **state)
 
 /* A split that commutes hides every splitting error: measured on it, no splitting looks like the
  * prediction for one that does not. */
-static void test_commuting(void **state)
+TEST(test_commuting)
 {
     static const char *const names[] = {"lie-trotter",     "strang-marchuk", "strang-marchuk-fgf",
                                         "stoermer-verlet", "ruth3",          "yoshida4"};
     System *commuting;
     Zoo zoo;
     Bench b;
-    (void)state;
     assert_int_equal(zoo_open(&zoo), 0);
     assert_int_equal(system_new("linear", 4, 1, 5, &b.system), 0);
     assert_int_equal(system_new("linear:commuting", 4, 1, 5, &commuting), 0);
@@ -302,11 +300,4 @@ static void test_commuting(void **state)
     zoo_close(&zoo);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_commuting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

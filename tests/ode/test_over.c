@@ -38,9 +38,8 @@ static Table *parse(const char *text)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     static const struct {
         const char *name, *text;
     } list[] = {
@@ -73,9 +72,8 @@ static void test_texts(void **state)
     table_free(b);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const struct {
         const char *name, *words;
     } list[] = {
@@ -150,9 +148,8 @@ static double defect(const Table *base, const Table *form, const System *s, int 
 
 /* Every one-step scheme over H or L of the zoo, on a nonlinear system. States are of order 1 and
  * a step has some 50 operations: 1e-13. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
-    (void)state;
     System *s;
     size_t tried = 0;
     assert_int_equal(system_new("attention", 6, 3, 1, &s), 0);
@@ -178,9 +175,8 @@ static void test_steps(void **state)
 }
 
 /* Splitting F and G by Euler leaves order 1 whatever the inner scheme; both are consistent. */
-static void test_orders(void **state)
+TEST(test_orders)
 {
-    (void)state;
     static const char *const names[] = {"rk4-F", "rk4-G", "heun-F", "midpoint-G", "ab3-F"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         Theory theory;
@@ -191,13 +187,4 @@ static void test_orders(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_orders),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

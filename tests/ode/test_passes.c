@@ -28,10 +28,9 @@ static double *numbers(size_t count)
 }
 
 /* What these tests judge by: a NaN is far, wherever it stands. */
-static void a_nan_is_far(void **state)
+TEST(a_nan_is_far)
 {
     const double zero[3] = {0};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         double x[3] = {0};
         assert_true(distance(x, zero, 3) == 0 && relative_distance(x, zero, 3) == 0);
@@ -48,11 +47,10 @@ SIMD_CLONES static void exponentials(size_t n, const double *x, double *y)
     for (size_t i = 0; i < n; i++) y[i] = simd_exp(x[i]);
 }
 
-static void test_exp(void **state)
+TEST(test_exp)
 {
     enum { N = 200001 };
     double *x = numbers(N), *y = numbers(N), worst = 0;
-    (void)state;
     for (size_t i = 0; i < N; i++) x[i] = -708 + 1417.0 * (double)i / (N - 1);
     for (size_t i = 0; i < 1001; i++)
         x[i] = ((double)i - 500) * 1e-3; /* where softmax is largest */
@@ -91,13 +89,12 @@ static double row_error(size_t N, size_t parts, const double *c, const double *c
     return worst;
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
     static const size_t sizes[] = {0, 1, 7, 512, 2048, 2049, LONG};
     const double *x[PARTS];
     double c[PARTS], *data = numbers(PARTS * LONG), *out = numbers(LONG + 1),
                      *again = numbers(LONG);
-    (void)state;
     for (size_t i = 0; i < PARTS * LONG; i++) data[i] = sin((double)i);
     for (size_t m = 0; m < PARTS; m++) {
         x[m] = data + m * LONG;
@@ -122,12 +119,11 @@ static void test_rows(void **state)
 }
 
 /* A value that is not finite is seen wherever it is; the largest finite one is not taken for it. */
-static void test_finite(void **state)
+TEST(test_finite)
 {
     static const double bad[] = {INFINITY, -INFINITY, NAN};
     double *x = numbers(LONG), *out = numbers(LONG), one = 1;
     const double *source = x;
-    (void)state;
     x[1] = DBL_MAX, x[2] = -DBL_MAX, x[3] = DBL_TRUE_MIN;
     assert_true(combine_finite(LONG, x) && combine_checked(0, LONG, 1, &one, &source, out));
     for (size_t at = 0; at < LONG; at += 617)
@@ -145,10 +141,9 @@ static void test_finite(void **state)
 /* ---- F + G in one, and windows ------------------------------------------------------------------- */
 
 /* F + G in one agrees with F and G to the rounding of the sum. */
-static void test_both(void **state)
+TEST(test_both)
 {
     size_t found = 0;
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0);
         size_t N = s->n * s->d;
@@ -184,11 +179,10 @@ static void walk(const Table *t, const System *s, double *y)
 
 /* Every scheme on every system whose particles are apart, 1000 of them: windows give the bits of one
  * pass, pairs those of two slopes up to rounding. A system that only claims to be apart is caught. */
-static void test_windows(void **state)
+TEST(test_windows)
 {
     Zoo zoo;
     size_t found = 0;
-    (void)state;
     assert_int_equal(zoo_open(&zoo), 0);
     for (size_t k = 0; system_name(k); k++) {
         System *probe = make(system_name(k), 0, 0);
@@ -231,12 +225,11 @@ static void test_windows(void **state)
 }
 
 /* Windows move states alone; one pass moves what its rows and fields read and write. */
-static void test_traffic(void **state)
+TEST(test_traffic)
 {
     Zoo zoo;
     Table *found = NULL;
     Stepper *st = NULL;
-    (void)state;
     assert_int_equal(zoo_open(&zoo), 0);
     assert_int_equal(zoo_find(&zoo, "rk4", "exact", &found), 0);
     Table *t = table_freeze(found);
@@ -293,10 +286,9 @@ static void formula(const System *s, int op, const double *y, double *dy)
 }
 
 /* Few particles (plain), and many (tiles, the last one short). */
-static void test_attention(void **state)
+TEST(test_attention)
 {
     static const size_t sizes[] = {8, 255, 256, 300};
-    (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         System *s = make("attention", sizes[k], 3);
         size_t N = s->n * s->d;
@@ -315,13 +307,4 @@ static void test_attention(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_nan_is_far), cmocka_unit_test(test_exp),
-        cmocka_unit_test(test_rows),    cmocka_unit_test(test_finite),
-        cmocka_unit_test(test_both),    cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_traffic), cmocka_unit_test(test_attention),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -47,7 +47,7 @@ static const System growing = {.name = "growth",
 /* y' = y: the global error tends to c T e^T h^p, the local one to c rho'(1) h^(p+1): AB by their
  * error constants, leapfrog by 1/3 and rho'(1) = 2, Runge-Kutta by 1/(p+1)!. Tolerance: the accuracy
  * that predict.c asks of itself. */
-static void test_scalar(void **state)
+TEST(test_scalar)
 {
     static const struct {
         const char *name;
@@ -55,7 +55,6 @@ static void test_scalar(void **state)
     } cases[] = {{"euler", 1.0 / 2, 1},   {"heun", 1.0 / 6, 1},   {"rk3", 1.0 / 24, 1},
                  {"rk4", 1.0 / 120, 1},   {"ab2", 5.0 / 12, 1},   {"ab3", 3.0 / 8, 1},
                  {"ab4", 251.0 / 720, 1}, {"ab5", 95.0 / 288, 1}, {"leapfrog", 1.0 / 6, 2}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Table *t = scheme(cases[i].name);
         Prediction p = predict(t, &growing, 2);
@@ -67,7 +66,7 @@ static void test_scalar(void **state)
 }
 
 /* The nilpotent oracles: T/2 y3, T/6 y4, T/12 y4 in one component; local: without T. */
-static void test_oracles(void **state)
+TEST(test_oracles)
 {
     static const struct {
         const char *scheme, *system;
@@ -77,7 +76,6 @@ static void test_oracles(void **state)
                  {"strang-marchuk-fgf", "nilpotent:4", 1},
                  {"strang-marchuk", "nilpotent", 0},
                  {"heun", "nilpotent", 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         System *s = make(cases[i].system);
         Table *t = scheme(cases[i].scheme);
@@ -91,9 +89,8 @@ static void test_oracles(void **state)
 }
 
 /* An inconsistent scheme follows another field: weights 1 + 1 double the speed, e^2T - e^T. */
-static void test_order_zero(void **state)
+TEST(test_order_zero)
 {
-    (void)state;
     Table *t = scheme("scheme twice\nk1 = H(y)\ny' = y + 2*k1\n");
     Prediction p = predict(t, &growing, 1);
     close_to(p.global, exp(2) - exp(1), 1e-12);
@@ -148,11 +145,10 @@ static const char *const others[] = {"strang-marchuk:heun", "yoshida4:rk4", "wor
 
 /* Two independent computations: trees and derivatives; steps and a line. Nearly all can be compared;
  * on commuting and nilpotent systems most vanish. */
-static void test_everywhere(void **state)
+TEST(test_everywhere)
 {
     enum { OTHERS = sizeof others / sizeof *others };
     int compared = 0;
-    (void)state;
     for (size_t k = 0; system_name(k); k++) {
         System *s = make(system_name(k));
         for (size_t i = 0; i < zoo.count + OTHERS; i++) {
@@ -185,10 +181,9 @@ static const char *const fifth[2] = {
 /* High order leaves few points between coarse steps and rounding, and errors that turn on the way: a
  * correct method is never refused, and nearly always confirmed; the constant of the other method, one
  * twice or half as large and one of the other sign are refused wherever the right one is confirmed. */
-static void test_fifth_order(void **state)
+TEST(test_fifth_order)
 {
     int compared = 0;
-    (void)state;
     for (size_t k = 0; system_name(k); k++) {
         System *s = make(system_name(k));
         for (int i = 0; i < 2; i++) {
@@ -228,13 +223,12 @@ static void test_fifth_order(void **state)
 
 /* Negative control: a constant is off wherever one coefficient of the theory is. Heun, midpoint and
  * Ralston differ in the h^3 terms alone; none passes for another. */
-static void test_tells_apart(void **state)
+TEST(test_tells_apart)
 {
     static const char *const names[] = {
         "heun", "midpoint", "ralston", "strang-marchuk", "strang-marchuk-fgf", "ab2", "leapfrog"};
     enum { NAMES = sizeof names / sizeof *names };
     Prediction p[NAMES];
-    (void)state;
     System *s = make("attention");
     for (size_t i = 0; i < NAMES; i++) {
         Table *t = scheme(names[i]);
@@ -257,10 +251,9 @@ static void kink(const System *s, int set, double t, const double *y, double *dy
     dy[0] = 1 + fabs(y[0] - 1.7);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
     System s = growing;
-    (void)state;
     Table *t = scheme("polynet"); /* no expansion about y */
     assert_true(isnan(predict(t, &s, 0).global) && isnan(predict(t, &s, 0).local));
     table_free(t);
@@ -274,9 +267,8 @@ static void test_nothing(void **state)
     table_free(t);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     System *s = make("henon");
     Table *t = scheme("leapfrog");
     size_t live = memory_live(), k = 1;
@@ -294,13 +286,4 @@ static void test_memory(void **state)
     system_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalar),      cmocka_unit_test(test_oracles),
-        cmocka_unit_test(test_order_zero),  cmocka_unit_test(test_everywhere),
-        cmocka_unit_test(test_fifth_order), cmocka_unit_test(test_tells_apart),
-        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

@@ -62,9 +62,8 @@ static void check_round_trip(const Table *t)
     table_free(again);
 }
 
-static void test_zoo_round_trip(void **state)
+TEST(test_zoo_round_trip)
 {
-    (void)state;
     static const char *const made =
         "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,strang-marchuk:rk4,"
         "yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint";
@@ -114,9 +113,8 @@ static void random_scheme(uint64_t seed, char *text)
     strcat(text, "\n");
 }
 
-static void test_random_round_trip(void **state)
+TEST(test_random_round_trip)
 {
-    (void)state;
     char text[8192];
     for (uint64_t seed = 0; seed < 200; seed++) {
         Table *t, *changed;
@@ -134,9 +132,8 @@ static void test_random_round_trip(void **state)
 }
 
 /* Each error names its line and column, and what was expected. */
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     static const struct {
         const char *text, *where;
     } bad[] = {
@@ -199,9 +196,8 @@ static void test_errors(void **state)
 }
 
 /* Bounded time and memory on hostile texts. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     size_t n = 2000000;
     char *text = malloc(n + 64);
     Table *t;
@@ -230,12 +226,11 @@ static void assert_same_rows(const char *a, const char *solver, const char *b)
 }
 
 /* A coefficient of a flow or a field is an expression; parentheses around it change nothing. */
-static void test_coefficients(void **state)
+TEST(test_coefficients)
 {
     static const char *const forms[] = {"p/2",     "1-p",     "1 - p/2",   "p+q*2",     "-p",
                                         "2*p^2-q", "(1-p)/2", "1/(2-p)-q", "sqrt(4)/3", "1-0.25",
                                         "Fa-1",    "(p)-(q)", "+p",        "1e-1+p",    "p^-1"};
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         for (int field = 0; field < 2; field++) {
             char text[512];
@@ -263,12 +258,11 @@ static void test_coefficients(void **state)
 }
 
 /* Blanks around the names of a list change nothing. */
-static void test_blanks(void **state)
+TEST(test_blanks)
 {
     static const char *const lists[] = {"rk4,heun,sandwich:2-1", " rk4 , heun,\tsandwich:2,1 "};
     Table **list[2];
     size_t count[2];
-    (void)state;
     for (int k = 0; k < 2; k++)
         if (zoo_list(&zoo, lists[k], "exact", &list[k], &count[k]) != 0)
             fail_msg("%s: %s", lists[k], error_text());
@@ -284,9 +278,8 @@ static void test_blanks(void **state)
     for (int k = 0; k < 2; k++) memory_free(list[k]);
 }
 
-static void test_expansions(void **state)
+TEST(test_expansions)
 {
-    (void)state;
     assert_same_rows("strang-marchuk:euler", "exact", "macaron");
     assert_same_rows("strang-marchuk-fgf", "euler", "att-ffn-att");
     assert_same_rows("lie-trotter:euler", "exact", "transformer");
@@ -300,9 +293,8 @@ static void test_expansions(void **state)
     table_free(b);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const bad[] = {"rk5",
                                       "heun:euler",
                                       "word:",
@@ -338,9 +330,8 @@ static double node(const Table *t, size_t eval)
 }
 
 /* The Macaron papers' equations (14)-(16): half steps of G begin at t and t + 1/2, F at t. */
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     Table *m = find("macaron", "exact"), *r = find("rk4", "exact"), *l = find("leapfrog", "exact");
     assert_true(node(m, 0) == 0 && node(m, 1) == 0 && node(m, 2) == 0.5);
     assert_true(node(r, 2) == 0.5 && node(r, 4) == 0.5 && node(r, 6) == 1 && node(r, 7) == 1);
@@ -358,9 +349,8 @@ static void test_times(void **state)
 }
 
 /* Starts: leapfrog, ab2 and lm-resnet begin with an Euler step of their own operator. */
-static void test_starts(void **state)
+TEST(test_starts)
 {
-    (void)state;
     static const char *const pair[][2] = {{"leapfrog", "euler"},
                                           {"ab2", "euler"},
                                           {"ab5", "euler"},
@@ -390,9 +380,8 @@ static void test_starts(void **state)
     table_free(t);
 }
 
-static void test_inexact(void **state)
+TEST(test_inexact)
 {
-    (void)state;
     static const struct {
         const char *coefficient;
         int exact;
@@ -421,9 +410,8 @@ static void test_inexact(void **state)
 }
 
 /* Every allocation on the way fails once: an error, and nothing leaks. */
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     const char *text =
         "scheme a\ntitle t\nlearn b = 1\nk1 = L(y + 1/2*k2[-1])\ngate g = tanh(k1)\n"
         "k2 = H(y + (b+g)*k1)\ny' = y[-1] + 2*b*k1 + k2\nscheme c\nflow 1/2 F\nflow G\n";
@@ -454,15 +442,4 @@ static void test_short_memory(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zoo_round_trip), cmocka_unit_test(test_random_round_trip),
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_coefficients),   cmocka_unit_test(test_blanks),
-        cmocka_unit_test(test_expansions),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_times),          cmocka_unit_test(test_starts),
-        cmocka_unit_test(test_inexact),        cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("scheme", tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

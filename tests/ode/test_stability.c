@@ -115,9 +115,8 @@ static void check_modulus(const Table *t)
     }
 }
 
-static void test_modulus(void **state)
+TEST(test_modulus)
 {
-    (void)state;
     static const char *const more[] = {
         "k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + 1/2*k1 + 1/2*k2 - 1/2*k1[-1] + 1/2*k2[-1]",
         "k1 = H(y + k2[-1] - k1[-1])\nk2 = H(y + 1/2*k1)\ny' = y + k2",
@@ -140,9 +139,8 @@ static int is_near(double x, double want, double tolerance)
 
 /* Sources: Hairer, Wanner 1996, IV.2 and V.1; ab5: 2 / sum of the absolute weights, 90/551, the root
  * -1. rk3: real root of 1 + z + z^2/2 + z^3/6 = -1. Twelve digits. */
-static void test_known(void **state)
+TEST(test_known)
 {
-    (void)state;
     static const struct {
         const char *name;
         double real, imag;
@@ -195,9 +193,8 @@ static void check_ends(const Table *t)
     check_end(t, imag, I);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     for_all(check_ends);
 }
 
@@ -231,17 +228,15 @@ static void check_scaled(const Table *t)
     }
 }
 
-static void test_scaled(void **state)
+TEST(test_scaled)
 {
-    (void)state;
     for_all(check_scaled);
 }
 
 /* Schemes built to have a limit. The two-step family y + (1 + c) k1 - c k1[-1] has the root -1 at
  * -2/(1 + 2c) and, for c > 1/2, roots cos t + i sin t, cos t = 1/(2c), at i 2 sin t/(1 + 2c). R = 1 + z + c z^2 ends at -1/c, touching R = -1 nowhere for c > 1/8. */
-static void test_built(void **state)
+TEST(test_built)
 {
-    (void)state;
     const struct {
         const char *text;
         double real, imag;
@@ -274,9 +269,8 @@ static void test_built(void **state)
 
 /* (1 + z/2)^80 and (1 + z/2 + z^2/8)^80, that is in 80 stages by polynomials and, too many for them, in
  * 160 stages in double precision: |R| <= 1 to z = -4, |R| > 1 on the imaginary axis at once. */
-static void test_long(void **state)
+TEST(test_long)
 {
-    (void)state;
     static const char *const solver[] = {":euler", ":heun"};
     for (int k = 0; k < 2; k++) {
         char name[200] = "word:";
@@ -292,9 +286,8 @@ static void test_long(void **state)
 
 /* Sixteen decimals leave 1e-17 where order conditions leave nothing; the limits are those of the
  * rationals all the same. */
-static void test_decimals(void **state)
+TEST(test_decimals)
 {
-    (void)state;
     Table *t[] = {
         frozen("k1 = H(y)\nk2 = H(y + 0.5*k1)\nk3 = H(y + 0.5*k2)\nk4 = H(y + 1.0*k3)\n"
                "y' = y + 0.1666666666666667*k1 + 0.3333333333333333*k2 + 0.3333333333333333*k3 + "
@@ -330,9 +323,8 @@ static void times_root(Poly *p, const mpq_t root)
 
 /* Random roots of multiplicity 1 .. 3 on both sides: from a negative start, the first of odd
  * multiplicity beyond 0 is the end. */
-static void test_interval(void **state)
+TEST(test_interval)
 {
-    (void)state;
     int ends = 0;
     for (uint64_t run = 0; run < 60; run++) {
         Poly p;
@@ -370,9 +362,8 @@ static void test_interval(void **state)
 
 /* ---- hostile ------------------------------------------------------------------------------------------ */
 
-static void test_history(void **state)
+TEST(test_history)
 {
-    (void)state;
     char text[4096];
     size_t n = 0;
     double m, real, imag, z[2] = {0, 0};
@@ -390,9 +381,8 @@ static void test_history(void **state)
     table_free(t);
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     static const char *const names[] = {"rk3", "ab2", "ab3-layer"};
     for (size_t i = 0; i < 3; i++) {
         Table *t = frozen(names[i]);
@@ -411,14 +401,4 @@ static void test_short_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_modulus), cmocka_unit_test(test_known),
-        cmocka_unit_test(test_ends),    cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_built),   cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_long),    cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_history), cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("stability", tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

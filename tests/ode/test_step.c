@@ -114,9 +114,8 @@ static double hand_error(const System *s, size_t i, size_t j)
     return relative_distance(y, x, s->n * s->d);
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     for (size_t k = 0; system_name(k); k++) {
         System *s = make(system_name(k));
         for (size_t i = 0; i < HANDS; i++) {
@@ -133,9 +132,8 @@ static void test_by_hand(void **state)
 }
 
 /* The polynet and released forms: state weights other than one y. */
-static void test_state_weights(void **state)
+TEST(test_state_weights)
 {
-    (void)state;
     System *s = make("attention");
     size_t N = s->n * s->d;
     double y[MAX], k1[MAX], k2[MAX], x[MAX], h = 0.25;
@@ -176,9 +174,8 @@ static void oracle(const char *text, const System *s, const double *exact, doubl
 }
 
 /* 3x3, T = 1: Lie -T h/2 y3 and +T h/2 y3 bit for bit, Strang 0, with sign. */
-static void test_nilpotent3(void **state)
+TEST(test_nilpotent3)
 {
-    (void)state;
     System *s = make("nilpotent");
     double exact[3];
     s->solution(s, 1, exact);
@@ -195,9 +192,8 @@ static void test_nilpotent3(void **state)
 }
 
 /* 4x4: G/2 F G/2 gives -T h^2/6 y4, F/2 G F/2 gives +T h^2/12 y4 of the swapped system. */
-static void test_nilpotent4(void **state)
+TEST(test_nilpotent4)
 {
-    (void)state;
     System *s = make("nilpotent:4");
     double exact[4];
     s->solution(s, 1, exact);
@@ -228,9 +224,8 @@ static void nothing(const System *s, int set, double t, const double *y, double 
 }
 
 /* Macaron on J = E12 + E23: F = J: -T h/2 y3; G = J: -T h/4 y3; both: -3/4 T h y3 (component 1). */
-static void test_macaron(void **state)
+TEST(test_macaron)
 {
-    (void)state;
     double y0[3] = {1, -2, 8};
     System s = {.name = "jordan", .n = 1, .d = 3, .initial = y0, .field = {jordan, nothing}};
     double once[3] = {1 - 2 + 4, -2 + 8, 8}, twice[3] = {1 - 4 + 16, -2 + 16, 8};
@@ -303,10 +298,9 @@ static void clocks(const char *text, size_t n, const int *op, const double *c, c
     }
 }
 
-static void test_clocks(void **state)
+TEST(test_clocks)
 {
     enum { F = OP_F, G = OP_G };
-    (void)state;
     clocks("rk4", 8, (int[]){F, G, F, G, F, G, F, G}, (double[]){0, 0, .5, .5, .5, .5, 1, 1}, NULL);
     clocks("macaron", 3, (int[]){G, F, G}, (double[]){0, 0, .5}, NULL);
     clocks("scheme a\nk1 = H(y)\nk2 = H(y + 1/2*k1 @ 3/4)\ny' = y + k2\n", 4, (int[]){F, G, F, G},
@@ -342,9 +336,8 @@ static void walk_given(const char *text, const System *s, double h, int steps, i
 }
 
 /* AB2 and leapfrog from exact history, written out on the time-dependent system. */
-static void test_history(void **state)
+TEST(test_history)
 {
-    (void)state;
     System *s = make("forced");
     size_t N = s->n * s->d;
     double past[MAX], old[MAX], k[MAX], x[MAX], y[MAX], z[MAX], h = 0.125;
@@ -373,11 +366,10 @@ static void test_history(void **state)
 }
 
 /* Stages that look back: slopes of the past are those of the scheme at exact past states. */
-static void test_stage_history(void **state)
+TEST(test_stage_history)
 {
     static const char text[] =
         "scheme a\nk1 = H(3/2*y - 1/2*y[-1] @ 1/2)\ny' = y + 2*k1 - k1[-1]\n";
-    (void)state;
     System *s = make("forced");
     size_t N = s->n * s->d;
     double past[2 * MAX], x[MAX], y[MAX], k[MAX], old[MAX], h = 0.125;
@@ -394,10 +386,9 @@ static void test_stage_history(void **state)
 
 /* Stages on past slopes: the fixed point of k = h f(y(t) + k(t - h)/2) along the exact solution,
  * reached from 30 steps back, equals what WARM steps give up to O(h^10). */
-static void test_recursive_history(void **state)
+TEST(test_recursive_history)
 {
     static const char text[] = "scheme a\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n";
-    (void)state;
     System *s = make("kuramoto");
     size_t N = s->n * s->d;
     double h = 1.0 / 32, t[30], past[30 * 8], k[MAX] = {0}, x[MAX], y[MAX], agreement;
@@ -416,9 +407,8 @@ static void test_recursive_history(void **state)
 }
 
 /* START_NETWORK: leapfrog and AB2 begin with an Euler step and then are themselves. */
-static void test_network_start(void **state)
+TEST(test_network_start)
 {
-    (void)state;
     System *s = make("attention");
     size_t N = s->n * s->d;
     double x[MAX], y[MAX], first[MAX], k0[MAX], k1[MAX], h = 0.25;
@@ -439,9 +429,8 @@ static void test_network_start(void **state)
 /* ---- contract ------------------------------------------------------------------------------------ */
 
 /* Every scheme of the zoo: counts its evaluations, allocates nothing in a step, begins anew. */
-static void test_every_scheme(void **state)
+TEST(test_every_scheme)
 {
-    (void)state;
     System *s = make("forced");
     size_t N = s->n * s->d;
     for (size_t i = 0; i < zoo.count; i++) {
@@ -464,10 +453,9 @@ static void test_every_scheme(void **state)
     system_free(s);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     Stepper *st = NULL;
-    (void)state;
     System *s = make("henon");
     Table *t = scheme("rk2-gate");
     assert_int_equal(stepper_new(t, s, &st), ERR_MISUSE); /* symbols */
@@ -486,9 +474,8 @@ static void test_refusals(void **state)
     system_free(s);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     System *s = make("henon");
     Table *t = frozen("ab3");
     size_t live = memory_live(), k = 1;
@@ -506,22 +493,4 @@ static void test_memory(void **state)
     system_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_state_weights),
-        cmocka_unit_test(test_nilpotent3),
-        cmocka_unit_test(test_nilpotent4),
-        cmocka_unit_test(test_macaron),
-        cmocka_unit_test(test_clocks),
-        cmocka_unit_test(test_history),
-        cmocka_unit_test(test_stage_history),
-        cmocka_unit_test(test_recursive_history),
-        cmocka_unit_test(test_network_start),
-        cmocka_unit_test(test_every_scheme),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

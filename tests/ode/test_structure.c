@@ -163,17 +163,15 @@ static void check_separable(const Table *t)
     structure_free(&s);
 }
 
-static void test_separable(void **state)
+TEST(test_separable)
 {
-    (void)state;
     for_all(check_separable);
 }
 
 /* ---- known ------------------------------------------------------------------------------------------- */
 
-static void test_known(void **state)
+TEST(test_known)
 {
-    (void)state;
     static const struct {
         const char *name;
         int symmetric, order, separable, symplectic, symplectic_separable, effective;
@@ -212,9 +210,8 @@ static void test_known(void **state)
 
 /* Every tree t of order p + 1 has the defect C (p+1)! / (gamma sigma), because y^(p+1) is that sum of
  * elementary differentials; and the constant is what the source says. */
-static void test_constants(void **state)
+TEST(test_constants)
 {
-    (void)state;
     static const struct {
         const char *text;
         int order, symmetric;
@@ -270,9 +267,8 @@ static void test_constants(void **state)
 }
 
 /* Different weights for F and G, inconsistency, stages: no single constant. */
-static void test_no_constant(void **state)
+TEST(test_no_constant)
 {
-    (void)state;
     static const char *const texts[] = {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + k2",
                                         "k1 = H(y)\ny' = y + 2*k1",
                                         "k1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2"};
@@ -301,9 +297,8 @@ static int effective(const char *text, int *order)
 }
 
 /* c S c^-1 has order 1 but the effective order of S; one wrong fraction in S ruins that. */
-static void test_conjugates(void **state)
+TEST(test_conjugates)
 {
-    (void)state;
     static const struct {
         const char *kernel;
         int effective;
@@ -333,9 +328,8 @@ static void test_conjugates(void **state)
         }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     Table *t = frozen("rk4"), *lie = frozen("lie-trotter");
     Structure s;
     int order;
@@ -376,9 +370,8 @@ static int series_symmetric(const Table *t)
     return zero;
 }
 
-static void test_palindromes(void **state)
+TEST(test_palindromes)
 {
-    (void)state;
     static const char *const texts[] = {
         "flow 1/4 G\nflow 1/4 G\nflow F\nflow 1/2 G",
         "flow 1/3 F\nflow 1/2 G\nflow 1/3 F\nflow 1/2 G\nflow 1/3 F",
@@ -400,9 +393,8 @@ static void test_palindromes(void **state)
     assert_true(yes > 1 && yes < (int)(sizeof texts / sizeof *texts));
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     static const char *const names[] = {"lie-trotter", "macaron", "ab2"};
     for (size_t i = 0; i < 3; i++) {
         Table *t = frozen(names[i]);
@@ -422,13 +414,4 @@ static void test_short_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_separable),   cmocka_unit_test(test_known),
-        cmocka_unit_test(test_constants),   cmocka_unit_test(test_no_constant),
-        cmocka_unit_test(test_conjugates),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_palindromes), cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("structure", tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

@@ -39,7 +39,7 @@ static double drift_at(const char *expression, double y, double t)
     return dy;
 }
 
-static void test_expressions(void **state)
+TEST(test_expressions)
 {
     const double y = 0.7, t = 0.3, a = 3, b = 1.5, pi = 3.14159265358979323846;
     const struct {
@@ -66,7 +66,6 @@ static void test_expressions(void **state)
         {"exp(sin(cos(t + y1)))", exp(sin(cos(t + y)))},
         {"2*(3 + 4*(5 - 6*(7 + 8)))", 2 * (3 + 4 * (5 - 6 * 15.0))},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         double v = drift_at(cases[k].text, y, t);
         /* powers by squaring: a few roundings more than pow */
@@ -90,7 +89,7 @@ static void compare(const System *a, const System *b, int op)
 }
 
 /* Built-in systems, written as texts; n beyond the lanes of one pass. */
-static void test_built_in(void **state)
+TEST(test_built_in)
 {
     static const struct {
         const char *name, *text;
@@ -111,7 +110,6 @@ static void test_built_in(void **state)
          "initial = 1/2\n",
          66, 3, OP_G},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *b, *a = parse(cases[k].text, cases[k].n, 0);
         assert_int_equal(system_new(cases[k].name, cases[k].n, cases[k].d, 1, &b), 0);
@@ -131,14 +129,13 @@ static void test_built_in(void **state)
 }
 
 /* Sum, mean and softmax against a double loop; scores that overflow exp by themselves. */
-static void test_interaction(void **state)
+TEST(test_interaction)
 {
     enum { N = 130 };
     static const char text[] = "system s\nn 130\nd 3\n"
                                "F1 = sum j*(z1 - y2)/(1 + r)\nF2 = mean i*z3*r2\n"
                                "F3 = softmax 900*dot : z2 + y\ninitial = normal\n";
     static double y[3 * N], f[3 * N], g[3 * N];
-    (void)state;
     System *s = parse(text, 0, 0);
     for (size_t i = 0; i < 3 * N; i++) y[i] = random_normal(9, 1, i);
     s->field[OP_F](s, 1, 0, y, f);
@@ -167,9 +164,8 @@ static void test_interaction(void **state)
 }
 
 /* Self-interaction is left out: a singular kernel is fine. */
-static void test_singular(void **state)
+TEST(test_singular)
 {
-    (void)state;
     System *s =
         parse("system g\nn 5\nd 2\nF = sum (z - y)/r^3\ninitial1 = i\ninitial2 = i^2\n", 0, 0);
     assert_true(isfinite(s->initial[0]));
@@ -178,7 +174,7 @@ static void test_singular(void **state)
 
 /* ---- a full citizen ------------------------------------------------------------------------------ */
 
-static void test_order(void **state)
+TEST(test_order)
 {
     static const char text[] =
         "system swarm\nn 6\nd 2\nparam a = 1/2\nF = mean (z - y)*(a - exp(-r2))\n"
@@ -186,7 +182,6 @@ static void test_order(void **state)
     static const char *const names[] = {"euler", "macaron", "heun", "rk4", "ab3", "lie-trotter"};
     static const int orders[] = {1, 1, 2, 4, 3, 1};
     Zoo zoo;
-    (void)state;
     assert_int_equal(zoo_open(&zoo), 0);
     System *s = parse(text, 0, 0);
     assert_true(s->h0 == 0.125 && s->t_end == 1 && s->timed);
@@ -209,11 +204,10 @@ static void test_order(void **state)
 }
 
 /* Sizes and seed from outside; draws are a function of the seed. */
-static void test_choices(void **state)
+TEST(test_choices)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = uniform + 10*normal\n";
     System *a, *b;
-    (void)state;
     assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &a), 0);
     assert_true(a->n == 7 && a->d == 3);
     assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &b), 0);
@@ -228,7 +222,7 @@ static void test_choices(void **state)
 /* ---- bad texts ----------------------------------------------------------------------------------- */
 
 /* One line that names the place; nothing leaks. */
-static void test_bad(void **state)
+TEST(test_bad)
 {
     static const struct {
         const char *text, *place;
@@ -275,7 +269,6 @@ static void test_bad(void **state)
         {"system x\nF = sum 1/r\ninitial = 1\n", "test:2: "},
         {"system x\nG = y\ninitial = log(-i)\n", "test:3: "},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *s = NULL;
         size_t live = memory_live(), n = strlen(cases[k].place);
@@ -289,12 +282,11 @@ static void test_bad(void **state)
 }
 
 /* Texts without end or measure: refused, in bounded time and memory. */
-static void test_large(void **state)
+TEST(test_large)
 {
     static char text[60000];
     static const char *const units[] = {"(", "-", "y+", "y*(", "sin(", "1^", "+", "y-("};
     System *s;
-    (void)state;
     for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
         size_t n = (size_t)sprintf(text, "system x\nG = "), unit = strlen(units[k]);
         while (n + unit < 3900) n += (size_t)sprintf(text + n, "%s", units[k]);
@@ -313,14 +305,13 @@ static void test_large(void **state)
 }
 
 /* Any change of a byte, any cut: accepted or refused, never worse (the sanitizers watch). */
-static void test_flips(void **state)
+TEST(test_flips)
 {
     static const char good[] =
         "system s # c\ntitle T\nn 3\nd 2\nparam a = 1/2\nF = softmax dot/a : (z - y)^2\n"
         "G1 = -y1 + sin(t)\nG2 = y^a\ninitial = 1 + uniform/i\nt-end 1\nh0 1/8\n";
     static const char bytes[] = "(-+*/^yz019. =:#\n\t\x01\xff";
     char text[sizeof good];
-    (void)state;
     for (size_t i = 0; i < sizeof good; i++)
         for (size_t k = 0; k < sizeof bytes; k++) {
             System *s = NULL;
@@ -331,11 +322,10 @@ static void test_flips(void **state)
         }
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = i\n";
     size_t live = memory_live(), k = 1;
-    (void)state;
     for (int code = ERR_MEMORY; code != 0; k++) {
         System *s = NULL;
         memory_fail_at(k);
@@ -348,23 +338,11 @@ static void test_memory(void **state)
     assert_true(k > 4);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     System *s;
-    (void)state;
     assert_int_equal(system_read("/nonexistent/x", 0, 0, 1, &s), ERR_INPUT);
     assert_int_equal(system_read("/", 0, 0, 1, &s), ERR_INPUT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_built_in),
-        cmocka_unit_test(test_interaction), cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_bad),         cmocka_unit_test(test_large),
-        cmocka_unit_test(test_flips),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

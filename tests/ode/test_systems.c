@@ -24,10 +24,9 @@ static const double flow_tolerance = 4e3 * 2.3e-16;
 
 /* ---- names and sizes ----------------------------------------------------------------------------- */
 
-static void test_names(void **state)
+TEST(test_names)
 {
     System *s = NULL;
-    (void)state;
     assert_string_equal(system_default(), "attention");
     assert_null(system_name(1000));
     assert_null(system_title(1000));
@@ -44,7 +43,7 @@ static void test_names(void **state)
     system_free(NULL);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static const struct {
         const char *name;
@@ -70,7 +69,6 @@ static void test_sizes(void **state)
         {"forced", 2, 1, 0},
         {"forced", 2, SIZE_MAX, ERR_INPUT},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         System *s = NULL;
         int code = system_new(cases[i].name, cases[i].n, cases[i].d, 1, &s);
@@ -81,9 +79,8 @@ static void test_sizes(void **state)
 }
 
 /* Same seed: same system. Another seed: another one, but for the nilpotent ones. */
-static void test_seed(void **state)
+TEST(test_seed)
 {
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *a = make(system_name(i), 0, 0, 5), *b = make(system_name(i), 0, 0, 5),
                *c = make(system_name(i), 0, 0, 6);
@@ -151,10 +148,9 @@ static double derivative_error(const System *s, int op)
 /* e^4 = 4e-9 times a fifth derivative over 480, below 100 here; rounding eps / e = 3e-14. */
 static const double derivative_tolerance = 1e-8;
 
-static void test_flows(void **state)
+TEST(test_flows)
 {
     int closed = 0;
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0, 3);
         for (int op = 0; op < 2; op++) {
@@ -179,9 +175,8 @@ static void flow_late(const System *s, int set, double t, double h, double *y)
 }
 
 /* Negative controls: a clock off by 1e-6, the other operator's flow. */
-static void test_flows_spoiled(void **state)
+TEST(test_flows_spoiled)
 {
-    (void)state;
     System *s = make("forced", 0, 0, 3);
     s->flow[OP_G] = flow_late;
     assert_false(reference_error(s, OP_G, 0.5) <= flow_tolerance);
@@ -195,9 +190,8 @@ static void test_flows_spoiled(void **state)
 }
 
 /* Many turns of every phase keep their branch: the flow over 10 agrees with the reference. */
-static void test_kuramoto_winds(void **state)
+TEST(test_kuramoto_winds)
 {
-    (void)state;
     System *s = make("kuramoto", 50, 3, 9);
     double e = fmax(reference_error(s, OP_G, 10), reference_error(s, OP_G, -10));
     assert_true(e <= 10 * flow_tolerance);
@@ -228,9 +222,8 @@ static double bracket(const System *s, double h)
     return relative_distance(x, y, N) / (h * h);
 }
 
-static void test_commute(void **state)
+TEST(test_commute)
 {
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0, 4);
         double b = bracket(s, 0.25);
@@ -244,9 +237,8 @@ static void test_commute(void **state)
 
 /* Particles have no number but in G of `linear`, `forced`, `kuramoto`: attention must be equivariant
  * under their permutation; 300 of them also run its threads. */
-static void test_attention_equivariant(void **state)
+TEST(test_attention_equivariant)
 {
-    (void)state;
     System *s = make("attention", 300, 4, 2);
     static double turned[1200], f[1200], ft[1200], back[1200];
     for (int op = 0; op < 2; op++) {
@@ -261,9 +253,8 @@ static void test_attention_equivariant(void **state)
 }
 
 /* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0; 300 run its threads. */
-static void test_vortex_centre(void **state)
+TEST(test_vortex_centre)
 {
-    (void)state;
     System *s = make("vortex", 300, 0, 2);
     static double f[600];
     double x = 0, y = 0, size = 0;
@@ -281,9 +272,8 @@ static void test_vortex_centre(void **state)
 /* ---- exact solutions and references -------------------------------------------------------------- */
 
 /* exp(h A) y by GSL's Pade approximants against the Taylor action; columns of A by the field. */
-static void test_exponential(void **state)
+TEST(test_exponential)
 {
-    (void)state;
     System *s = make("linear", 5, 3, 8);
     enum { N = 15 };
     for (int op = 0; op < 2; op++) {
@@ -329,10 +319,9 @@ static double solution_error(const System *s, double t)
     return relative_distance(f, a, N);
 }
 
-static void test_solutions(void **state)
+TEST(test_solutions)
 {
     int closed = 0;
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0, 3);
         double y[MAX];
@@ -351,12 +340,11 @@ static void test_solutions(void **state)
 }
 
 /* Two means agree; times in any order, before and after 0, once or twice, give the same. */
-static void test_reference(void **state)
+TEST(test_reference)
 {
     static const double mixed[] = {1, -0.5, 0, 0.25, -1, 1};
     static const double sorted[] = {-1, -0.5, 0, 0.25, 1};
     static const size_t place[] = {4, 1, 2, 3, 0, 4};
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0, 11);
         size_t N = s->n * s->d;
@@ -384,9 +372,8 @@ static void wrong_solution(const System *s, double t, double *y)
 }
 
 /* A solution that ends before t, a time that is none, and a wrong closed solution are told. */
-static void test_reference_refuses(void **state)
+TEST(test_reference_refuses)
 {
-    (void)state;
     System *s = make("henon", 1, 0, 1);
     double y[4], agreement = 0, t = 2, none = NAN;
     s->solution = wrong_solution;
@@ -431,11 +418,10 @@ static size_t regions_of(const System *s)
 }
 
 /* With few particles a parallel region, even of one thread, costs a hundred times the field: none is entered. */
-static void test_few_particles(void **state)
+TEST(test_few_particles)
 {
     static const char text[] = "system own\nn 1\nF = mean z\nG = -y\ninitial = 1\n";
     System *s;
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         s = make(system_name(i), 0, 0, 1);
         if (s->n < 64 && regions_of(s) != 0) fail_msg("%s: %zu regions", s->name, regions);
@@ -452,11 +438,10 @@ static void test_few_particles(void **state)
     system_free(s);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     size_t live = memory_live();
     double y[64], agreement, t = 0.5;
-    (void)state;
     for (size_t i = 0; system_name(i); i++) {
         System *s = NULL;
         int code, k = 0;
@@ -485,24 +470,4 @@ static void test_memory(void **state)
     system_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_seed),
-        cmocka_unit_test(test_flows),
-        cmocka_unit_test(test_flows_spoiled),
-        cmocka_unit_test(test_kuramoto_winds),
-        cmocka_unit_test(test_commute),
-        cmocka_unit_test(test_attention_equivariant),
-        cmocka_unit_test(test_vortex_centre),
-        cmocka_unit_test(test_exponential),
-        cmocka_unit_test(test_solutions),
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_reference_refuses),
-        cmocka_unit_test(test_few_particles),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

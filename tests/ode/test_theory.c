@@ -7,9 +7,8 @@
 #include "tests/lib/schemes.h"
 
 /* OEIS A038055, and sum over trees of order n of n!/(gamma sigma) = (n-1)! 2^n (ode-facts 2.3). */
-static void test_trees(void **state)
+TEST(test_trees)
 {
-    (void)state;
     static const size_t known[] = {0, 2, 4, 14, 52, 214, 916, 4116};
     Forest *f;
     assert_int_equal(forest_new(7, &f), 0);
@@ -28,9 +27,8 @@ static void test_trees(void **state)
 }
 
 /* Names are unique, and those of design section 4 are among them. */
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const known[] = {
         "F", "F'F", "G'F", "F''(F,G)", "F'G'F", "F'F''(F,G)", "F''''(F,F,F,G)", "G''(F'F,G)"};
     Forest *f;
@@ -56,9 +54,8 @@ static void assert_equal_series(const Series *a, const Series *b)
 
 /* Flows of one field compose as a group; composition of different flows is associative and does not
  * commute. */
-static void test_composition(void **state)
+TEST(test_composition)
 {
-    (void)state;
     Forest *f;
     Series *s[6];
     mpq_t q, half, both[2], F[2], G[2];
@@ -146,9 +143,8 @@ static const struct {
     {"repeat:2", 0, 0},
 };
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         Table *t = frozen(orders[i].name);
         Theory th;
@@ -167,13 +163,12 @@ static void test_orders(void **state)
 /* error_norm2 is one definition for all schemes: the sum of squares over all trees in two colours. In
  * heun's case by hand: 8 colourings of F'F'F with (1/6)^2 each; of F''(F,F) two roots, and (1/12)^2
  * where both children are equal (twice), (1/6)^2 where they are not. One colour is told of H alone. */
-static void test_norms(void **state)
+TEST(test_norms)
 {
     static const struct {
         const char *name;
         double norm2;
     } known[] = {{"euler", 1}, {"transformer", 1}, {"heun", 11.0 / 36}, {"macaron", 5.0 / 16}};
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         Theory th;
         Table *t = frozen(known[i].name);
@@ -221,9 +216,8 @@ static void change_and_check(const char *name, mpq_ptr c, Table *t, const Theory
     mpq_clears(keep, step, NULL);
 }
 
-static void test_mutants(void **state)
+TEST(test_mutants)
 {
-    (void)state;
     int caught = 0;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (orders[i].order < 1 || orders[i].order > 3 || strncmp(orders[i].name, "word:s", 6) == 0)
@@ -286,9 +280,8 @@ static void check_terms(const char *name, int degree, const Coefficient *known, 
 /* Brackets written out for Strang: 1/12 [F,[F,G]] - 1/24 [G,[G,F]], [A,B] = B'A - A'B, so
  * [F,[F,G]] = [F,G]'F - F'[F,G] with [F,G] = G'F - F'G
  *           = G''(F,F) + G'F'F - F''(F,G) - F'G'F - F'G'F + F'F'G, and the same with F, G exchanged. */
-static void test_leading_terms(void **state)
+TEST(test_leading_terms)
 {
-    (void)state;
     CHECK_TERMS("lie-trotter", 2, {"G'F", 1, 2}, {"F'G", -1, 2});
     CHECK_TERMS("transformer", 2, {"G'F", 1, 2}, {"F'G", -1, 2}, {"F'F", -1, 2}, {"G'G", -1, 2});
     CHECK_TERMS("macaron", 2, {"F'F", -1, 2}, {"G'G", -1, 4});
@@ -306,9 +299,8 @@ static void test_leading_terms(void **state)
 
 /* Adams-Bashforth: every defect of order p+1 is the error constant -5/12, -3/8, -251/720 times
  * order!/(gamma sigma), because y^(p+1) is that sum of elementary differentials. */
-static void test_adams(void **state)
+TEST(test_adams)
 {
-    (void)state;
     static const struct {
         const char *name;
         int order;
@@ -343,9 +335,8 @@ static void test_adams(void **state)
 }
 
 /* A symmetric composition steps back what it stepped: S(-h) after S(h) is the identity. */
-static void test_symmetry(void **state)
+TEST(test_symmetry)
 {
-    (void)state;
     static const struct {
         const char *name;
         int symmetric;
@@ -379,9 +370,8 @@ static void test_symmetry(void **state)
     }
 }
 
-static void test_roots(void **state)
+TEST(test_roots)
 {
-    (void)state;
     static const struct {
         const char *update;
         int zero_stable, weakly;
@@ -409,9 +399,8 @@ static void test_roots(void **state)
 
 /* Ends of the stability intervals; sources: Hairer, Wanner 1996, IV.2 and V.1 (one-step and Adams),
  * leapfrog [-i, i]. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     static const struct {
         const char *name;
         double real, imag, tolerance;
@@ -437,9 +426,8 @@ static void test_limits(void **state)
 }
 
 /* |R| of RK4 at a complex point against its polynomial, the split test equation against products. */
-static void test_modulus(void **state)
+TEST(test_modulus)
 {
-    (void)state;
     Table *rk4 = frozen("rk4"), *lie = frozen("transformer"), *exact = frozen("lie-trotter");
     double m, f[2] = {-0.3, 0.4}, g[2] = {-0.2, 0.1};
     assert_int_equal(stability_modulus(rk4, f, g, &m), 0);
@@ -459,9 +447,8 @@ static void test_modulus(void **state)
 }
 
 /* Textbook methods not in the zoo, and near-misses that fail one condition. */
-static void test_unseen(void **state)
+TEST(test_unseen)
 {
-    (void)state;
     static const struct {
         const char *text;
         int order;
@@ -515,9 +502,8 @@ static void test_unseen(void **state)
     }
 }
 
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     static const char *const names[] = {"ab3-layer", "strang-marchuk"};
     for (size_t i = 0; i < 2; i++) {
         Table *t = frozen(names[i]);
@@ -536,16 +522,4 @@ static void test_short_memory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_composition),   cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_norms),         cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_leading_terms), cmocka_unit_test(test_adams),
-        cmocka_unit_test(test_symmetry),      cmocka_unit_test(test_roots),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_modulus),
-        cmocka_unit_test(test_unseen),        cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests_name("theory", tests, zoo_begin, zoo_end);
-}
+TEST_MAIN(zoo_begin, zoo_end)

@@ -46,9 +46,8 @@ static double difference(Model *m)
 
 /* Weights <= 1 from sums of some 10 D products: 1e-13 in f64. A product of relative error eps in q and k
  * moves a score by about 2 eps |q||k|/sqrt(E) < 10 eps. */
-static void test_definition(void **state)
+TEST(test_definition)
 {
-    (void)state;
     const char *name;
     for (size_t i = 0; (name = tested_backend(i)); i++) {
         Model *m = tiny_model(name, tiny_residual());
@@ -70,9 +69,8 @@ static void test_definition(void **state)
 }
 
 /* For every plan: rows of sum 1, nothing ahead, as many evaluations as the plan has. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (const TinyPlan *t = tiny_plans; t->name; t++) {
         Plan *plan = t->build();
         size_t A = plan_evals(plan, SLOT_ATTENTION), all = A * H * T * T;
@@ -116,9 +114,8 @@ static double least(size_t n, const double *cost, size_t *to, size_t at)
 }
 
 /* Real costs, costs with many ties, negative ones. */
-static void test_assignment(void **state)
+TEST(test_assignment)
 {
-    (void)state;
     double cost[49];
     size_t to[7], order[7], worse = 0;
     for (uint64_t trial = 0; trial < 300; trial++) {
@@ -144,9 +141,8 @@ static void test_assignment(void **state)
 
 /* ---- distances --------------------------------------------------------------------------------- */
 
-static void test_known_distances(void **state)
+TEST(test_known_distances)
 {
-    (void)state;
     double work[8];
     const double first[] = {1, 0, 0, 0}, last[] = {0, 0, 0, 1}, even[] = {.25, .25, .25, .25},
                  back[] = {0, .5, .5, 0};
@@ -162,9 +158,8 @@ static void test_known_distances(void **state)
 }
 
 /* Both are metrics: symmetric, and no way round is shorter. */
-static void test_metric(void **state)
+TEST(test_metric)
 {
-    (void)state;
     double x[3][6], work[12];
     for (uint64_t trial = 0; trial < 200; trial++) {
         for (uint64_t k = 0; k < 3; k++) {
@@ -215,9 +210,8 @@ static HeadDistance distance_of(int over, const double *a, const double *b)
 
 /* A model is at distance 0 from itself, and from itself with its heads in another order in each sublayer;
  * not from one whose sublayers are exchanged, nor from another. Matching once is never better. */
-static void test_heads(void **state)
+TEST(test_heads)
 {
-    (void)state;
     double a[ALL], b[ALL], c[ALL];
     static const size_t order[A][HEADS] = {{2, 0, 1}, {1, 0, 2}};
     enum { SHEET = N * N, LAYER = HEADS * SHEET };
@@ -262,9 +256,8 @@ static void swap_heads(Model *m, const char *name, int columns, size_t parts)
     memory_free(x);
 }
 
-static void test_model_heads(void **state)
+TEST(test_model_heads)
 {
-    (void)state;
     static double a[H * T * T], b[H * T * T], z[2][TINY_ROWS * TINY_VOCAB];
     Model *m = tiny_model("cpu-f64", tiny_residual());
     Batch x = tiny_batch();
@@ -295,9 +288,8 @@ static void test_model_heads(void **state)
 #define ONE " --model s/runs/word:sfsf:euler-seed1"
 #define TWO " --model s/runs/word:sfsf:euler-seed2"
 
-static void test_command(void **state)
+TEST(test_command)
 {
-    (void)state;
     run_ok("sweep --pairs 2 --interleaved --words ssff,sf --seeds 2 --epochs 2 --out s" MODEL);
     run_ok("attention" ONE ONE TEXT "--csv");
     const char *row = strchr(out, '\n') + 1;
@@ -341,9 +333,8 @@ static void test_command(void **state)
     assert_int_equal(count_lines(big), 1 + 6 * 2);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     write_corpus("other", "the zebra sat\n");
     static const struct {
         const char *args, *words;
@@ -368,14 +359,4 @@ static int begin(void **state)
     return undrawn(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_assignment),  cmocka_unit_test(test_known_distances),
-        cmocka_unit_test(test_metric),      cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_model_heads), cmocka_unit_test(test_command),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, begin, program_close);
-}
+TEST_MAIN(begin, program_close)

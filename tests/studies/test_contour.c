@@ -67,9 +67,8 @@ static double pole(double x, double y)
 }
 
 /* Linear interpolation misses by f'' h^2 / 8 < 2 * 0.0025 / 8 on an edge. */
-static void test_circle(void **state)
+TEST(test_circle)
 {
-    (void)state;
     Found u = trace(circle, 1.7);
     assert_int_equal(u.lines, 1);
     assert_int_equal(u.closed, 1);
@@ -82,9 +81,8 @@ static void test_circle(void **state)
     assert_int_equal(trace(circle, 9).lines, 0);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     Found u = trace(plane, 0.33);
     assert_int_equal(u.lines, 1);
     assert_int_equal(u.closed, 0);
@@ -99,8 +97,4 @@ static void test_lines(void **state)
     assert_int_equal(u.closed, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_circle), cmocka_unit_test(test_lines)};
-    return cmocka_run_group_tests_name("contour", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

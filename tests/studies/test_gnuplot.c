@@ -256,9 +256,8 @@ static int was_drawn(const char *name)
     return 0;
 }
 
-static void test_judged(void **state)
+TEST(test_judged)
 {
-    (void)state;
     const char *script, *fault;
     int faults = 0;
     for (size_t at = 0; next_script(&at, &script, &fault);) {
@@ -285,9 +284,8 @@ static void draw_script(const char *script, char image[PATH_MAX])
 }
 
 /* No name is a command. */
-static void test_drawn(void **state)
+TEST(test_drawn)
 {
-    (void)state;
     const char *script, *fault;
     char image[PATH_MAX];
     if (system("command -v gnuplot >/dev/null") != 0) skip();
@@ -310,9 +308,8 @@ static int count_marks(const char *svg, int i, const char *mark)
 }
 
 /* Whatever the token is, its curve is there: lines of the exact flow, points of the network. */
-static void test_tokens(void **state)
+TEST(test_tokens)
 {
-    (void)state;
     static char svg[1 << 20];
     const char *script, *fault;
     int curves = 0;
@@ -350,9 +347,8 @@ static double mark_at(const char *svg, int i, int *n)
 }
 
 /* Perplexity against evaluations: as many evaluations stand in one place, and places are as far apart as these. */
-static void test_points(void **state)
+TEST(test_points)
 {
-    (void)state;
     static char svg[1 << 20];
     const char *script, *fault;
     double place[16] = {0}, x;
@@ -381,9 +377,8 @@ static void test_points(void **state)
 }
 
 /* The judge and the canary see a name that is not quoted. */
-static void test_control(void **state)
+TEST(test_control)
 {
-    (void)state;
     static const char *const good[] = {
         "set xlabel 'it''s `x` @y $z \\'\nplot 'a.csv' using ($1 == 2 ? $3 : NaN):4, \\\n x with "
         "lines title 'b'\n",
@@ -443,9 +438,8 @@ static const char *const starts[] = {
 };
 
 /* Run by the program a script starts nothing; run by hand each of these does. It still draws. */
-static void test_filter(void **state)
+TEST(test_filter)
 {
-    (void)state;
     static const char plain[] = "set terminal svg\nset output 'p.svg'\nplot x\nunset output\n"
                                 "set terminal pngcairo\nset output 'p.png'\nplot x\n";
     if (system("command -v gnuplot >/dev/null") != 0) skip();
@@ -486,9 +480,8 @@ static const struct {
     {"", ""},
 };
 
-static void test_shown(void **state)
+TEST(test_shown)
 {
-    (void)state;
     char text[128];
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         plot_text(shown[i].text, text, sizeof text);
@@ -522,9 +515,8 @@ static char *script_of(Plot *p)
     return text;
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-    (void)state;
     static const char *const held[] = {"title_^{$1}", "across \"x\"", "up \\",   "key:1",
                                        "series @x",   "numbered #",   "guide ;", "level {",
                                        "50%% of %%s", "it’s ‘x‘",     "%d %s",   "./< touch P",
@@ -548,9 +540,8 @@ static void test_strings(void **state)
     free(script);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const bad[] = {
         "",     "-x",
         ".x",   "|x",
@@ -585,9 +576,8 @@ static const struct {
     {"*", "{}*"},
 };
 
-static void test_latex(void **state)
+TEST(test_latex)
 {
-    (void)state;
     static const char *const column[] = {"a_b > c"};
     char *text = NULL, want[128];
     size_t bytes, count = sizeof cells / sizeof *cells;
@@ -611,9 +601,8 @@ static void test_latex(void **state)
 #define LONG "a-name-as-long-as-what-is-put-in-its-place"
 
 /* The scheme that a model says it was trained as is a name or is refused. */
-static void test_scheme_of_a_model(void **state)
+TEST(test_scheme_of_a_model)
 {
-    (void)state;
     static const char scheme[] = "scheme " LONG "\nk1 = H(y)\ny' = y + k1\n";
     static const char key[] = "\"scheme\":\"" LONG "\"";
     static const char *const name[] = {"x\\n`touch CANARY`\\n", "another"};
@@ -674,18 +663,5 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
     if (strcmp(slash ? slash + 1 : argv[0], "gnuplot") == 0) return stand_in(argv[argc - 1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control),
-        cmocka_unit_test(test_judged),
-        cmocka_unit_test(test_drawn),
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_latex),
-        cmocka_unit_test(test_scheme_of_a_model),
-    };
-    return cmocka_run_group_tests(tests, open_all, program_close);
+    return test_run(open_all, program_close);
 }

@@ -23,9 +23,8 @@ static Claim take_named(const char *name, const char *who, int expected)
 }
 
 /* Another open of the file, even by this process, is another holder. */
-static void test_one_holder(void **state)
+TEST(test_one_holder)
 {
-    (void)state;
     Claim a = take_named("one", "here 1", 1);
     assert_string_equal(a.left_over, "");
     take_named("one", "here 2", 0);
@@ -66,9 +65,8 @@ static void end(pid_t child)
     assert_int_equal(waitpid(child, &status, 0), child);
 }
 
-static void test_dead_holder(void **state)
+TEST(test_dead_holder)
 {
-    (void)state;
     pid_t child = holder("dead", "here 17");
     take_named("dead", "here 2", 0); /* it lives: the control */
     end(child);
@@ -80,9 +78,8 @@ static void test_dead_holder(void **state)
 }
 
 /* What the file says of another host is believed until it has been silent for long. */
-static void test_other_host(void **state)
+TEST(test_other_host)
 {
-    (void)state;
     end(holder("far", "elsewhere 17"));
     take_named("far", "here 2", 0);
     struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
@@ -99,9 +96,8 @@ static void test_other_host(void **state)
 }
 
 /* A sign of life makes the file new. */
-static void test_sign_of_life(void **state)
+TEST(test_sign_of_life)
 {
-    (void)state;
     Claim c = take_named("alive", "here 1", 1);
     struct timespec old[2] = {{1000, 0}, {1000, 0}};
     struct stat s;
@@ -136,9 +132,8 @@ static pid_t start_program(const Claim *c, int pass)
 
 /* A program to which a claim was passed keeps it, one that was merely started does not; be it a claim that was
  * made or one that was taken over. */
-static void test_passed(void **state)
+TEST(test_passed)
 {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         int left_over = k / 2, pass = k % 2;
         if (left_over) end(holder("child", "here 17"));
@@ -153,9 +148,8 @@ static void test_passed(void **state)
 }
 
 /* Many at once, some of them killed with the claim in hand: never two, and the last one gets it. */
-static void test_race(void **state)
+TEST(test_race)
 {
-    (void)state;
     enum { WORKERS = 8, ROUNDS = 40 };
     for (int w = 0; w < WORKERS; w++) {
         if (fork() != 0) continue;
@@ -188,9 +182,8 @@ static void test_race(void **state)
     scratch_files(1);
 }
 
-static void test_impossible(void **state)
+TEST(test_impossible)
 {
-    (void)state;
     Claim c;
     int mine;
     assert_int_equal(claim_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
@@ -198,9 +191,8 @@ static void test_impossible(void **state)
     claim_drop(&c);
 }
 
-static void test_log(void **state)
+TEST(test_log)
 {
-    (void)state;
     char text[256];
     claim_log(scratch_path("log"), "%s: %d", "one", 1);
     claim_log(scratch_path("log"), "two");
@@ -228,9 +220,8 @@ static const char *seen_by(const char *variable, const char *rank, const char *s
     return now ? now : "all";
 }
 
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     static const char ompi[] = "OMPI_COMM_WORLD_LOCAL_RANK";
     assert_string_equal(seen_by(ompi, "0", "4,6", 2), "4");
     assert_string_equal(seen_by(ompi, "1", "4,6", 2), "6");
@@ -245,14 +236,4 @@ static void test_devices(void **state)
     assert_string_equal(seen_by(ompi, "x", "4,6", 2), "4,6");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_holder), cmocka_unit_test(test_dead_holder),
-        cmocka_unit_test(test_other_host), cmocka_unit_test(test_sign_of_life),
-        cmocka_unit_test(test_passed),     cmocka_unit_test(test_race),
-        cmocka_unit_test(test_impossible), cmocka_unit_test(test_log),
-        cmocka_unit_test(test_devices),
-    };
-    return cmocka_run_group_tests(tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

@@ -46,7 +46,7 @@ static int set(Options *o, const char *name, const char *text)
     return options_set(o, OPTION_ARGUMENT, "", name, text);
 }
 
-static void values_are_checked(void **state)
+TEST(values_are_checked)
 {
     static const struct {
         const char *name, *text, *words;
@@ -72,7 +72,6 @@ static void values_are_checked(void **state)
         {"sice", "3", "unknown option '--sice'; the nearest is '--size'"},
         {"quite-another", "3", "unknown option '--quite-another'"},
     };
-    (void)state;
     Options *o = fresh();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect(bad[i].text, set(o, bad[i].name, bad[i].text), ERR_INPUT, bad[i].words);
@@ -83,10 +82,9 @@ static void values_are_checked(void **state)
     options_free(o);
 }
 
-static void lists_have_parts(void **state)
+TEST(lists_have_parts)
 {
     char part[32];
-    (void)state;
     Options *o = fresh();
     assert_false(options_part(o, "sizes", 0, part));
     assert_int_equal(set(o, "sizes", "3,40,500"), 0);
@@ -100,7 +98,7 @@ static void lists_have_parts(void **state)
     options_free(o);
 }
 
-static void bytes_have_units(void **state)
+TEST(bytes_have_units)
 {
     static const struct {
         const char *text;
@@ -115,7 +113,6 @@ static void bytes_have_units(void **state)
     static const char *const bad[] = {"",    "0",    "0G",           "G",
                                       "4X",  "4GB",  "4 G",          "-1",
                                       "1e9", "1.5G", "17179869184G", "1234567890123456789"};
-    (void)state;
     Options *o = fresh();
     assert_int_equal(options_bytes(o, "room"), 0);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -137,13 +134,12 @@ static int arguments(Options *o, char *const *list)
     return options_arguments(o, argc, argv);
 }
 
-static void command_lines(void **state)
+TEST(command_lines)
 {
     static char *const bad[][4] = {{"-x"}, {"--fla"}, {"--nothing"}, {"--size"}, {"--size=1"}};
     static const char *const words[] = {"unknown option '-x'; options begin with --",
                                         "option '--fla' is ambiguous", "unknown option '--nothing'",
                                         "option '--size' needs a value", "--size: expected"};
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Options *o = fresh();
         expect(bad[i][0], arguments(o, bad[i]), ERR_INPUT, words[i]);
@@ -176,9 +172,8 @@ static void command_lines(void **state)
 }
 
 /* Options whose meaning hangs on others: a flag, a size above 0 and a text are on. */
-static void options_go_together(void **state)
+TEST(options_go_together)
 {
-    (void)state;
     Options *o = fresh();
     assert_int_equal(arguments(o, (char *[]){"--flag=no", "--size", "5", NULL}), 0);
     assert_int_equal(options_either(o, "flag", "size"), 0);
@@ -203,7 +198,7 @@ static int read_ini(Options *o, const char *text)
     return options_read(o, scratch_write("ini", text, strlen(text)));
 }
 
-static void ini_files(void **state)
+TEST(ini_files)
 {
     static const struct {
         const char *text, *words;
@@ -215,7 +210,6 @@ static void ini_files(void **state)
         {"size = 3\nfile = a\nfile = b\nsize = 4\n", "ini:4: size: given twice, as '3' and as '4'"},
     };
     char text[2048], longer[1024];
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Options *o = fresh();
         expect(bad[i].text, read_ini(o, bad[i].text), ERR_INPUT, bad[i].words);
@@ -242,7 +236,7 @@ static void ini_files(void **state)
 
 /* ---- backends ---------------------------------------------------------------------------------------- */
 
-static void machines(void **state)
+TEST(machines)
 {
     static const struct {
         const char *device, *precision, *kernel, *words;
@@ -254,7 +248,6 @@ static void machines(void **state)
     };
     static const char *const precisions[] = {"f32", "f64", "tf32"};
     const Backend *b;
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Options *o = saved_options();
         set(o, "device", bad[i].device);
@@ -273,9 +266,8 @@ static void machines(void **state)
     }
 }
 
-static void test_texts_are_left_alone(void **state)
+TEST(test_texts_are_left_alone)
 {
-    (void)state;
     for (int untested = 0; untested < 2; untested++) {
         Options *o = saved_options();
         Corpus c;
@@ -311,10 +303,9 @@ static int count_for(const Options *o, const char *scheme, int ranks, int device
 }
 
 /* Every rank needs a sequence of each batch, and room for its share only. */
-static void ranks_share_batches(void **state)
+TEST(ranks_share_batches)
 {
     size_t alone, share, bytes;
-    (void)state;
     Options *o = saved_options();
     assert_int_equal(count_for(o, "transformer", 1, 0, &alone), 0);
     assert_int_equal(count_for(o, "transformer", 64, 0, &share), 0);
@@ -338,11 +329,10 @@ static void ranks_share_batches(void **state)
 }
 
 /* Every head's span is one more number of the layer to learn, and needs an upper limit of its own. */
-static void spans_have_defaults(void **state)
+TEST(spans_have_defaults)
 {
     static const char *const of_span[] = {"span-ramp", "span-loss"};
     size_t plain, same, bytes;
-    (void)state;
     for (int i = 0; i < 2; i++) {
         Options *o = saved_options();
         set(o, of_span[i], "2");
@@ -375,7 +365,7 @@ static Options *with(const OptionGroup *const *list, const char *const *values)
     return o;
 }
 
-static void options_that_differ(void **state)
+TEST(options_that_differ)
 {
     static const struct {
         const char *a[5], *b[5], *name; /* NULL: they do not differ */
@@ -401,7 +391,6 @@ static void options_that_differ(void **state)
          {"room", "5G", "size", "4"},
          "size"}, /* the first of the table */
     };
-    (void)state;
     const char *name, *const none[] = {NULL};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const char *const but[] = {"nosuch", pairs[i].name, NULL};
@@ -437,13 +426,12 @@ static int load_altered(const char *key, const char *value)
 }
 
 /* A file of another program need not say how it was trained, but what it is. */
-static void other_programs_files(void **state)
+TEST(other_programs_files)
 {
     static const char *const spare[] = {
         "rate", "corpus", "seed", "dropout", "format", "masks", "vocabulary_checksum"};
     static const char *const needed[] = {"layers",    "width",      "inner",       "heads",
                                          "positions", "activation", "scheme_text", "scheme"};
-    (void)state;
     for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
         if (load_altered(spare[i], NULL) != 0) fail_msg("%s: %s", spare[i], error_text());
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -457,10 +445,9 @@ static void other_programs_files(void **state)
 }
 
 /* The words beside a model are those it was trained with: by as many others it would only be wrong. */
-static void words_belong_to_a_model(void **state)
+TEST(words_belong_to_a_model)
 {
     static const char *const other[] = {"<eos>\nb\n", "a\n<eos>\n", "<eos>\na\nb\n", "<eos>\n"};
-    (void)state;
     Options *none;
     assert_int_equal(options_new(groups, &none), 0);
     for (int told = 0; told < 2; told++) {
@@ -479,10 +466,9 @@ static void words_belong_to_a_model(void **state)
     options_free(none);
 }
 
-static void places_of_networks(void **state)
+TEST(places_of_networks)
 {
     char dir[8192], here[4096];
-    (void)state;
     Options *o = saved_options(), *none;
     assert_int_equal(options_new(groups, &none), 0);
     saved_write("", NULL);
@@ -505,23 +491,4 @@ static void places_of_networks(void **state)
     options_free(none);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_checked),
-        cmocka_unit_test(lists_have_parts),
-        cmocka_unit_test(bytes_have_units),
-        cmocka_unit_test(command_lines),
-        cmocka_unit_test(options_go_together),
-        cmocka_unit_test(ini_files),
-        cmocka_unit_test(machines),
-        cmocka_unit_test(ranks_share_batches),
-        cmocka_unit_test(spans_have_defaults),
-        cmocka_unit_test(options_that_differ),
-        cmocka_unit_test(test_texts_are_left_alone),
-        cmocka_unit_test(other_programs_files),
-        cmocka_unit_test(words_belong_to_a_model),
-        cmocka_unit_test(places_of_networks),
-    };
-    return cmocka_run_group_tests_name("options", tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

@@ -45,9 +45,8 @@ static const Published *row_of(const char *name, size_t layers, int measure)
 
 /* ---- the figures --------------------------------------------------------------------------------- */
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (const Published *p = published; p < published + published_count; p++) {
         assert_true(*p->source && *p->row && *p->corpus && *p->size && *p->note);
         assert_true(p->figure > 0 && p->layers > 0 && *published_measure(p->measure));
@@ -62,9 +61,8 @@ static void test_rows(void **state)
 }
 
 /* What the papers say of their own figures in words. */
-static void test_papers_agree_with_themselves(void **state)
+TEST(test_papers_agree_with_themselves)
 {
-    (void)state;
     double best = INFINITY;
     for (size_t layers = 1; layers <= 2; layers++) {
         for (const Published *p = published; p < published + published_count; p++)
@@ -96,9 +94,8 @@ static Corpus treebank(void)
     return c;
 }
 
-static void test_corpora(void **state)
+TEST(test_corpora)
 {
-    (void)state;
     Corpus c = treebank(), kjv;
     assert_string_equal(published_corpus(&c), "Penn Treebank");
     c.text[SPLIT_TEST].tokens = 0; /* not open */
@@ -137,9 +134,8 @@ static int same(const Published *p, const char *name, size_t layers, int norm)
 }
 
 /* Each row is its own scheme's map at its own depth, and that of no row of another. */
-static void test_maps(void **state)
+TEST(test_maps)
 {
-    (void)state;
     for (const Published *p = published; p < published + published_count; p++) {
         if (p->measure != MEASURE_UNSAID) continue;
         for (const Published *q = published; q < published + published_count; q++)
@@ -177,9 +173,8 @@ static int near(double a, double b)
 
 /* Two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2. The ratio's logarithm: a difference of
  * means, its standard deviation pooled over both designs. */
-static void test_arithmetic(void **state)
+TEST(test_arithmetic)
 {
-    (void)state;
     const RunResult ours[] = {
         {0, 0, 120, 110, 0, 0}, {0, 0, 130, 100, 0, 0}, {0, 0, NAN, NAN, 0, 0}};
     const RunResult base[] = {{0, 0, 150, 100, 0, 0}, {0, 0, 140, 100, 0, 0}};
@@ -214,9 +209,8 @@ static void test_arithmetic(void **state)
 }
 
 /* A figure of one text has no difference from the other; bits are of the base 2. */
-static void test_measures(void **state)
+TEST(test_measures)
 {
-    (void)state;
     const RunResult ours = {0, 0, 4, 8, 0, 0}, base = {0, 0, 16, 16, 0, 0};
     Design a = {"a", NULL, 1, 1, &ours, 1}, b = {"b", NULL, 1, 1, &base, 1};
     const Pooled none[2] = {{0, NAN}, {0, NAN}};
@@ -263,9 +257,8 @@ static const char *fresh(const char *name)
     return dir;
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-    (void)state;
     Corpus c = treebank();
     PublishedStudy s = study_of(&c);
     Csv csv;
@@ -295,9 +288,8 @@ static void test_files(void **state)
 }
 
 /* Nothing is written of another corpus, or of designs that are in no row. */
-static void test_nothing_to_compare(void **state)
+TEST(test_nothing_to_compare)
 {
-    (void)state;
     Corpus c = treebank();
     PublishedStudy s = study_of(&c);
     c.text[SPLIT_TRAIN].tokens++;
@@ -316,9 +308,8 @@ static void test_nothing_to_compare(void **state)
 }
 
 /* Beside either kind of study, under its own name for designs, the table is on the page. */
-static void test_report(void **state)
+TEST(test_report)
 {
-    (void)state;
     static const char *const column[] = {"scheme", "word"};
     static const char *const title[] = {"Comparison of schemes</h2>", "Words of sublayers</h2>"};
     static char page[1 << 17];
@@ -342,9 +333,8 @@ static void test_report(void **state)
 }
 
 /* Each of the allocations until the first pair stands, some of the 40,000 after it, which are the same again. */
-static void test_short_memory(void **state)
+TEST(test_short_memory)
 {
-    (void)state;
     Corpus c = treebank();
     PublishedStudy s = study_of(&c);
     size_t live = memory_live();
@@ -362,14 +352,4 @@ static void test_short_memory(void **state)
     free_study();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),       cmocka_unit_test(test_papers_agree_with_themselves),
-        cmocka_unit_test(test_corpora),    cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_measures),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_nothing_to_compare),
-        cmocka_unit_test(test_report),     cmocka_unit_test(test_short_memory),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_MAIN(begin, end)

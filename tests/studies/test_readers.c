@@ -35,7 +35,7 @@ static int parse_scheme(const char *text)
 #define B "scheme a\nlearn b = 1\n"
 #define BIG "let q = (9^64*9^64)"
 
-static void schemes_are_refused(void **state)
+TEST(schemes_are_refused)
 {
     static const struct {
         const char *text, *where;
@@ -87,7 +87,6 @@ static void schemes_are_refused(void **state)
         {"scheme a\nk1 = F(y)\nflow F", "text:3:1: expected k lines or flow lines"},
         {B "flow F", "text:3:1: expected no learned names"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect_words(bad[i].text, parse_scheme(bad[i].text), bad[i].where, 0);
 }
@@ -103,7 +102,7 @@ static char *repeated(const char *head, const char *piece, size_t n, const char 
     return text;
 }
 
-static void schemes_have_limits(void **state)
+TEST(schemes_have_limits)
 {
     static const struct {
         const char *head, *piece;
@@ -119,7 +118,6 @@ static void schemes_have_limits(void **state)
         {"scheme a\nk1 = F(y)\nlet b = 1", "*9^60", 21, "\ny' = (b*y + b*k1)/7^64/7^64",
          "fewer digits"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *text = repeated(bad[i].head, bad[i].piece, bad[i].n, bad[i].tail);
         expect_words(text, parse_scheme(text), bad[i].words, 1);
@@ -128,7 +126,7 @@ static void schemes_have_limits(void **state)
 }
 
 /* Rare spellings, each of the same scheme as the plain one beside it. */
-static void schemes_mean_the_same(void **state)
+TEST(schemes_mean_the_same)
 {
     static const struct {
         const char *rare, *plain;
@@ -144,7 +142,6 @@ static void schemes_mean_the_same(void **state)
         {"# head\nscheme a\n\n  # within\nk1 = F(y) # behind\ny' = y + k1", K1 "y' = y + k1"},
         {"scheme a\nflow 2/4 F\nflow G1\n", "scheme a\nflow 1/2 F\nflow G\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         Table **list = NULL;
         size_t count = 0;
@@ -173,13 +170,12 @@ static int list_names(const Zoo *z, const char *names, size_t *count)
     return code;
 }
 
-static void names_of_schemes(void **state)
+TEST(names_of_schemes)
 {
     Zoo z;
     Table *t;
     size_t count, all;
     static const char own[] = "scheme euler-layer\nk1 = L(y)\ny' = y + k1\n";
-    (void)state;
     char *word = repeated("word:", "s", 129, ""), *file = repeated("", "x", TABLE_NAME, "");
     char *long_word = repeated("heun,word:", "sf", 500, "");
     assert_int_equal(zoo_open(&z), 0);
@@ -210,7 +206,7 @@ static void names_of_schemes(void **state)
 
 /* ---- particle systems -------------------------------------------------------------------------------- */
 
-static void systems_are_refused(void **state)
+TEST(systems_are_refused)
 {
     static const struct {
         const char *head;
@@ -235,7 +231,6 @@ static void systems_are_refused(void **state)
         {"system x\nG 1\n", 0, "", "test:2:3: expected '='"},
     };
     System *s;
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *text = repeated(bad[i].head, "a", bad[i].n, bad[i].tail);
         expect_words(text, system_parse("test", text, strlen(text), 0, 0, 1, &s), bad[i].where, 0);
@@ -265,11 +260,10 @@ static int open_csv(const char *text, Csv *c)
     return csv_open(c, scratch_write("table.csv", text, strlen(text)));
 }
 
-static void tables(void **state)
+TEST(tables)
 {
     Csv c;
     double x;
-    (void)state;
     expect_words("cr", open_csv("\"a\"\rb\n", &c), "table.csv:1: expected ',' after", 1);
     char *text = repeated("a", ",%zu", 256, "\n");
     expect_words("wide", open_csv(text, &c), "table.csv:1: expected at most 256 columns", 1);
@@ -300,11 +294,10 @@ static int open_corpus(const char *name)
     return code;
 }
 
-static void corpora(void **state)
+TEST(corpora)
 {
     static const char *const texts[] = {"c/train.txt", "c/valid.tokens", "c/test"};
     Corpus c;
-    (void)state;
     assert_int_equal(mkdir(scratch_path("c"), 0777), 0);
     expect_words("empty", open_corpus("c"), "no text for train, valid, test; looked for", 1);
     assert_int_equal(mkdir(scratch_path(texts[0]), 0777), 0);
@@ -331,12 +324,11 @@ static void corpora(void **state)
     unlink(scratch_path("c/test.txt"));
 }
 
-static void words_and_unknown_words(void **state)
+TEST(words_and_unknown_words)
 {
     Vocab v = {0};
     Text t;
     Words none = {0};
-    (void)state;
     assert_int_equal(words_find(&none, "a", 1), -1);
     assert_int_equal(vocab_find(&v, "a", 1), -1);
     char *text = repeated("", "x", 300, "\n");
@@ -350,17 +342,4 @@ static void words_and_unknown_words(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schemes_are_refused),
-        cmocka_unit_test(schemes_have_limits),
-        cmocka_unit_test(schemes_mean_the_same),
-        cmocka_unit_test(names_of_schemes),
-        cmocka_unit_test(systems_are_refused),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(corpora),
-        cmocka_unit_test(words_and_unknown_words),
-    };
-    return cmocka_run_group_tests_name("readers", tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)

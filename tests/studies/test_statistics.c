@@ -10,9 +10,8 @@
 
 /* Two numbers: t_(0.975, 1) = tan(0.475 pi) (Cauchy's quantile); 1, 2, 3, 4, 5: t_(0.975, 4) =
  * 2.776445105 (Student's table), sd sqrt(2.5). */
-static void test_known_intervals(void **state)
+TEST(test_known_intervals)
 {
-    (void)state;
     const double two[] = {3, 7}, five[] = {5, 1, 4, 2, 3};
     Interval i = statistics_mean(two, 1, 2);
     assert_true(i.n == 2 && i.mean == 5);
@@ -23,9 +22,8 @@ static void test_known_intervals(void **state)
     assert_true(fabs(i.low + i.high - 6) <= 1e-12);
 }
 
-static void test_missing_numbers(void **state)
+TEST(test_missing_numbers)
 {
-    (void)state;
     const double x[] = {NAN, 3, 99, NAN, 7, 99}, none[] = {NAN};
     Interval i = statistics_mean(x + 1, 3, 2);
     assert_true(i.n == 2 && i.mean == 5); /* strided: 3, 7 */
@@ -52,18 +50,16 @@ static double coverage(double widen)
 
 /* 4000 draws: 0.95 within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
  * quantile in place of Student's it would be 0.85. */
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
-    (void)state;
     assert_true(fabs(coverage(1) - 0.95) <= 0.0138);
     assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
 }
 
 /* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom: 2 (1 - T) = 0.013236, by the closed form of Student's
  * distribution of 4. Differences that are none have p 1. */
-static void test_difference(void **state)
+TEST(test_difference)
 {
-    (void)state;
     const double five[] = {5, 1, 4, 2, 3}, none[5] = {0};
     Interval i = statistics_mean(five, 1, 5);
     double t = 3 / sqrt(0.5), u = t / sqrt(t * t + 4), want = 1 - u * (1 + (1 - u * u) / 2);
@@ -72,9 +68,8 @@ static void test_difference(void **state)
 }
 
 /* By hand: 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04 no less than the one before. */
-static void test_holm(void **state)
+TEST(test_holm)
 {
-    (void)state;
     double p[] = {0.01, 0.04, NAN, 0.03, 0.005}, many[] = {0.4, 0.5};
     const double want[] = {0.03, 0.06, NAN, 0.06, 0.02};
     assert_int_equal(statistics_holm(p, 5), 0);
@@ -87,9 +82,8 @@ static void test_holm(void **state)
 
 /* Designs of 4, 3, 1 and 2 runs; figures of a program that has nothing in common with this one: sums in exact
  * rounding (Python's math.fsum), Student's distribution by Simpson's rule on cos^(nu - 1). */
-static void test_pooled(void **state)
+TEST(test_pooled)
 {
-    (void)state;
     static const double a[] = {5.1, 4.9, 6.2, 5.8}, b[] = {7.3, 6.9, 8.1}, c[] = {4.4},
                         d[] = {5.0, 5.7};
     static const double want[3][5] = {
@@ -119,9 +113,8 @@ static void test_pooled(void **state)
 }
 
 /* Single runs alone have no spread: their difference stands without an interval. A design without runs has none. */
-static void test_nothing_to_pool(void **state)
+TEST(test_nothing_to_pool)
 {
-    (void)state;
     static const double x[] = {3, 5}, none[] = {NAN};
     Interval design[] = {statistics_mean(x, 1, 1), statistics_mean(x + 1, 1, 1),
                          statistics_mean(none, 1, 1)};
@@ -179,9 +172,8 @@ static double layout_coverage(double widen, double odd, double *inside, double *
  * t and the mean of a standard deviation with 2 degrees of freedom for 10: 4.30 * .886 against 2.23 * .975. Controls:
  * with the normal quantile in place of Student's they do not hold it as often; nor where one design's standard
  * deviation is four times the others', so that what is assumed is not so. */
-static void test_layout_coverage(void **state)
+TEST(test_layout_coverage)
 {
-    (void)state;
     double inside, width, pairs;
     double share = layout_coverage(1, 1, &inside, &width, &pairs);
     assert_true(share >= 0.93 && share <= 0.97 && inside >= 0.93 && inside <= 0.97);
@@ -202,9 +194,8 @@ static Correlation rank(const double *x, const double *y, size_t n)
 }
 
 /* Any rising function has rho 1; of n! orders only two are as extreme. */
-static void test_planted_relation(void **state)
+TEST(test_planted_relation)
 {
-    (void)state;
     double x[8], y[8], z[8], factorial = 2;
     for (int i = 0; i < 8; i++) {
         x[i] = (i * 5) % 8;
@@ -225,9 +216,8 @@ static void test_planted_relation(void **state)
 
 /* By hand: ranks of x 1.5 1.5 3 4, of y 2 4 1 3: sums of products about the means give
  * rho = -1 / sqrt(4.5 * 5) = -0.2108. */
-static void test_ties(void **state)
+TEST(test_ties)
 {
-    (void)state;
     const double x[] = {7, 7, 8, 9}, y[] = {20, 40, 10, 30}, flat[] = {1, 1, 1, 1};
     Correlation c = rank(x, y, 4);
     assert_true(fabs(c.rho + 1 / sqrt(22.5)) <= 1e-12);
@@ -241,9 +231,8 @@ static void test_ties(void **state)
 }
 
 /* n = 12: a noisy rise is found, unrelated numbers are not; the interval holds rho. */
-static void test_noise(void **state)
+TEST(test_noise)
 {
-    (void)state;
     double x[12], y[12], z[12];
     for (uint64_t i = 0; i < 12; i++) {
         x[i] = (double)i;
@@ -278,9 +267,8 @@ static double share_without_zero(size_t n)
 }
 
 /* 95 %: one in twenty, here 2 standard deviations more. Of 5 pairs, the control, it is more than one in ten. */
-static void test_least_pairs(void **state)
+TEST(test_least_pairs)
 {
-    (void)state;
     double least = share_without_zero(BOOTSTRAP_LEAST), few = share_without_zero(5);
     assert_true(least <= 0.072);
     assert_true(few > 0.1);
@@ -288,9 +276,8 @@ static void test_least_pairs(void **state)
 
 /* Two clusters on a line: of the 10 divisions of 2 and 3 only theirs is as far apart. Points of one heap are not
  * apart; where no group has a pair there is nothing to say. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
-    (void)state;
     enum { N = 5, M = 18 };
     static const double at[N] = {0, 10, 0.1, 10.2, 0.3};
     static const int second[N] = {0, 1, 0, 1, 0};
@@ -344,9 +331,8 @@ static double count_orders(const double *x, const double *y, size_t n)
 
 /* Of 9 pairs the permutations are sampled: their share and the counted one agree to 4 standard deviations of
  * 20,000 draws. The control: the share of a weaker relation is farther away. */
-static void test_sampled_permutations(void **state)
+TEST(test_sampled_permutations)
 {
-    (void)state;
     const double draws = 20000, x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     const double y[9] = {2, 1, 6, 5, 3, 4, 9, 7, 8}, weaker[9] = {9, 1, 6, 5, 3, 4, 2, 7, 8};
     double counted = count_orders(x, y, 9), sampled = rank(x, y, 9).p;
@@ -365,30 +351,9 @@ static int job(void)
     return code == 0 ? statistics_holm(p, 2) : code;
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     assert_true(fail_each(job, 0) >= 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_difference),
-        cmocka_unit_test(test_holm),
-        cmocka_unit_test(test_known_intervals),
-        cmocka_unit_test(test_missing_numbers),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_pooled),
-        cmocka_unit_test(test_nothing_to_pool),
-        cmocka_unit_test(test_layout_coverage),
-        cmocka_unit_test(test_planted_relation),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_least_pairs),
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_sampled_permutations),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
