@@ -247,7 +247,7 @@ check: deps
 
 # Tests that run programs, where some of these are not to be found. test_bare runs those alone that skip.
 RUNNERS = $(filter-out test_bare test_faults test_tour,$(notdir $(patsubst %.c,%,$(shell grep -lE \
-          'TROTTER"|tests/lib/(cli|mpirun|need|program|study)\.h' tests/*/test_*.c))))
+          'TROTTER"|tests/lib/(mpirun|program|study)\.h' tests/*/test_*.c))))
 check-bare: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
 	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) test_store cuda_test_gpus

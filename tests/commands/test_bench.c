@@ -2,22 +2,7 @@
  * with each other, and evaluations with what the methods are known to take. */
 #include "tests/lib/test.h"
 
-#include <sys/wait.h>
-
-static char csv[1 << 14];
-
-/* Exit status; stdout to csv. Without a program to run the test is skipped. */
-static int run(const char *arguments)
-{
-    char command[512];
-    const char *program = getenv("TROTTER");
-    if (!program) skip();
-    snprintf(command, sizeof command, "'%s' %s 2>/dev/null", program, arguments);
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    csv[fread(csv, 1, sizeof csv - 1, f)] = '\0';
-    return WEXITSTATUS(pclose(f));
-}
+#include "tests/lib/program.h"
 
 /* The value of row "what,variant,value,unit"; NaN where there is none. */
 static double value(const char *what, const char *variant, const char *unit)
@@ -25,7 +10,7 @@ static double value(const char *what, const char *variant, const char *unit)
     char head[128], tail[64];
     snprintf(head, sizeof head, "\n%s,%s,", what, variant);
     snprintf(tail, sizeof tail, ",%s\n", unit);
-    const char *row = strstr(csv, head);
+    const char *row = strstr(out, head);
     if (!row) return NAN;
     char *end;
     double x = strtod(row + strlen(head), &end);
@@ -39,8 +24,8 @@ static int near(double a, double b)
 
 TEST(test_values)
 {
-    assert_int_equal(run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
-    assert_int_equal(strncmp(csv, "what,variant,value,unit\n", 24), 0);
+    assert_int_equal(program_run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
+    assert_int_equal(strncmp(out, "what,variant,value,unit\n", 24), 0);
     double own = value("henon.rk4.evaluation", "trotter", "us");
     double gsl = value("henon.rk4.evaluation", "gsl", "us");
     double rate = value("henon.rk4.rate", "trotter", "steps/s");
@@ -61,26 +46,26 @@ TEST(test_values)
 /* Boost's rows hold a number, or say that they were skipped. */
 TEST(test_boost)
 {
-    assert_int_equal(run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
+    assert_int_equal(program_run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
     int there = value("henon.rk4.rate", "boost", "steps/s") > 0;
-    int skipped = strstr(csv, "\nhenon.rk4.rate,boost,,skipped\n") != NULL;
+    int skipped = strstr(out, "\nhenon.rk4.rate,boost,,skipped\n") != NULL;
     assert_int_equal(there + skipped, 1);
 }
 
 TEST(test_refusals)
 {
-    assert_int_equal(run("bench"), 2);
-    assert_int_equal(run("bench pde"), 2);
-    assert_int_equal(run("bench ode twice"), 2);
-    assert_int_equal(run("bench ode --system kuramoto"), 2);
-    assert_int_equal(run("bench ode --repeats 2"), 2);
-    assert_int_equal(run("bench ode --piece nan"), 2);
-    assert_int_equal(run("bench ode --threads 1"), 2); /* belongs to bench train */
-    assert_int_equal(run("bench train --system henon"), 2);
-    assert_int_equal(run("bench ode --help"), 0);
-    assert_null(strstr(csv, "\n  --precision "));
-    assert_int_equal(run("bench --help"), 0);
-    assert_non_null(strstr(csv, "\n  --precision "));
+    assert_int_equal(program_run("bench"), 2);
+    assert_int_equal(program_run("bench pde"), 2);
+    assert_int_equal(program_run("bench ode twice"), 2);
+    assert_int_equal(program_run("bench ode --system kuramoto"), 2);
+    assert_int_equal(program_run("bench ode --repeats 2"), 2);
+    assert_int_equal(program_run("bench ode --piece nan"), 2);
+    assert_int_equal(program_run("bench ode --threads 1"), 2); /* belongs to bench train */
+    assert_int_equal(program_run("bench train --system henon"), 2);
+    assert_int_equal(program_run("bench ode --help"), 0);
+    assert_null(strstr(out, "\n  --precision "));
+    assert_int_equal(program_run("bench --help"), 0);
+    assert_non_null(strstr(out, "\n  --precision "));
 }
 
-TEST_MAIN(NULL, NULL)
+TEST_MAIN(program_open, program_close)

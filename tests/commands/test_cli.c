@@ -3,8 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/backend.h"
-#include "tests/lib/cli.h"
-#include "tests/lib/need.h"
+#include "tests/lib/program.h"
 
 /* ---- help and the overview ----------------------------------------------------------------------- */
 
@@ -14,22 +13,18 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 TEST(test_help)
 {
-    Outcome o = run("--help");
-    expect(&o, 0, "--help");
-    for (int i = 0; i < COMMANDS; i++) assert_non_null(strstr(o.out, commands[i]));
-    assert_string_equal(o.err, "");
-    drop(&o);
+    run_ok("--help");
+    for (int i = 0; i < COMMANDS; i++) assert_non_null(strstr(out, commands[i]));
+    assert_string_equal(err, "");
     for (int i = 0; i < COMMANDS; i++) {
         char args[64];
         snprintf(args, sizeof args, "%s --help", commands[i]);
-        o = run(args);
-        expect(&o, 0, args);
-        assert_non_null(strstr(o.out, "Usage: trotter "));
-        assert_non_null(strstr(o.out, "--csv"));
-        assert_string_equal(o.err, "");
-        drop(&o);
+        run_ok(args);
+        assert_non_null(strstr(out, "Usage: trotter "));
+        assert_non_null(strstr(out, "--csv"));
+        assert_string_equal(err, "");
     }
-    o = run("train --help");
+    run_ok("train --help");
     static const char *const promised[] = {"--corpus",
                                            "--scheme",
                                            "--layers",
@@ -71,19 +66,17 @@ TEST(test_help)
                                            "--span-ramp",
                                            "--span-loss"};
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++)
-        if (!strstr(o.out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
-    drop(&o);
+        if (!strstr(out, promised[i])) fail_msg("train --help lacks %s", promised[i]);
 }
 
 static void must_agree(const char *args, const char *same)
 {
-    Outcome a = run(args), b = run(same);
-    expect(&a, 0, args);
-    expect(&b, 0, same);
-    assert_true(strlen(a.out) > 100);
-    if (strcmp(a.out, b.out) != 0) fail_msg("'%s' says: %s", args, a.out);
-    drop(&a);
-    drop(&b);
+    run_ok(same);
+    char *help = strdup(out);
+    run_ok(args);
+    assert_true(strlen(out) > 100);
+    if (strcmp(out, help) != 0) fail_msg("'%s' says: %s", args, out);
+    free(help);
 }
 
 /* -h is --help, for the program and for every command of its overview, before and behind other options. */
@@ -91,9 +84,9 @@ TEST(test_short_help)
 {
     char name[32], args[64], same[64];
     int n, count = 0;
-    Outcome o = run("--help");
     must_agree("-h", "--help");
-    const char *at = strstr(o.out, "Commands:\n");
+    char *help = strdup(out);
+    const char *at = strstr(help, "Commands:\n");
     assert_non_null(at);
     for (at += strlen("Commands:\n"); sscanf(at, " %31s %*[^\n]%n", name, &n) == 1 && *at == ' ';
          at += n + 1, count++) {
@@ -105,24 +98,24 @@ TEST(test_short_help)
     must_agree("bench ode -h", "bench ode --help");
     must_agree("order --systems -h --csv", "order --help");
     must_refuse("order -g", "unknown option '-g'");
-    drop(&o);
+    free(help);
 }
 
 /* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
 TEST(test_version)
 {
-    size_t bytes;
-    char *changes = slurp("CHANGES.md", &bytes), number[32], when[32], line[96];
+    char changes[4096], number[32], when[32], line[96];
+    FILE *f = fopen("CHANGES.md", "r");
+    assert_non_null(f);
+    changes[fread(changes, 1, sizeof changes - 1, f)] = '\0';
+    fclose(f);
     const char *heading = strstr(changes, "\n## ");
     assert_non_null(heading);
     assert_int_equal(sscanf(heading, " ## %31s (%31[^)]", number, when), 2);
     snprintf(line, sizeof line, "trotter %s%s\n", number,
              strcmp(when, "unreleased") == 0 ? "-dev" : "");
-    free(changes);
-    Outcome o = run("--version");
-    expect(&o, 0, "--version");
-    assert_string_equal(o.out, line);
-    drop(&o);
+    run_ok("--version");
+    assert_string_equal(out, line);
 }
 
 /* ---- what cannot be used ------------------------------------------------------------------------- */
@@ -218,11 +211,10 @@ TEST(test_bad_arguments)
         {"eval --text a.txt", "--model is needed"},
         {"eval --model nowhere --text a.txt", "nowhere"},
     };
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) must_refuse(bad[i].args, bad[i].words);
-    Outcome good = run("schemes --scheme euler"); /* the judge itself */
-    assert_false(refused(&good, ""));
-    drop(&good);
+    int status = program_run("schemes --scheme euler"); /* the judge itself */
+    assert_false(refuses(status, ""));
 }
 
 /* Without a device `cuda` says in one line what is missing; `auto` takes what there is. */
@@ -240,9 +232,7 @@ TEST(test_devices)
     for (int i = 0; i < 3; i++) {
         snprintf(args, sizeof args, "train --device auto --precision %s %s %s", precision[i], small,
                  precision[i]);
-        Outcome o = run(args);
-        assert_int_equal(o.status, 0);
-        drop(&o);
+        run_ok(args);
     }
 }
 
@@ -258,11 +248,11 @@ TEST(test_bad_schemes)
         {"k1 = H(y)\n", "bad.scheme:1:"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        write_text("bad.scheme", bad[i].text);
+        file_text("bad.scheme", bad[i].text);
         must_refuse("schemes --scheme-file bad.scheme", bad[i].words);
         must_refuse("order --scheme a --scheme-file bad.scheme", bad[i].words);
     }
-    write_file("bad.scheme", "scheme a\0\nk1 = H(y)\ny' = y + k1\n", 30);
+    file_write("bad.scheme", "scheme a\0\nk1 = H(y)\ny' = y + k1\n", 30);
     must_refuse("schemes --scheme-file bad.scheme", "bad.scheme");
 }
 
@@ -270,32 +260,32 @@ TEST(test_bad_schemes)
 static void take_advice(const char *args)
 {
     char more[256];
-    Outcome o = run(args);
-    const char *advice = strstr(o.err, "--vocabulary ");
-    if (!advice) fail_msg("'%s' says: %s", args, o.err);
+    program_run(args);
+    const char *advice = strstr(err, "--vocabulary ");
+    if (!advice) fail_msg("'%s' says: %s", args, err);
     snprintf(more, sizeof more, "%s %.*s", args, (int)(13 + strspn(advice + 13, "0123456789")),
              advice);
-    drop(&o);
     run_ok(more);
 }
 
 TEST(test_bad_corpora)
 {
-    write_corpus("whole", "");
+    corpus_write("whole", 600, 60);
     run_ok("data --corpus whole");
-    write_corpus("unseen", "the zebra sat\n");
+    corpus_write("unseen", 600, 60);
+    shell_ok("echo the zebra sat >>unseen/valid.txt");
     must_refuse("data --corpus unseen", "zebra");
     must_refuse("train --corpus unseen --out x", "zebra");
     take_advice("data --corpus unseen");
-    take_advice("train --max-steps 1 --corpus unseen --out unseen/run" TINY);
-    write_corpus("empty", "");
-    write_text("empty/test.txt", "");
+    take_advice("train --max-steps 1 --corpus unseen --out unseen/run" SMALL_TRAINING);
+    corpus_write("empty", 600, 60);
+    file_text("empty/test.txt", "");
     must_refuse("data --corpus empty", "test.txt");
-    write_corpus("nul", "");
-    write_file("nul/valid.txt", "the cat\nsat \0 on\n", 17);
+    corpus_write("nul", 600, 60);
+    file_write("nul/valid.txt", "the cat\nsat \0 on\n", 17);
     must_refuse("data --corpus nul", "valid.txt");
-    write_corpus("short", "");
-    unlink(at("short/valid.txt"));
+    corpus_write("short", 600, 60);
+    unlink(file_path("short/valid.txt"));
     must_refuse("data --corpus short", "valid");
 }
 
@@ -307,29 +297,27 @@ TEST(test_long_line)
     assert_non_null(text);
     for (size_t i = 0; i < BYTES; i++) text[i] = "cat "[i % 4];
     text[BYTES - 1] = '\n';
-    write_corpus("long", "");
-    write_file("long/train.txt", text, BYTES);
-    write_text("long/valid.txt", "cat cat\n");
-    write_text("long/test.txt", "cat\n");
+    corpus_write("long", 600, 60);
+    file_write("long/train.txt", text, BYTES);
+    file_text("long/valid.txt", "cat cat\n");
+    file_text("long/test.txt", "cat\n");
     free(text);
-    Outcome o = run("data --corpus long --csv");
-    expect(&o, 0, "data --corpus long");
-    assert_non_null(strstr(o.out, ",1,2621441,2,0,"));
-    drop(&o);
+    run_ok("data --corpus long --csv");
+    assert_non_null(strstr(out, ",1,2621441,2,0,"));
 }
 
 TEST(test_config)
 {
-    write_text("good.ini", "# comment\nwidth = 16\nheads = 3\n");
+    file_text("good.ini", "# comment\nwidth = 16\nheads = 3\n");
     must_refuse("train --corpus markov:20 --config good.ini --out x", "heads"); /* it is read */
-    write_text("bad.ini", "width = 16\nwitdh = 16\n");
+    file_text("bad.ini", "width = 16\nwitdh = 16\n");
     must_refuse("train --config bad.ini",
                 "bad.ini:2: unknown option 'witdh'; the nearest is 'width'");
-    write_text("bad.ini", "\nrate = fast\n");
+    file_text("bad.ini", "\nrate = fast\n");
     must_refuse("train --config bad.ini", "bad.ini:2: rate: expected a number");
-    write_text("bad.ini", "[model]\nwidth = 16\n");
+    file_text("bad.ini", "[model]\nwidth = 16\n");
     must_refuse("train --config bad.ini", "bad.ini:2:");
-    write_text("bad.ini", "width = 16\nnonsense\n");
+    file_text("bad.ini", "width = 16\nnonsense\n");
     must_refuse("train --config bad.ini", "bad.ini:2");
     must_refuse("train --config bad.ini --resume", "--config and --resume");
 }
@@ -338,21 +326,12 @@ TEST(test_config)
 
 TEST(test_full_stdout)
 {
-    char line[8192];
-    snprintf(line, sizeof line, "%s schemes --csv >/dev/full 2>%s", program, at("err.txt"));
-    int status = system(line);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-    char *err = slurp(at("err.txt"), NULL);
-    assert_int_equal(lines(err), 1);
+    assert_int_equal(shell("%s schemes --csv >/dev/full", program), 1);
+    assert_int_equal(count_lines(err), 1);
     assert_non_null(strstr(err, "stdout"));
-    free(err);
     /* A reader that goes away needs no words. */
-    snprintf(line, sizeof line, "{ %s schemes --csv; echo $? >%s; } 2>%s | true", program,
-             at("status.txt"), at("err.txt"));
-    assert_int_equal(system(line), 0);
-    err = slurp(at("err.txt"), NULL);
+    assert_int_equal(shell("%s schemes --csv | true", program), 0);
     assert_string_equal(err, "");
-    free(err);
 }
 
 /* ---- schemes, expand, order ---------------------------------------------------------------------- */
@@ -385,14 +364,12 @@ TEST(test_csv_shapes)
         {"data --corpus markov:20 --csv", "file,lines,tokens,distinct,unknown,sha256\n"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        Outcome o = run(list[i].args);
-        expect(&o, 0, list[i].args);
-        assert_int_equal(strncmp(o.out, list[i].header, strlen(list[i].header)), 0);
-        size_t n = fields(o.out), rows = 0;
-        for (const char *row = o.out; *row; row = strchr(row, '\n') + 1, rows++)
+        run_ok(list[i].args);
+        assert_int_equal(strncmp(out, list[i].header, strlen(list[i].header)), 0);
+        size_t n = fields(out), rows = 0;
+        for (const char *row = out; *row; row = strchr(row, '\n') + 1, rows++)
             if (fields(row) != n) fail_msg("%s: %.80s", list[i].args, row);
         assert_true(rows > 1);
-        drop(&o);
     }
 }
 
@@ -404,63 +381,52 @@ TEST(test_printed_schemes)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char args[256], text[8192];
         snprintf(args, sizeof args, "schemes --print --scheme %s", name[i]);
-        Outcome print = run(args);
-        expect(&print, 0, args);
-        snprintf(text, sizeof text, "scheme mine%s", strchr(print.out, '\n'));
-        write_text("mine.scheme", text);
+        run_ok(args);
+        snprintf(text, sizeof text, "scheme mine%s", strchr(out, '\n'));
+        file_text("mine.scheme", text);
         snprintf(args, sizeof args, "schemes --csv --scheme-file mine.scheme --scheme %s", name[i]);
-        Outcome a = run(args), b = run("schemes --csv --scheme-file mine.scheme --scheme mine");
-        expect(&b, 0, "schemes --scheme mine");
-        assert_string_equal(strchr(strchr(a.out, '\n'), ','), strchr(strchr(b.out, '\n'), ','));
-        drop(&print);
-        drop(&a);
-        drop(&b);
+        run_ok(args);
+        snprintf(text, sizeof text, "%s", strchr(strchr(out, '\n'), ','));
+        run_ok("schemes --csv --scheme-file mine.scheme --scheme mine");
+        assert_string_equal(strchr(strchr(out, '\n'), ','), text);
     }
 }
 
 TEST(test_zero_unstable)
 {
-    write_text("wild.scheme", "scheme wild\nk1 = H(y)\ny' = 5*y[-1] - 4*y + 4*k1 + 2*k1[-1]\n");
-    Outcome o = run("order --scheme wild --scheme-file wild.scheme --csv --summary");
-    expect(&o, 0, "order --scheme wild");
-    assert_non_null(strstr(o.err, "warning: wild is zero-unstable"));
-    assert_non_null(strstr(o.out, "diverges"));
-    drop(&o);
-    write_text("sum.scheme", "scheme heavy\nk1 = H(y)\ny' = 2*y + k1\n");
-    o = run("expand --scheme heavy --scheme-file sum.scheme --csv");
-    expect(&o, 0, "expand --scheme heavy");
-    assert_non_null(strstr(o.out, "heavy,0,y,1\n"));
-    assert_int_equal(lines(o.err), 1);
-    drop(&o);
-    o = run("expand --scheme rk2-released,polynet --csv"); /* nothing expands: degree 0 alone */
-    expect(&o, 0, "expand --scheme rk2-released");
-    assert_string_equal(o.out, "scheme,degree,term,coefficient\nrk2-released,0,y,3/2\n");
-    assert_int_equal(lines(o.err), 2);
-    drop(&o);
+    file_text("wild.scheme", "scheme wild\nk1 = H(y)\ny' = 5*y[-1] - 4*y + 4*k1 + 2*k1[-1]\n");
+    run_ok("order --scheme wild --scheme-file wild.scheme --csv --summary");
+    assert_non_null(strstr(err, "warning: wild is zero-unstable"));
+    assert_non_null(strstr(out, "diverges"));
+    file_text("sum.scheme", "scheme heavy\nk1 = H(y)\ny' = 2*y + k1\n");
+    run_ok("expand --scheme heavy --scheme-file sum.scheme --csv");
+    assert_non_null(strstr(out, "heavy,0,y,1\n"));
+    assert_int_equal(count_lines(err), 1);
+    run_ok("expand --scheme rk2-released,polynet --csv"); /* nothing expands: degree 0 alone */
+    assert_string_equal(out, "scheme,degree,term,coefficient\nrk2-released,0,y,3/2\n");
+    assert_int_equal(count_lines(err), 2);
 }
 
 TEST(test_plots_without_gnuplot)
 {
-    Outcome o = shell("PATH=/nowhere", "order --scheme heun --out plots");
-    expect(&o, 0, "order --out plots");
-    assert_non_null(strstr(o.err, "warning: gnuplot cannot be run"));
-    assert_true(exists("plots/order.csv") && exists("plots/order.gp") &&
-                !exists("plots/order.png"));
-    drop(&o);
+    assert_int_equal(shell("PATH=/nowhere %s order --scheme heun --out plots", program), 0);
+    assert_non_null(strstr(err, "warning: gnuplot cannot be run"));
+    assert_true(file_exists("plots/order.csv") && file_exists("plots/order.gp") &&
+                !file_exists("plots/order.png"));
     need_tool("gnuplot");
     run_ok("order --scheme heun --out plots");
-    assert_true(exists("plots/order.svg") && exists("plots/order.png") && exists("plots/work.png"));
+    assert_true(file_exists("plots/order.svg") && file_exists("plots/order.png") &&
+                file_exists("plots/work.png"));
 }
 
 /* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
 TEST(test_plots_cut_short)
 {
     need_tool("gnuplot");
-    Outcome o = shell("trap '' XFSZ; ulimit -f 80;", "order --scheme heun --out cut");
-    expect(&o, 0, "order --out cut");
-    assert_non_null(strstr(o.err, "warning: cut/order.png could not be written whole"));
-    assert_true(exists("cut/order.svg") && !exists("cut/order.png"));
-    drop(&o);
+    int status = shell("trap '' XFSZ; ulimit -f 80; %s order --scheme heun --out cut", program);
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(err, "warning: cut/order.png could not be written whole"));
+    assert_true(file_exists("cut/order.svg") && !file_exists("cut/order.png"));
 }
 
-TEST_MAIN(cli_begin, cli_end)
+TEST_MAIN(program_open, program_close)

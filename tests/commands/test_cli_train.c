@@ -2,12 +2,9 @@
  * models that are read back. */
 #include "tests/lib/test.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <time.h>
 
-#include "tests/lib/cli.h"
-#include "tests/lib/need.h"
+#include "tests/lib/program.h"
 
 /* ---- training ------------------------------------------------------------------------------------ */
 
@@ -21,21 +18,19 @@ static double column(const char *csv, int n)
 
 TEST(test_train_and_eval)
 {
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu"
-           " --scheme strang-marchuk:heun --out model" TINY);
-    assert_int_equal(rename(at("model"), at("moved")), 0);
-    char *result = slurp(at("moved/result.csv"), NULL);
-    Outcome o = run("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
-    expect(&o, 0, "eval");
+           " --scheme strang-marchuk:heun --out model" SMALL_TRAINING);
+    assert_int_equal(rename(file_path("model"), file_path("moved")), 0);
+    char *result = file_slurp("moved/result.csv", NULL);
+    run_ok("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
     /* The same numbers in the same order: only batches may round otherwise. */
-    double ppl = column(o.out, 2), valid = column(result, 5);
+    double ppl = column(out, 2), valid = column(result, 5);
     assert_true(fabs(ppl - valid) <= 1e-5 * valid);
-    assert_true(fabs(exp(column(o.out, 1)) - ppl) <= 1e-12 * ppl);
-    drop(&o);
+    assert_true(fabs(exp(column(out, 1)) - ppl) <= 1e-12 * ppl);
     free(result);
     size_t bytes;
-    char *npy = slurp(at("l.npy"), &bytes);
+    char *npy = file_slurp("l.npy", &bytes);
     assert_non_null(strstr(npy + 10, "(7, 11)"));
     assert_int_equal(bytes, 128 + 4 * 7 * 11);
     free(npy);
@@ -45,24 +40,24 @@ TEST(test_train_and_eval)
 static void spoil(const char *from, const char *to, size_t keep, size_t flip)
 {
     size_t n;
-    char *bytes = slurp(at(from), &n);
+    char *bytes = file_slurp(from, &n);
     if (flip < n) bytes[flip] ^= 0x10;
-    write_file(to, bytes, keep < n ? keep : n);
+    file_write(to, bytes, keep < n ? keep : n);
     free(bytes);
 }
 
 TEST(test_spoiled_model)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 1 --out fine" TINY);
-    mkdir(at("spoiled"), 0777);
-    copy_file("fine/vocab.txt", "spoiled/vocab.txt");
-    copy_file("fine/model.safetensors", "spoiled/model.safetensors");
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 1 --out fine" SMALL_TRAINING);
+    mkdir(file_path("spoiled"), 0777);
+    shell_ok("cp fine/vocab.txt spoiled/vocab.txt");
+    shell_ok("cp fine/model.safetensors spoiled/model.safetensors");
     run_ok("eval --model spoiled --text text/test.txt");
     spoil("fine/model.safetensors", "spoiled/model.safetensors", 5000, SIZE_MAX); /* truncated */
     must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
     size_t n;
-    free(slurp(at("fine/model.safetensors"), &n));
+    free(file_slurp("fine/model.safetensors", &n));
     spoil("fine/model.safetensors", "spoiled/model.safetensors", n, n - 3); /* a weight altered */
     must_refuse("eval --model spoiled --text text/test.txt", "model.safetensors");
     spoil("fine/model.safetensors", "spoiled/model.safetensors", n, 5); /* the header's length */
@@ -71,71 +66,53 @@ TEST(test_spoiled_model)
 
 TEST(test_full_disk)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 1 --out full" TINY);
-    copy_file("full/model.safetensors", "before");
-    assert_int_equal(unlink(at("full/result.csv")), 0); /* or another run is refused there */
-    Outcome o = shell("ulimit -f 8;", "train --corpus text --epochs 1 --seed 2 --out full" TINY);
-    expect(&o, 1, "train on a full disk");
-    assert_int_equal(strncmp(last_line(o.err), "trotter train: ", 15), 0);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 1 --out full" SMALL_TRAINING);
+    shell_ok("cp full/model.safetensors before");
+    assert_int_equal(unlink(file_path("full/result.csv")), 0); /* or another run is refused there */
+    int status =
+        shell("ulimit -f 8; %s train --corpus text --epochs 1 --seed 2 --out full" SMALL_TRAINING,
+              program);
+    assert_int_equal(status, 1);
+    assert_int_equal(strncmp(last_line(err), "trotter train: ", 15), 0);
     assert_true(same_files("before", "full/model.safetensors"));
-    drop(&o);
-    run_ok("train --corpus text --epochs 1 --seed 2 --out full" TINY); /* the control */
+    run_ok("train --corpus text --epochs 1 --seed 2 --out full" SMALL_TRAINING); /* the control */
     assert_false(same_files("before", "full/model.safetensors"));
 }
 
 TEST(test_not_finite)
 {
-    write_corpus("text", "");
-    write_text("boom.scheme", "scheme boom\nk1 = H(y)\ny' = y + 10^40*k1\nscheme calm\nk1 = H(y)\n"
-                              "y' = y + k1\n");
-    Outcome o = run("train --corpus text --scheme boom --scheme-file boom.scheme --out boom" TINY);
-    expect(&o, 1, "train --scheme boom");
-    assert_non_null(strstr(last_line(o.err), "epoch"));
-    assert_non_null(strstr(last_line(o.err), "finite"));
-    drop(&o);
-    run_ok(
-        "train --corpus text --scheme calm --scheme-file boom.scheme --epochs 1 --out boom" TINY);
-}
-
-static void pause_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
+    corpus_write("text", 600, 60);
+    file_text("boom.scheme", "scheme boom\nk1 = H(y)\ny' = y + 10^40*k1\nscheme calm\nk1 = H(y)\n"
+                             "y' = y + k1\n");
+    expect(1,
+           "train --corpus text --scheme boom --scheme-file boom.scheme --out boom" SMALL_TRAINING);
+    assert_non_null(strstr(last_line(err), "epoch"));
+    assert_non_null(strstr(last_line(err), "finite"));
+    run_ok("train --corpus text --scheme calm --scheme-file boom.scheme --epochs 1 --out "
+           "boom" SMALL_TRAINING);
 }
 
 /* Starts the program, interrupts it once DIR/log.csv has rows, and gives its exit status. */
-static int interrupt(const char *log, char *const argv[])
+static int interrupt(const char *log, const char *args)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, 0), dup2(null, 1), dup2(null, 2);
-        if (chdir(scratch) == 0) execv(program, argv);
-        _exit(127);
-    }
+    static char text[1 << 16];
     int status;
+    pid_t child = shell_start("child", "%s %s", program, args);
     for (int i = 0; i < 3000; i++) {
-        if (exists(log)) {
-            char *text = slurp(at(log), NULL);
-            size_t n = lines(text);
-            free(text);
-            if (n > 3) break;
-        }
+        file_read(log, text, sizeof text);
+        if (count_lines(text) > 3) break;
         assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* not over yet */
         pause_ms(10);
     }
     assert_int_equal(kill(child, SIGINT), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return shell_finish(child);
 }
 
 /* All of the log but the last column, which tells the speed. */
 static char *log_without_speed(const char *name)
 {
-    char *text = slurp(at(name), NULL), *to = text;
+    char *text = file_slurp(name, NULL), *to = text;
     for (char *line = text; *line;) {
         char *end = strchr(line, '\n'), *comma = end;
         while (*comma != ',') comma--;
@@ -150,14 +127,11 @@ static char *log_without_speed(const char *name)
 
 TEST(test_interrupt_and_resume)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 12 --out straight" TINY);
-    char line[] = "trotter train --corpus text --epochs 12 --out stopped" TINY, *argv[64];
-    int n = 0;
-    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
-    argv[n] = NULL;
-    assert_int_equal(interrupt("stopped/log.csv", argv), 130);
-    assert_true(exists("stopped/state.safetensors") && !exists("stopped/result.csv"));
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 12 --out straight" SMALL_TRAINING);
+    static const char args[] = "train --corpus text --epochs 12 --out stopped" SMALL_TRAINING;
+    assert_int_equal(interrupt("stopped/log.csv", args), 130);
+    assert_true(file_exists("stopped/state.safetensors") && !file_exists("stopped/result.csv"));
     must_refuse("train --resume --scheme euler --out stopped",
                 "--scheme euler: stopped/scheme.txt has another, scheme transformer");
     must_refuse("train --resume --rate 0.5 --out stopped",
@@ -169,25 +143,20 @@ TEST(test_interrupt_and_resume)
     assert_string_equal(a, b);
     free(a);
     free(b);
-    run_ok("train --corpus text --epochs 12 --seed 2 --out other" TINY); /* the control */
+    run_ok("train --corpus text --epochs 12 --seed 2 --out other" SMALL_TRAINING); /* the control */
     assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
 /* A comparison that is interrupted stops its run as well, and the same command goes on. */
 TEST(test_interrupt_compare)
 {
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     static const char args[] =
-        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" TINY;
-    char line[512], *argv[64];
-    int n = 0;
-    snprintf(line, sizeof line, "trotter %s", args);
-    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[n++] = word;
-    argv[n] = NULL;
-    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", argv), 130);
-    assert_false(exists("halt/runs/euler-seed1/result.csv"));
+        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" SMALL_TRAINING;
+    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", args), 130);
+    assert_false(file_exists("halt/runs/euler-seed1/result.csv"));
     run_ok(args);
-    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" TINY);
+    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" SMALL_TRAINING);
     assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
     run_ok("train --resume --out alone"); /* nothing is left to do */
     assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
@@ -197,24 +166,19 @@ TEST(test_interrupt_compare)
 TEST(test_another_length)
 {
     static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 2 --out long" TINY);
-    Outcome o = run("train --resume --out long");
-    expect(&o, 0, "the same length");
-    assert_null(strstr(o.err, "it was a run of"));
-    drop(&o);
-    o = shell("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini;", "train --resume --out long");
-    expect(&o, 0, "a damaged length");
-    if (!strstr(o.err, note)) fail_msg("%s", o.err);
-    drop(&o);
-    o = run("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
-    expect(&o, 0, "fewer steps");
-    char *config = slurp(at("long/config.ini"), NULL);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --out long" SMALL_TRAINING);
+    run_ok("train --resume --out long");
+    assert_null(strstr(err, "it was a run of"));
+    shell_ok("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini");
+    run_ok("train --resume --out long");
+    if (!strstr(err, note)) fail_msg("%s", err);
+    run_ok("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
+    char *config = file_slurp("long/config.ini", NULL);
     assert_non_null(strstr(config, "\nmax-steps = 9\n"));
     free(config);
-    if (!strstr(o.err, "--max-steps 0, and goes on with 9") || strstr(o.err, "of --epochs"))
-        fail_msg("%s", o.err);
-    drop(&o);
+    if (!strstr(err, "--max-steps 0, and goes on with 9") || strstr(err, "of --epochs"))
+        fail_msg("%s", err);
 }
 
 /* Every context, precision and kind of positions, and a model rebuilt from each. */
@@ -234,20 +198,18 @@ TEST(test_train_variants)
         "--span 5 --span-ramp 2 --span-loss 0.01 --positions both --recompute",
         "--span 40 --context sentence --scheme heun --accumulate 2",
     };
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
         char args[512];
-        snprintf(args, sizeof args, "train --corpus text --out kind" TINY_NETWORK "%s%s%s",
+        snprintf(args, sizeof args, "train --corpus text --out kind" SMALL_NETWORK "%s%s%s",
                  variant[i], strstr(variant[i], "--epochs") ? "" : " --epochs 1",
                  strstr(variant[i], "--warmup") ? "" : " --warmup 10");
         run_ok(args);
-        char *result = slurp(at("kind/result.csv"), NULL);
-        Outcome o = run("eval --model kind --text text/test.txt --csv");
-        assert_int_equal(unlink(at("kind/result.csv")), 0); /* room for the next */
-        expect(&o, 0, "eval");
-        double ppl = column(o.out, 2), test = column(result, 6);
+        char *result = file_slurp("kind/result.csv", NULL);
+        run_ok("eval --model kind --text text/test.txt --csv");
+        assert_int_equal(unlink(file_path("kind/result.csv")), 0); /* room for the next */
+        double ppl = column(out, 2), test = column(result, 6);
         assert_true(fabs(ppl - test) <= 1e-5 * test);
-        drop(&o);
         free(result);
     }
 }
@@ -259,18 +221,18 @@ TEST(test_defaults_told)
     static const char *const told[2][3] = {
         {"\"span-ramp\":\"32\"", "\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
         {"\"span-ramp\":\"8\"", "\"adaptive-factor\":\"2\"", "\"gelu\":\"tanh\""}};
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     for (int i = 0; i < 2; i++) {
-        char args[512], path[64], out[16];
+        char args[512], path[64], dir[16];
         size_t bytes;
-        snprintf(out, sizeof out, "told%d", i);
+        snprintf(dir, sizeof dir, "told%d", i);
         snprintf(args, sizeof args,
                  "train --corpus text --epochs 1 --activation gelu --span 5 --adaptive 4%s --out "
-                 "%s" TINY,
-                 given[i], out);
+                 "%s" SMALL_TRAINING,
+                 given[i], dir);
         run_ok(args);
-        snprintf(path, sizeof path, "%s/model.safetensors", out);
-        char *file = slurp(at(path), &bytes);
+        snprintf(path, sizeof path, "%s/model.safetensors", dir);
+        char *file = file_slurp(path, &bytes);
         for (int k = 0; k < 3; k++)
             if (!memmem(file, bytes, told[i][k], strlen(told[i][k])))
                 fail_msg("%s has no %s", path, told[i][k]);
@@ -287,25 +249,24 @@ TEST(test_no_history)
               {"ab3 --layers 2", "ab3 reads 2 steps back, and there are 2 layers:"},
               {"ab2 --layers 2", NULL},
               {"heun --layers 1", NULL}};
-    write_corpus("text", "");
+    corpus_write("text", 600, 60);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char args[256];
         snprintf(args, sizeof args,
-                 "train --corpus text --max-steps 1 --out history%zu --scheme %s" TINY, i,
+                 "train --corpus text --max-steps 1 --out history%zu --scheme %s" SMALL_TRAINING, i,
                  of[i].args);
-        Outcome o = run(args);
-        expect(&o, 0, args);
-        if (of[i].words ? !strstr(o.err, of[i].words) : strstr(o.err, " back, and there ") != NULL)
-            fail_msg("%s: %s", args, o.err);
-        drop(&o);
+        run_ok(args);
+        if (of[i].words ? !strstr(err, of[i].words) : strstr(err, " back, and there ") != NULL)
+            fail_msg("%s: %s", args, err);
     }
 }
 
 /* config.ini of a run is the run. */
 TEST(test_replay)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 1 --scheme macaron --dropout 0.2 --out first" TINY);
+    corpus_write("text", 600, 60);
+    run_ok(
+        "train --corpus text --epochs 1 --scheme macaron --dropout 0.2 --out first" SMALL_TRAINING);
     run_ok("train --config first/config.ini --out second");
     assert_true(same_files("first/model.safetensors", "second/model.safetensors"));
     assert_true(same_files("first/config.ini", "second/config.ini"));
@@ -316,7 +277,7 @@ TEST(test_replay)
 /* Rate of the last row of a run's log. */
 static double last_rate(const char *log)
 {
-    char *text = slurp(at(log), NULL);
+    char *text = file_slurp(log, NULL);
     const char *c = last_line(text);
     for (int n = 0; n < 5; n++) c = strchr(c, ',') + 1;
     double rate = strtod(c, NULL);
@@ -328,11 +289,12 @@ static double last_rate(const char *log)
  * norms are recorded, come again from config.ini, and do something. */
 TEST(test_replay_ways)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 2 --schedule constant --out flat" TINY);
-    run_ok("train --corpus text --epochs 2 --schedule linear --out line" TINY);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --schedule constant --out flat" SMALL_TRAINING);
+    run_ok("train --corpus text --epochs 2 --schedule linear --out line" SMALL_TRAINING);
     run_ok("train --corpus text --epochs 2 --schedule cosine --end-rate 1e-3 --accumulate 2 "
-           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out ways" TINY);
+           "--average 2 --norm post --label-smoothing 0.1 --weight-decay 0.1 --out "
+           "ways" SMALL_TRAINING);
     assert_true(last_rate("flat/log.csv") == 1e-2 && last_rate("line/log.csv") == 0);
     assert_true(last_rate("ways/log.csv") == 1e-3);
     run_ok("train --config ways/config.ini --out ways-again");
@@ -345,7 +307,7 @@ TEST(test_replay_ways)
         snprintf(args, sizeof args, "train --config ways/config.ini %s --out ways-other", other[i]);
         run_ok(args);
         assert_false(same_files("ways/model.safetensors", "ways-other/model.safetensors"));
-        assert_int_equal(unlink(at("ways-other/result.csv")), 0);
+        assert_int_equal(unlink(file_path("ways-other/result.csv")), 0);
     }
 }
 
@@ -353,10 +315,10 @@ TEST(test_replay_ways)
  * both values. The same one, however its numbers are written, trains again. */
 TEST(test_finished_run)
 {
-    write_corpus("text", "");
-    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
+    corpus_write("text", 600, 60);
+    file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
     static const char again[] = "train --corpus text --epochs 1 --scheme own --scheme-file "
-                                "own.scheme --out done" TINY;
+                                "own.scheme --out done" SMALL_TRAINING;
     static const struct {
         const char *more, *words;
     } other[] = {
@@ -369,24 +331,24 @@ TEST(test_finished_run)
     };
     char args[512];
     run_ok(again);
-    copy_file("done/model.safetensors", "before");
+    shell_ok("cp done/model.safetensors before");
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         snprintf(args, sizeof args,
                  "train --corpus text --epochs 1 --scheme-file own.scheme "
-                 "%s --out done" TINY "%s",
+                 "%s --out done" SMALL_TRAINING "%s",
                  strstr(other[i].more, "--scheme") ? "" : "--scheme own", other[i].more);
         if (strstr(other[i].more, "--width"))
             snprintf(args, sizeof args, "train --config done/config.ini --out done %s",
                      other[i].more);
         must_refuse(args, other[i].words);
     }
-    assert_true(same_files("before", "done/model.safetensors") && exists("done/result.csv"));
+    assert_true(same_files("before", "done/model.safetensors") && file_exists("done/result.csv"));
     run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
-    copy_file("done/model.safetensors", "before"); /* it has the new words in its metadata */
-    write_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    shell_ok("cp done/model.safetensors before"); /* it has the new words in its metadata */
+    file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
     must_refuse(again, "scheme.txt has another text of own");
     assert_true(same_files("before", "done/model.safetensors"));
-    assert_int_equal(unlink(at("done/result.csv")), 0); /* the control */
+    assert_int_equal(unlink(file_path("done/result.csv")), 0); /* the control */
     run_ok(again);
     assert_false(same_files("before", "done/model.safetensors"));
 }
@@ -394,16 +356,16 @@ TEST(test_finished_run)
 /* What --resume cannot go on with, and what it could. */
 TEST(test_resume_words)
 {
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 1 --out going" TINY);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 1 --out going" SMALL_TRAINING);
     must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
     must_refuse("train --resume --width 32 --out going", "--width 32: the run in going has 16");
     must_refuse("train --resume --schedule cosine --out going",
                 "the run in going has inverse-sqrt");
     run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
-    assert_int_equal(unlink(at("going/state.safetensors")), 0);
+    assert_int_equal(unlink(file_path("going/state.safetensors")), 0);
     must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
-    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" TINY);
+    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" SMALL_TRAINING);
     must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
 }
 
@@ -411,11 +373,11 @@ TEST(test_resume_words)
 static void leave_killed(const char *dir, int scheme)
 {
     char name[128];
-    mkdir(at(dir), 0777);
+    mkdir(file_path(dir), 0777);
     snprintf(name, sizeof name, "%s/config.ini", dir);
-    copy_file("sound/config.ini", name);
+    shell_ok("cp sound/config.ini %s", name);
     snprintf(name, sizeof name, "%s/scheme.txt", dir);
-    if (scheme) copy_file("sound/scheme.txt", name);
+    if (scheme) shell_ok("cp sound/scheme.txt %s", name);
 }
 
 /* It begins, says so, and comes to the end of a run that nothing happened to; it is still the run that its files
@@ -424,8 +386,8 @@ TEST(test_resume_from_nothing)
 {
     static const char *const dir[] = {"killed", "planned"};
     char args[128], name[128];
-    write_corpus("text", "");
-    run_ok("train --corpus text --epochs 2 --out sound" TINY);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --out sound" SMALL_TRAINING);
     for (int i = 0; i < 2; i++) {
         leave_killed(dir[i], i == 0);
         snprintf(args, sizeof args, "train --resume --rate 0.5 --out %s", dir[i]);
@@ -433,52 +395,46 @@ TEST(test_resume_from_nothing)
         snprintf(name, sizeof name, "%s/config.ini", dir[i]);
         assert_true(same_files("sound/config.ini", name));
         snprintf(args, sizeof args, "train --resume --out %s", dir[i]);
-        Outcome o = run(args);
-        expect(&o, 0, args);
-        if (!strstr(o.err, ": the run there saved nothing yet, so it begins\n"))
-            fail_msg("'%s' says: %s", args, o.err);
-        drop(&o);
+        run_ok(args);
+        if (!strstr(err, ": the run there saved nothing yet, so it begins\n"))
+            fail_msg("'%s' says: %s", args, err);
         assert_true(same_files("sound/config.ini", name));
         snprintf(name, sizeof name, "%s/model.safetensors", dir[i]);
         assert_true(same_files("sound/model.safetensors", name));
-        o = run(args); /* control: with a state it goes on */
-        expect(&o, 0, args);
-        assert_null(strstr(o.err, "so it begins"));
-        drop(&o);
+        run_ok(args); /* control: with a state it goes on */
+        assert_null(strstr(err, "so it begins"));
     }
     leave_killed("unlike", 1);
     must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
-    mkdir(at("blank"), 0777);
+    mkdir(file_path("blank"), 0777);
     must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
-    assert_false(exists("unlike/log.csv") || exists("blank/log.csv") || exists("never"));
+    assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv") ||
+                 file_exists("never"));
 }
 
 /* Perplexities of the first tokens of valid and test are those of texts that hold no more; the rest of the run is the
  * same, and only what was asked for is recorded. */
 TEST(test_eval_tokens)
 {
-    write_corpus("text", "");
-    write_corpus("few", "");
-    Outcome o = shell("for t in valid test; do head -n 2 text/$t.txt >few/$t.txt; done;",
-                      "train --corpus few --epochs 2 --out of-few" TINY);
-    expect(&o, 0, "two lines");
-    drop(&o);
-    run_ok("train --corpus text --epochs 2 --out of-all" TINY);
-    o = run("train --corpus text --epochs 2 --eval-tokens 8 --out of-part" TINY);
-    expect(&o, 0, "--eval-tokens");
-    assert_non_null(strstr(o.err, " on the first 8 tokens of validation, "));
-    drop(&o);
-    char *few = slurp(at("of-few/result.csv"), NULL), *part = slurp(at("of-part/result.csv"), NULL);
-    char *all = slurp(at("of-all/result.csv"), NULL), *config;
+    corpus_write("text", 600, 60);
+    corpus_write("few", 600, 60);
+    shell_ok("for t in valid test; do head -n 2 text/$t.txt >few/$t.txt; done");
+    run_ok("train --corpus few --epochs 2 --out of-few" SMALL_TRAINING);
+    run_ok("train --corpus text --epochs 2 --out of-all" SMALL_TRAINING);
+    run_ok("train --corpus text --epochs 2 --eval-tokens 8 --out of-part" SMALL_TRAINING);
+    assert_non_null(strstr(err, " on the first 8 tokens of validation, "));
+    char *few = file_slurp("of-few/result.csv", NULL),
+         *part = file_slurp("of-part/result.csv", NULL);
+    char *all = file_slurp("of-all/result.csv", NULL), *config;
     size_t same = 0, end = strlen(part); /* up to the speed */
     for (int commas = 2; commas; commas -= part[end] == ',') end--;
     while (same < end && few[same] == part[same]) same++;
     if (same != end) fail_msg("%s is not %s", part, few);
     assert_int_not_equal(strncmp(all, part, end), 0);
-    config = slurp(at("of-all/config.ini"), NULL);
+    config = file_slurp("of-all/config.ini", NULL);
     assert_null(strstr(config, "eval-tokens"));
     free(config);
-    config = slurp(at("of-part/config.ini"), NULL);
+    config = file_slurp("of-part/config.ini", NULL);
     assert_non_null(strstr(config, "\neval-tokens = 8\n"));
     free(config);
     free(few);
@@ -493,19 +449,19 @@ TEST(test_eval_tokens)
 TEST(test_spans)
 {
     static const char head[] = "layer,set,head,span\n";
-    write_corpus("text", "");
-#define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" TINY
+    corpus_write("text", 600, 60);
+#define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" SMALL_TRAINING
     run_ok("train --corpus text --epochs 4 --span-loss 0 --out once" SPANS);
     run_ok("train --corpus text --epochs 2 --span-loss 0 --out twice" SPANS);
     run_ok("train --resume --epochs 4 --out twice");
     assert_true(same_files("once/spans.csv", "twice/spans.csv"));
-    char *log = slurp(at("once/log.csv"), NULL), *again = slurp(at("twice/log.csv"), NULL);
+    char *log = file_slurp("once/log.csv", NULL), *again = file_slurp("twice/log.csv", NULL);
     const char *row = last_line(log);
     size_t all_but_speed = (size_t)(strrchr(row, ',') - row);
     assert_true(all_but_speed > 40 && strncmp(row, last_line(again), all_but_speed) == 0);
     free(log);
     free(again);
-    char *free_spans = slurp(at("once/spans.csv"), NULL);
+    char *free_spans = file_slurp("once/spans.csv", NULL);
     assert_memory_equal(free_spans, head, sizeof head - 1);
     double sum = 0;
     int rows = 0;
@@ -514,20 +470,16 @@ TEST(test_spans)
         rows++;
     }
     assert_true(rows == 4 && sum > 0); /* 2 layers of 2 heads */
-    Outcome o = run("eval --model once --text text/test.txt --csv");
-    expect(&o, 0, "eval");
-    assert_non_null(strstr(o.err, "spans of layer 1, set 1: "));
-    assert_non_null(strstr(o.err, "of 12 at most"));
-    drop(&o);
-    o = run("train --resume --epochs 5 --span-loss 1 --out twice");
-    expect(&o, 2, "another loss");
-    drop(&o);
+    run_ok("eval --model once --text text/test.txt --csv");
+    assert_non_null(strstr(err, "spans of layer 1, set 1: "));
+    assert_non_null(strstr(err, "of 12 at most"));
+    expect(2, "train --resume --epochs 5 --span-loss 1 --out twice");
     run_ok("train --corpus text --epochs 4 --span-loss 100 --out short" SPANS);
-    char *short_spans = slurp(at("short/spans.csv"), NULL);
+    char *short_spans = file_slurp("short/spans.csv", NULL);
     assert_string_equal(short_spans, "layer,set,head,span\n0,1,0,0\n0,1,1,0\n1,1,0,0\n1,1,1,0\n");
-    assert_int_equal(unlink(at("short/result.csv")), 0); /* a finished run would be spared */
-    run_ok("train --corpus text --epochs 1 --out short" TINY);
-    assert_false(exists("short/spans.csv"));
+    assert_int_equal(unlink(file_path("short/result.csv")), 0); /* a finished run would be spared */
+    run_ok("train --corpus text --epochs 1 --out short" SMALL_TRAINING);
+    assert_false(file_exists("short/spans.csv"));
     free(free_spans);
     free(short_spans);
 #undef SPANS
@@ -535,17 +487,15 @@ TEST(test_spans)
 
 TEST(test_train_csv)
 {
-    write_corpus("text", "");
-    Outcome o = run("train --corpus text --epochs 2 --csv --out rows" TINY);
-    expect(&o, 0, "train --csv");
-    char *log = slurp(at("rows/log.csv"), NULL);
-    assert_string_equal(o.out, log);
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --csv --out rows" SMALL_TRAINING);
+    char *log = file_slurp("rows/log.csv", NULL);
+    assert_string_equal(out, log);
     assert_int_equal(
         strncmp(log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n", 67),
         0);
-    assert_non_null(strstr(last_line(o.err), "perplexity"));
+    assert_non_null(strstr(last_line(err), "perplexity"));
     free(log);
-    drop(&o);
 }
 
 /* ---- compare ------------------------------------------------------------------------------------- */
@@ -555,26 +505,21 @@ TEST(test_compare)
     need_tool("gnuplot");
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
-        " --csv --out both" TINY;
-    write_corpus("text", "");
-    Outcome first = run(args);
-    expect(&first, 0, args);
-    assert_non_null(strstr(first.out, "\nlie-trotter:euler,1,attention,"));
-    assert_non_null(strstr(first.out, "\nunigram,"));
-    assert_true(exists("both/compare.md") && exists("both/perplexity.png") &&
-                exists("both/curves.svg") && exists("both/work.svg"));
-    Outcome again = run(args); /* reads the runs of the first */
-    expect(&again, 0, args);
-    assert_string_equal(first.out, again.out);
-    assert_non_null(strstr(again.err, "there already"));
-    drop(&first);
-    drop(&again);
-    Outcome o =
-        run("compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9"
-            " --width 16 --inner 32 --heads 2 --threads 1 --out untrained");
-    expect(&o, 1, "compare, untrained");
-    assert_non_null(strstr(last_line(o.err), "word frequencies"));
-    drop(&o);
+        " --csv --out both" SMALL_TRAINING;
+    corpus_write("text", 600, 60);
+    run_ok(args);
+    char *first = strdup(out);
+    assert_non_null(strstr(first, "\nlie-trotter:euler,1,attention,"));
+    assert_non_null(strstr(first, "\nunigram,"));
+    assert_true(file_exists("both/compare.md") && file_exists("both/perplexity.png") &&
+                file_exists("both/curves.svg") && file_exists("both/work.svg"));
+    run_ok(args); /* reads the runs of the first */
+    assert_string_equal(out, first);
+    assert_non_null(strstr(err, "there already"));
+    free(first);
+    expect(1, "compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9"
+              " --width 16 --inner 32 --heads 2 --threads 1 --out untrained");
+    assert_non_null(strstr(last_line(err), "word frequencies"));
 }
 
-TEST_MAIN(cli_begin, cli_end)
+TEST_MAIN(program_open, program_close)

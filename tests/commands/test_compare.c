@@ -6,7 +6,6 @@
 #include <gsl/gsl_cdf.h>
 #include <signal.h>
 
-#include "tests/lib/need.h"
 #include "tests/lib/study.h"
 
 #define MEASURED MODEL "--system linear "
@@ -547,8 +546,8 @@ TEST(test_two_workers)
 {
     forget("shared");
     pid_t a = start(SHARED, "a"), b = start(SHARED, "b");
-    assert_int_equal(finish(a), 0);
-    assert_int_equal(finish(b), 0);
+    assert_int_equal(shell_finish(a), 0);
+    assert_int_equal(shell_finish(b), 0);
     file_read("shared/study.log", big, sizeof big);
     assert_int_equal(count_words(big, ": trains "), 6); /* each once */
     assert_int_equal(count_words(big, " is done"), 6);
@@ -574,9 +573,9 @@ TEST(test_killed_worker)
     pid_t b = start(args, "b");
     pause_ms(50);
     kill(a, SIGKILL);
-    assert_int_equal(finish(a), -SIGKILL);
+    assert_int_equal(shell_finish(a), -SIGKILL);
     assert_false(file_exists("killed/runs/euler-seed1/result.csv"));
-    assert_int_equal(finish(b), 0);
+    assert_int_equal(shell_finish(b), 0);
     file_read("killed/study.log", big, sizeof big);
     if (count_words(big, "euler-seed1, left over by ") != 1 || count_words(big, " is done") != 2 ||
         count_words(big, ": trains transformer-seed1") != 1)
@@ -671,23 +670,16 @@ TEST(test_ranks)
     static const char *const first[] = {
         "OMPI_COMM_WORLD_RANK=0", "PMI_RANK=0",
         "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=4"};
-    char line[3 * PATH_MAX];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         forget("ranks");
-        snprintf(line, sizeof line, "cd %s && %s %s %s >out.txt 2>err.txt", folder, others[i],
-                 program, args);
-        assert_int_equal(system(line), 0);
-        file_read("out.txt", out, sizeof out);
+        assert_int_equal(shell("%s %s %s", others[i], program, args), 0);
         assert_string_equal(out, "");
         assert_true(file_exists("ranks/runs/euler-seed2/result.csv"));
         assert_false(file_exists("ranks/compare.csv"));
     }
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-        snprintf(line, sizeof line,
-                 "cd %s && rm -f ranks/compare.csv && %s %s %s >out.txt 2>err.txt", folder,
-                 first[i], program, args);
-        assert_int_equal(system(line), 0);
-        file_read("out.txt", out, sizeof out);
+        int status = shell("rm -f ranks/compare.csv && %s %s %s", first[i], program, args);
+        assert_int_equal(status, 0);
         assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
         assert_true(file_exists("ranks/compare.csv"));
     }
@@ -722,7 +714,7 @@ TEST(test_another_state)
     for (int i = 0; i < 2000 && !file_exists("another/runs/euler-seed1/state.safetensors"); i++)
         pause_ms(5);
     kill(first, SIGINT);
-    assert_int_equal(finish(first), 130);
+    assert_int_equal(shell_finish(first), 130);
     assert_true(file_exists("another/runs/euler-seed1/state.safetensors"));
     snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8 --memory-limit 2M", args);
     assert_int_equal(program_run(line), 1);

@@ -220,7 +220,7 @@ static void right_in_every_order_of_streams(void **state)
             unsetenv("TROTTER_CUDA_STREAMS");
             unsetenv("TROTTER_CUDA_DEAF");
             int right =
-                status == 0 && same_file("run/model.safetensors", "whole/model.safetensors");
+                status == 0 && same_files("run/model.safetensors", "whole/model.safetensors");
             if (right == deaf)
                 fail_msg("%s stream first, events %s: status %d, %s", first[i],
                          deaf ? "unheard" : "heard", status, err);
@@ -234,7 +234,7 @@ static void right_in_every_order_of_streams(void **state)
 static void must_be_whole(const char *what)
 {
     must_run(2, LONG " --resume --out run");
-    if (!same_file("run/model.safetensors", "whole/model.safetensors"))
+    if (!same_files("run/model.safetensors", "whole/model.safetensors"))
         fail_msg("%s and resumed: another model", what);
 }
 
@@ -254,15 +254,15 @@ TEST(stops_and_goes_on_with_the_same_bits)
 TEST(what_cannot_be_is_told_once)
 {
     need_gpus();
-    must_refuse(gpus + 1, "train --out no" GPU, "have the same device");
+    ranks_must_refuse(gpus + 1, "train --out no" GPU, "have the same device");
     char mixed[3 * PATH_MAX], libraries[PATH_MAX] = "";
     const char *before = getenv("LD_LIBRARY_PATH");
     snprintf(mixed, sizeof mixed, "train --out no" GPU "%s : -n 1 %s train --out no" TINY, corpus,
              program);
-    must_refuse(2, mixed, "rank 2 has cpu-f32, rank 0 cuda-f32");
+    ranks_must_refuse(2, mixed, "rank 2 has cpu-f32, rank 0 cuda-f32");
     if (before) snprintf(libraries, sizeof libraries, "%s", before);
     setenv("LD_LIBRARY_PATH", file_path(BROKEN), 1);
-    must_refuse(2, "train --out no" GPU, "need NCCL, and there is none");
+    ranks_must_refuse(2, "train --out no" GPU, "need NCCL, and there is none");
     if (before)
         setenv("LD_LIBRARY_PATH", libraries, 1);
     else

@@ -85,8 +85,7 @@ TEST(a_limit_stops_what_is_above)
     told = 1e6 * atof(strstr(err, "of the process: about ") + strlen("of the process: about "));
     snprintf(line, sizeof line, "%s --memory-limit %.0f", size, told * 1.1);
     assert_int_equal(program_run(line), 0);
-    snprintf(line, sizeof line, "rm -rf %s", file_path("run"));
-    assert_int_equal(system(line), 0);
+    shell_ok("rm -rf run");
     snprintf(line, sizeof line, "%s --memory-limit %.0fK", size, told * 0.9 / 1024);
     int status = program_run(line);
     if (!refused(status, "train", "--memory-limit") || !strstr(err, "--recompute") ||

@@ -46,7 +46,7 @@ TEST(test_orders)
     assert_false(row_says("rk4", 4, "disagree"));
 }
 
-static void must_refuse(const char *more, const char *words)
+static void order_must_refuse(const char *more, const char *words)
 {
     char arguments[256];
     snprintf(arguments, sizeof arguments, "order --csv %s", more);
@@ -56,14 +56,15 @@ static void must_refuse(const char *more, const char *words)
 
 TEST(test_refusals)
 {
-    must_refuse("--system network", "system network: expected network:DIR");
-    must_refuse("--system network:nowhere", "cannot open nowhere/model.safetensors");
-    must_refuse("--system network:smooth:1", "expected a layer below 1; 1 is asked for");
-    must_refuse("--system network:smooth:99999999999999999999", "expected a layer below 1");
-    must_refuse("--system network:smooth --particles 21", "smooth: expected 1 to 20 particles");
-    must_refuse("--system network:smooth --dim 16", "--dim is not for network");
-    must_refuse("--system network:smooth --scheme macaron", "macaron reads G2; the model");
-    must_refuse("--system network:smooth --invariant", "");
+    order_must_refuse("--system network", "system network: expected network:DIR");
+    order_must_refuse("--system network:nowhere", "cannot open nowhere/model.safetensors");
+    order_must_refuse("--system network:smooth:1", "expected a layer below 1; 1 is asked for");
+    order_must_refuse("--system network:smooth:99999999999999999999", "expected a layer below 1");
+    order_must_refuse("--system network:smooth --particles 21",
+                      "smooth: expected 1 to 20 particles");
+    order_must_refuse("--system network:smooth --dim 16", "--dim is not for network");
+    order_must_refuse("--system network:smooth --scheme macaron", "macaron reads G2; the model");
+    order_must_refuse("--system network:smooth --invariant", "");
 }
 
 TEST_MAIN(open_models, program_close)

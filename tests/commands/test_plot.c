@@ -2,16 +2,9 @@
  * FILE:LINE for every table that cannot be read. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 
 #define HEAD "scheme,h,error\n"
-
-static void run_ok(const char *arguments)
-{
-    int status = program_run(arguments);
-    if (status != 0) fail_msg("trotter %s: status %d: %s", arguments, status, err);
-}
 
 /* The last run's stdout becomes a file. */
 static void save(const char *arguments, const char *name)
@@ -181,7 +174,7 @@ static const struct {
     {HEAD "\"a\nb\",1,1\neuler,1\n", "bad.csv:4: expected 3 cells"},
 };
 
-static void must_refuse(const char *arguments, const char *text, const char *words)
+static void plot_must_refuse(const char *arguments, const char *text, const char *words)
 {
     int status = program_run(arguments);
     if (!refused(status, "plot", words))
@@ -192,26 +185,27 @@ TEST(test_bad_tables)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         file_write("bad.csv", bad[i].text, strlen(bad[i].text));
-        must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
+        plot_must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
         assert_false(file_exists("never"));
     }
     file_write("bad.csv", HEAD "eu\0er,1,1\n", sizeof HEAD + 10);
-    must_refuse("plot bad.csv", "a NUL byte", "bad.csv: ");
+    plot_must_refuse("plot bad.csv", "a NUL byte", "bad.csv: ");
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
     assert_false(refused(program_run("plot good.csv"), "plot", "")); /* the judge itself */
     file_write("bad.csv", HEAD "euler,1\n", sizeof HEAD - 1 + 8);
     assert_false(refused(program_run("plot bad.csv"), "plot", "bad.csv:3:"));
-    must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
+    plot_must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
 }
 
 TEST(test_bad_arguments)
 {
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
-    must_refuse("plot", "no file", "expected a CSV file");
-    must_refuse("plot nowhere.csv", "no such file", "nowhere.csv");
-    must_refuse("plot .", "a folder", ".");
-    must_refuse("plot good.csv --scheme eul", "no such scheme", "no point of the wanted schemes");
-    must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
+    plot_must_refuse("plot", "no file", "expected a CSV file");
+    plot_must_refuse("plot nowhere.csv", "no such file", "nowhere.csv");
+    plot_must_refuse("plot .", "a folder", ".");
+    plot_must_refuse("plot good.csv --scheme eul", "no such scheme",
+                     "no point of the wanted schemes");
+    plot_must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
 }
 
 TEST_MAIN(program_open, program_close)

@@ -72,7 +72,7 @@ TEST(another_mask_has_another_curve)
 static void continues_as_if_it_had_not_stopped(void)
 {
     must_run(2, LONG " --resume --out run");
-    assert_true(same_file("run/model.safetensors", "whole/model.safetensors"));
+    assert_true(same_files("run/model.safetensors", "whole/model.safetensors"));
 }
 
 TEST(signals_and_kills)
@@ -99,10 +99,12 @@ TEST(signals_and_kills)
 TEST(what_ranks_cannot_do_is_told_once)
 {
     need_ranks();
-    must_refuse(4, "train --batch-tokens 48 --sequence 16 --out no", "fewer than the 4 ranks");
-    must_refuse(2, "train --memory-limit 1M --out no", "--memory-limit 1M: this training needs");
-    must_refuse(2, "train --resume --out none", "none/config.ini");
-    must_refuse(2, "train --width 15 --heads 2 --out no", "width 15");
+    ranks_must_refuse(4, "train --batch-tokens 48 --sequence 16 --out no",
+                      "fewer than the 4 ranks");
+    ranks_must_refuse(2, "train --memory-limit 1M --out no",
+                      "--memory-limit 1M: this training needs");
+    ranks_must_refuse(2, "train --resume --out none", "none/config.ini");
+    ranks_must_refuse(2, "train --width 15 --heads 2 --out no", "width 15");
     assert_false(file_exists("no"));
 }
 

@@ -5,9 +5,8 @@
 
 #include <nettle/base64.h>
 
-#include "tests/lib/cli.h"
+#include "tests/lib/program.h"
 #include "tests/lib/html.h"
-#include "tests/lib/need.h"
 
 /* ---- a judge of pages ------------------------------------------------------------------------------ */
 
@@ -42,19 +41,19 @@ TEST(test_judge)
     static const char *const torn[] = {
         "<p>a",      "<p>a</b>",         "a</p>", "<p>a & b</p>", "<p><i>a</p></i>",
         "<p a='<'>", "<p title=\"a></p>"};
-    static const char *const out[] = {"<p onclick=\"x\">",
-                                      "<script>",
-                                      "<a href=\"x\">",
-                                      "<img src=x>",
-                                      "<img src=\"http://x/a.svg\">",
-                                      "<img src=\"data:text/html;base64,AAAA\">",
-                                      "<svg viewBox=\"0 0 1 1\">",
-                                      "<use href=\"http://x/#a\">",
-                                      "<g style=\"fill:url(x)\">"};
+    static const char *const reaching[] = {"<p onclick=\"x\">",
+                                           "<script>",
+                                           "<a href=\"x\">",
+                                           "<img src=x>",
+                                           "<img src=\"http://x/a.svg\">",
+                                           "<img src=\"data:text/html;base64,AAAA\">",
+                                           "<svg viewBox=\"0 0 1 1\">",
+                                           "<use href=\"http://x/#a\">",
+                                           "<g style=\"fill:url(x)\">"};
     for (size_t i = 0; i < sizeof torn / sizeof *torn; i++)
         if (!html_unbalanced(torn[i])) fail_msg("'%s' passes", torn[i]);
-    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
-        if (!html_reaching_out(out[i])) fail_msg("'%s' passes", out[i]);
+    for (size_t i = 0; i < sizeof reaching / sizeof *reaching; i++)
+        if (!html_reaching_out(reaching[i])) fail_msg("'%s' passes", reaching[i]);
     assert_true(ids_clash("<p id=\"a\"><p id=\"a\">"));
     assert_true(ids_clash("<a href=\"#a\">"));
     check_page("a good one",
@@ -71,13 +70,11 @@ static char *page_of(const char *dir)
 {
     char line[256];
     snprintf(line, sizeof line, "report %s --out %s.html", dir, dir);
-    Outcome o = run(line);
-    expect(&o, 0, line);
-    assert_string_equal(o.out, "");
-    snprintf(said, sizeof said, "%s", o.err);
-    drop(&o);
+    run_ok(line);
+    assert_string_equal(out, "");
+    snprintf(said, sizeof said, "%.16000s", err);
     snprintf(line, sizeof line, "%s.html", dir);
-    char *page = slurp(at(line), NULL);
+    char *page = file_slurp(line, NULL);
     check_page(dir, page);
     return page;
 }
@@ -89,7 +86,7 @@ static void must_have(const char *page, const char *words)
 
 static void make_dir(const char *name)
 {
-    assert_int_equal(mkdir(at(name), 0777), 0);
+    assert_int_equal(mkdir(file_path(name), 0777), 0);
 }
 
 /* Commands that need no corpus, all into one directory's folders. What each has to show is its title, its own
@@ -151,8 +148,8 @@ TEST(test_same)
     run_ok("order --system linear --scheme euler --halvings 4 --out same/a");
     run_ok("schemes --scheme euler --out same/b");
     run_ok("report same");
-    assert_true(exists("same/report.html"));
-    copy_file("same/report.html", "first.html");
+    assert_true(file_exists("same/report.html"));
+    shell_ok("cp same/report.html first.html");
     run_ok("report same/");
     assert_true(same_files("same/report.html", "first.html"));
     run_ok("schemes --scheme heun --out same/b");
@@ -163,9 +160,9 @@ TEST(test_same)
 /* A comparison: its trainings are one table, an unfinished one is told. */
 TEST(test_comparison)
 {
-    write_corpus("corpus", "");
+    corpus_write("corpus", 600, 60);
     run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
-           "1" TINY "--out both/cmp");
+           "1" SMALL_TRAINING "--out both/cmp");
     char *page = page_of("both");
     must_have(page, "Comparison of schemes</h2>");
     must_have(page, "4 of 4 finished");
@@ -174,7 +171,7 @@ TEST(test_comparison)
     assert_null(strstr(page, "</span>Training</h2>"));
     columns_are_told(page);
     free(page);
-    unlink(at("both/cmp/runs/euler-seed1/result.csv"));
+    unlink(file_path("both/cmp/runs/euler-seed1/result.csv"));
     page = page_of("both");
     must_have(page, "3 of 4 finished");
     must_have(page, "<td class=\"bad\">unfinished</td>");
@@ -188,10 +185,10 @@ TEST(test_shared)
     make_dir("tables");
     make_dir("tables/runs-brief");
     make_dir("tables/a");
-    assert_int_equal(symlink("../runs-brief", at("tables/a/runs")), 0);
+    assert_int_equal(symlink("../runs-brief", file_path("tables/a/runs")), 0);
     run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
-           "1" TINY "--out tables/a");
-    assert_true(exists("tables/runs-brief/euler-seed1/truncation.csv"));
+           "1" SMALL_TRAINING "--out tables/a");
+    assert_true(file_exists("tables/runs-brief/euler-seed1/truncation.csv"));
     char *page = page_of("tables");
     must_have(page, "Comparison of schemes</h2>");
     must_have(page, "4 of 4 finished");
@@ -208,18 +205,18 @@ TEST(test_escapes)
 {
     make_dir("odd");
     make_dir("odd/<b onclick=alert(1)>&");
-    write_text("odd/<b onclick=alert(1)>&/summary.csv", ORDER_HEAD
-               "<script>alert(1)</script>,\"a\"\"b'&amp;\",1,1,1,1,</td><td>,disagree,\x01,x\n");
-    write_text("odd/<b onclick=alert(1)>&/README.md",
-               "# <h1>\n\n| a | `<i>` |\n|---|---|\n| </td> | [x](http://y \"'>\") |\n\n"
-               "`<img src=x onerror=y>` <unk>\n\n<script>alert(1)</script>\n\n"
-               "[to](javascript:alert(1)) ![of](//x/a.png) <ftp://x> "
-               "<javascript:alert(2)> [*a* b](c)\n"
-               "[r][1] <a href='javascript:alert(3)'>b</a>\n\n[1]: data:text/html,<script> 'x'\n\n"
-               "```x\" onclick=\"y\n</pre>\n");
-    write_text("odd/<b onclick=alert(1)>&/commands.csv",
-               "time,command,version,machine,status,words\n"
-               "now,trotter order --out '</pre><script>',1,<m>,1,<words>\n");
+    file_text("odd/<b onclick=alert(1)>&/summary.csv", ORDER_HEAD
+              "<script>alert(1)</script>,\"a\"\"b'&amp;\",1,1,1,1,</td><td>,disagree,\x01,x\n");
+    file_text("odd/<b onclick=alert(1)>&/README.md",
+              "# <h1>\n\n| a | `<i>` |\n|---|---|\n| </td> | [x](http://y \"'>\") |\n\n"
+              "`<img src=x onerror=y>` <unk>\n\n<script>alert(1)</script>\n\n"
+              "[to](javascript:alert(1)) ![of](//x/a.png) <ftp://x> "
+              "<javascript:alert(2)> [*a* b](c)\n"
+              "[r][1] <a href='javascript:alert(3)'>b</a>\n\n[1]: data:text/html,<script> 'x'\n\n"
+              "```x\" onclick=\"y\n</pre>\n");
+    file_text("odd/<b onclick=alert(1)>&/commands.csv",
+              "time,command,version,machine,status,words\n"
+              "now,trotter order --out '</pre><script>',1,<m>,1,<words>\n");
     char *page = page_of("odd");
     must_have(page, "&lt;script&gt;alert(1)&lt;/script&gt;");
     must_have(page, "trotter order --out &#39;&lt;/pre&gt;&lt;script&gt;&#39;");
@@ -242,13 +239,13 @@ TEST(test_broken_tables)
     static const char *const bad[] = {ORDER_HEAD "euler,1\n", ORDER_HEAD "\"euler",
                                       ORDER_HEAD "a,b\"c\n", "scheme,system,expected,measured"};
     make_dir("torn");
-    write_text("torn/good.csv",
-               "scheme,real_limit,imag_limit\neuler,-2,0\nrk4,-2.7853,2.828427\nx,,inf\n");
-    write_text("torn/other.csv", "name,age\nx,1\n");
-    write_text("torn/empty.csv", "");
-    write_file("torn/nul.csv", ORDER_HEAD "a\0b,1\n", sizeof ORDER_HEAD + 5);
+    file_text("torn/good.csv",
+              "scheme,real_limit,imag_limit\neuler,-2,0\nrk4,-2.7853,2.828427\nx,,inf\n");
+    file_text("torn/other.csv", "name,age\nx,1\n");
+    file_text("torn/empty.csv", "");
+    file_write("torn/nul.csv", ORDER_HEAD "a\0b,1\n", sizeof ORDER_HEAD + 5);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        write_text("torn/bad.csv", bad[i]);
+        file_text("torn/bad.csv", bad[i]);
         char *page = page_of("torn");
         must_have(page, "other.csv: not a table");
         must_have(page, "empty.csv: not a table");
@@ -284,7 +281,7 @@ static const char *const torn_drawings[] = {
 };
 
 /* The bytes of the page's only image. */
-static size_t decode_picture(const char *page, uint8_t *out, size_t room)
+static size_t decode_picture(const char *page, uint8_t *bytes, size_t room)
 {
     struct base64_decode_ctx c;
     const char *s = strstr(page, HTML_PICTURE);
@@ -294,7 +291,7 @@ static size_t decode_picture(const char *page, uint8_t *out, size_t room)
     size_t letters = strcspn(s, "\""), n = room;
     assert_true(BASE64_DECODE_LENGTH(letters) <= room);
     base64_decode_init(&c);
-    assert_int_equal(base64_decode_update(&c, &n, out, letters, s), 1);
+    assert_int_equal(base64_decode_update(&c, &n, bytes, letters, s), 1);
     assert_int_equal(base64_decode_final(&c), 1);
     return n;
 }
@@ -309,7 +306,7 @@ TEST(test_drawings)
     snprintf(big, sizeof big, "<svg>%8000s</svg>", "");
     for (size_t i = 0; i <= sizeof hostile / sizeof *hostile; i++) {
         const char *text = i < sizeof hostile / sizeof *hostile ? hostile[i] : big;
-        write_text("drawn/order.svg", text);
+        file_text("drawn/order.svg", text);
         char *page = page_of("drawn");
         must_have(page,
                   "<img alt=\"Error against step. Dotted: slopes of whole orders. order.svg\"");
@@ -332,7 +329,7 @@ static void must_leave_out(const char *text)
 TEST(test_torn_drawings)
 {
     for (size_t i = 0; i < sizeof torn_drawings / sizeof *torn_drawings; i++) {
-        write_text("drawn/order.svg", torn_drawings[i]);
+        file_text("drawn/order.svg", torn_drawings[i]);
         must_leave_out(torn_drawings[i]);
     }
     size_t most = 4 << 20;
@@ -341,14 +338,14 @@ TEST(test_torn_drawings)
     memset(big, ' ', most + 1);
     memcpy(big, "<svg>", 5);
     memcpy(big + most - 6, "</svg>", 6);
-    write_file("drawn/order.svg", big, most);
+    file_write("drawn/order.svg", big, most);
     char *page = page_of("drawn");
     must_have(page, "<img");
     free(page);
-    write_file("drawn/order.svg", big, most + 1);
+    file_write("drawn/order.svg", big, most + 1);
     must_leave_out("more than 4 MiB");
     free(big);
-    write_text("drawn/mine.svg", SVG(""));
+    file_text("drawn/mine.svg", SVG(""));
     page = page_of("drawn");
     must_have(page, "mine.svg: not a plot");
     free(page);
@@ -359,24 +356,21 @@ TEST(test_torn_drawings)
 /* The page's words in a browser's print of it, blanks left out; caller frees them. */
 static char *printed(const char *page)
 {
-    char line[1024];
-    snprintf(line, sizeof line,
-             "cd %s && HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
-             "--no-first-run "
-             "--disable-background-networking --disable-component-update --disable-sync "
-             "--disable-dev-shm-usage --user-data-dir=$PWD/browser --no-pdf-header-footer "
-             "--print-to-pdf=$PWD/page.pdf file://$PWD/%s >browser.txt 2>&1 && "
-             "pdftotext -raw page.pdf page.txt",
-             scratch, page);
-    if (system(line) != 0) fail_msg("not printed: %.400s", slurp(at("browser.txt"), NULL));
-    return slurp(at("page.txt"), NULL);
+    int status = shell("HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
+                       "--no-first-run --disable-background-networking --disable-component-update "
+                       "--disable-sync --disable-dev-shm-usage --user-data-dir=$PWD/browser "
+                       "--no-pdf-header-footer --print-to-pdf=$PWD/page.pdf file://$PWD/%s && "
+                       "pdftotext -raw page.pdf page.txt",
+                       page);
+    if (status != 0) fail_msg("not printed: %.400s", err);
+    return file_slurp("page.txt", NULL);
 }
 
 /* Takes out blanks, thin and no-break ones too, and marks of a line's end and direction. */
 static void squeeze(char *text)
 {
     static const char *const blank[] = {" ", "\n", "\r", "\t", "\f", "\xc2\xa0", "\xe2\x80\xaf"};
-    char *out = text;
+    char *to = text;
     while (*text) {
         size_t n = 0;
         for (size_t i = 0; i < sizeof blank / sizeof *blank && !n; i++)
@@ -384,9 +378,9 @@ static void squeeze(char *text)
         if (n)
             text += n;
         else
-            *out++ = *text++;
+            *to++ = *text++;
     }
-    *out = '\0';
+    *to = '\0';
 }
 
 /* Puts characters in the place of their entities. */
@@ -427,7 +421,7 @@ static char *lost(const char *page, char *paper)
 /* A CSV file of so many more columns and rows, words and numbers in turn. */
 static void write_wide(const char *name, const char *head, size_t columns, size_t rows)
 {
-    FILE *f = fopen(at(name), "w");
+    FILE *f = fopen(file_path(name), "w");
     assert_non_null(f);
     fputs(head, f);
     for (size_t j = 0; j < columns; j++) fprintf(f, ",column_of_number_%zu", j);
@@ -459,17 +453,15 @@ TEST(test_paper)
     static const char notes[] =
         "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
         "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
-    if (system("command -v chromium >/dev/null && command -v pdftotext >/dev/null") != 0) {
-        print_message("# skipped: no chromium or no pdftotext here\n");
-        skip();
-    }
+    need_tool("chromium");
+    need_tool("pdftotext");
     make_dir("paper");
     make_dir("paper/wide");
     make_dir("paper/widest");
     run_ok("verify --out paper/claims");
-    write_text("paper/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
-    write_text("paper/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
-    write_text("paper/wide/README.md", notes);
+    file_text("paper/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
+    file_text("paper/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
+    file_text("paper/wide/README.md", notes);
     write_wide("paper/widest/schemes.csv", "scheme,stages,evals_F", 60, 40);
     char *page = page_of("paper"), *paper = printed("paper.html"), *words = lost(page, paper);
     if (words) fail_msg("paper lacks '%s' or what is before it", words);
@@ -479,7 +471,7 @@ TEST(test_paper)
     memcpy(rules, "@media other", 12);
     /* What sticks is painted later, which would be out of order rather than lost. */
     for (char *c = page; (c = strstr(c, "position: sticky"));) memcpy(c, "position: static", 16);
-    write_text("control.html", page);
+    file_text("control.html", page);
     paper = printed("control.html");
     words = lost(page, paper);
     assert_non_null(words);
@@ -496,14 +488,14 @@ TEST(test_refusals)
     must_refuse("report", "say of which directory");
     must_refuse("report nothing", "nothing: no study in it");
     must_refuse("report nowhere", "nowhere: No such file");
-    write_text("a.txt", "a");
+    file_text("a.txt", "a");
     must_refuse("report a.txt", "a.txt: ");
     run_ok("schemes --scheme euler --out little");
     must_refuse("report little --out nothing", "expected a file");
     must_refuse("report little --out a.txt/page.html", "a.txt: not a directory");
-    assert_false(exists("little/report.html"));
+    assert_false(file_exists("little/report.html"));
     run_ok("report little --out new/page.html --title 'A & B'");
-    char *page = slurp(at("new/page.html"), NULL);
+    char *page = file_slurp("new/page.html", NULL);
     must_have(page, "<title>A &amp; B</title>");
     free(page);
 }
@@ -516,8 +508,8 @@ TEST(test_notes)
                       "    x < y\n\nwords\n    more\n```\nz\n```\n";
     run_ok("schemes --scheme euler --out noted");
     for (int i = 0; i < 250; i++) strcat(text, "word\n");
-    write_text("noted/README.md", text);
-    write_text("noted/config.ini", text);
+    file_text("noted/README.md", text);
+    file_text("noted/config.ini", text);
     char *page = page_of("noted");
     must_have(page, "x &lt; y");
     must_have(page, "<td>a | b</td>\n<td style=\"text-align: right\">aaa");
@@ -536,11 +528,9 @@ TEST(test_wide_notes)
     for (int i = 0; i < 10000; i++) strcat(text, "|-");
     strcat(text, "|\n");
     for (int i = 0; i < 100; i++) strcat(text, "|<b>\n");
-    write_text("wide/README.md", text);
-    Outcome o = shell("timeout 10", "report wide --out wide.html");
-    expect(&o, 0, "a wide table");
-    drop(&o);
-    char *page = slurp(at("wide.html"), NULL);
+    file_text("wide/README.md", text);
+    assert_int_equal(shell("timeout 10 %s report wide --out wide.html", program), 0);
+    char *page = file_slurp("wide.html", NULL);
     check_page("wide", page);
     must_have(page, "<pre>|a|a");
     must_have(page, "|&lt;b&gt;\n");
@@ -551,8 +541,8 @@ TEST(test_wide_notes)
 TEST(test_links)
 {
     run_ok("schemes --scheme euler --out linked/a");
-    assert_int_equal(symlink("..", at("linked/loop")), 0);
-    assert_int_equal(symlink("a/schemes.csv", at("linked/schemes.csv")), 0);
+    assert_int_equal(symlink("..", file_path("linked/loop")), 0);
+    assert_int_equal(symlink("a/schemes.csv", file_path("linked/schemes.csv")), 0);
     char *page = page_of("linked");
     must_have(page, "schemes.csv: not a file");
     must_have(page, "1 study");
@@ -565,23 +555,21 @@ TEST(test_record)
 {
     run_ok("schemes --scheme euler --out 'it'\\''s'");
     run_ok("schemes --scheme \"heun,rk4\" --out \"it's\"");
-    char *text = slurp(at("it's/commands.csv"), NULL);
-    assert_int_equal(lines(text), 3);
+    char *text = file_slurp("it's/commands.csv", NULL);
+    assert_int_equal(count_lines(text), 3);
     must_have(text, ",trotter schemes --scheme euler --out 'it'\\''s',");
     must_have(text, "\"trotter schemes --scheme heun,rk4 --out 'it'\\''s'\",");
-    assert_null(strstr(text, scratch));
+    assert_null(strstr(text, folder));
     free(text);
-    write_text("kink.txt",
-               "system kink\nn 1\nd 1\nG = 1 + abs(t - 0.3)\ninitial = 0\nt-end 1\nh0 1/8\n");
-    Outcome o = run(
-        "order --scheme rk4 --system-file kink.txt --out off"); /* disagrees: no order 4 at a kink */
-    assert_int_equal(o.status, 1);
-    text = slurp(at("off/commands.csv"), NULL);
+    file_text("kink.txt",
+              "system kink\nn 1\nd 1\nG = 1 + abs(t - 0.3)\ninitial = 0\nt-end 1\nh0 1/8\n");
+    /* disagrees: no order 4 at a kink */
+    expect(1, "order --scheme rk4 --system-file kink.txt --out off");
+    text = file_slurp("off/commands.csv", NULL);
     must_have(text, ",1,1 of 1 schemes disagree");
     free(text);
-    drop(&o);
     must_refuse("schemes --scheme nosuch --out never", "nosuch");
-    assert_false(exists("never"));
+    assert_false(file_exists("never"));
 }
 
-TEST_MAIN(cli_begin, cli_end)
+TEST_MAIN(program_open, program_close)

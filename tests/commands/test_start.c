@@ -66,21 +66,14 @@ TEST(what_it_starts_has_the_users_environment)
  * dynamic linker was called in its place. It waits here for a system that nobody writes. */
 TEST(it_keeps_its_name)
 {
-    char line[4 * PATH_MAX];
     assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
-    snprintf(line, sizeof line,
-             "cd %s; %s train --config fifo & for i in $(seq 100);"
-             " do grep -qs GOMP_SPINCOUNT /proc/$!/environ && break; sleep 0.1; done;"
-             " cat /proc/$!/comm >name; kill -9 $!",
-             folder, program);
-    assert_int_equal(system(line), 0);
-    file_read("name", out, sizeof out);
+    shell("%s train --config fifo >/dev/null & for i in $(seq 100);"
+          " do grep -qs GOMP_SPINCOUNT /proc/$!/environ && break; sleep 0.1; done;"
+          " cat /proc/$!/comm; kill -9 $!",
+          program);
     const char *name = strrchr(program, '/') + 1;
     if (strncmp(out, name, strlen(name)) != 0) fail_msg("its name is %s", out);
-    snprintf(line, sizeof line, "/lib64/ld-linux-x86-64.so.2 %s --version >%s", program,
-             file_path("out.txt"));
-    assert_int_equal(system(line), 0);
-    file_read("out.txt", out, sizeof out);
+    assert_int_equal(shell("/lib64/ld-linux-x86-64.so.2 %s --version", program), 0);
     assert_int_equal(strncmp(out, "trotter ", 8), 0);
 }
 
@@ -99,15 +92,9 @@ TEST(a_limit_of_memory_is_told)
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         int told = 0, trained = 0;
         for (double kb = 1e5; trained < 2; kb *= 1.07) {
-            char line[4 * PATH_MAX];
             forget_result(TRAIN);
-            snprintf(line, sizeof line,
-                     "cd %s && { ulimit %s %.0f; exec timeout 60 %s " TRAIN
-                     "--precision %s; } >out.txt 2>err.txt",
-                     folder, ways[k][0], kb, program, ways[k][1]);
-            int status = system(line);
-            file_read("err.txt", err, sizeof err);
-            status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            int status = shell("ulimit %s %.0f; exec timeout 60 %s " TRAIN "--precision %s",
+                               ways[k][0], kb, program, ways[k][1]);
             int one = count_lines(err) == 1;
             if (status == 127 && one) continue;
             told += status == 1;
@@ -129,14 +116,10 @@ TEST(threads_need_memory)
     print_message("# SKIP a sanitizer needs terabytes of address space\n");
     skip();
 #endif
-    char line[4 * PATH_MAX];
-    snprintf(line, sizeof line,
-             "cd %s && { export OMP_NUM_THREADS=1; ulimit -v 2000000; exec timeout 60 %s " TRAIN
-             "--threads 64; } 2>err.txt",
-             folder, program);
-    int status = system(line);
-    file_read("err.txt", err, sizeof err);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || !strstr(err, "train: out of memory: "))
+    int status = shell("export OMP_NUM_THREADS=1; ulimit -v 2000000; exec timeout 60 %s " TRAIN
+                       "--threads 64",
+                       program);
+    if (status != 1 || !strstr(err, "train: out of memory: "))
         fail_msg("status %d: %s", status, err);
 }
 

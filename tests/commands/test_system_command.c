@@ -3,7 +3,6 @@
  * named and left out; words of a plot keep apart. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 #include "tests/lib/terminal.h"
 
@@ -219,16 +218,13 @@ static int are_apart(int n, const double *y, double least)
 TEST(test_words_apart)
 {
     double y[16];
-    char line[PATH_MAX];
     need_tool("gnuplot");
     assert_int_equal(program_run("order --local --scheme heun-layer,ab2,rk4 --h0 0.5 --out local"),
                      0);
     file_read("local/order.svg", out, sizeof out);
     assert_int_equal(heights(out, y), 3);
     assert_true(are_apart(3, y, 14));
-    snprintf(line, sizeof line,
-             "cd %s/local && sed -i 's/^line = .*/line = 0/' order.gp && gnuplot order.gp", folder);
-    assert_int_equal(system(line), 0);
+    shell_ok("cd local && sed -i 's/^line = .*/line = 0/' order.gp && gnuplot order.gp");
     file_read("local/order.svg", out, sizeof out);
     assert_int_equal(heights(out, y), 3);
     assert_false(are_apart(3, y, 14));

@@ -1,119 +1,49 @@
 /* test_theory_commands.c: schemes, expand and stability as a user runs them: data, files, and one clear
- * line for what is unusable. Runs the program beside the tests; skipped where it is not built. */
+ * line for what is unusable. */
 #include "tests/lib/test.h"
 
-#include <limits.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-static char program[PATH_MAX], dir[] = "/tmp/trotter-theory-XXXXXX";
-static char out[1 << 20], err[1 << 16];
+#include "tests/lib/program.h"
 
-static int setup(void **state)
+static void must_say(const char *arguments, const char *part)
 {
-    (void)state;
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 32);
-    program[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash) strcpy(slash, "/../trotter");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command);
-}
-
-static void read_into(const char *name, char *text, size_t bytes)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    text[0] = '\0';
-    if (!f) return;
-    text[fread(text, 1, bytes - 1, f)] = '\0';
-    fclose(f);
-}
-
-/* Exit status of `trotter ARGUMENTS`, stdout and stderr in out and err. @ in arguments: the directory. */
-static int run(const char *arguments)
-{
-    char command[3 * PATH_MAX], with[PATH_MAX];
-    size_t n = 0;
-    if (access(program, X_OK) != 0) skip();
-    for (const char *c = arguments; *c && n + 64 < sizeof with; c++) {
-        if (*c == '@')
-            n += (size_t)snprintf(with + n, sizeof with - n, "%s", dir);
-        else
-            with[n++] = *c;
-    }
-    with[n] = '\0';
-    snprintf(command, sizeof command, "timeout 60 %s %s >%s/out 2>%s/err", program, with, dir, dir);
-    int status = system(command);
-    read_into("out", out, sizeof out);
-    read_into("err", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int lines(const char *text)
-{
-    int n = 0;
-    for (; *text; text++) n += *text == '\n';
-    return n;
-}
-
-static void write_text(const char *name, const char *text)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-static void expect(const char *arguments, const char *part)
-{
-    int status = run(arguments);
-    if (status != 0 || !strstr(out, part))
-        fail_msg("trotter %s: status %d, no '%s' in\n%s%s", arguments, status, part, out, err);
+    run_ok(arguments);
+    if (!strstr(out, part)) fail_msg("trotter %s: no '%s' in\n%s%s", arguments, part, out, err);
 }
 
 TEST(test_expand)
 {
-    expect("expand --scheme lie-trotter --csv", "lie-trotter,2,F'G,-1/2\nlie-trotter,2,G'F,1/2\n");
-    expect("expand --scheme strang-marchuk --csv --basis brackets",
-           "scheme,degree,term,coefficient\nstrang-marchuk,3,\"[F,[F,G]]\",1/12\n"
-           "strang-marchuk,3,\"[[F,G],G]\",-1/24\n");
-    expect("expand --scheme word:sffs --basis brackets", "signed area 0");
-    expect("expand --scheme sandwich:6-3", "signed area 15");
-    expect("expand --scheme strang-marchuk --basis brackets --latex",
-           "\\tfrac{1}{h}\\log\\Phi_h - (F+G)\n  &= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - "
-           "\\tfrac{1}{24}[[F,G],G]\\bigr)");
-    expect("expand --scheme rk4 --latex", "F^{(4)}(F,F,F,G)");
+    must_say("expand --scheme lie-trotter --csv",
+             "lie-trotter,2,F'G,-1/2\nlie-trotter,2,G'F,1/2\n");
+    must_say("expand --scheme strang-marchuk --csv --basis brackets",
+             "scheme,degree,term,coefficient\nstrang-marchuk,3,\"[F,[F,G]]\",1/12\n"
+             "strang-marchuk,3,\"[[F,G],G]\",-1/24\n");
+    must_say("expand --scheme word:sffs --basis brackets", "signed area 0");
+    must_say("expand --scheme sandwich:6-3", "signed area 15");
+    must_say("expand --scheme strang-marchuk --basis brackets --latex",
+             "\\tfrac{1}{h}\\log\\Phi_h - (F+G)\n  &= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - "
+             "\\tfrac{1}{24}[[F,G],G]\\bigr)");
+    must_say("expand --scheme rk4 --latex", "F^{(4)}(F,F,F,G)");
     int depth = 0, deepest = 0;
     for (const char *c = out; *c; c++) {
         depth += (*c == '{') - (*c == '}');
         deepest = depth > deepest ? depth : deepest;
     }
     assert_true(depth == 0 && deepest > 0);
-    expect("expand --scheme word:ssfsff,yoshida4 --out @/x", "7/2");
-    read_into("x/path-word-ssfsff.csv", out, sizeof out);
+    must_say("expand --scheme word:ssfsff,yoshida4 --out x", "7/2");
+    file_read("x/path-word-ssfsff.csv", out, sizeof out);
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
 TEST(test_structure)
 {
-    expect("schemes --structure --csv --scheme leapfrog,macaron,lie-trotter",
-           "scheme,symmetric,symmetric_order,symmetric_separable,symplectic,symplectic_separable,"
-           "effective_order,error_constant,normalised_constant,zero_stable,weakly_stable\n"
-           "leapfrog,yes,,yes,,,,-1/3,-1/6,yes,yes\n"
-           "macaron,no,1,yes,no,yes,,,,yes,no\n"
-           "lie-trotter,no,1,no,yes,yes,2,,,yes,no\n");
+    must_say("schemes --structure --csv --scheme leapfrog,macaron,lie-trotter",
+             "scheme,symmetric,symmetric_order,symmetric_separable,symplectic,symplectic_separable,"
+             "effective_order,error_constant,normalised_constant,zero_stable,weakly_stable\n"
+             "leapfrog,yes,,yes,,,,-1/3,-1/6,yes,yes\n"
+             "macaron,no,1,yes,no,yes,,,,yes,no\n"
+             "lie-trotter,no,1,no,yes,yes,2,,,yes,no\n");
 }
 
 /* Orders and terms are those without time: where @ is written the commands say so, once a scheme, and
@@ -124,16 +54,16 @@ TEST(test_times)
                                            "expand --csv", "expand --latex",
                                            "order --system linear --csv --summary"};
     static char plain[sizeof out];
-    write_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
-    write_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
+    file_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
+    file_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[200];
-        snprintf(line, sizeof line, "%s --scheme a --scheme-file @/p.scheme", commands[i]);
-        assert_int_equal(run(line), 0);
+        snprintf(line, sizeof line, "%s --scheme a --scheme-file p.scheme", commands[i]);
+        run_ok(line);
         if (strstr(err, "time nodes")) fail_msg("%s: %s", line, err);
         strcpy(plain, out);
-        snprintf(line, sizeof line, "%s --scheme a --scheme-file @/t.scheme", commands[i]);
-        assert_int_equal(run(line), 0);
+        snprintf(line, sizeof line, "%s --scheme a --scheme-file t.scheme", commands[i]);
+        run_ok(line);
         const char *said = strstr(err, "a: time nodes are not in this order");
         if (!said || strstr(said + 10, "time nodes")) fail_msg("%s: %s", line, err);
         assert_string_equal(out, plain);
@@ -142,34 +72,33 @@ TEST(test_times)
 
 TEST(test_stability)
 {
-    expect("stability --scheme euler --box=-2,0,-1,1 --points 3 --csv",
-           "scheme,re,im,modulus\neuler,-2,-1,1.4142135623730951\neuler,-1,-1,1\n");
-    expect("stability --scheme transformer --split --box=-2,0,-1,0 --points 3 --csv",
-           "scheme,zF,zG,modulus\ntransformer,-2,-1,0\ntransformer,-1,-1,0\ntransformer,0,-1,0\n"
-           "transformer,-2,-0.5,0.5\n");
-    expect("stability --scheme lie-trotter --split --imaginary --points 3 --csv", ",1\n");
-    expect("stability --scheme rk4,leapfrog --points 21 --out @/s", "-2.785293563405");
-    read_into("s/contours.csv", out, sizeof out);
+    must_say("stability --scheme euler --box=-2,0,-1,1 --points 3 --csv",
+             "scheme,re,im,modulus\neuler,-2,-1,1.4142135623730951\neuler,-1,-1,1\n");
+    must_say("stability --scheme transformer --split --box=-2,0,-1,0 --points 3 --csv",
+             "scheme,zF,zG,modulus\ntransformer,-2,-1,0\ntransformer,-1,-1,0\ntransformer,0,-1,0\n"
+             "transformer,-2,-0.5,0.5\n");
+    must_say("stability --scheme lie-trotter --split --imaginary --points 3 --csv", ",1\n");
+    must_say("stability --scheme rk4,leapfrog --points 21 --out s", "-2.785293563405");
+    file_read("s/contours.csv", out, sizeof out);
     assert_non_null(strstr(out, "scheme,line,re,im\nrk4,0,"));
     assert_non_null(strstr(out, ",0,-1\nleapfrog,"));
-    read_into("s/limits.csv", out, sizeof out);
+    file_read("s/limits.csv", out, sizeof out);
     assert_non_null(strstr(out, "leapfrog,0,1\n"));
 }
 
 /* Lists of names are tables like the others. */
 TEST(test_lists)
 {
-    expect("order --systems --csv", "system,title,default\nattention,");
-    expect("verify --list --csv", "id,source,expected\nlie-error,\"");
+    must_say("order --systems --csv", "system,title,default\nattention,");
+    must_say("verify --list --csv", "id,source,expected\nlie-error,\"");
 }
 
 /* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
 static void refuse(const char *arguments)
 {
     time_t before = time(NULL);
-    int status = run(arguments);
-    if (status != 2 || lines(err) != 1 || out[0])
-        fail_msg("trotter %s: status %d\n%s%s", arguments, status, out, err);
+    int status = program_run(arguments);
+    if (!refuses(status, "")) fail_msg("trotter %s: status %d\n%s%s", arguments, status, out, err);
     assert_true(time(NULL) - before < 20);
 }
 
@@ -179,19 +108,19 @@ TEST(test_hostile)
     size_t n = (size_t)sprintf(text, "scheme many\n");
     for (int i = 1; i <= 10000; i++) n += (size_t)sprintf(text + n, "k%d = H(y)\n", i);
     sprintf(text + n, "y' = y + k1\n");
-    write_text("many.scheme", text);
+    file_text("many.scheme", text);
     n = (size_t)sprintf(text, "scheme long\nk1 = H(y)\ny' = y");
     for (int i = 0; i < 100000; i++) n += (size_t)sprintf(text + n, " + 1*k1");
-    write_text("long.scheme", text);
+    file_text("long.scheme", text);
     free(text);
-    write_text("zero.scheme", "scheme zero\nk1 = H(y)\ny' = y + 1/0*k1\n");
-    write_text("cancel.scheme", "scheme cancel\nflow 1/(2-2) F\nflow G\n");
+    file_text("zero.scheme", "scheme zero\nk1 = H(y)\ny' = y + 1/0*k1\n");
+    file_text("cancel.scheme", "scheme cancel\nflow 1/(2-2) F\nflow G\n");
     static const char *const files[] = {"many", "long", "zero", "cancel"};
     static const char *const commands[] = {"schemes", "schemes --structure", "expand", "stability"};
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < 4; k++) {
             char arguments[200];
-            snprintf(arguments, sizeof arguments, "%s --scheme %s --scheme-file @/%s.scheme",
+            snprintf(arguments, sizeof arguments, "%s --scheme %s --scheme-file %s.scheme",
                      commands[k], files[i], files[i]);
             refuse(arguments);
         }
@@ -220,14 +149,14 @@ TEST(test_large)
         n += (size_t)sprintf(text + n, "k%d = H(y + 1/%d*k%d)\n", i, i, i - 1);
     n += (size_t)sprintf(text + n, "y' = y + k256\n\nscheme wide\n");
     for (int i = 0; i < 512; i++) n += (size_t)sprintf(text + n, "flow 1/512 F\nflow 1/512 G\n");
-    write_text("big.scheme", text);
+    file_text("big.scheme", text);
     free(text);
-    expect("schemes --scheme-file @/big.scheme --scheme big,wide --degree 4 --csv", "wide,1024,");
-    expect("schemes --scheme-file @/big.scheme --scheme big,wide --degree 4 --structure --csv",
-           "wide,no,1,no,yes,yes,2,");
-    expect("expand --scheme-file @/big.scheme --scheme wide --basis brackets --csv",
-           "wide,2,\"[F,G]\",1/1024\n");
-    expect("stability --scheme-file @/big.scheme --scheme big,wide --points 11 --csv", "big,");
+    must_say("schemes --scheme-file big.scheme --scheme big,wide --degree 4 --csv", "wide,1024,");
+    must_say("schemes --scheme-file big.scheme --scheme big,wide --degree 4 --structure --csv",
+             "wide,no,1,no,yes,yes,2,");
+    must_say("expand --scheme-file big.scheme --scheme wide --basis brackets --csv",
+             "wide,2,\"[F,G]\",1/1024\n");
+    must_say("stability --scheme-file big.scheme --scheme big,wide --points 11 --csv", "big,");
 }
 
-TEST_MAIN(setup, teardown)
+TEST_MAIN(program_open, program_close)

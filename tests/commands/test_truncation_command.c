@@ -2,7 +2,6 @@
  * model of another program; ReLU; the other studies; what is unusable. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 #include "tests/lib/terminal.h"
 
@@ -244,7 +243,7 @@ TEST(test_other_program)
 
 /* ---- what is unusable ------------------------------------------------------------------------------- */
 
-static void must_refuse(const char *arguments, const char *words)
+static void truncation_must_refuse(const char *arguments, const char *words)
 {
     int status = program_run(arguments);
     if (!refused(status, "truncation", words))
@@ -264,16 +263,18 @@ TEST(test_time_left)
 TEST(test_refusals)
 {
     file_write("empty.txt", "\n\n", 2);
-    must_refuse("truncation", "--model is needed");
-    must_refuse("truncation --model smooth", "--text is needed");
-    must_refuse("truncation --model nowhere --text text.txt",
-                "cannot open nowhere/model.safetensors");
-    must_refuse("truncation --model smooth --text empty.txt",
-                "empty.txt: expected a line with a word");
-    must_refuse("truncation --model smooth --text text.txt --scheme none", "unknown scheme 'none'");
-    must_refuse("truncation --model smooth --text text.txt --field whole", "");
-    must_refuse("truncation --model smooth --text text.txt --scheme strang-marchuk:exact",
-                "strang-marchuk:exact: a network needs a sub-flow solver: strang-marchuk:euler, ");
+    truncation_must_refuse("truncation", "--model is needed");
+    truncation_must_refuse("truncation --model smooth", "--text is needed");
+    truncation_must_refuse("truncation --model nowhere --text text.txt",
+                           "cannot open nowhere/model.safetensors");
+    truncation_must_refuse("truncation --model smooth --text empty.txt",
+                           "empty.txt: expected a line with a word");
+    truncation_must_refuse("truncation --model smooth --text text.txt --scheme none",
+                           "unknown scheme 'none'");
+    truncation_must_refuse("truncation --model smooth --text text.txt --field whole", "");
+    truncation_must_refuse(
+        "truncation --model smooth --text text.txt --scheme strang-marchuk:exact",
+        "strang-marchuk:exact: a network needs a sub-flow solver: strang-marchuk:euler, ");
 }
 
 TEST_MAIN(open_models, program_close)

@@ -1,45 +1,18 @@
 /* test_verify.c: the program's `verify`: every claim has its registered verdict, every mutant another
- * one; the reports hold every claim; what cannot be meant is refused. It runs the program named by
- * TROTTER, as a user would. */
+ * one; the reports hold every claim; what cannot be meant is refused. */
 #include "tests/lib/test.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tests/lib/scratch.h"
+#include "tests/lib/program.h"
 
 enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, COLUMNS = 6 };
-
-static const char *program;
-
-static int setup(void **state)
-{
-    program = getenv("TROTTER");
-    if (!program) program = "build/release/trotter";
-    if (access(program, X_OK) != 0) {
-        fprintf(stderr, "%s is not there; build it, or name it in TROTTER\n", program);
-        return -1;
-    }
-    return scratch_open(state);
-}
 
 /* The bytes of `trotter verify ARGUMENTS` on stdout (caller: free), and its exit status. */
 static char *run(const char *arguments, int *status)
 {
-    char command[2048], *text = NULL;
-    size_t bytes;
-    int c;
-    snprintf(command, sizeof command, "'%s' verify %s 2>'%s'", program, arguments,
-             scratch_path("stderr"));
-    FILE *p = popen(command, "r"), *m = open_memstream(&text, &bytes);
-    assert_non_null(p);
-    assert_non_null(m);
-    while ((c = getc(p)) != EOF) putc(c, m);
-    fclose(m);
-    int ended = pclose(p);
-    assert_true(WIFEXITED(ended));
-    *status = WEXITSTATUS(ended);
-    return text;
+    char line[1024];
+    snprintf(line, sizeof line, "verify %s", arguments);
+    *status = program_run(line);
+    return strdup(out);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------------ */
@@ -52,17 +25,17 @@ typedef struct {
 /* Takes one cell off *at (RFC 4180), unquoted in place; returns what ended it: ',' or '\n'. */
 static char take(char **at, char **cell)
 {
-    char *in = *at, *out = in;
+    char *in = *at, *to = in;
     int quoted = *in == '"';
     in += quoted;
-    for (*cell = out; *in; in++) {
+    for (*cell = to; *in; in++) {
         if (quoted && *in == '"' && *++in != '"') break;
         if (!quoted && (*in == ',' || *in == '\n')) break;
-        *out++ = *in;
+        *to++ = *in;
     }
     char end = *in;
     *at = in + (end != '\0');
-    *out = '\0';
+    *to = '\0';
     return end;
 }
 
@@ -220,20 +193,6 @@ TEST(test_refusals)
     }
 }
 
-/* A file of the reports; caller: free. */
-static char *slurp(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f) fail_msg("%s is not there", path);
-    char *text = NULL;
-    size_t bytes;
-    FILE *m = open_memstream(&text, &bytes);
-    for (int c; (c = getc(f)) != EOF;) putc(c, m);
-    fclose(f);
-    fclose(m);
-    return text;
-}
-
 /* Braces that are not escaped, closed as often as opened and never before. */
 static int is_balanced(const char *tex)
 {
@@ -251,14 +210,12 @@ TEST(test_reports)
 {
     Csv csv;
     int status;
-    char arguments[512], heading[128];
-    snprintf(arguments, sizeof arguments, "--csv --out '%s'", scratch);
-    char *text = run(arguments, &status);
+    char heading[128], *text = run("--csv --out .", &status);
     assert_int_equal(status, 0);
-    char *saved = slurp(scratch_path("verify.csv"));
+    char *saved = file_slurp("verify.csv", NULL);
     assert_string_equal(text, saved);
-    char *markdown = slurp(scratch_path("verify.md"));
-    char *tex = slurp(scratch_path("verify.tex"));
+    char *markdown = file_slurp("verify.md", NULL);
+    char *tex = file_slurp("verify.tex", NULL);
     parse(text, &csv);
     for (int i = 0; i < csv.rows; i++) {
         snprintf(heading, sizeof heading, "\n## %s\n", cell(&csv, i, ID));
@@ -275,4 +232,4 @@ TEST(test_reports)
     free(text), free(saved), free(markdown), free(tex);
 }
 
-TEST_MAIN(setup, scratch_close)
+TEST_MAIN(program_open, program_close)

@@ -164,11 +164,11 @@ TEST(a_lost_device_loses_nothing_saved)
 {
     Trial whole = {0};
     char a[512], b[512];
-    snprintf(a, sizeof a, "%s", scratch_path("whole"));
+    snprintf(a, sizeof a, "%s", file_path("whole"));
     assert_int_equal(train(&whole, a, 0), 0);
     for (int at_saving = 0; at_saving < 2; at_saving++) {
         Trial part = {whole.result.steps / 3 + 4, at_saving, {0}}; /* in the second epoch */
-        snprintf(b, sizeof b, "%s%d", scratch_path("part"), at_saving);
+        snprintf(b, sizeof b, "%s%d", file_path("part"), at_saving);
         int code = train(&part, b, 0);
         if (code != ERR_SYSTEM || !said("the device was lost (cudaErrorECCUncorrectable") ||
             !said("--resume"))
@@ -202,15 +202,15 @@ static int set_up(void **state)
     (void)state;
     if (scratch_open(NULL) != 0) return -1;
     char name[512];
-    snprintf(name, sizeof name, "%s", scratch_path("text"));
+    snprintf(name, sizeof name, "%s", file_path("text"));
     static const char *const file[] = {"train.txt", "valid.txt", "test.txt"};
     for (int i = 0; i < 3; i++) {
-        FILE *f = fopen(scratch_path(file[i]), "w");
+        FILE *f = fopen(file_path(file[i]), "w");
         if (!f) return -1;
         for (int k = 0; k < (i ? 3 : 12); k++) fputs("a b c d e f g h i\n", f);
         fclose(f);
     }
-    return corpus_open(scratch, LEVEL_WORD, 0, 1, &corpus);
+    return corpus_open(folder, LEVEL_WORD, 0, 1, &corpus);
 }
 
 static int tear_down(void **state)
@@ -218,7 +218,7 @@ static int tear_down(void **state)
     char command[600];
     (void)state;
     corpus_free(&corpus);
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }
 

@@ -68,7 +68,7 @@ static void check_told(int right, const char *what, int status)
 /* A run as it is when it was killed at a random moment. */
 static void begin_run(void)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     pid_t pid = start(again(), (Limits){0});
     wait_seconds(draw() * whole_seconds);
     kill(pid, SIGKILL);
@@ -93,7 +93,7 @@ static void killed(void)
 /* SIGTERM, as a queue sends it: saved, status 130, and nothing done twice. */
 static void asked_to_stop(void)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     pid_t pid = start(again(), (Limits){0});
     wait_seconds(draw() * whole_seconds);
     kill(pid, draw_below(2) ? SIGTERM : SIGINT);
@@ -115,14 +115,14 @@ static void limited(const char *what, Limits l)
 /* No file may grow beyond a random size. */
 static void file_size_limit(void)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     limited("file-size limit", (Limits){.bytes = 1 + draw_below(whole_state.size + 512)});
 }
 
 /* The disk is full at a random moment, of a new run or of one that goes on. */
 static void full_disk(void)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     if (draw_below(2)) begin_run();
     limited("full disk", (Limits){.pages = run_pages() + draw_below(14)});
 }
@@ -130,15 +130,15 @@ static void full_disk(void)
 /* The directory cannot be written; permissions do not stop root, who becomes nobody. */
 static void read_only(void)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     if (draw_below(2)) begin_run();
-    shell("mkdir -p run; chmod 0555 run");
+    shell_ok("mkdir -p run; chmod 0555 run");
     Bytes before = slurp("run/state.safetensors");
     int status = finish(start(again(), (Limits){.powerless = 1}));
     check_told(failures_told() == 1 && (status == 1 || status == 2), "read-only", status);
     assert_true(same_bytes("run/state.safetensors", &before));
     free(before.byte);
-    shell("chmod 0755 run");
+    shell_ok("chmod 0755 run");
     check_end("read-only directory");
 }
 
@@ -146,12 +146,12 @@ static void read_only(void)
 static void copied(void)
 {
     begin_run();
-    shell("rm -rf other; mkdir -p other run; cp -r run other/place; rm -rf run");
+    shell_ok("rm -rf other; mkdir -p other run; cp -r run other/place; rm -rf run");
     const char *go =
         file_exists("other/place/config.ini") ? RUN "other/place --resume" : RUN "other/place";
     int status = program_run(go);
     check_told(status == 0, "copied", status);
-    shell("mv other/place run");
+    shell_ok("mv other/place run");
     check_end("copied");
 }
 
@@ -172,7 +172,7 @@ static void try_file(const char *name, Bytes bad, const char *arguments, const c
 
 static void damaged_state(void)
 {
-    shell("rm -rf run; cp -r whole run");
+    shell_ok("rm -rf run; cp -r whole run");
     try_file("run/state.safetensors", damaged(&whole_state), again(), "run/state.safetensors",
              NULL);
 }
@@ -207,7 +207,7 @@ static Bytes poisoned(const Bytes *good)
 
 static void not_finite_state(void)
 {
-    shell("rm -rf run; cp -r whole run");
+    shell_ok("rm -rf run; cp -r whole run");
     try_file("run/state.safetensors", poisoned(&whole_state), again(), "not finite", NULL);
 }
 
@@ -222,7 +222,7 @@ static void not_finite_model(void)
 static void damaged_data(void)
 {
     begin_run();
-    if (!file_exists("run/state.safetensors")) shell("rm -rf run; cp -r whole run");
+    if (!file_exists("run/state.safetensors")) shell_ok("rm -rf run; cp -r whole run");
     Bytes bad = damaged(&text), state = slurp("run/state.safetensors");
     file_write("text/train.txt", bad.byte, bad.size);
     int status = program_run(again());
@@ -244,7 +244,7 @@ static void blown_up(void)
     size_t n = (size_t)sprintf(scheme, "scheme boom\nk1 = H(y)\ny' = y + %zu*10^%zu*k1\n",
                                1 + draw_below(9), 15 + draw_below(41));
     file_write("boom.scheme", scheme, n);
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     strcpy(go, ANY_SCHEME "--scheme-file boom.scheme --scheme boom --out run");
     int status = program_run(go);
     if (status == 0) return; /* it bears that much */
@@ -268,9 +268,9 @@ static int disk_can_be_filled(void)
 
 static int can_be_nobody(void)
 {
-    shell("chmod 0555 full");
+    shell_ok("chmod 0555 full");
     int status = finish(start("--version", (Limits){.powerless = 1}));
-    shell("chmod 0755 full");
+    shell_ok("chmod 0755 full");
     return status == 0;
 }
 
@@ -318,7 +318,7 @@ static void try_kind(void **state)
 /* The harness itself: a run with one option other does end elsewhere. */
 TEST(another_run_is_told_apart)
 {
-    shell("rm -rf run");
+    shell_ok("rm -rf run");
     assert_int_equal(program_run(RUN "run --dropout 0.2"), 0);
     assert_false(same_bytes("run/model.safetensors", &whole_model));
 }
@@ -330,8 +330,8 @@ static int make_cheap(void)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/bin", folder);
     setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
-    shell("mkdir bin full && for p in sh timeout rm cp mv mkdir chmod; do "
-          "ln -s $(command -v $p) bin/; done");
+    shell_ok("mkdir bin full && for p in sh timeout rm cp mv mkdir chmod; do "
+             "ln -s $(command -v $p) bin/; done");
     return setenv("PATH", path, 1);
 }
 
@@ -341,7 +341,7 @@ static void write_texts(void)
     static const char *const names[] = {"text/train.txt", "text/valid.txt", "text/test.txt"};
     char all[40 * sizeof line] = "";
     for (int i = 0; i < 40; i++) strcat(all, line);
-    shell("mkdir text");
+    shell_ok("mkdir text");
     for (int i = 0; i < 3; i++) file_write(names[i], i ? line : all, strlen(i ? line : all));
 }
 

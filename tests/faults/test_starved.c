@@ -39,7 +39,7 @@ static int scheme_job(void)
 static int zoo_job(void)
 {
     Zoo z = {0};
-    int code = zoo_read(&z, scratch_path("own.scheme"));
+    int code = zoo_read(&z, file_path("own.scheme"));
     zoo_close(&z);
     return code;
 }
@@ -68,7 +68,7 @@ static int all_names_job(void)
 static int system_job(void)
 {
     System *s;
-    TRY(system_read(scratch_path("own.system"), 0, 0, 1, &s));
+    TRY(system_read(file_path("own.system"), 0, 0, 1, &s));
     system_free(s);
     return 0;
 }
@@ -79,7 +79,7 @@ static int options_job(void)
     char *argv[] = {"trotter", "--corpus", "a", "--width=8", "--untied"};
     TRY(options_new(network_groups, &o));
     int code = options_arguments(o, 5, argv);
-    if (code == 0) code = options_read(o, scratch_path("own.ini"));
+    if (code == 0) code = options_read(o, file_path("own.ini"));
     if (code == 0 && (code = options_new(network_groups, &p)) == 0) {
         code = options_given(p, o);
         options_free(p);
@@ -91,7 +91,7 @@ static int options_job(void)
 static int csv_job(void)
 {
     Csv c;
-    TRY(csv_open(&c, scratch_path("own.csv")));
+    TRY(csv_open(&c, file_path("own.csv")));
     csv_close(&c);
     return 0;
 }
@@ -106,7 +106,7 @@ static int corpus_job_of(const char *name)
 
 static int folder_job(void)
 {
-    return corpus_job_of(scratch_path("texts"));
+    return corpus_job_of(file_path("texts"));
 }
 
 static int kjv_job(void)
@@ -120,12 +120,12 @@ static int vocabulary_job(void)
     Text t;
     static const char text[] = "a b c a <eos>\nb d\n";
     TRY(vocab_build(text, sizeof text - 1, LEVEL_WORD, 3, &v));
-    int code = vocab_write(&v, scratch_path("words"));
+    int code = vocab_write(&v, file_path("words"));
     vocab_free(&v);
     TRY(code);
     TRY(vocab_build(text, sizeof text - 1, LEVEL_CHAR, 0, &v));
     vocab_free(&v);
-    TRY(vocab_read(scratch_path("words"), &v));
+    TRY(vocab_read(file_path("words"), &v));
     code = text_encode("text", text, sizeof text - 1, &v, &t);
     if (code == 0) text_free(&t);
     vocab_free(&v);
@@ -152,7 +152,7 @@ static int pipe_job(void)
 
 static int network_job(void)
 {
-    return saved_load(scratch, given);
+    return saved_load(folder, given);
 }
 
 static int metadata_job(void)
@@ -172,14 +172,14 @@ static int metadata_job(void)
 
 static int average_job(void)
 {
-    const char *file[] = {scratch_path("model.safetensors"), scratch_path("model.safetensors")};
+    const char *file[] = {file_path("model.safetensors"), file_path("model.safetensors")};
     return store_average(model, file, 2);
 }
 
 static int value_job(void)
 {
     char *value;
-    TRY(store_meta(scratch_path("model.safetensors"), "width", &value));
+    TRY(store_meta(file_path("model.safetensors"), "width", &value));
     memory_free(value);
     return 0;
 }
@@ -245,12 +245,12 @@ static int open_all(void **state)
     static const char *const texts[] = {"texts/train.txt", "texts/valid.txt", "texts/test.txt"};
     const Backend *b;
     if (scratch_open(state) != 0 || zoo_open(&zoo) != 0) return -1;
-    scratch_write("own.scheme", scheme_text, sizeof scheme_text - 1);
-    scratch_write("own.system", system_text, sizeof system_text - 1);
-    scratch_write("own.ini", ini, sizeof ini - 1);
-    scratch_write("own.csv", csv, sizeof csv - 1);
-    if (mkdir(scratch_path("texts"), 0777) != 0) return -1;
-    for (size_t i = 0; i < 3; i++) scratch_write(texts[i], "a b\nb c\n", 8);
+    file_write("own.scheme", scheme_text, sizeof scheme_text - 1);
+    file_write("own.system", system_text, sizeof system_text - 1);
+    file_write("own.ini", ini, sizeof ini - 1);
+    file_write("own.csv", csv, sizeof csv - 1);
+    if (mkdir(file_path("texts"), 0777) != 0) return -1;
+    for (size_t i = 0; i < 3; i++) file_write(texts[i], "a b\nb c\n", 8);
     saved_write("", NULL);
     Options *o = saved_options();
     TRY(options_new(no_groups, &given));
@@ -264,7 +264,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     static const char *const texts[] = {"texts/train.txt", "texts/valid.txt", "texts/test.txt"};
-    for (size_t i = 0; i < 3; i++) unlink(scratch_path(texts[i]));
+    for (size_t i = 0; i < 3; i++) unlink(file_path(texts[i]));
     model_free(model);
     table_free(table);
     options_free(given);

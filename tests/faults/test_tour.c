@@ -578,13 +578,6 @@ static void print_line(FILE *f, const Line *l)
 
 static const char *const beside[] = {"home", "tmp", "in", NULL};
 
-static void shell(const char *line)
-{
-    char whole[2 * PATH_MAX];
-    snprintf(whole, sizeof whole, "cd %s && %s", folder, line);
-    if (system(whole) != 0) fail_msg("%s", whole);
-}
-
 /* Files beside the lines' own folder that came, went or changed: a fault. */
 static void check_untouched(Run *r)
 {
@@ -610,7 +603,7 @@ static int try_line(const Line *l, size_t number, Run *r)
                 .memory = SANITIZED ? 0 : (size_t)4 << 30};
     char box[PATH_MAX];
     snprintf(box, sizeof box, "%s", file_path("box"));
-    shell("rm -rf box && cp -a in box");
+    shell_ok("rm -rf box && cp -a in box");
     run_bounded(program, l->argv, box, &b, r);
     check_untouched(r);
     if (!*r->fault && !tour.only && !tour.tells) return 0;
@@ -699,7 +692,7 @@ TEST(bad_programs_are_told)
 {
     static Run r;
     char path[PATH_MAX], box[PATH_MAX];
-    shell("rm -rf box && cp -a in box");
+    shell_ok("rm -rf box && cp -a in box");
     strcpy(path, file_path("stand-in"));
     strcpy(box, file_path("box"));
     for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
@@ -714,7 +707,7 @@ TEST(bad_programs_are_told)
         if (*words ? !strstr(r.fault, words) : *r.fault)
             fail_msg("'%s': '%s', not '%s'; it says: %s", script, r.fault, words, r.said);
     }
-    shell("rm -f home/x && : >in/empty");
+    shell_ok("rm -f home/x && : >in/empty");
     free(tour.untouched);
     tour.untouched = list_files(beside);
 }
@@ -730,7 +723,7 @@ TEST(long_work_is_told)
          "--h0", "0.02", NULL},
         {program, "stability", "--scheme", "rk2-scalar", "--points", "2001", "--out", "out", NULL}};
     char box[PATH_MAX];
-    shell("rm -rf box && cp -a in box");
+    shell_ok("rm -rf box && cp -a in box");
     strcpy(box, file_path("box"));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         double quiet = tour.seconds * SLOWER * crowd() / 8;
@@ -800,7 +793,7 @@ static void write_files(void)
     file_write("in/swarm.txt", swarm, sizeof swarm - 1);
     file_write("in/more.csv", csv, sizeof csv - 1);
     file_write("in/empty", "", 0);
-    shell(
+    shell_ok(
         "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do "
         "echo 'the cat sat on the mat'; echo 'a dog ran in the park , unseen'; done >valid.txt && "
         "cp valid.txt test.txt && cat valid.txt valid.txt test.txt >train.txt && "
@@ -825,7 +818,7 @@ static int open_all(void **state)
     tour.only = only ? (size_t)atol(only) : 0;
     tour.tells = getenv("TROTTER_TOUR_TELL") != NULL;
     tour.seconds = seconds ? atof(seconds) : 20;
-    shell("mkdir home tmp in");
+    shell_ok("mkdir home tmp in");
     setenv("HOME", file_path("home"), 1);
     setenv("TMPDIR", file_path("tmp"), 1);
     write_files();

@@ -6,6 +6,7 @@
  */
 #include "tests/lib/test.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -103,13 +104,13 @@ static void run_file(size_t h, const char *path)
 /* Inputs of DIR/NAME; none where there is no such folder. */
 static size_t run_folder(size_t h, const char *dir)
 {
-    char folder[512], path[1024];
+    char of[512], path[1024];
     size_t n = 0;
-    snprintf(folder, sizeof folder, "%s/%s", dir, harness[h].name);
-    DIR *d = opendir(folder);
+    snprintf(of, sizeof of, "%s/%s", dir, harness[h].name);
+    DIR *d = opendir(of);
     for (struct dirent *e; d && (e = readdir(d));) {
         if (e->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        snprintf(path, sizeof path, "%s/%s", of, e->d_name);
         run_file(h, path);
         n++;
     }
@@ -164,7 +165,7 @@ static int load_altered(const char *name, const char *value)
     Options *none;
     saved_write(name, value);
     assert_int_equal(options_new(network_groups, &none), 0);
-    int code = saved_load(scratch, none);
+    int code = saved_load(folder, none);
     options_free(none);
     return code;
 }
@@ -187,7 +188,7 @@ TEST(test_sizes)
 TEST(test_long_file)
 {
     Model *m = fuzz_model();
-    const char *file = scratch_path("sparse");
+    const char *file = file_path("sparse");
     assert_int_equal(store_save(m, file, NULL, 0), 0);
     assert_int_equal(store_load(m, file), 0);
     if (truncate(file, (off_t)1 << 40) != 0) { /* a file system without such files */
@@ -209,13 +210,13 @@ enum { ALLOCATIONS_MOST = 400 };
 static void starve(size_t h, const char *dir)
 {
     static uint8_t data[INPUT_MOST];
-    char folder[512], path[1024];
-    snprintf(folder, sizeof folder, "%s/%s", dir, harness[h].name);
-    DIR *d = opendir(folder);
+    char of[512], path[1024];
+    snprintf(of, sizeof of, "%s/%s", dir, harness[h].name);
+    DIR *d = opendir(of);
     struct dirent *e = d ? readdir(d) : NULL;
     while (e && e->d_name[0] == '.') e = readdir(d);
     if (e) {
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        snprintf(path, sizeof path, "%s/%s", of, e->d_name);
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
         size_t size = fread(data, 1, sizeof data, f), calls = 0;
@@ -246,15 +247,8 @@ TEST(test_short_memory)
 static int open_all(void **state)
 {
     if (scratch_open(state) != 0) return -1;
-    snprintf(made, sizeof made, "%s/seeds", scratch);
+    snprintf(made, sizeof made, "%s/seeds", folder);
     return fuzz_seeds(made);
-}
-
-static int close_all(void **state)
-{
-    char line[600];
-    snprintf(line, sizeof line, "rm -rf %s", made);
-    return system(line) == 0 ? scratch_close(state) : -1;
 }
 
 static void test_replay(void **state)
@@ -285,5 +279,5 @@ int main(int argc, char **argv)
         /* first: what harnesses open once must not meet short memory */
         test_add(&(struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]}, 0);
     }
-    return test_run(open_all, close_all);
+    return test_run(open_all, scratch_close);
 }

@@ -75,14 +75,6 @@ static inline Bytes damaged(const Bytes *good)
     return bad;
 }
 
-/* A line of the shell, in the folder. */
-static inline void shell(const char *line)
-{
-    char whole[2 * PATH_MAX];
-    snprintf(whole, sizeof whole, "cd %s && %s", folder, line);
-    if (system(whole) != 0) fail_msg("%s", whole);
-}
-
 /* Pages that a file system needs for run/. */
 static inline size_t run_pages(void)
 {

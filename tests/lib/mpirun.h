@@ -5,11 +5,8 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "kernels/ranks.h"
-#include "tests/lib/need.h"
 #include "tests/lib/program.h"
 
 #define TINY                                                                                   \
@@ -21,26 +18,21 @@ static char missing[512];     /* why there are no ranks here */
 
 /* ---- ranks ---------------------------------------------------------------------------------------- */
 
-static inline void ranks_line(char *line, size_t room, int ranks, const char *arguments)
+static inline const char *ranks_line(int ranks, const char *arguments)
 {
+    static char line[5 * PATH_MAX + 256];
     char start[96] = "";
     if (ranks > 1)
         snprintf(start, sizeof start, "mpirun --oversubscribe --allow-run-as-root -n %d ", ranks);
-    snprintf(line, room, "%s%s %s%s", start, program, arguments, corpus);
+    snprintf(line, sizeof line, "%s%s %s%s", start, program, arguments, corpus);
+    return line;
 }
 
 /* Exit status of so many ranks. */
 static inline int run_ranks(int ranks, const char *arguments)
 {
-    char command[4 * PATH_MAX], line[5 * PATH_MAX];
-    ranks_line(command, sizeof command, ranks, arguments);
     if (!strstr(arguments, "--resume")) forget_result(arguments);
-    snprintf(line, sizeof line, "cd %s && timeout 300 %s >out.txt 2>err.txt </dev/null", folder,
-             command);
-    int status = system(line);
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return shell("timeout 300 %s", ranks_line(ranks, arguments));
 }
 
 static inline void must_run(int ranks, const char *arguments)
@@ -52,9 +44,7 @@ static inline void must_run(int ranks, const char *arguments)
 /* Lines of the program on stderr that tell an error. */
 static inline int errors(void)
 {
-    int n = 0;
-    for (const char *at = err; (at = strstr(at, "trotter train: ")); at++) n++;
-    return n;
+    return count_words(err, "trotter train: ");
 }
 
 /* TROTTER_NEED_RANKS: whoever has put Open MPI here wants no test skipped for the want of it. */
@@ -98,7 +88,7 @@ static inline void need_ranks(void)
     skip();
 }
 
-static inline void must_refuse(int ranks, const char *arguments, const char *words)
+static inline void ranks_must_refuse(int ranks, const char *arguments, const char *words)
 {
     int status = run_ranks(ranks, arguments);
     if (status != 2 || errors() != 1 || !strstr(err, words))
@@ -162,26 +152,14 @@ static inline double apart_from_one(int ranks, const char *arguments)
 
 static inline pid_t start(int ranks, const char *arguments)
 {
-    char command[4 * PATH_MAX], line[5 * PATH_MAX];
-    ranks_line(command, sizeof command, ranks, arguments);
-    pid_t pid = fork();
-    if (pid != 0) return pid;
-    snprintf(line, sizeof line, "exec %s >out.txt 2>err.txt </dev/null", command);
-    if (chdir(folder) == 0) execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-    _exit(127);
+    return shell_start("ranks", "%s", ranks_line(ranks, arguments));
 }
 
 static inline int finish(pid_t pid)
 {
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    file_read("err.txt", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static inline void rest(void)
-{
-    nanosleep(&(struct timespec){0, 5000000}, NULL);
+    int status = shell_finish(pid);
+    file_read("ranks.err", err, sizeof err);
+    return status;
 }
 
 /* Waits until a file of the run is there and no longer empty. */
@@ -189,7 +167,7 @@ static inline void await(const char *name)
 {
     char text[64] = "";
     for (int i = 0; i < 12000 && !*text; i++) {
-        rest();
+        pause_ms(5);
         file_read(name, text, sizeof text);
     }
     assert_true(*text);
@@ -231,13 +209,6 @@ static inline pid_t start_and_signal(const char *arguments, int k, int number)
     assert_true(rank > 0);
     kill(rank, number);
     return pid;
-}
-
-static inline int same_file(const char *a, const char *b)
-{
-    char line[3 * PATH_MAX];
-    snprintf(line, sizeof line, "cmp -s %s %s", file_path(a), file_path(b));
-    return system(line) == 0;
 }
 
 #endif

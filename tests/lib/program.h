@@ -1,105 +1,67 @@
-/* program.h: runs the trotter beside a test program, in a temporary directory of the test's own. */
-#ifndef TROTTER_TEST_PROGRAM_H
-#define TROTTER_TEST_PROGRAM_H
+/* program.h: runs the program under test, and other programs, in scratch.h's folder. TROTTER names the program; without
+ * it, the one of the same build. */
+#ifndef TROTTER_TESTS_PROGRAM_H
+#define TROTTER_TESTS_PROGRAM_H
 
-#include <limits.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/lib/test.h"
+#include "tests/lib/scratch.h"
 
-static char program[PATH_MAX], folder[256];
-static char out[1 << 18], err[1 << 14]; /* of the last run */
+extern char program[PATH_MAX];
+extern char out[1 << 20], err[1 << 16]; /* stdout and stderr of the last line that was run */
 
-/* TROTTER names the program; without it, the one of the same build. */
-static inline int program_open(void **state)
-{
-    (void)state;
-    const char *name = getenv("TROTTER"), *tmp = getenv("TMPDIR");
-    char beside[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", beside, sizeof beside - 32);
-    beside[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(beside, '/');
-    if (slash) strcpy(slash, "/../trotter");
-    if (!realpath(name ? name : beside, program)) return -1;
-    snprintf(folder, sizeof folder, "%s/trotter-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
+int program_open(void **state);
+int program_close(void **state);
 
-static inline int program_close(void **state)
-{
-    (void)state;
-    char line[sizeof folder + 8];
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    return system(line);
-}
+/* The exit status of `trotter ARGUMENTS`, which has five minutes; < 0: as shell() has it. */
+int program_run(const char *arguments);
 
-static inline const char *file_path(const char *name)
-{
-    static char path[4][PATH_MAX];
-    static int turn;
-    char *p = path[turn++ % 4];
-    snprintf(p, PATH_MAX, "%s/%s", folder, name);
-    return p;
-}
+/* The exit status of a line of the shell in the folder, with nothing on stdin unless it says so; -N: it died of
+ * signal N. What a program needs of its surroundings is said there: "ulimit -f 8;", "env NAME=value", "timeout 10". */
+int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-static inline void file_write(const char *name, const void *bytes, size_t count)
-{
-    FILE *f = fopen(file_path(name), "wb");
-    if (!f || fwrite(bytes, 1, count, f) != count || fclose(f) != 0) abort();
-}
+/* Runs a line that prepares a test and must succeed; out and err stay. */
+void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "" where there is none; cut off after `bytes` - 1. */
-static inline void file_read(const char *name, char *text, size_t bytes)
-{
-    FILE *f = fopen(file_path(name), "rb");
-    text[0] = '\0';
-    if (!f) return;
-    text[fread(text, 1, bytes - 1, f)] = '\0';
-    fclose(f);
-}
+/* As shell() for a line of one command, which goes on by itself and says what it says in LOG.out and LOG.err. */
+pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int shell_finish(pid_t pid);
 
-static inline int file_exists(const char *name)
-{
-    return access(file_path(name), F_OK) == 0;
-}
+/* `trotter ARGUMENTS` must end with this status, or the test fails with what it said. */
+void expect(int status, const char *arguments);
+void run_ok(const char *arguments);
 
 /* Takes the result from the directory that `arguments` name last: train would spare it from other options. */
-static inline void forget_result(const char *arguments)
-{
-    char name[256];
-    const char *out_dir = NULL;
-    for (const char *at = arguments; (at = strstr(at, "--out ")); at++) out_dir = at + 6;
-    if (!out_dir) return;
-    snprintf(name, sizeof name, "%.*s/result.csv", (int)strcspn(out_dir, " "), out_dir);
-    unlink(file_path(name));
-}
+void forget_result(const char *arguments);
 
-/* Exit status of `trotter ARGUMENTS` there; -1: it died. */
-static inline int program_run(const char *arguments)
-{
-    char line[3 * PATH_MAX];
-    snprintf(line, sizeof line, "cd %s && timeout 300 %s %s >out.txt 2>err.txt </dev/null", folder,
-             program, arguments);
-    int status = system(line);
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+int count_lines(const char *text);
+int count_words(const char *text, const char *words);
 
-static inline int count_lines(const char *text)
-{
-    int n = 0;
-    for (; *text; text++) n += *text == '\n';
-    return n;
-}
+/* The last line of a text, with its line end. */
+const char *last_line(const char *text);
 
-/* Whether the last run, of this status, said one line "trotter COMMAND: WORDS..." and no data. */
-static inline int refused(int status, const char *command, const char *words)
-{
-    char begin[256];
-    snprintf(begin, sizeof begin, "trotter %s: %s", command, words);
-    return status == 2 && !*out && count_lines(err) == 1 && strncmp(err, begin, strlen(begin)) == 0;
-}
+/* Whether the last run, of this status, refused what it was given: status 2, no data, one line that begins with the
+ * program's name and has the words. */
+int refuses(int status, const char *words);
+void must_refuse(const char *arguments, const char *words);
+
+/* Whether it did so in the line "trotter COMMAND: WORDS...". */
+int refused(int status, const char *command, const char *words);
+
+/* A small corpus whose lines repeat, so that a few steps beat the frequencies of words: so many lines to train on, and
+ * so many in valid.txt and test.txt. */
+void corpus_write(const char *dir, int train, int others);
+
+/* Options of a small network, and of its training on such a corpus. */
+#define SMALL_NETWORK \
+    " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --rate 1e-2 --threads 1 "
+#define SMALL_TRAINING SMALL_NETWORK "--warmup 10 "
+
+void pause_ms(long ms);
+
+/* Whether there is a program of this name; need_tool skips the test, and says so, where there is none. */
+int has_tool(const char *name);
+void need_tool(const char *name);
 
 #endif

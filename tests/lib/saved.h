@@ -51,8 +51,8 @@ static inline void saved_write(const char *key, const char *value)
     assert_int_equal(network_model(o, t, 2, b, 0, &m), 0);
     assert_int_equal(network_metadata(o, t, &c, m, &meta), 0);
     saved_alter(&meta, key, value);
-    assert_int_equal(store_save(m, scratch_path("model.safetensors"), meta.item, meta.count), 0);
-    scratch_write("vocab.txt", words, sizeof words - 1);
+    assert_int_equal(store_save(m, file_path("model.safetensors"), meta.item, meta.count), 0);
+    file_write("vocab.txt", words, sizeof words - 1);
     network_metadata_free(&meta);
     model_free(m);
     table_free(t);

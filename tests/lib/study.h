@@ -4,33 +4,22 @@
 #define TROTTER_TEST_STUDY_H
 
 #include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "tests/lib/program.h"
 
-/* A corpus whose lines repeat, so that a few steps beat the frequencies of words. */
 #define NETWORK                                                                     \
     " --width 8 --heads 2 --sequence 16 --batch-tokens 256 --rate 2e-2 --warmup 5 " \
     "--threads 1 "
 #define MODEL NETWORK "--inner 16 --corpus text "
 static char big[1 << 18];
 
+/* With a text of its own for test.txt, unless it is NULL. */
 static inline void write_corpus(const char *dir, const char *test)
 {
-    static const char *const split[] = {"train", "valid", "test"};
-    static const char *const line[] = {"the cat sat on the mat\n", "a dog ran in the park\n",
-                                       "in the park a cat ran\n", "the dog sat\n"};
-    mkdir(file_path(dir), 0777);
-    for (int i = 0; i < 3; i++) {
-        char name[64];
-        size_t n = 0;
-        for (int k = 0; k < (i ? 40 : 400); k++)
-            n += (size_t)snprintf(big + n, sizeof big - n, "%s", line[(k * k + k / 3 + i) % 4]);
-        if (i == 2 && test) n = (size_t)snprintf(big, sizeof big, "%s", test);
-        snprintf(name, sizeof name, "%s/%s.txt", dir, split[i]);
-        file_write(name, big, n);
-    }
+    char name[256];
+    corpus_write(dir, 400, 40);
+    snprintf(name, sizeof name, "%s/test.txt", dir);
+    if (test) file_text(name, test);
 }
 
 /* Plots take longer than these trainings: after the first test there is no gnuplot. */
@@ -40,19 +29,6 @@ static inline int undrawn(void **state)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", program);
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
-}
-
-static inline void run_ok(const char *arguments)
-{
-    int status = program_run(arguments);
-    if (status != 0) fail_msg("trotter %s: status %d: %s", arguments, status, err);
-}
-
-static inline int count_words(const char *text, const char *words)
-{
-    int n = 0;
-    for (const char *at = text; (at = strstr(at, words)); at += strlen(words)) n++;
-    return n;
 }
 
 /* Column of a CSV by its name, from 0. */
@@ -92,35 +68,12 @@ static inline double number(const char *csv, const char *start, const char *name
 
 static inline pid_t start(const char *arguments, const char *log)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        char line[2 * PATH_MAX];
-        snprintf(line, sizeof line, "cd %s && exec %s %s >%s.out 2>%s.err </dev/null", folder,
-                 program, arguments, log, log);
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(127);
-    }
-    return child;
-}
-
-static inline int finish(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return shell_start(log, "%s %s", program, arguments);
 }
 
 static inline void forget(const char *dir)
 {
-    char line[PATH_MAX + 32];
-    snprintf(line, sizeof line, "rm -rf %s", file_path(dir));
-    assert_int_equal(system(line), 0);
-}
-
-static inline void pause_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
+    shell_ok("rm -rf %s", dir);
 }
 
 #endif

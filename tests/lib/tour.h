@@ -109,15 +109,6 @@ static inline void judge_data(Run *r, const char *file)
     free(text);
 }
 
-/* The last line of a text without its line end. */
-static inline const char *last_line(const char *text)
-{
-    const char *last = text;
-    for (const char *c = text; *c; c++)
-        if (*c == '\n' && c[1]) last = c + 1;
-    return last;
-}
-
 static inline void judge(Run *r, const Bounds *b, const char *out_file)
 {
     static const char *const reports[] = {"Sanitizer", "runtime error: ", "Assertion `"};

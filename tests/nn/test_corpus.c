@@ -10,7 +10,7 @@
 
 static const char *write_string(const char *name, const char *text)
 {
-    return scratch_write(name, text, strlen(text));
+    return file_write(name, text, strlen(text));
 }
 
 static int says(const char *part)
@@ -85,8 +85,8 @@ TEST(test_characters)
         Text t;
         assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, &v), 0);
         assert_true(v.unk >= 0);
-        assert_int_equal(vocab_write(&v, scratch_path("v")), 0);
-        assert_int_equal(vocab_read(scratch_path("v"), &w), 0);
+        assert_int_equal(vocab_write(&v, file_path("v")), 0);
+        assert_int_equal(vocab_read(file_path("v"), &w), 0);
         assert_int_equal(w.size, v.size);
         w.level = LEVEL_CHAR;
         for (int k = 0; k < 2; k++) { /* the vocabulary, and as it is read back */
@@ -123,23 +123,23 @@ TEST(test_refused_texts)
     Vocab v;
     Text t;
     assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
-    assert_int_equal(text_read(scratch_path("none"), &v, &t), ERR_INPUT);
+    assert_int_equal(text_read(file_path("none"), &v, &t), ERR_INPUT);
     assert_true(says("none"));
-    assert_int_equal(text_read(scratch, &v, &t), ERR_INPUT); /* a directory */
-    assert_true(says(scratch));
+    assert_int_equal(text_read(folder, &v, &t), ERR_INPUT); /* a directory */
+    assert_true(says(folder));
     assert_int_equal(text_read(write_string("empty", ""), &v, &t), ERR_INPUT);
     assert_true(says("empty is empty"));
-    assert_int_equal(text_read(scratch_write("nul", "a\na\0a\n", 6), &v, &t), ERR_INPUT);
+    assert_int_equal(text_read(file_write("nul", "a\na\0a\n", 6), &v, &t), ERR_INPUT);
     assert_true(says("nul:2:"));
     assert_int_equal(text_read(write_string("word", "a\na\n\na new\n"), &v, &t), ERR_INPUT);
     assert_true(says("word:4: 'new'"));
     assert_null(t.id);
     assert_int_equal(text_read(write_string("good", "a\na\n"), &v, &t), 0); /* control */
     text_free(&t);
-    assert_int_equal(vocab_write(&v, scratch_path("v")), 0);
+    assert_int_equal(vocab_write(&v, file_path("v")), 0);
     vocab_free(&v);
-    assert_int_equal(vocab_read(scratch_path("v"), &v), 0); /* a model's: no limit helps any more */
-    assert_int_equal(text_read(scratch_path("word"), &v, &t), ERR_INPUT);
+    assert_int_equal(vocab_read(file_path("v"), &v), 0); /* a model's: no limit helps any more */
+    assert_int_equal(text_read(file_path("word"), &v, &t), ERR_INPUT);
     assert_true(says("word:4: 'new'") && !says("--vocabulary"));
     vocab_free(&v);
 }
@@ -149,7 +149,7 @@ TEST(test_long_line)
     size_t n = 10 << 20, words = n / 4;
     char *s = memory_new(n, 1);
     for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
-    const char *file = scratch_write("long", s, n);
+    const char *file = file_write("long", s, n);
     Vocab v;
     Text t;
     assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
@@ -169,7 +169,7 @@ TEST(test_long_line)
 /* A pipe has no size to trust. */
 TEST(test_pipe)
 {
-    const char *fifo = scratch_path("fifo");
+    const char *fifo = file_path("fifo");
     char command[1200];
     assert_int_equal(mkfifo(fifo, 0600), 0);
     snprintf(command, sizeof command, "(for i in 1 2 3 4 5; do printf '%%5000d\\n' 7; done) >%s &",
@@ -319,7 +319,7 @@ TEST(test_vocab_file)
     char *s = random_text(6, 200, &count);
     Vocab v, w;
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, &v), 0);
-    const char *file = scratch_path("vocab.txt");
+    const char *file = file_path("vocab.txt");
     assert_int_equal(vocab_write(&v, file), 0);
     assert_int_equal(vocab_read(file, &w), 0);
     assert_int_equal(v.size, w.size);
@@ -405,15 +405,15 @@ TEST(test_directories)
     Corpus c;
     for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
         make_corpus(form[i][0], form[i][1], form[i][2]);
-        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
+        assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), 0);
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "a b <eos> a c <eos>");
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
         assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
         /* counts <eos> 2, a 2, b 1, c 1; V = 4, N = 6: 3/10 for each <eos>, 2/10 for b */
         assert_true(fabs(corpus_unigram(&c, SPLIT_TEST) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
         corpus_free(&c);
-        remove(scratch_path(form[i][1]));
-        assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+        remove(file_path(form[i][1]));
+        assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
         assert_true(says("no text for valid") && says("ptb.NAME.txt"));
         assert_null(c.name);
     }
@@ -422,12 +422,12 @@ TEST(test_directories)
     write_string("ptb.train.txt", "x y\n");
     write_string("ptb.valid.txt", "x\n");
     write_string("ptb.test.txt", "y\n");
-    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), 0);
+    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), 0);
     assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "x y <eos>");
     corpus_free(&c);
     make_corpus("a.train.txt", "a.valid.txt", "a.test.txt");
     write_string("b.train.txt", "a\n");
-    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("a.train.txt") && says("b.train.txt"));
     scratch_files(1);
 }
@@ -456,8 +456,8 @@ TEST(test_parts)
     } list[] = {{"kjv", LEVEL_WORD},
                 {"kjv", LEVEL_CHAR},
                 {"markov:20", LEVEL_WORD},
-                {scratch, LEVEL_WORD},
-                {scratch, LEVEL_CHAR}};
+                {folder, LEVEL_WORD},
+                {folder, LEVEL_CHAR}};
     make_corpus("train.txt", "valid.txt", "test.txt");
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         Corpus whole, part;
@@ -497,14 +497,14 @@ TEST(test_refused_corpora)
     assert_int_equal(corpus_open("markov", LEVEL_WORD, 100, 0, &c), ERR_INPUT);
     make_corpus("train.txt", "valid.txt", "test.txt");
     write_string("test.txt", "a b\nnew\n");
-    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("test.txt:2: 'new'"));
     assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which is there twice */
-    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
+    assert_int_equal(corpus_open(folder, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
     assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut, too: <eos>, <unk>, a */
     corpus_free(&c);
     write_string("train.txt", "");
-    assert_int_equal(corpus_open(scratch, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     scratch_files(1);
     assert_string_equal(corpus_builtin(0), "kjv");
     assert_string_equal(corpus_builtin(1), "markov");
@@ -516,7 +516,7 @@ TEST(test_refused_corpora)
 static int job_directory(void)
 {
     Corpus c;
-    TRY(corpus_open(scratch, LEVEL_WORD, 3, 0, &c));
+    TRY(corpus_open(folder, LEVEL_WORD, 3, 0, &c));
     corpus_free(&c);
     return 0;
 }
@@ -536,8 +536,8 @@ static int job_growth(void)
 static int job_vocab_file(void)
 {
     Vocab v;
-    TRY(vocab_read(scratch_path("v"), &v));
-    int code = vocab_write(&v, scratch_path("w"));
+    TRY(vocab_read(file_path("v"), &v));
+    int code = vocab_write(&v, file_path("w"));
     vocab_free(&v);
     return code;
 }
@@ -546,8 +546,8 @@ static int job_text(void)
 {
     Vocab v;
     Text t;
-    TRY(vocab_read(scratch_path("v"), &v));
-    int code = text_read(scratch_path("test.txt"), &v, &t);
+    TRY(vocab_read(file_path("v"), &v));
+    int code = text_read(file_path("test.txt"), &v, &t);
     if (!code) text_free(&t);
     vocab_free(&v);
     return code;

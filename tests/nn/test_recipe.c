@@ -226,7 +226,7 @@ static double *numbers(Model *m)
 TEST(a_mean_is_the_mean)
 {
     const Backend *b;
-    const char *one = scratch_path("one"), *two = scratch_path("two");
+    const char *one = file_path("one"), *two = file_path("two");
     for (size_t i = 0; backend_name(i); i++) {
         if (backend_find(backend_name(i), NULL, &b) != 0) continue;
         Model *x = saved(b, 1, one), *y = saved(b, 2, two), *m = model_on(b, 0);
@@ -261,7 +261,7 @@ TEST(a_mean_is_the_mean)
 TEST(a_failed_mean_changes_nothing)
 {
     const Backend *b;
-    const char *one = scratch_path("one"), *other = scratch_path("other");
+    const char *one = file_path("one"), *other = file_path("other");
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     Model *m = saved(b, 1, one), *o;
     ModelConfig c = tiny_config();

@@ -39,7 +39,7 @@ static const char *write_sample(const char *name, int element)
     Tensor t[3];
     memcpy(x, sample, sizeof x);
     list_over(x, t);
-    const char *file = scratch_path(name);
+    const char *file = file_path(name);
     assert_int_equal(tensors_write(file, t, 3, element, meta, 2), 0);
     return file;
 }
@@ -95,11 +95,11 @@ TEST(test_round_trip)
     }
     double x = 1 + 0x1p-30, y; /* F32 rounds to nearest, F64 keeps all */
     Tensor t = {"x", 1, 0, &x, NULL, NULL}, u = {"x", 1, 0, &y, NULL, NULL};
-    assert_int_equal(tensors_write(scratch_path("f"), &t, 1, STORE_F32, NULL, 0), 0);
-    assert_int_equal(tensors_read(scratch_path("f"), &u, 1, STORE_F32, 1), 0);
+    assert_int_equal(tensors_write(file_path("f"), &t, 1, STORE_F32, NULL, 0), 0);
+    assert_int_equal(tensors_read(file_path("f"), &u, 1, STORE_F32, 1), 0);
     assert_true(y == 1);
-    assert_int_equal(tensors_write(scratch_path("f"), &t, 1, STORE_F64, NULL, 0), 0);
-    assert_int_equal(tensors_read(scratch_path("f"), &u, 1, STORE_F64, 1), 0);
+    assert_int_equal(tensors_write(file_path("f"), &t, 1, STORE_F64, NULL, 0), 0);
+    assert_int_equal(tensors_read(file_path("f"), &u, 1, STORE_F64, 1), 0);
     assert_true(y == x);
 }
 
@@ -126,7 +126,7 @@ TEST(test_misuse)
 {
     double x[NUMBERS] = {0};
     Tensor t[3];
-    const char *file = scratch_path("misuse");
+    const char *file = file_path("misuse");
     list_over(x, t);
     t[2].name = t[0].name;
     assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), ERR_MISUSE);
@@ -157,7 +157,7 @@ static const char *write_raw(const char *header, size_t size)
     memcpy(file, &n, 8);
     memcpy(file + 8, header, n);
     for (size_t i = 0; i < size; i++) file[8 + n + i] = "\0\0\x80\x3f"[i % 4];
-    return scratch_write("raw", file, 8 + n + size);
+    return file_write("raw", file, 8 + n + size);
 }
 
 #define A(dtype, shape, offsets) \
@@ -250,20 +250,20 @@ TEST(test_hostile_lengths)
         char file[28] = "";
         memcpy(file, &length[i], 8);
         memcpy(file + 8, "{\"__metadata__\":{}}  ", 20);
-        const char *path = scratch_write("length", file, sizeof file);
+        const char *path = file_write("length", file, sizeof file);
         assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
         assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
         assert_true(says("length"));
     }
     /* Longer than header and tensors can be, all of it a hole: told before anything is read. */
-    const char *hole = scratch_write("hole", "", 0);
+    const char *hole = file_write("hole", "", 0);
     assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
     assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
     assert_true(says("more than such a model can have") && untouched(x));
-    assert_int_equal(read_sample(scratch_path("none"), STORE_ANY, 0, x), ERR_INPUT);
-    assert_int_equal(store_meta(scratch_path("none"), "step", &value), ERR_INPUT);
+    assert_int_equal(read_sample(file_path("none"), STORE_ANY, 0, x), ERR_INPUT);
+    assert_int_equal(store_meta(file_path("none"), "step", &value), ERR_INPUT);
     const uint64_t big = 100000001; /* a header longer than any may be, all of it there (a hole) */
-    const char *path = scratch_write("big", &big, 8);
+    const char *path = file_write("big", &big, 8);
     assert_int_equal(truncate(path, 8 + (off_t)big), 0);
     assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
     assert_true(says("no safetensors file"));
@@ -273,8 +273,7 @@ TEST(test_hostile_lengths)
     memcpy(deep, &(uint64_t){DEEP}, 8);
     memset(deep + 8, '[', DEEP);
     memcpy(deep + 8, "{\"a\":", 5);
-    assert_int_equal(read_sample(scratch_write("deep", deep, DEEP + 8), STORE_ANY, 0, x),
-                     ERR_INPUT);
+    assert_int_equal(read_sample(file_write("deep", deep, DEEP + 8), STORE_ANY, 0, x), ERR_INPUT);
     memory_free(deep);
 }
 
@@ -285,7 +284,7 @@ TEST(test_truncations)
     size_t count;
     assert_int_equal(read_file(write_sample("whole", STORE_F32), SIZE_MAX, &bytes, &count), 0);
     for (size_t n = 0; n <= count + 1; n++) { /* bytes is followed by a NUL: one byte too many */
-        int code = read_sample(scratch_write("cut", bytes, n), STORE_ANY, 0, x);
+        int code = read_sample(file_write("cut", bytes, n), STORE_ANY, 0, x);
         assert_int_equal(code, n == count ? 0 : ERR_INPUT);
         assert_true(n == count ? same(x, sample, NUMBERS) : untouched(x));
     }
@@ -320,14 +319,14 @@ TEST(test_flipped_bits)
 {
     double x[3] = {1, 2, 3};
     const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
-    const char *file = scratch_path("bits");
+    const char *file = file_path("bits");
     char *bytes;
     size_t count, sealed = 0, open = 0;
     assert_int_equal(tensors_write(file, t, 2, STORE_F32, &(StoreText){"k", "v"}, 1), 0);
     assert_int_equal(read_file(file, SIZE_MAX, &bytes, &count), 0);
     for (size_t i = 0; i < 8 * count; i++) {
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
-        scratch_write("bits", bytes, count);
+        file_write("bits", bytes, count);
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
         assert_true(flip_sound(file, 1, x, &sealed));
         assert_true(flip_sound(file, 0, x, &open));
@@ -335,7 +334,7 @@ TEST(test_flipped_bits)
     }
     assert_int_equal(sealed, 8 * count);
     assert_true(open >= 8 * (count - strlen(STORE_CHECKSUM)) && open < 8 * count);
-    scratch_write("bits", bytes, count); /* control: as it was */
+    file_write("bits", bytes, count); /* control: as it was */
     assert_true(flip_sound(file, 0, x, &open) && x[0] == 1);
     memory_free(bytes);
 }
@@ -390,15 +389,15 @@ TEST(test_python)
         print_message("# skipped: no python3 here\n");
         skip();
     }
-    scratch_write("read.py", python, strlen(python));
+    file_write("read.py", python, strlen(python));
     for (int element = STORE_F32; element <= STORE_F64; element += STORE_F64 - STORE_F32) {
         double x[NUMBERS];
         Tensor t[3];
         char command[2048], line[1024];
-        const char *file = write_sample("sample", element), *other = scratch_path("other");
+        const char *file = write_sample("sample", element), *other = file_path("other");
         memcpy(x, sample, sizeof x);
         list_over(x, t);
-        snprintf(command, sizeof command, "python3 %s %s %s", scratch_path("read.py"), file, other);
+        snprintf(command, sizeof command, "python3 %s %s %s", file_path("read.py"), file, other);
         FILE *f = popen(command, "r");
         for (int i = 0; i < 3; i++) {
             assert_non_null(fgets(line, sizeof line, f));
@@ -472,7 +471,7 @@ static int job_write(void)
     double x[NUMBERS] = {0};
     Tensor t[3];
     list_over(x, t);
-    return tensors_write(scratch_path("job"), t, 3, STORE_F32, meta, 2);
+    return tensors_write(file_path("job"), t, 3, STORE_F32, meta, 2);
 }
 
 /* jansson 2.14 gets by without the memory for a token's message, and calls a token invalid where it
@@ -481,7 +480,7 @@ static int job_write(void)
 static int job_read(void)
 {
     double x[NUMBERS];
-    int code = read_sample(scratch_path("job"), STORE_F32, 1, x);
+    int code = read_sample(file_path("job"), STORE_F32, 1, x);
     if (code == 0) return x[0] == 0 && x[10] == 0 ? 0 : ERR_CHECK;
     if (!untouched(x)) return ERR_CHECK;
     return code == ERR_INPUT ? ERR_MEMORY : code;
@@ -490,7 +489,7 @@ static int job_read(void)
 static int job_meta(void)
 {
     char *value;
-    int code = store_meta(scratch_path("job"), "scheme", &value);
+    int code = store_meta(file_path("job"), "scheme", &value);
     if (code == 0 && strcmp(value, meta[0].value) != 0) code = ERR_CHECK;
     memory_free(value);
     return code == ERR_INPUT ? ERR_MEMORY : code;

@@ -78,7 +78,7 @@ TEST(weights_come_back)
     for (size_t i = 0; tested_backend(i); i++) {
         assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
         Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 0);
-        const char *file = scratch_path("model");
+        const char *file = file_path("model");
         assert_int_equal(store_save(m, file, meta, 2), 0);
         assert_true(differ(m, n, 0, 1) > model_size(m) / 2); /* control */
         assert_int_equal(store_load(n, file), 0);
@@ -101,8 +101,8 @@ TEST(weights_change_backend)
             assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
             assert_int_equal(backend_find(tested_backend(j), NULL, &c), 0);
             Model *m = small_model(b, 1, 24, 0), *n = small_model(c, 2, 24, 0);
-            assert_int_equal(store_save(m, scratch_path("model"), NULL, 0), 0);
-            assert_int_equal(store_load(n, scratch_path("model")), 0);
+            assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
+            assert_int_equal(store_load(n, file_path("model")), 0);
             assert_int_equal(differ(m, n, 0, 1), 0);
             model_free(m);
             model_free(n);
@@ -116,9 +116,9 @@ TEST(state_comes_back)
         assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
         Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 1);
         fill_moments(m);
-        assert_int_equal(store_save_state(m, scratch_path("state"), meta, 2), 0);
+        assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
         for (int k = 0; k < 3; k++) assert_true(differ(m, n, k, 0) > 0); /* control */
-        assert_int_equal(store_load_state(n, scratch_path("state")), 0);
+        assert_int_equal(store_load_state(n, file_path("state")), 0);
         for (int k = 0; k < 3; k++) assert_int_equal(differ(m, n, k, 0), 0);
         model_free(m);
         model_free(n);
@@ -134,22 +134,22 @@ TEST(failed_loads)
     Model *m = small_model(f32, 1, 24, 1), *wide = small_model(f32, 1, 32, 1);
     Model *n = small_model(f32, 2, 24, 1), *same = small_model(f32, 2, 24, 1);
     Model *exact = small_model(f64, 2, 24, 1), *plain = small_model(f32, 2, 24, 0);
-    assert_int_equal(store_save_state(m, scratch_path("state"), meta, 2), 0);
-    assert_int_equal(store_save(m, scratch_path("model"), meta, 2), 0);
-    assert_int_equal(store_load_state(wide, scratch_path("state")), ERR_INPUT);
+    assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
+    assert_int_equal(store_save(m, file_path("model"), meta, 2), 0);
+    assert_int_equal(store_load_state(wide, file_path("state")), ERR_INPUT);
     assert_true(strstr(error_text(), "layers.0.ffn.1.up.weight") != NULL);
-    assert_int_equal(store_load_state(exact, scratch_path("state")), ERR_INPUT);
+    assert_int_equal(store_load_state(exact, file_path("state")), ERR_INPUT);
     assert_true(strstr(error_text(), "precision") != NULL);
-    assert_int_equal(store_load_state(plain, scratch_path("state")), ERR_MISUSE);
-    assert_int_equal(store_save_state(plain, scratch_path("none"), NULL, 0), ERR_MISUSE);
-    assert_int_equal(store_load_state(n, scratch_path("model")), ERR_INPUT); /* no moments */
-    assert_int_equal(store_load(n, scratch_path("state")), ERR_INPUT);       /* too many */
-    FILE *f = fopen(scratch_path("state"), "r+b"); /* the very last byte, of the second moment */
+    assert_int_equal(store_load_state(plain, file_path("state")), ERR_MISUSE);
+    assert_int_equal(store_save_state(plain, file_path("none"), NULL, 0), ERR_MISUSE);
+    assert_int_equal(store_load_state(n, file_path("model")), ERR_INPUT); /* no moments */
+    assert_int_equal(store_load(n, file_path("state")), ERR_INPUT);       /* too many */
+    FILE *f = fopen(file_path("state"), "r+b"); /* the very last byte, of the second moment */
     assert_non_null(f);
     assert_int_equal(fseek(f, -1, SEEK_END), 0);
     assert_int_equal(fputc('x', f), 'x');
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(store_load_state(n, scratch_path("state")), ERR_INPUT);
+    assert_int_equal(store_load_state(n, file_path("state")), ERR_INPUT);
     assert_true(strstr(error_text(), "altered") != NULL);
     for (int k = 0; k < 3; k++) assert_int_equal(differ(n, same, k, 0), 0);
     Model *all[] = {m, wide, n, same, exact, plain};
@@ -164,12 +164,12 @@ static void spoil(Model *m, int buffer, size_t k, double bad, int code)
     double good;
     b->get(&good, at, 1);
     b->put(at, &bad, 1);
-    assert_int_equal(store_save_state(m, scratch_path("state"), meta, 2), 0);
-    assert_int_equal(store_save(m, scratch_path("model"), meta, 2), 0);
+    assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
+    assert_int_equal(store_save(m, file_path("model"), meta, 2), 0);
     b->put(at, &good, 1);
     Model *n = small_model(b, 2, 24, 1), *same = small_model(b, 2, 24, 1);
-    const char *file = scratch_path("model");
-    assert_int_equal(store_load_state(n, scratch_path("state")), code);
+    const char *file = file_path("model");
+    assert_int_equal(store_load_state(n, file_path("state")), code);
     if (code) assert_non_null(strstr(error_text(), "a number in it is not finite"));
     for (int i = 0; i < 3 && code; i++) assert_int_equal(differ(n, same, i, 0), 0);
     assert_int_equal(store_load(n, file), buffer ? 0 : code);
@@ -198,12 +198,12 @@ static Model *job_model;
 
 static int job_save(void)
 {
-    return store_save_state(job_model, scratch_path("job"), meta, 2);
+    return store_save_state(job_model, file_path("job"), meta, 2);
 }
 
 static int job_load(void)
 {
-    return store_load_state(job_model, scratch_path("job"));
+    return store_load_state(job_model, file_path("job"));
 }
 
 TEST(failing_allocator)

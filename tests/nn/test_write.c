@@ -51,7 +51,7 @@ static int holds(const char *file, const char *text)
 TEST(test_order)
 {
     scratch_files(1);
-    const char *file = scratch_path("file");
+    const char *file = file_path("file");
     memset(order, 0, sizeof order);
     assert_int_equal(store_write(file, "old", 3), 0);
     assert_string_equal(order, "frd");
@@ -61,7 +61,7 @@ TEST(test_order)
 TEST(test_failing_sync)
 {
     scratch_files(1);
-    const char *file = scratch_path("file");
+    const char *file = file_path("file");
     assert_int_equal(store_write(file, "old", 3), 0);
     memset(order, 0, sizeof order);
     sync_fails = EIO;
@@ -79,7 +79,7 @@ TEST(test_failing_sync)
 TEST(test_write)
 {
     scratch_files(1);
-    const char *file = scratch_path("file");
+    const char *file = file_path("file");
     assert_int_equal(store_write(file, "old", 3), 0);
     assert_true(holds(file, "old"));
     assert_int_equal(store_write(file, "newer", 5), 0);
@@ -89,13 +89,13 @@ TEST(test_write)
     assert_int_equal(scratch_files(0), 1);
     char stale[64]; /* left by a process of our number that died */
     snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
-    scratch_write(stale, "dead", 4);
+    file_write(stale, "dead", 4);
     assert_int_equal(store_write(file, "new", 3), 0);
     assert_true(holds(file, "new"));
     assert_int_equal(scratch_files(0), 1);
-    assert_int_equal(chdir(scratch), 0); /* a name without a folder */
+    assert_int_equal(chdir(folder), 0); /* a name without a folder */
     assert_int_equal(store_write("plain", "here", 4), 0);
-    assert_true(holds(scratch_path("plain"), "here"));
+    assert_true(holds(file_path("plain"), "here"));
     assert_int_equal(chdir("/"), 0);
 }
 
@@ -103,10 +103,10 @@ TEST(test_unwritable)
 {
     scratch_files(1);
     struct stat s;
-    const char *fifo = scratch_path("fifo");
-    assert_int_equal(store_write(scratch_path("no/folder"), "x", 1), ERR_SYSTEM);
+    const char *fifo = file_path("fifo");
+    assert_int_equal(store_write(file_path("no/folder"), "x", 1), ERR_SYSTEM);
     assert_non_null(strstr(error_text(), "no/folder"));
-    assert_int_equal(store_write(scratch, "x", 1), ERR_SYSTEM);
+    assert_int_equal(store_write(folder, "x", 1), ERR_SYSTEM);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(store_write(fifo, "x", 1), ERR_SYSTEM);
     assert_true(stat(fifo, &s) == 0 && S_ISFIFO(s.st_mode));
@@ -127,20 +127,20 @@ TEST(test_sweep)
     if (dead == 0) _exit(0);
     snprintf(name, sizeof name, "z.tmp-%ld",
              (long)dead); /* not waited for: it still has its number */
-    scratch_write(name, "", 0);
-    store_sweep(scratch);
+    file_write(name, "", 0);
+    store_sweep(folder);
     assert_int_equal(scratch_files(0), 1);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
         snprintf(name, sizeof name, stays[i], (long)dead);
-        scratch_write(name, "", 0);
+        file_write(name, "", 0);
     }
-    scratch_write("a.tmp-1", "", 0);
+    file_write("a.tmp-1", "", 0);
     for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) {
         snprintf(name, sizeof name, goes[i], (long)dead);
-        scratch_write(name, "", 0);
+        file_write(name, "", 0);
     }
-    store_sweep(scratch);
+    store_sweep(folder);
     assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
     store_sweep("/nowhere/at/all");
 }

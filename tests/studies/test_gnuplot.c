@@ -288,7 +288,7 @@ TEST(test_drawn)
 {
     const char *script, *fault;
     char image[PATH_MAX];
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);)
         if (!strstr(script, "/runs/")) draw_script(script, image); /* those are as train's */
     assert_int_equal(find_canaries(), 0);
@@ -313,7 +313,7 @@ TEST(test_tokens)
     static char svg[1 << 20];
     const char *script, *fault;
     int curves = 0;
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);) {
         char image[PATH_MAX];
         if (!is_plot(script, "path")) continue;
@@ -353,7 +353,7 @@ TEST(test_points)
     const char *script, *fault;
     double place[16] = {0}, x;
     int n, drawn = 0;
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);) {
         char image[PATH_MAX];
         if (!is_plot(script, "evaluations")) continue;
@@ -416,7 +416,7 @@ TEST(test_control)
         if (gnuplot_fault(good[i])) fail_msg("%s: %s", good[i], gnuplot_fault(good[i]));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (!gnuplot_fault(bad[i])) fail_msg("accepted: %s", bad[i]);
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     char script[256];
     int n = snprintf(script, sizeof script, "set xlabel '%s'\n", hostile[0]);
     file_write("control.gp", script, (size_t)n);
@@ -442,7 +442,7 @@ TEST(test_filter)
 {
     static const char plain[] = "set terminal svg\nset output 'p.svg'\nplot x\nunset output\n"
                                 "set terminal pngcairo\nset output 'p.png'\nplot x\n";
-    if (system("command -v gnuplot >/dev/null") != 0) skip();
+    need_tool("gnuplot");
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         file_write("start.gp", starts[i], strlen(starts[i]));
         gnuplot_run(folder, "start.gp");

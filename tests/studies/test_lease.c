@@ -17,7 +17,7 @@ static Claim take_named(const char *name, const char *who, int expected)
 {
     Claim c;
     int mine;
-    if (claim_take(scratch_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
+    if (claim_take(file_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
     if (mine != expected) fail_msg("%s: had by %s: %d", name, who, mine);
     return c;
 }
@@ -47,7 +47,7 @@ static pid_t holder(const char *name, const char *who)
     if (child == 0) {
         Claim c;
         int mine = 0;
-        if (claim_take(scratch_path(name), who, &c, &mine) == 0 && mine)
+        if (claim_take(file_path(name), who, &c, &mine) == 0 && mine)
             (void)!write(pipes[1], "x", 1);
         pause();
         _exit(0);
@@ -84,12 +84,12 @@ TEST(test_other_host)
     take_named("far", "here 2", 0);
     struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
                               {time(NULL) - CLAIM_SILENCE - 5, 0}};
-    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
     Claim c = take_named("far", "here 2", 1);
     assert_string_equal(c.left_over, "elsewhere 17");
     claim_drop(&c);
     pid_t living = holder("far", "elsewhere 18"); /* silent, but its lock is there */
-    assert_int_equal(utimensat(AT_FDCWD, scratch_path("far"), old, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
     take_named("far", "here 2", 0);
     end(living);
     scratch_files(1);
@@ -158,13 +158,13 @@ TEST(test_race)
         for (int i = 0; i < ROUNDS;) {
             Claim c;
             int mine;
-            if (claim_take(scratch_path("race"), who, &c, &mine) != 0) _exit(1);
+            if (claim_take(file_path("race"), who, &c, &mine) != 0) _exit(1);
             if (!mine) continue;
             /* exclusive: whoever finds the file there was not alone */
-            int fd = open(scratch_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
+            int fd = open(file_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
             if (fd < 0) _exit(2);
             close(fd);
-            unlink(scratch_path("inside"));
+            unlink(file_path("inside"));
             if (++i == ROUNDS && w % 2) raise(SIGKILL);
             claim_drop(&c);
         }
@@ -194,10 +194,10 @@ TEST(test_impossible)
 TEST(test_log)
 {
     char text[256];
-    claim_log(scratch_path("log"), "%s: %d", "one", 1);
-    claim_log(scratch_path("log"), "two");
+    claim_log(file_path("log"), "%s: %d", "one", 1);
+    claim_log(file_path("log"), "two");
     claim_log("/nowhere/at/all", "three");
-    FILE *f = fopen(scratch_path("log"), "r");
+    FILE *f = fopen(file_path("log"), "r");
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);

@@ -195,7 +195,7 @@ TEST(options_go_together)
 
 static int read_ini(Options *o, const char *text)
 {
-    return options_read(o, scratch_write("ini", text, strlen(text)));
+    return options_read(o, file_write("ini", text, strlen(text)));
 }
 
 TEST(ini_files)
@@ -216,8 +216,8 @@ TEST(ini_files)
         options_free(o);
     }
     Options *o = fresh();
-    expect("a folder", options_read(o, scratch), ERR_INPUT, "cannot be read");
-    expect("nothing", options_read(o, scratch_path("none")), ERR_INPUT, "none: ");
+    expect("a folder", options_read(o, folder), ERR_INPUT, "cannot be read");
+    expect("nothing", options_read(o, file_path("none")), ERR_INPUT, "none: ");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     snprintf(text, sizeof text, "text = %s\nsize = 1\n",
@@ -420,7 +420,7 @@ static int load_altered(const char *key, const char *value)
     Options *none;
     saved_write(key, value);
     assert_int_equal(options_new(groups, &none), 0);
-    int code = saved_load(scratch, none);
+    int code = saved_load(folder, none);
     options_free(none);
     return code;
 }
@@ -452,17 +452,17 @@ TEST(words_belong_to_a_model)
     assert_int_equal(options_new(groups, &none), 0);
     for (int told = 0; told < 2; told++) {
         saved_write(told ? "" : "vocabulary_checksum", NULL);
-        scratch_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
-        assert_int_equal(saved_load(scratch, none), 0);
+        file_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
+        assert_int_equal(saved_load(folder, none), 0);
         for (size_t i = 0; i < sizeof other / sizeof *other && told; i++) {
-            scratch_write("vocab.txt", other[i], strlen(other[i]));
-            expect(other[i], saved_load(scratch, none), ERR_INPUT,
+            file_write("vocab.txt", other[i], strlen(other[i]));
+            expect(other[i], saved_load(folder, none), ERR_INPUT,
                    "vocab.txt does not hold the words of");
         }
     }
-    scratch_write("vocab.txt", other[0], strlen(other[0]));
+    file_write("vocab.txt", other[0], strlen(other[0]));
     saved_write("vocabulary_checksum", "0123456789abcdef");
-    expect("altered", saved_load(scratch, none), ERR_INPUT, "does not hold the words of");
+    expect("altered", saved_load(folder, none), ERR_INPUT, "does not hold the words of");
     options_free(none);
 }
 
@@ -472,21 +472,21 @@ TEST(places_of_networks)
     Options *o = saved_options(), *none;
     assert_int_equal(options_new(groups, &none), 0);
     saved_write("", NULL);
-    assert_int_equal(saved_load(scratch, none), 0);
-    assert_int_equal(saved_load(scratch_path("model.safetensors"), none), 0);
+    assert_int_equal(saved_load(folder, none), 0);
+    assert_int_equal(saved_load(file_path("model.safetensors"), none), 0);
     assert_non_null(getcwd(here, sizeof here));
-    assert_int_equal(chdir(scratch), 0);
+    assert_int_equal(chdir(folder), 0);
     int code = saved_load("model.safetensors", none);
     assert_int_equal(chdir(here), 0);
     assert_int_equal(code, 0);
-    expect("nowhere", saved_load(scratch_path("none"), none), ERR_INPUT, "none/model.safetensors");
+    expect("nowhere", saved_load(file_path("none"), none), ERR_INPUT, "none/model.safetensors");
     memset(dir, 'x', sizeof dir);
     dir[sizeof dir - 1] = '\0';
     expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
     strcpy(dir + sizeof dir - 13, ".safetensors");
     expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
     set(o, "kernel", "abacus"); /* what is given counts: the file knows of no machine */
-    expect("kernel", saved_load(scratch, o), ERR_INPUT, "abacus");
+    expect("kernel", saved_load(folder, o), ERR_INPUT, "abacus");
     options_free(o);
     options_free(none);
 }

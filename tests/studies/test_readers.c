@@ -192,10 +192,10 @@ TEST(names_of_schemes)
     expect_words("sandwich", list_names(&z, "sandwich:3", &count), "expected sandwich:N-K", 0);
     assert_int_equal(list_names(&z, "sandwich:3,1,euler", &count), 0);
     assert_int_equal(count, 2);
-    expect_words("folder", zoo_read(&z, scratch), "", 1);
+    expect_words("folder", zoo_read(&z, folder), "", 1);
     assert_non_null(strstr(error_text(), "cannot be read"));
-    expect_words("nowhere", zoo_read(&z, scratch_path("nowhere")), "", 1);
-    assert_int_equal(zoo_read(&z, scratch_write("own", own, sizeof own - 1)), 0);
+    expect_words("nowhere", zoo_read(&z, file_path("nowhere")), "", 1);
+    assert_int_equal(zoo_read(&z, file_write("own", own, sizeof own - 1)), 0);
     assert_int_equal(list_names(&z, "all", &count), 0);
     assert_int_equal(count, all); /* one's own in place of the form of that name */
     zoo_close(&z);
@@ -245,9 +245,9 @@ TEST(systems_are_refused)
                  "test:2:5: expected a number of fewer digits", 0);
     free(digits);
     char *text = repeated("system x\nG = y\ninitial = 1\n", "# %zu\n", 20000, "");
-    const char *file = scratch_write("system", text, strlen(text));
+    const char *file = file_write("system", text, strlen(text));
     expect_words("long", system_read(file, 0, 0, 1, &s), "of at most 64 KiB", 1);
-    file = scratch_write("system", text, 1000);
+    file = file_write("system", text, 1000);
     assert_int_equal(system_read(file, 0, 0, 1, &s), 0); /* control: its begin */
     system_free(s);
     free(text);
@@ -257,7 +257,7 @@ TEST(systems_are_refused)
 
 static int open_csv(const char *text, Csv *c)
 {
-    return csv_open(c, scratch_write("table.csv", text, strlen(text)));
+    return csv_open(c, file_write("table.csv", text, strlen(text)));
 }
 
 TEST(tables)
@@ -279,7 +279,7 @@ TEST(tables)
     assert_true(isnan(x)); /* empty: undefined */
     assert_int_equal(csv_column(&c, "d"), -1);
     csv_close(&c);
-    const char *file = scratch_write("long.csv", "a\n", 2);
+    const char *file = file_write("long.csv", "a\n", 2);
     if (truncate(file, 1 << 27) != 0) skip(); /* a file system without such files */
     expect_words("long", csv_open(&c, file), "long.csv: expected a CSV file of at most 64 MiB", 1);
 }
@@ -289,7 +289,7 @@ TEST(tables)
 static int open_corpus(const char *name)
 {
     Corpus c;
-    int code = corpus_open(scratch_path(name), LEVEL_WORD, 0, 1, &c);
+    int code = corpus_open(file_path(name), LEVEL_WORD, 0, 1, &c);
     if (code == 0) corpus_free(&c);
     return code;
 }
@@ -298,15 +298,15 @@ TEST(corpora)
 {
     static const char *const texts[] = {"c/train.txt", "c/valid.tokens", "c/test"};
     Corpus c;
-    assert_int_equal(mkdir(scratch_path("c"), 0777), 0);
+    assert_int_equal(mkdir(file_path("c"), 0777), 0);
     expect_words("empty", open_corpus("c"), "no text for train, valid, test; looked for", 1);
-    assert_int_equal(mkdir(scratch_path(texts[0]), 0777), 0);
+    assert_int_equal(mkdir(file_path(texts[0]), 0777), 0);
     expect_words("a folder", open_corpus("c"), "no text for train, valid, test; looked for", 1);
-    assert_int_equal(rmdir(scratch_path(texts[0])), 0);
-    for (size_t i = 0; i < 3; i++) scratch_write(texts[i], "a b\n", 4);
+    assert_int_equal(rmdir(file_path(texts[0])), 0);
+    for (size_t i = 0; i < 3; i++) file_write(texts[i], "a b\n", 4);
     expect_words("unlike", open_corpus("c"), "the three texts are not named alike; looked for", 1);
-    assert_int_equal(rename(scratch_path(texts[1]), scratch_path("c/dev.txt")), 0);
-    assert_int_equal(rename(scratch_path(texts[2]), scratch_path("c/test.txt")), 0);
+    assert_int_equal(rename(file_path(texts[1]), file_path("c/dev.txt")), 0);
+    assert_int_equal(rename(file_path(texts[2]), file_path("c/test.txt")), 0);
     assert_int_equal(open_corpus("c"), 0); /* control */
     struct rlimit files, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
@@ -319,9 +319,9 @@ TEST(corpora)
     assert_int_equal(c.text[SPLIT_TEST].tokens, 0);
     assert_true(c.text[SPLIT_VALID].tokens > 0);
     corpus_free(&c);
-    unlink(scratch_path("c/train.txt"));
-    unlink(scratch_path("c/dev.txt"));
-    unlink(scratch_path("c/test.txt"));
+    unlink(file_path("c/train.txt"));
+    unlink(file_path("c/dev.txt"));
+    unlink(file_path("c/test.txt"));
 }
 
 TEST(words_and_unknown_words)
@@ -337,7 +337,7 @@ TEST(words_and_unknown_words)
     assert_true(strlen(error_text()) < 300); /* a long word is cut in the message */
     vocab_free(&v);
     char *twice = repeated(text, "%zu\n", 1, text);
-    expect_words("twice", vocab_read(scratch_write("v", twice, strlen(twice)), &v), "v:3: 'x", 1);
+    expect_words("twice", vocab_read(file_write("v", twice, strlen(twice)), &v), "v:3: 'x", 1);
     free(twice);
     free(text);
 }

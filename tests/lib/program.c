@@ -1,0 +1,198 @@
+/* program.c: see program.h. */
+#include "tests/lib/program.h"
+
+#include <time.h>
+
+char program[PATH_MAX], out[1 << 20], err[1 << 16];
+
+int program_open(void **state)
+{
+    const char *name = getenv("TROTTER");
+    char beside[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", beside, sizeof beside - 32);
+    beside[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(beside, '/');
+    if (slash) strcpy(slash, "/../../trotter");
+    if (!realpath(name ? name : beside, program)) return -1;
+    return scratch_open(state);
+}
+
+int program_close(void **state)
+{
+    return scratch_close(state);
+}
+
+/* ---- running -------------------------------------------------------------------------------------- */
+
+static int code_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* cd FOLDER && BEFORE LINE AFTER */
+static char *shell_line(const char *before, const char *format, va_list args, const char *after)
+{
+    char *line = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&line, &bytes);
+    assert_non_null(f);
+    fprintf(f, "cd '%s' && %s ", folder, before);
+    vfprintf(f, format, args);
+    fputs(after, f);
+    assert_int_equal(fclose(f), 0);
+    return line;
+}
+
+int shell(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = shell_line("{", format, args, "\n} >out.txt 2>err.txt </dev/null");
+    va_end(args);
+    int status = system(line);
+    free(line);
+    file_read("out.txt", out, sizeof out);
+    file_read("err.txt", err, sizeof err);
+    return code_of(status);
+}
+
+void shell_ok(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = shell_line("{", format, args, "\n}");
+    va_end(args);
+    if (system(line) != 0) fail_msg("%s", line);
+    free(line);
+}
+
+pid_t shell_start(const char *log, const char *format, ...)
+{
+    char after[64];
+    va_list args;
+    snprintf(after, sizeof after, " >%s.out 2>%s.err </dev/null", log, log);
+    va_start(args, format);
+    char *line = shell_line("exec", format, args, after);
+    va_end(args);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    free(line);
+    return pid;
+}
+
+int shell_finish(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return code_of(status);
+}
+
+int program_run(const char *arguments)
+{
+    return shell("timeout 300 %s %s", program, arguments);
+}
+
+void expect(int status, const char *arguments)
+{
+    int got = program_run(arguments);
+    if (got != status) fail_msg("trotter %s: status %d, not %d: %s", arguments, got, status, err);
+}
+
+void run_ok(const char *arguments)
+{
+    expect(0, arguments);
+}
+
+void forget_result(const char *arguments)
+{
+    char name[256];
+    const char *out_dir = NULL;
+    for (const char *at = arguments; (at = strstr(at, "--out ")); at++) out_dir = at + 6;
+    if (!out_dir) return;
+    snprintf(name, sizeof name, "%.*s/result.csv", (int)strcspn(out_dir, " "), out_dir);
+    unlink(file_path(name));
+}
+
+/* ---- what it says ---------------------------------------------------------------------------------- */
+
+int count_words(const char *text, const char *words)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at += strlen(words)) n++;
+    return n;
+}
+
+int count_lines(const char *text)
+{
+    return count_words(text, "\n");
+}
+
+const char *last_line(const char *text)
+{
+    const char *last = text;
+    for (const char *c = text; *c; c++)
+        if (*c == '\n' && c[1]) last = c + 1;
+    return last;
+}
+
+int refuses(int status, const char *words)
+{
+    return status == 2 && !*out && count_lines(err) == 1 && strncmp(err, "trotter", 7) == 0 &&
+           strstr(err, words) != NULL;
+}
+
+void must_refuse(const char *arguments, const char *words)
+{
+    int status = program_run(arguments);
+    if (!refuses(status, words))
+        fail_msg("'%s': status %d, stdout '%.80s', stderr '%s', expected '%s'", arguments, status,
+                 out, err, words);
+}
+
+int refused(int status, const char *command, const char *words)
+{
+    char begin[256];
+    snprintf(begin, sizeof begin, "trotter %s: %s", command, words);
+    return refuses(status, begin) && strncmp(err, begin, strlen(begin)) == 0;
+}
+
+void corpus_write(const char *dir, int train, int others)
+{
+    static const char *const split[] = {"train", "valid", "test"};
+    static const char *const line[] = {"the cat sat on the mat\n", "a dog ran in the park\n",
+                                       "in the park a cat ran\n", "the dog sat\n"};
+    mkdir(file_path(dir), 0777);
+    for (int i = 0; i < 3; i++) {
+        char name[256], text[1 << 16] = "";
+        size_t n = 0;
+        for (int k = 0; k < (i ? others : train); k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s", line[(k * k + k / 3 + i) % 4]);
+        snprintf(name, sizeof name, "%s/%s.txt", dir, split[i]);
+        file_text(name, text);
+    }
+}
+
+void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- what a machine may lack ------------------------------------------------------------------------- */
+
+int has_tool(const char *name)
+{
+    char line[256];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", name);
+    return system(line) == 0;
+}
+
+void need_tool(const char *name)
+{
+    if (has_tool(name)) return;
+    print_message("# SKIP no %s here\n", name);
+    skip();
+}

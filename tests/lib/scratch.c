@@ -1,0 +1,108 @@
+/* scratch.c: see scratch.h. */
+#include "tests/lib/scratch.h"
+
+#include <dirent.h>
+
+char folder[256];
+
+int scratch_open(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/trotter-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+int scratch_close(void **state)
+{
+    (void)state;
+    char line[sizeof folder + 16];
+    snprintf(line, sizeof line, "/bin/rm -rf '%s'", folder);
+    return system(line);
+}
+
+int scratch_files(int clear)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        n++;
+        if (clear) remove(file_path(e->d_name));
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+const char *file_path(const char *name)
+{
+    static char path[8][PATH_MAX];
+    static int turn;
+    char *p = path[turn++ % 8];
+    snprintf(p, PATH_MAX, "%s/%s", folder, name);
+    return p;
+}
+
+const char *file_write(const char *name, const void *bytes, size_t count)
+{
+    const char *path = file_path(name);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, count, f) != count || fclose(f) != 0) abort();
+    return path;
+}
+
+const char *file_text(const char *name, const char *text)
+{
+    return file_write(name, text, strlen(text));
+}
+
+int file_exists(const char *name)
+{
+    return access(file_path(name), F_OK) == 0;
+}
+
+void file_read(const char *name, char *text, size_t bytes)
+{
+    FILE *f = fopen(file_path(name), "rb");
+    text[0] = '\0';
+    if (!f) return;
+    text[fread(text, 1, bytes - 1, f)] = '\0';
+    fclose(f);
+}
+
+char *file_slurp(const char *name, size_t *bytes)
+{
+    char *text = NULL, part[65536];
+    size_t n, got;
+    FILE *f = fopen(file_path(name), "rb"), *whole = open_memstream(&text, &n);
+    if (!f || !whole) fail_msg("%s cannot be read", name);
+    while ((got = fread(part, 1, sizeof part, f)) > 0) fwrite(part, 1, got, whole);
+    fclose(f);
+    assert_int_equal(fclose(whole), 0);
+    if (bytes) *bytes = n;
+    return text;
+}
+
+int same_files(const char *a, const char *b)
+{
+    size_t m, n;
+    char *x = file_slurp(a, &m), *y = file_slurp(b, &n);
+    int same = m == n && memcmp(x, y, m) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+int fail_each(int (*job)(void), int also)
+{
+    size_t live = memory_live();
+    for (size_t k = 1;; k++) {
+        size_t calls = memory_calls();
+        memory_fail_at(k);
+        int code = job();
+        memory_fail_at(0);
+        if (memory_live() != live) return -1;
+        if (memory_calls() - calls < k) return code == 0 ? (int)k - 1 : -1;
+        if (code != ERR_MEMORY && code != also) return -1;
+    }
+}
