@@ -9,12 +9,7 @@
 /* Exit status of bare.sh; what it says is in `out`. */
 static int bare(const char *build, const char *list, const char *programs)
 {
-    char line[4 * PATH_MAX];
-    snprintf(line, sizeof line, "sh tests/scripts/bare.sh %s %s %s >%s 2>&1", build, list, programs,
-             file_path("out.txt"));
-    int status = system(line);
-    file_read("out.txt", out, sizeof out);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return shell("cd \"$OLDPWD\" && sh tests/scripts/bare.sh %s %s %s 2>&1", build, list, programs);
 }
 
 TEST(what_lacks_its_tool_is_skipped)

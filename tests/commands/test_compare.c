@@ -645,7 +645,7 @@ TEST(test_names_of_runs)
                 {"euler-layers2-layers2", "euler-layers2,2,"},
                 {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
                 {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
-    file_write("names.scheme", text, strlen(text));
+    file_text("names.scheme", text);
     run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
            "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {

@@ -10,7 +10,7 @@
 static void save(const char *arguments, const char *name)
 {
     run_ok(arguments);
-    file_write(name, out, strlen(out));
+    file_text(name, out);
 }
 
 static void save_studies(void)
@@ -122,7 +122,7 @@ TEST(test_forms)
         "scheme,h,error\neuler,0.5,inf\neuler,0.25,0.05\neuler,0.125,\n",
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        file_write("good.csv", good[i], strlen(good[i]));
+        file_text("good.csv", good[i]);
         run_ok("plot good.csv");
         if (!strstr(out, "\neuler")) fail_msg("%s: %s", good[i], out);
         assert_non_null(strstr(out, "0.05"));
@@ -184,7 +184,7 @@ static void plot_must_refuse(const char *arguments, const char *text, const char
 TEST(test_bad_tables)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        file_write("bad.csv", bad[i].text, strlen(bad[i].text));
+        file_text("bad.csv", bad[i].text);
         plot_must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
         assert_false(file_exists("never"));
     }

@@ -274,7 +274,7 @@ TEST(test_frequencies)
     run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
     assert_null(strstr(err, "word frequencies"));
     file_read("poor/runs/word:fs:euler-seed1/result.csv", big, sizeof big);
-    file_write("good/runs/word:fs:euler-seed1/result.csv", big, strlen(big));
+    file_text("good/runs/word:fs:euler-seed1/result.csv", big);
     run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
     assert_non_null(strstr(err, "warning: no better than word frequencies: fs\n"));
 }

@@ -63,7 +63,7 @@ TEST(test_source_example)
 
 static void write_text(const char *text)
 {
-    file_write("own.txt", text, strlen(text));
+    file_text("own.txt", text);
 }
 
 /* Whatever fails, at reading or later, in whichever study. */
@@ -174,7 +174,7 @@ TEST(test_fifth_order)
         "k6 = H(y + 9017/3168*k1 - 355/33*k2 + 46732/5247*k3 + 49/176*k4 - 5103/18656*k5)\n"
         "y' = y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6\n";
     static const char *const systems[] = {"forced", "kuramoto", "vortex", "kepler"};
-    file_write("dopri.txt", dopri, strlen(dopri));
+    file_text("dopri.txt", dopri);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
         char line[128];
         snprintf(line, sizeof line,
@@ -236,7 +236,7 @@ TEST(test_time_left)
     static const char pendulum[] =
         "system pendulum\nn 1\nd 2\nG1 = y2\nG2 = -sin(y1)\ninitial = 1\nt-end 1\nh0 1/8\n";
     static const char study[] = "order --system-file pendulum.txt --t-end 60000 --scheme rk4";
-    file_write("pendulum.txt", pendulum, strlen(pendulum));
+    file_text("pendulum.txt", pendulum);
     static const char *const words[] = {
         "order of rk4 on pendulum (1 of 1): reference solution, about ",
         "order of rk4 on pendulum (1 of 1): steps, about "};

@@ -199,27 +199,18 @@ TEST(a_failed_launch_is_told)
 
 static int set_up(void **state)
 {
-    (void)state;
-    if (scratch_open(NULL) != 0) return -1;
-    char name[512];
-    snprintf(name, sizeof name, "%s", file_path("text"));
-    static const char *const file[] = {"train.txt", "valid.txt", "test.txt"};
-    for (int i = 0; i < 3; i++) {
-        FILE *f = fopen(file_path(file[i]), "w");
-        if (!f) return -1;
-        for (int k = 0; k < (i ? 3 : 12); k++) fputs("a b c d e f g h i\n", f);
-        fclose(f);
-    }
+#define LINE "a b c d e f g h i\n"
+    if (scratch_open(state) != 0) return -1;
+    file_text("train.txt", LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE);
+    file_text("valid.txt", LINE LINE LINE);
+    file_text("test.txt", LINE LINE LINE);
     return corpus_open(folder, LEVEL_WORD, 0, 1, &corpus);
 }
 
 static int tear_down(void **state)
 {
-    char command[600];
-    (void)state;
     corpus_free(&corpus);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    return scratch_close(state);
 }
 
 TEST_MAIN(set_up, tear_down)

@@ -5,51 +5,39 @@
 
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "tests/lib/test.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 
 enum { EPOCHS = 3, PATH = 512 };
 
-static char root[PATH / 2];
 static Corpus corpus;
 
 static inline char *path(char out[PATH], const char *directory, const char *name)
 {
-    snprintf(out, PATH, "%s/%s/%s", root, directory, name);
+    snprintf(out, PATH, "%s/%s/%s", folder, directory, name);
     return out;
 }
 
-static inline int write_text(const char *name, int lines)
+static inline void write_text(const char *name, int lines)
 {
-    char file[PATH];
-    FILE *f = fopen(path(file, "corpus", name), "w");
-    if (!f) return -1;
-    for (int i = 0; i < lines; i++) fputs("a b c d e f g h i\n", f);
-    return fclose(f);
+    char text[1024] = "";
+    for (int i = 0; i < lines; i++) strcat(text, "a b c d e f g h i\n");
+    file_text(name, text);
 }
 
 static inline int set_up(void **state)
 {
-    (void)state;
-    char directory[PATH];
-    snprintf(root, sizeof root, "%s/trotter-train-XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    if (!mkdtemp(root)) return -1;
-    if (mkdir(path(directory, "corpus", ""), 0777)) return -1;
-    if (write_text("train.txt", 30) || write_text("valid.txt", 7) || write_text("test.txt", 5))
-        return -1;
-    return corpus_open(directory, LEVEL_WORD, 0, 1, &corpus);
+    if (scratch_open(state) || mkdir(file_path("corpus"), 0777)) return -1;
+    write_text("corpus/train.txt", 30);
+    write_text("corpus/valid.txt", 7);
+    write_text("corpus/test.txt", 5);
+    return corpus_open(file_path("corpus"), LEVEL_WORD, 0, 1, &corpus);
 }
 
 static inline int tear_down(void **state)
 {
-    (void)state;
-    char command[PATH + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
     corpus_free(&corpus);
-    return system(command);
+    return scratch_close(state);
 }
 
 /* A run and what its callback does. */
@@ -143,38 +131,21 @@ static inline int run(Trial *a)
     return run_on(a, "cpu-f32");
 }
 
-/* A whole file, terminated; caller frees. NULL: not there. */
-static inline char *slurp(const char *directory, const char *name, size_t *bytes)
-{
-    char file[PATH];
-    FILE *f = fopen(path(file, directory, name), "rb");
-    if (!f) return NULL;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, bytes);
-    for (int c; (c = getc(f)) != EOF;) putc(c, out);
-    fclose(f);
-    fclose(out);
-    return text;
-}
-
 static inline void assert_same_file(const char *a, const char *b, const char *name)
 {
-    size_t n, m;
-    char *x = slurp(a, name, &n), *y = slurp(b, name, &m);
-    assert_non_null(x);
-    assert_non_null(y);
-    assert_int_equal(n, m);
-    assert_memory_equal(x, y, n);
-    free(x);
-    free(y);
+    char x[PATH], y[PATH];
+    snprintf(x, sizeof x, "%s/%s", a, name);
+    snprintf(y, sizeof y, "%s/%s", b, name);
+    assert_true(same_files(x, y));
 }
 
 /* The log but for its last column, tokens_per_s. */
 static inline char *log_of(const char *directory)
 {
-    size_t bytes, at = 0;
-    char *x = slurp(directory, "log.csv", &bytes);
-    assert_non_null(x);
+    size_t at = 0;
+    char name[PATH];
+    snprintf(name, sizeof name, "%s/log.csv", directory);
+    char *x = file_slurp(name, NULL);
     for (char *line = x, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         char *comma = end;

@@ -10,7 +10,7 @@
 
 static const char *write_string(const char *name, const char *text)
 {
-    return file_write(name, text, strlen(text));
+    return file_text(name, text);
 }
 
 static int says(const char *part)

@@ -175,7 +175,7 @@ TEST(test_markov_seed)
     for (size_t i = 0; i < t->tokens; i++)
         p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
     Text again;
-    assert_int_equal(text_read(file_write("markov", s, strlen(s)), &a.vocab, &again), 0);
+    assert_int_equal(text_read(file_text("markov", s), &a.vocab, &again), 0);
     assert_true(same_text(t, &again));
     assert_int_equal(t->lines, again.lines);
     assert_int_equal(again.blank, 0);

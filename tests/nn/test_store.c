@@ -389,7 +389,7 @@ TEST(test_python)
         print_message("# skipped: no python3 here\n");
         skip();
     }
-    file_write("read.py", python, strlen(python));
+    file_text("read.py", python);
     for (int element = STORE_F32; element <= STORE_F64; element += STORE_F64 - STORE_F32) {
         double x[NUMBERS];
         Tensor t[3];

@@ -88,7 +88,7 @@ TEST(the_log_has_its_columns)
     trial_init(&a, "log/deep", CONTEXT_STREAM);
     assert_int_equal(run(&a), 0);
     size_t bytes, tokens;
-    char *text = slurp("log/deep", "log.csv", &bytes), *line = text;
+    char *text = file_slurp("log/deep/log.csv", &bytes), *line = text;
     const char *head = "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n";
     assert_memory_equal(text, head, strlen(head));
     uint64_t step, last = 0;

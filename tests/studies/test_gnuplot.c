@@ -214,7 +214,7 @@ static void draw_models(void)
     for (int i = 0; i < lines; i++) {
         char name[64];
         snprintf(name, sizeof name, "truncation%d", i);
-        file_write(odd_path("line.txt"), line[i], strlen(line[i]));
+        file_text(odd_path("line.txt"), line[i]);
         trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"),
                 "--scheme", "transformer,heun", "--halvings", "4", "--sentences", "1", "--out",
                 odd_path(name), NULL);
@@ -444,7 +444,7 @@ TEST(test_filter)
                                 "set terminal pngcairo\nset output 'p.png'\nplot x\n";
     need_tool("gnuplot");
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        file_write("start.gp", starts[i], strlen(starts[i]));
+        file_text("start.gp", starts[i]);
         gnuplot_run(folder, "start.gp");
         if (find_canaries()) fail_msg("it started: %s", starts[i]);
         run((const char *const[]){"gnuplot", "start.gp", NULL}, NULL);

@@ -195,7 +195,7 @@ TEST(options_go_together)
 
 static int read_ini(Options *o, const char *text)
 {
-    return options_read(o, file_write("ini", text, strlen(text)));
+    return options_read(o, file_text("ini", text));
 }
 
 TEST(ini_files)
@@ -455,12 +455,12 @@ TEST(words_belong_to_a_model)
         file_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
         assert_int_equal(saved_load(folder, none), 0);
         for (size_t i = 0; i < sizeof other / sizeof *other && told; i++) {
-            file_write("vocab.txt", other[i], strlen(other[i]));
+            file_text("vocab.txt", other[i]);
             expect(other[i], saved_load(folder, none), ERR_INPUT,
                    "vocab.txt does not hold the words of");
         }
     }
-    file_write("vocab.txt", other[0], strlen(other[0]));
+    file_text("vocab.txt", other[0]);
     saved_write("vocabulary_checksum", "0123456789abcdef");
     expect("altered", saved_load(folder, none), ERR_INPUT, "does not hold the words of");
     options_free(none);

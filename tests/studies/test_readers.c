@@ -245,7 +245,7 @@ TEST(systems_are_refused)
                  "test:2:5: expected a number of fewer digits", 0);
     free(digits);
     char *text = repeated("system x\nG = y\ninitial = 1\n", "# %zu\n", 20000, "");
-    const char *file = file_write("system", text, strlen(text));
+    const char *file = file_text("system", text);
     expect_words("long", system_read(file, 0, 0, 1, &s), "of at most 64 KiB", 1);
     file = file_write("system", text, 1000);
     assert_int_equal(system_read(file, 0, 0, 1, &s), 0); /* control: its begin */
@@ -257,7 +257,7 @@ TEST(systems_are_refused)
 
 static int open_csv(const char *text, Csv *c)
 {
-    return csv_open(c, file_write("table.csv", text, strlen(text)));
+    return csv_open(c, file_text("table.csv", text));
 }
 
 TEST(tables)
@@ -337,7 +337,7 @@ TEST(words_and_unknown_words)
     assert_true(strlen(error_text()) < 300); /* a long word is cut in the message */
     vocab_free(&v);
     char *twice = repeated(text, "%zu\n", 1, text);
-    expect_words("twice", vocab_read(file_write("v", twice, strlen(twice)), &v), "v:3: 'x", 1);
+    expect_words("twice", vocab_read(file_text("v", twice), &v), "v:3: 'x", 1);
     free(twice);
     free(text);
 }
