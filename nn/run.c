@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/member.h"
 #include "kernels/memory.h"
 #include "nn/hash.h"
 
@@ -58,48 +59,100 @@ static uint64_t hash_corpus(const Corpus *c)
     return h;
 }
 
-/* What a plain run does without: nothing is said of it, so that its recipe stays what it was. */
-static void print_choices(const Run *r, char *line, size_t room)
+/* All that decides a run, in one record. */
+typedef struct {
+    TrainConfig train;
+    ModelConfig model;
+    uint64_t plan, corpus; /* hashes */
+    uint64_t steps;        /* of the whole run */
+    int ends;              /* the rates depend on it */
+} Facts;
+
+/* The recipe is the words and number of each fact whose `when` is above `above`. What a plain run does without comes
+ * behind and is left out of its recipe, so that states of before it was there are still those of their runs: a new
+ * choice is a line at the end. */
+#define OF(member) MEMBER(Facts, member)
+static const struct {
+    const char *words;
+    Member member;
+    enum { AS_NUMBER, AS_HASH, AS_SCHEDULE } as;
+    Member when;
+    int above;
+} facts[] = {
+    {"context ", OF(train.context)},
+    {", batch tokens ", OF(train.batch_tokens)},
+    {", sequence ", OF(train.sequence)},
+    {", rate ", OF(train.rate)},
+    {", warm-up ", OF(train.warmup)},
+    {", beta ", OF(train.adam.beta1)},
+    {" ", OF(train.adam.beta2)},
+    {", eps ", OF(train.adam.eps)},
+    {", clip ", OF(train.adam.clip)},
+    {", seed ", OF(train.seed)},
+    {" ", OF(model.seed)},
+    {", dropout ", OF(model.dropout)},
+    {", activation ", OF(model.act)},
+    {", heads ", OF(model.heads)},
+    {", positions ", OF(model.positions)},
+    {", network ", OF(plan), AS_HASH},
+    {", corpus ", OF(corpus), AS_HASH},
+    {", schedule ", OF(train.schedule), AS_SCHEDULE, OF(train.schedule), SCHEDULE_INVERSE_SQRT},
+    {" to ", OF(train.end_rate), .when = OF(ends)},
+    {" at step ", OF(steps), .when = OF(ends)},
+    {", accumulate ", OF(train.accumulate), .when = OF(train.accumulate), .above = 1},
+    {", average ", OF(train.average), .when = OF(train.average), .above = 1},
+    {", smoothing ", OF(model.smoothing), .when = OF(model.smoothing)},
+    {", decay ", OF(train.adam.decay), .when = OF(train.adam.decay)},
+    {", adaptive ", OF(model.cut), .when = OF(model.tails)}, /* so many numbers */
+    {" by ", OF(model.factor), .when = OF(model.tails)},
+    {", span ", OF(model.span), .when = OF(model.span)},
+    {", ramp ", OF(model.ramp), .when = OF(model.span)},
+    {", its loss ", OF(model.span_loss), .when = OF(model.span)},
+};
+
+static double member_value(const void *record, Member m)
 {
-    const TrainConfig *t = r->t;
-    const ModelConfig *c = model_config(r->m);
-    size_t n = 0;
-    if (t->schedule != SCHEDULE_INVERSE_SQRT)
-        n += (size_t)snprintf(line, room, ", schedule %s", schedule_name(t->schedule));
-    if (schedule_ends(t->schedule))
-        n += (size_t)snprintf(line + n, room - n, " to %.17g at step %" PRIu64, t->end_rate,
-                              r->steps);
-    if (t->accumulate > 1)
-        n += (size_t)snprintf(line + n, room - n, ", accumulate %zu", t->accumulate);
-    if (t->average > 1) n += (size_t)snprintf(line + n, room - n, ", average %ld", t->average);
-    if (c->smoothing > 0)
-        n += (size_t)snprintf(line + n, room - n, ", smoothing %.17g", c->smoothing);
-    if (t->adam.decay > 0)
-        n += (size_t)snprintf(line + n, room - n, ", decay %.17g", t->adam.decay);
-    for (size_t i = 0; i < c->tails; i++)
-        n += (size_t)snprintf(line + n, room - n, "%s%zu", i ? " " : ", adaptive ", c->cut[i]);
-    if (c->tails) n += (size_t)snprintf(line + n, room - n, " by %zu", c->factor);
-    if (c->span)
-        snprintf(line + n, room - n, ", span %zu, ramp %zu, its loss %.17g", c->span, c->ramp,
-                 c->span_loss);
+    const void *at = (const char *)record + m.at;
+    return m.type == MEMBER_INT    ? *(const int *)at
+           : m.type == MEMBER_LONG ? (double)*(const long *)at
+           : m.type == MEMBER_SIZE ? (double)*(const size_t *)at
+                                   : *(const double *)at;
+}
+
+/* Doubles so that they read back the same; a list has n numbers. */
+static void print_member(FILE *f, const void *record, Member m, size_t n)
+{
+    const void *at = (const char *)record + m.at;
+    if (m.type == MEMBER_INT) fprintf(f, "%d", *(const int *)at);
+    if (m.type == MEMBER_LONG) fprintf(f, "%ld", *(const long *)at);
+    if (m.type == MEMBER_SIZE) fprintf(f, "%zu", *(const size_t *)at);
+    if (m.type == MEMBER_REAL) fprintf(f, "%.17g", *(const double *)at);
+    for (size_t i = 0; m.type == MEMBER_SIZES && i < n; i++)
+        fprintf(f, "%s%zu", i ? " " : "", ((const size_t *)at)[i]);
 }
 
 /* All that decides a run but its length (and that, where the rates depend on it). */
 static int print_recipe(Run *r)
 {
-    const TrainConfig *t = r->t;
-    const ModelConfig *c = model_config(r->m);
-    uint64_t plan;
-    TRY(hash_plan(model_plan(r->m), &plan));
-    int n = snprintf(r->recipe, RUN_LINE,
-                     "context %d, batch tokens %zu, sequence %zu, rate %.17g, warm-up %" PRIu64
-                     ", beta %.17g %.17g, eps %.17g, clip %.17g, seed %" PRIu64 " %" PRIu64
-                     ", dropout %.17g, activation %d, heads %zu, positions %d, network %016" PRIx64
-                     ", corpus %016" PRIx64,
-                     t->context, t->batch_tokens, t->sequence, t->rate, t->warmup, t->adam.beta1,
-                     t->adam.beta2, t->adam.eps, t->adam.clip, t->seed, c->seed, c->dropout, c->act,
-                     c->heads, c->positions, plan, hash_corpus(r->c));
-    print_choices(r, r->recipe + n, RUN_LINE - (size_t)n);
+    Facts s = {.train = *r->t,
+               .model = *model_config(r->m),
+               .corpus = hash_corpus(r->c),
+               .steps = r->steps,
+               .ends = schedule_ends(r->t->schedule)};
+    TRY(hash_plan(model_plan(r->m), &s.plan));
+    FILE *f = fmemopen(r->recipe, RUN_LINE, "w");
+    if (!f) return error_set(ERR_MEMORY, "out of memory: a run's recipe");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (facts[i].when.type && !(member_value(&s, facts[i].when) > facts[i].above)) continue;
+        fputs(facts[i].words, f);
+        if (facts[i].as == AS_HASH)
+            fprintf(f, "%016" PRIx64, *(uint64_t *)(void *)((char *)&s + facts[i].member.at));
+        else if (facts[i].as == AS_SCHEDULE)
+            fputs(schedule_name(s.train.schedule), f);
+        else
+            print_member(f, &s, facts[i].member, s.model.tails);
+    }
+    fclose(f);
     return 0;
 }
 
