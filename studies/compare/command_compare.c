@@ -38,10 +38,12 @@ static const Option tuning_options[] = {
      "equal tuning: choose rate and dropout for each scheme on validation first, the same grid for "
      "all; the test text is opened after the last choice",
      0, 0},
-    {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100},
-    {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99},
+    {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
+     .needs = "tune"},
+    {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,
+     .needs = "tune"},
     {"tune-seed", OPTION_SIZE, "0", "N", "seed of the grid's trainings, none of those compared", 0,
-     1e18},
+     1e18, .needs = "tune"},
     {0},
 };
 
@@ -102,19 +104,10 @@ static int verdict(const Compare *u)
     return 0;
 }
 
-/* The grid's own options need the grid. */
-static int check_options(const Options *o)
-{
-    TRY(network_check(o));
-    TRY(options_needs(o, "tune-rate", "tune"));
-    TRY(options_needs(o, "tune-dropout", "tune"));
-    return options_needs(o, "tune-seed", "tune");
-}
-
 static int open_study(Compare *u)
 {
     const Options *o = u->options;
-    TRY(check_options(o));
+    TRY(network_check(o));
     TRY(select_open(o, "euler", &u->schemes));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
     TRY(network_corpus(o, options_flag(o, "tune"), &u->corpus));

@@ -54,22 +54,25 @@ static int put_scheme(Metadata *d, const Table *t)
     return code;
 }
 
-/* Where a model was made from is no part of it: names of files stay out, but for the corpus. */
+/* Where a model was made from is no part of it, and its table has told the scheme. */
 static int put_options(Metadata *d, const Options *o)
 {
-    const char *name, *text;
-    for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
-        if (strncmp(name, "scheme", 6) != 0) TRY(put(d, name, text));
+    const Option *p;
+    const char *text;
+    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
+        if (!(p->flags & OPTION_SOURCE) && strcmp(p->name, "scheme") != 0)
+            TRY(put(d, p->name, text));
     return 0;
 }
 
 /* What decides the function and no option told: a reader need not know our defaults. */
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
+    const Option *p;
     if (c->act == ACT_GELU) TRY(put(d, "gelu", "tanh"));
-    if (c->tails && !options_text(o, "adaptive-factor"))
-        TRY(put_size(d, "adaptive-factor", c->factor));
-    return c->span && !options_text(o, "span-ramp") ? put_size(d, "span-ramp", c->ramp) : 0;
+    for (size_t i = 0; (p = options_otherwise(o, i)); i++)
+        if (p->flags & OPTION_MAP) TRY(put(d, p->name, p->otherwise));
+    return 0;
 }
 
 /* Their file lies beside the model's: two that do not belong together would give numbers all the same. */
@@ -133,26 +136,16 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-/* What decides the function that the weights make must be told, where their names and shapes do not; the
+/* What decides the function that the weights make must be told, where its row has no other value; the
  * rest has defaults, so that a file of another program need not know how this one trains. */
-static int is_needed(const OptionGroup *g, const char *name)
-{
-    static const char *const needed[] = {"layers", "width",     "inner",
-                                         "heads",  "positions", "activation"};
-    if (g != &network_depth_group && g != &network_model_group) return 0;
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (strcmp(name, needed[i]) == 0) return 1;
-    return 0;
-}
-
-static int take_option(Options *o, const char *file, const OptionGroup *g, const char *name)
+static int take_option(Options *o, const char *file, const Option *p)
 {
     char *value, where[600];
-    int code = store_meta(file, name, &value);
-    if (code == ERR_INPUT && !is_needed(g, name)) return 0;
+    int code = store_meta(file, p->name, &value);
+    if (code == ERR_INPUT && (!(p->flags & OPTION_MAP) || p->otherwise)) return 0;
     TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    code = options_set(o, OPTION_FILE, where, name, value);
+    code = options_set(o, OPTION_FILE, where, p->name, value);
     memory_free(value);
     return code;
 }
@@ -160,7 +153,7 @@ static int take_option(Options *o, const char *file, const OptionGroup *g, const
 static int take_options(Options *o, const char *file)
 {
     for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, *g, p->name));
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p));
     return 0;
 }
 

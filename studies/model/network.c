@@ -8,114 +8,140 @@
 #include "kernels/memory.h"
 #include "kernels/threads.h"
 
+#define TO(member) NETWORK_SETS(member)
+
 static const Option text_options[] = {
     NETWORK_CORPUS,
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: the text in blocks; sentence: each line alone", 0, 0},
-    {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536},
+     "stream: the text in blocks; sentence: each line alone", 0, 0, .sets = {TO(train.context)}},
+    {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
+     .sets = {TO(train.sequence), TO(model.max_length)}},
     {"eval-tokens", OPTION_SIZE, NULL, "N",
      "read valid and test only up to the line of their N-th token: perplexities are of that part "
      "(default: whole)",
-     1, 1e15},
+     1, 1e15, .sets = {TO(corpus.eval_tokens)}},
     {0},
 };
 
 static const Option depth_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS},
+    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS,
+     .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
     {0},
 };
 
 /* An option without a default is not recorded unless it was given: what came later than a study's first
  * runs leaves their config.ini, by which they are known, as it was. */
 static const Option model_options[] = {
-    {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536},
-    {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576},
-    {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024},
+    {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536, .flags = OPTION_MAP,
+     .sets = {TO(bridge.width), TO(model.width)}},
+    {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576,
+     .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
+    {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024, .flags = OPTION_MAP,
+     .sets = {TO(model.heads)}},
     {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
-     "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0},
-    {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0},
+     "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0, .flags = OPTION_MAP,
+     .sets = {TO(model.positions)}},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0,
+     .flags = OPTION_MAP, .sets = {TO(model.act)}},
+    {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0,
+     .sets = {TO(model.untied)}},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",
-     "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0},
+     "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0,
+     .sets = {TO(bridge.match)}},
     {"norm", OPTION_CHOICE, "pre", "pre|post",
      "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), of schemes that are such steps "
      "one "
      "after another",
-     0, 0},
+     0, 0, .sets = {TO(bridge.norm)}},
     {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
      "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
      "(default: "
      "none)",
      1, 1e9},
-    {"adaptive-factor", OPTION_SIZE, NULL, "K",
-     "each of them K times as narrow as the one before (default: 4)", 1, 65536},
+    {"adaptive-factor", OPTION_SIZE, NULL, "K", "each of them K times as narrow as the one before",
+     1, 65536, .otherwise = "4", .needs = "adaptive", .flags = OPTION_MAP,
+     .sets = {TO(model.factor)}},
     {"span", OPTION_SIZE, NULL, "S",
      "adaptive attention spans: every head learns how many tokens back it looks, S at most "
      "(default: all "
      "look at all)",
-     1, 65536},
-    {"span-ramp", OPTION_SIZE, NULL, "R",
-     "tokens over which attention fades out behind a span (default: 32)", 2, 65536},
+     1, 65536, .sets = {TO(model.span)}},
+    {"span-ramp", OPTION_SIZE, NULL, "R", "tokens over which attention fades out behind a span", 2,
+     65536, .otherwise = "32", .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
     {"span-loss", OPTION_REAL, NULL, "X",
-     "adds to the loss X times the mean span of each attention sublayer's heads (default: 2e-6)", 0,
-     1e6},
+     /* Source of these two defaults: Sukhbaatar et al. 2019, section 3. */
+     "adds to the loss X times the mean span of each attention sublayer's heads", 0, 1e6,
+     .otherwise = "2e-6", .needs = "span", .sets = {TO(model.span_loss)}},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
-     "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0},
+     "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0,
+     .sets = {TO(bridge.masks)}},
     {0},
 };
 
 static const Option training_options[] = {
-    {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9},
+    {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9,
+     .flags = OPTION_LENGTH, .sets = {TO(train.epochs)}},
     {"max-steps", OPTION_SIZE, "0", "N",
      "stop after so many steps; 0: no limit; valid and test are read all the same (--eval-tokens)",
-     0, 1e15},
+     0, 1e15, .flags = OPTION_LENGTH, .sets = {TO(train.max_steps)}},
     {"batch-tokens", OPTION_SIZE, "4096", "N",
-     "tokens a step, or of each of its --accumulate batches", 1, 1048576},
-    {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100},
+     "tokens a step, or of each of its --accumulate batches", 1, 1048576,
+     .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
+    {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
+     .sets = {TO(train.rate)}},
     {"warmup", OPTION_SIZE, "400", "N", "steps to the peak, from where the schedule goes on", 0,
-     1e12},
+     1e12, .sets = {TO(train.warmup)}},
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
      "from the peak on: falls as 1/sqrt(step) (without warm-up: stays), as half a cosine or a line "
      "to "
      "--end-rate at the run's last step, or stays",
-     0, 0},
-    {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100},
+     0, 0, .sets = {TO(train.schedule)}},
+    {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100,
+     .sets = {TO(train.end_rate)}},
     {"accumulate", OPTION_SIZE, "1", "K",
-     "batches a step: the gradient of the mean over all their tokens, in the memory of one", 1,
-     1e6},
+     "batches a step: the gradient of the mean over all their tokens, in the memory of one", 1, 1e6,
+     .sets = {TO(train.accumulate)}},
     {"average", OPTION_SIZE, "0", "N",
      "the model is the mean of the last N epochs' ends (DIR/epoch-*.safetensors, each of the "
      "model's "
      "size), not the best epoch's; 0: it is not",
-     0, 1e6},
+     0, 1e6, .sets = {TO(train.average)}},
     {"dropout", OPTION_REAL, "0.1", "P",
-     "on embedding, sublayer output, attention weights and activations", 0, 0.99},
+     "on embedding, sublayer output, attention weights and activations", 0, 0.99,
+     .sets = {TO(model.dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
      "perplexities never",
-     0, 0.999},
-    {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+     0, 0.999, .sets = {TO(model.smoothing)}},
+    {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12,
+     .sets = {TO(train.adam.clip)}},
     {"weight-decay", OPTION_REAL, NULL, "X",
-     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0,
-     100},
-    {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999},
-    {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999},
-    {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1},
+     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0, 100,
+     .sets = {TO(train.adam.decay)}},
+    {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999,
+     .sets = {TO(train.adam.beta1)}},
+    {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999,
+     .sets = {TO(train.adam.beta2)}},
+    {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1,
+     .sets = {TO(train.adam.eps)}},
     {"recompute", OPTION_FLAG, "no", NULL,
      "keep only the inputs of sublayers and make the rest again going back: less memory, same bits",
-     0, 0},
+     0, 0, .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}},
     {0},
 };
 
 static const Option machine_options[] = {
     {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
-     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0},
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
     {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
      "f32, f64 (cpu), bf16 or tf32 (cuda); these two: f32 but for the factors of matrix products",
-     0, 0},
+     0, 0, .flags = OPTION_MAY_DIFFER},
     {"kernel", OPTION_TEXT, NULL, "NAME",
-     "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0},
-    {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024},
+     "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
+    {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024,
+     .flags = OPTION_MAY_DIFFER},
     {0},
 };
 
@@ -135,7 +161,8 @@ static const Option limit_options[] = {
 const OptionGroup network_limit_group = {NULL, 0, limit_options};
 
 static const Option seed_options[] = {
-    {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18},
+    {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18,
+     .sets = {TO(train.seed), TO(model.seed)}},
     {0},
 };
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
@@ -182,49 +209,28 @@ int network_backend(const Options *o, const Backend **out)
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
-int network_corpus(const Options *o, int untested, Corpus *c)
+NetworkConfig network_config(const Options *o)
 {
-    const CorpusChoice w = {
-        .level = options_choice(o, "level"),
-        .vocab_limit = options_size(o, "vocabulary"),
-        .seed = options_size(o, "corpus-seed"),
-        .untested = untested,
-        .eval_tokens = options_known(o, "eval-tokens") ? options_size(o, "eval-tokens") : 0,
-    };
-    return corpus_choose(options_text(o, "corpus"), &w, c);
+    NetworkConfig c = {.model.clip = NETWORK_CLIP};
+    options_fill(o, network_groups, &c);
+    return c;
 }
 
 BridgeOptions network_bridge(const Options *o)
 {
-    return (BridgeOptions){
-        .layers = options_size(o, "layers"),
-        .width = options_size(o, "width"),
-        .inner = options_size(o, "inner"),
-        .match = options_choice(o, "match"), /* values in the order of MATCH_*, and so below */
-        .masks = options_choice(o, "masks"),
-        .norm = options_choice(o, "norm"),
-    };
+    return network_config(o).bridge;
 }
 
-/* ranks: the model has room for the share of a batch that one of so many takes. */
-static ModelConfig model_config_of(const Options *o, size_t V, int ranks)
+TrainConfig network_training(const Options *o)
 {
-    size_t tokens = options_size(o, "batch-tokens"), sequence = options_size(o, "sequence");
-    return (ModelConfig){
-        .vocab = V,
-        .width = options_size(o, "width"),
-        .heads = options_size(o, "heads"),
-        .positions = options_choice(o, "positions"), /* none 0, then the bits */
-        .clip = NETWORK_CLIP,
-        .untied = options_flag(o, "untied"),
-        .act = options_choice(o, "activation"),
-        .dropout = options_real(o, "dropout"),
-        .smoothing = options_real(o, "label-smoothing"),
-        .max_tokens = ranks > 1 ? share_most(tokens, sequence, ranks) : tokens,
-        .max_length = sequence,
-        .seed = options_size(o, "seed"),
-        .recompute = options_flag(o, "recompute"),
-    };
+    return network_config(o).train;
+}
+
+int network_corpus(const Options *o, int untested, Corpus *c)
+{
+    CorpusChoice w = network_config(o).corpus;
+    w.untested = untested;
+    return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 
 static int add_cuts(const Options *o, ModelConfig *c)
@@ -235,18 +241,6 @@ static int add_cuts(const Options *o, ModelConfig *c)
             return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
         c->cut[c->tails] = strtoul(part, NULL, 10);
     }
-    c->factor = options_text(o, "adaptive-factor") ? options_size(o, "adaptive-factor") : 4;
-    return 0;
-}
-
-/* Source of the defaults: Sukhbaatar et al. 2019, section 3. */
-static int add_spans(const Options *o, ModelConfig *c)
-{
-    const char *loss = options_text(o, "span-loss"), *ramp = options_text(o, "span-ramp");
-    if (!options_text(o, "span")) return 0;
-    c->span = options_size(o, "span");
-    c->ramp = ramp ? options_size(o, "span-ramp") : 32;
-    c->span_loss = loss ? options_real(o, "span-loss") : 2e-6;
     return 0;
 }
 
@@ -268,9 +262,7 @@ static int check_frequency(const Corpus *c, size_t *count)
 int network_check(const Options *o)
 {
     size_t epochs = options_size(o, "epochs"), average = options_size(o, "average");
-    TRY(options_needs(o, "adaptive-factor", "adaptive"));
-    TRY(options_needs(o, "span-ramp", "span"));
-    TRY(options_needs(o, "span-loss", "span"));
+    TRY(options_needs(o));
     if (average <= epochs) return 0;
     return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
                      epochs);
@@ -285,14 +277,17 @@ int network_adaptive(const Options *o, const Corpus *c)
     return code;
 }
 
+/* ranks: the model has room for the share of a batch that one of so many takes. */
 static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
 {
-    *c = model_config_of(o, V, ranks);
+    *c = network_config(o).model;
+    c->vocab = V;
     TRY(add_cuts(o, c));
-    TRY(add_spans(o, c));
-    if (c->max_length <= c->max_tokens) return 0;
-    return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu", c->max_length,
-                     c->max_tokens);
+    if (c->max_length > c->max_tokens)
+        return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
+                         c->max_length, c->max_tokens);
+    if (ranks > 1) c->max_tokens = share_most(c->max_tokens, c->max_length, ranks);
+    return 0;
 }
 
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
@@ -336,29 +331,6 @@ int network_trained(const Options *o, const Table *t, size_t V, const Backend *b
     TRY(bridge_plan(t, &bridge, &plan));
     return out ? model_new(&config, plan, b, 1, out)
                : model_count(&config, plan, b, 1, bytes, numbers);
-}
-
-TrainConfig network_training(const Options *o)
-{
-    return (TrainConfig){
-        .context = options_choice(o, "context"),
-        .batch_tokens = options_size(o, "batch-tokens"),
-        .sequence = options_size(o, "sequence"),
-        .rate = options_real(o, "rate"),
-        .warmup = options_size(o, "warmup"),
-        .schedule = options_choice(o, "schedule"), /* in the order of SCHEDULE_* */
-        .end_rate = options_real(o, "end-rate"),
-        .accumulate = options_size(o, "accumulate"),
-        .average = (long)options_size(o, "average"),
-        .adam = {.beta1 = options_real(o, "beta1"),
-                 .beta2 = options_real(o, "beta2"),
-                 .eps = options_real(o, "eps"),
-                 .clip = options_real(o, "clip"),
-                 .decay = options_real(o, "weight-decay")},
-        .epochs = (long)options_size(o, "epochs"),
-        .max_steps = options_size(o, "max-steps"),
-        .seed = options_size(o, "seed"),
-    };
 }
 
 void network_length(const Options *o, char out[64])

@@ -13,17 +13,31 @@
 
 enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
 
+/* All that options tell of a network and its training; a row of a table names the members that its option sets, and
+ * a choice stands in the order of their values. */
+typedef struct {
+    CorpusChoice corpus;
+    BridgeOptions bridge;
+    ModelConfig model;
+    TrainConfig train;
+} NetworkConfig;
+#define NETWORK_SETS(member) MEMBER(NetworkConfig, member)
+
 /* Options that network_corpus reads. */
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
     {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
-     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0},                 \
+     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0,                  \
+     .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
-     "word: tokens are words; char: characters, _ between words", 0, 0},                           \
+     "word: tokens are words; char: characters, _ between words", 0, 0,                            \
+     .sets = {NETWORK_SETS(corpus.level)}},                                                        \
     {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
      "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
-     "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9},              \
-    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18}
+     "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9,               \
+     .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18,                          \
+     .sets = {NETWORK_SETS(corpus.seed)}}
 /* clang-format on */
 
 extern const OptionGroup network_text_group;     /* corpus, context, sequence */
@@ -51,6 +65,8 @@ int network_check(const Options *o);
 /* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 
+/* What the tables set; sizes that no option tells (vocab, out ...) are 0. */
+NetworkConfig network_config(const Options *o);
 /* What bridge_plan is told. */
 BridgeOptions network_bridge(const Options *o);
 

@@ -46,16 +46,13 @@ int rerun_has_state(const char *dir)
     return exists(dir, "state.safetensors");
 }
 
-/* A run may go on elsewhere, in other memory, and longer where its rates do not depend on the end. scheme.txt
- * is compared by itself, the text of the corpus with what the state knows of it. */
+/* scheme.txt is compared by itself, the text of the corpus with what the state knows of it. */
 static int same_run(const Options *o, const Options *there, const char *dir)
 {
-    static const char *const but[] = {"epochs",    "max-steps", "scheme",    "scheme-file",
-                                      "untested",  "corpus",    "recompute", "device",
-                                      "precision", "kernel",    "threads",   NULL};
     const char *name;
     int ends = schedule_ends(options_choice(there, "schedule"));
-    if (!options_differ(o, there, ends ? but + 2 : but, &name)) return 0;
+    unsigned but = OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH);
+    if (!options_differ(o, there, but, &name)) return 0;
     return error_set(ERR_INPUT, "--%s %s: the run in %s has %s, with which alone it goes on", name,
                      given(o, name), dir, given(there, name));
 }
@@ -102,12 +99,11 @@ static int same_scheme(const Table *t, const char *dir, int *same)
 static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir,
                        int resumes)
 {
-    static const char *const but[] = {"scheme-file", NULL}; /* scheme.txt is what it meant */
     char words[256];
     const char *name;
     int same;
     TRY(same_scheme(t, dir, &same));
-    if (options_differ(o, there, but, &name)) {
+    if (options_differ(o, there, OPTION_SOURCE, &name)) {
         int goes_on = resumes && same && same_run(o, there, dir) == 0;
         snprintf(words, sizeof words, "--%s %s, now %s", name, given(there, name), given(o, name));
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");

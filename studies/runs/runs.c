@@ -96,7 +96,8 @@ static int same_corpus(const char *dir, const Corpus *c)
 /* train's options for this run. */
 static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
-    const char *name, *text;
+    const Option *p;
+    const char *text;
     char layers[32], seed[32];
     snprintf(layers, sizeof layers, "%zu", s->layers);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
@@ -111,9 +112,10 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
     TRY(options_new(command_train.groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
-    for (size_t i = 0; options_recorded(o, i, &name, &text); i++)
-        if (options_known(*out, name) && strcmp(name, "scheme") != 0 && strcmp(name, "layers") != 0)
-            TRY(options_set(*out, OPTION_FILE, "", name, text));
+    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
+        if (options_known(*out, p->name) && strcmp(p->name, "scheme") != 0 &&
+            strcmp(p->name, "layers") != 0)
+            TRY(options_set(*out, OPTION_FILE, "", p->name, text));
     return 0;
 }
 

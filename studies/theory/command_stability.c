@@ -21,7 +21,7 @@ static const Option scheme_options[] = {
 static const Option plane_options[] = {
     {"split", OPTION_FLAG, NULL, NULL,
      "the split test equation: the plane of h lambda_F, h lambda_G, both real", 0, 0},
-    {"imaginary", OPTION_FLAG, NULL, NULL, "with --split: both imaginary", 0, 0},
+    {"imaginary", OPTION_FLAG, NULL, NULL, "with --split: both imaginary", 0, 0, .needs = "split"},
     {"box", OPTION_TEXT, NULL, "A,B,C,D",
      "from A to B across, C to D upwards (default: around the limits; --box=-4,1,-3,3)", 0, 0},
     {"points", OPTION_SIZE, "201", "N", "grid of N by N points", 3, 2001},
@@ -436,7 +436,7 @@ static int run(Options *o)
 {
     Study u = {.points = options_size(o, "points")};
     int split = options_flag(o, "split"), imaginary = options_flag(o, "imaginary");
-    TRY(options_needs(o, "imaginary", "split"));
+    TRY(options_needs(o));
     u.plane = !split ? PLANE_LAMBDA : imaginary ? PLANE_IMAG : PLANE_REAL;
     TRY(select_open(o, "exact", &u.schemes));
     u.table = memory_new(u.schemes.count, sizeof *u.table);

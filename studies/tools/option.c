@@ -303,10 +303,13 @@ int options_either(const Options *o, const char *a, const char *b)
     return error_set(ERR_INPUT, "expected --%s or --%s, not both", a, b);
 }
 
-int options_needs(const Options *o, const char *name, const char *other)
+int options_needs(const Options *o)
 {
-    if (value_find(o, name)->rank != OPTION_ARGUMENT || is_on(o, other)) return 0;
-    return error_set(ERR_INPUT, "--%s has no meaning without --%s", name, other);
+    for (const Value *v = o->value; v < o->value + o->count; v++)
+        if (v->option->needs && v->rank == OPTION_ARGUMENT && !is_on(o, v->option->needs))
+            return error_set(ERR_INPUT, "--%s has no meaning without --%s", v->option->name,
+                             v->option->needs);
+    return 0;
 }
 
 /* ---- the command line ---------------------------------------------------------------------------- */
@@ -422,13 +425,13 @@ static int unwritable(const char *text)
     return 0;
 }
 
-int options_recorded(const Options *o, size_t i, const char **name, const char **text)
+int options_recorded(const Options *o, size_t i, const Option **option, const char **text)
 {
     for (const Value *v = o->value; v < o->value + o->count; v++) {
         size_t n = v->count ? v->count : v->option->initial != NULL;
         if (!v->recorded) continue;
         if (i < n) {
-            *name = v->option->name;
+            *option = v->option;
             *text = v->count ? v->item[i] : v->option->initial;
             return 1;
         }
@@ -439,13 +442,23 @@ int options_recorded(const Options *o, size_t i, const char **name, const char *
 
 int options_write(const Options *o, FILE *f)
 {
-    const char *name, *text;
-    for (size_t i = 0; options_recorded(o, i, &name, &text); i++) {
+    const Option *p;
+    const char *text;
+    for (size_t i = 0; options_recorded(o, i, &p, &text); i++) {
         if (unwritable(text))
-            return error_set(ERR_INPUT, "--%s: '%s' cannot be recorded in a file", name, text);
-        fprintf(f, "%s = %s\n", name, text);
+            return error_set(ERR_INPUT, "--%s: '%s' cannot be recorded in a file", p->name, text);
+        fprintf(f, "%s = %s\n", p->name, text);
     }
     return 0;
+}
+
+const Option *options_otherwise(const Options *o, size_t i)
+{
+    for (const Value *v = o->value; v < o->value + o->count; v++) {
+        const Option *p = v->option;
+        if (p->otherwise && !v->count && (!p->needs || is_on(o, p->needs)) && i-- == 0) return p;
+    }
+    return NULL;
 }
 
 /* ---- help ---------------------------------------------------------------------------------------- */
@@ -476,6 +489,8 @@ void option_words(const Option *p, char words[OPTION_WORDS])
 {
     if (p->initial && p->type != OPTION_FLAG)
         snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
+    else if (p->otherwise)
+        snprintf(words, OPTION_WORDS, "%s (default: %s)", p->help, p->otherwise);
     else
         snprintf(words, OPTION_WORDS, "%s%s", p->help,
                  p->type == OPTION_LIST ? " (may be repeated)" : "");
@@ -518,9 +533,16 @@ const char *options_text(const Options *o, const char *name)
     return v->count ? v->item[0] : v->option->initial;
 }
 
-size_t options_size(const Options *o, const char *name)
+/* The text that a number is read from; NULL: it is 0. */
+static const char *number_text(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
+    return text ? text : value_get(o, name)->option->otherwise;
+}
+
+size_t options_size(const Options *o, const char *name)
+{
+    const char *text = number_text(o, name);
     return text ? (size_t)strtoull(text, NULL, 10) : 0;
 }
 
@@ -532,7 +554,7 @@ size_t options_bytes(const Options *o, const char *name)
 
 double options_real(const Options *o, const char *name)
 {
-    const char *text = options_text(o, name);
+    const char *text = number_text(o, name);
     return text ? strtod(text, NULL) : 0;
 }
 
@@ -574,13 +596,11 @@ static int differs(const Options *a, const Options *b, const Option *p)
     return x || y;
 }
 
-int options_differ(const Options *a, const Options *b, const char *const *but, const char **name)
+int options_differ(const Options *a, const Options *b, unsigned but, const char **name)
 {
     for (const Value *v = a->value; v < a->value + a->count; v++) {
-        int leave = !v->recorded;
         *name = v->option->name;
-        for (const char *const *n = but; *n && !leave; n++) leave = strcmp(*n, *name) == 0;
-        if (!leave && differs(a, b, v->option)) return 1;
+        if (v->recorded && !(v->option->flags & but) && differs(a, b, v->option)) return 1;
     }
     return 0;
 }
@@ -588,4 +608,27 @@ int options_differ(const Options *a, const Options *b, const char *const *but, c
 int options_known(const Options *o, const char *name)
 {
     return value_find(o, name) != NULL;
+}
+
+/* ---- into a record ------------------------------------------------------------------------------- */
+
+static void set_member(const Options *o, const Option *p, Member m, char *record)
+{
+    void *at = record + m.at;
+    size_t n = p->type == OPTION_CHOICE ? (size_t)options_choice(o, p->name)
+               : p->type == OPTION_FLAG ? (size_t)options_flag(o, p->name)
+               : p->type == OPTION_SIZE ? options_size(o, p->name)
+                                        : 0;
+    if (m.type == MEMBER_INT) *(int *)at = (int)n;
+    if (m.type == MEMBER_LONG) *(long *)at = (long)n;
+    if (m.type == MEMBER_SIZE) *(size_t *)at = n;
+    if (m.type == MEMBER_REAL) *(double *)at = options_real(o, p->name);
+}
+
+void options_fill(const Options *o, const OptionGroup *const *groups, void *record)
+{
+    for (; *groups; groups++)
+        for (const Option *p = (*groups)->option; p->name; p++)
+            for (int i = 0; i < 2 && options_known(o, p->name); i++)
+                set_member(o, p, p->sets[i], record);
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kernels/member.h"
+
 enum {
     OPTION_FLAG,
     OPTION_TEXT,
@@ -24,6 +26,13 @@ enum {
     OPTION_BYTES /* 4000000000, or 4G: K, M, G, T are powers of 1024 */
 };
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
+/* Flags. An option without any is part of a run's identity: a run goes on with no other value. */
+enum {
+    OPTION_MAY_DIFFER = 1, /* a run may go on with another value */
+    OPTION_LENGTH = 2,     /* so too, unless the run's rates depend on its end */
+    OPTION_SOURCE = 4,     /* the file where something is; what it is stands elsewhere */
+    OPTION_MAP = 8         /* decides the function that weights make: metadata must tell it */
+};
 
 typedef struct {
     const char *name;    /* without the leading -- */
@@ -32,6 +41,12 @@ typedef struct {
     const char *values;  /* CHOICE: "stream|sentence"; others: the word --help has for the value */
     const char *help;
     double low, high; /* SIZE, REAL and lists of them: range, both ends included */
+    /* For designators; what a row leaves out is 0. */
+    const char
+        *otherwise;    /* the value without one, where it is not to be recorded; initial is NULL */
+    const char *needs; /* an option without which this one has no meaning */
+    unsigned flags;    /* bits of the flags above */
+    Member sets[2];    /* what the value sets in the record of options_fill */
 } Option;
 
 typedef struct {
@@ -66,25 +81,33 @@ int options_within(const Options *o, const OptionGroup *const *groups, const cha
 
 /* ERR_INPUT "expected --A or --B, not both" where both are on: a flag that is set, a size above 0, a text. */
 int options_either(const Options *o, const char *a, const char *b);
-/* ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER is off. */
-int options_needs(const Options *o, const char *name, const char *other);
+/* ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER, which its row
+ * needs, is off. */
+int options_needs(const Options *o);
 
 /* Every recorded option that has a value, one line `name = value` each. */
 int options_write(const Options *o, FILE *f);
 /* The same as a list: i-th recorded option with a value; 0 past the end. A list counts each item. */
-int options_recorded(const Options *o, size_t i, const char **name, const char **text);
+int options_recorded(const Options *o, size_t i, const Option **option, const char **text);
+
+/* i-th option whose value is its row's `otherwise`, none being given while what it needs is on; NULL past the end. */
+const Option *options_otherwise(const Options *o, size_t i);
 
 /* 1: *name is the first recorded option, in the order of the table, whose values differ (as numbers where they are
- * numbers) and that is not in the NULL-ended list `but`; both have the same groups. */
-int options_differ(const Options *a, const Options *b, const char *const *but, const char **name);
+ * numbers) and that has none of the flags `but`; both have the same groups. */
+int options_differ(const Options *a, const Options *b, unsigned but, const char **name);
+
+/* Sets the members of a record that the rows of these groups tell, from the values of those options that o knows: a
+ * choice as its index, a flag as 0 or 1. */
+void options_fill(const Options *o, const OptionGroup *const *groups, void *record);
 
 void options_help(const OptionGroup *const *groups, FILE *f);
 /* The words that --help has beside an option: what it does, its default, whether it may be repeated. */
 enum { OPTION_WORDS = 640 };
 void option_words(const Option *p, char words[OPTION_WORDS]);
 
-/* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one.
- * options_choice: index in `values`. */
+/* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one. A number without
+ * one is its row's `otherwise`, or 0; options_text tells only what was given. options_choice: index in `values`. */
 const char *options_text(const Options *o, const char *name);
 size_t options_size(const Options *o, const char *name);
 double options_real(const Options *o, const char *name);

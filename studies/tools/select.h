@@ -6,9 +6,10 @@
 #include "studies/tools/option.h"
 
 /* --scheme-file, shared by all; --scheme has another default in each command. */
-#define SELECT_FILE                                                                                \
-    {                                                                                              \
-        "scheme-file", OPTION_LIST, NULL, "FILE", "more schemes, in the language of schemes", 0, 0 \
+#define SELECT_FILE                                                                              \
+    {                                                                                            \
+        "scheme-file", OPTION_LIST, NULL, "FILE", "more schemes, in the language of schemes", 0, \
+            0, .flags = OPTION_SOURCE                                                            \
     }
 
 typedef struct {

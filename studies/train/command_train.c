@@ -20,10 +20,12 @@
 #include "studies/runs/worker.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0},
+    {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0,
+     .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
     SELECT_FILE,
     {"untested", OPTION_FLAG, NULL, NULL,
-     "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0},
+     "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
     {0},
 };
 

@@ -1,0 +1,148 @@
+/* test_identity.c: what is asked of every option of train by its row alone: its value is recorded, sets the members that
+ * the row names, and a run goes on with no other one unless the row says so. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "studies/runs/rerun.h"
+#include "studies/tools/command.h"
+#include "tests/lib/saved.h"
+
+static Options *fresh(void)
+{
+    Options *o;
+    assert_int_equal(options_new(command_train.groups, &o), 0);
+    return o;
+}
+
+/* A value of p's that o does not have. */
+static const char *other_value(const Options *o, const Option *p)
+{
+    static char text[64];
+    const char *last = p->values ? strrchr(p->values, '|') : NULL, *now = options_text(o, p->name);
+    double x = p->low;
+    if (p->type == OPTION_FLAG) return options_flag(o, p->name) ? "no" : "yes";
+    if (p->type == OPTION_TEXT || p->type == OPTION_LIST) return "another";
+    if (p->type == OPTION_CHOICE) {
+        snprintf(text, sizeof text, "%s", last + 1);
+        if (strcmp(text, now) == 0)
+            snprintf(text, sizeof text, "%.*s", (int)strcspn(p->values, "|"), p->values);
+        return text;
+    }
+    if (p->type == OPTION_SIZE && (double)options_size(o, p->name) == x) x++;
+    if (p->type == OPTION_REAL && options_real(o, p->name) == x) x = p->high;
+    snprintf(text, sizeof text, "%.17g", x);
+    return text;
+}
+
+/* Calls `job` with every recorded option of train. */
+static void for_each_option(void (*job)(const Options *base, const Option *p), const Options *base)
+{
+    for (const OptionGroup *const *g = command_train.groups; *g; g++)
+        for (const Option *p = (*g)->option; p->name && (*g)->recorded; p++) job(base, p);
+}
+
+/* ---- refusal on resume --------------------------------------------------------------------------- */
+
+static int refused, accepted; /* options */
+
+static void resume_with_another(const Options *base, const Option *p)
+{
+    char words[512];
+    const char *value = other_value(base, p);
+    int ends = schedule_ends(options_choice(base, "schedule"));
+    unsigned may = p->flags & (OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH));
+    Options *o = fresh();
+    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
+    int code = rerun_resume(o, command_train.groups, scratch);
+    snprintf(words, sizeof words, "--%s %s: the run in %s has ", p->name, value, scratch);
+    if (may ? code != 0 : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0)
+        fail_msg("--%s %s: %d %s", p->name, value, code, error_text());
+    *(may ? &accepted : &refused) += 1;
+    options_free(o);
+}
+
+static void runs_go_on_as_themselves(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SCHEDULES; kind++) {
+        char *text;
+        Options *base = fresh();
+        assert_int_equal(options_set(base, OPTION_ARGUMENT, "", "schedule", schedule_name(kind)),
+                         0);
+        assert_int_equal(network_config_text(base, &text), 0);
+        scratch_write("config.ini", text, strlen(text));
+        memory_free(text);
+        refused = accepted = 0;
+        for_each_option(resume_with_another, base);
+        assert_true(refused > 0 && accepted > 0);
+        options_free(base);
+    }
+}
+
+/* ---- config.ini, metadata, records --------------------------------------------------------------- */
+
+static const char *value_of(const Metadata *d, const char *key)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (strcmp(d->item[i].key, key) == 0) return d->item[i].value;
+    return NULL;
+}
+
+static Model *model;
+static Table *table;
+
+static void record_another(const Options *base, const Option *p)
+{
+    Metadata d;
+    char line[160], *text, *word[] = {(char[]){WORD_EOS}, (char[]){"a"}};
+    const Corpus c = {.vocab = {.size = 2, .word = word}};
+    const char *value = other_value(base, p);
+    Options *o = fresh();
+    assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
+    assert_int_equal(network_config_text(o, &text), 0);
+    snprintf(line, sizeof line, "\n%s = %s\n", p->name, value);
+    if (!strstr(text, line)) fail_msg("config.ini does not tell --%s %s", p->name, value);
+    memory_free(text);
+    assert_int_equal(network_metadata(o, table, &c, model, &d), 0);
+    const char *told = value_of(&d, p->name);
+    if (strcmp(p->name, "scheme") == 0) value = table->name; /* the one there is */
+    if (p->flags & OPTION_SOURCE ? told != NULL : !told || strcmp(told, value) != 0)
+        fail_msg("metadata of --%s %s: %s", p->name, value, told ? told : "none");
+    network_metadata_free(&d);
+    NetworkConfig a = network_config(base), b = network_config(o);
+    for (int i = 0; i < 2 && p->sets[i].type; i++)
+        if (memcmp((char *)&a + p->sets[i].at, (char *)&b + p->sets[i].at,
+                   p->sets[i].type == MEMBER_INT ? sizeof(int) : 8) == 0)
+            fail_msg("--%s %s does not set its member %d", p->name, value, i);
+    options_free(o);
+}
+
+static void values_are_recorded(void **state)
+{
+    Zoo z;
+    const Backend *b;
+    (void)state;
+    Options *o = saved_options(), *base = fresh();
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
+    assert_int_equal(network_backend(o, &b), 0);
+    assert_int_equal(network_model(o, table, 2, b, 0, &model), 0);
+    for_each_option(record_another, base);
+    model_free(model);
+    table_free(table);
+    zoo_close(&z);
+    options_free(base);
+    options_free(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_go_on_as_themselves),
+        cmocka_unit_test(values_are_recorded),
+    };
+    return cmocka_run_group_tests_name("identity", tests, scratch_open, scratch_close);
+}
