@@ -1,14 +1,7 @@
 /* test_manual.c: man pages say what --help says, word by word, and roff sees text as text, whatever is in it; bash
  * completes commands, options and values. Commands are those that the program lists. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "studies/manual/manual.h"
-#include "tests/lib/cli.h"
-#include "tests/lib/need.h"
+#include "tests/lib/program.h"
 
 /* ---- pages as words ------------------------------------------------------------------------------ */
 
@@ -114,36 +107,35 @@ static void must_see(const char *page, const char *help, const char *from, const
     free(bad);
 }
 
-static void pages_say_what_help_says(void **state)
+TEST(pages_say_what_help_says)
 {
-    (void)state;
     char name[32], purpose[256], text[320], list[8192] = "Usage\n\n" TROTTER_USE;
     int count = 0;
     run_ok("manual --out man");
-    Outcome o = run("--help");
-    char *overview = slurp(at("man/trotter.1"), NULL);
-    const char *line = strstr(o.out, "Commands:\n") + strlen("Commands:\n");
+    assert_int_equal(program_run("--help"), 0);
+    char *help_text = strdup(out);
+    char *overview = file_slurp("man/trotter.1", NULL);
+    const char *line = strstr(help_text, "Commands:\n") + strlen("Commands:\n");
     for (; (line = next_command(line, name, purpose)); count++) {
         snprintf(text, sizeof text, "man/trotter-%s.1", name);
-        char *page = slurp(at(text), NULL);
+        char *page = file_slurp(text, NULL);
         snprintf(text, sizeof text, "%s --help", name);
-        Outcome help = run(text);
-        if (!page_agrees(page, help.out)) fail_msg("the page of '%s' is not its help", name);
+        run_ok(text);
+        if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
         if (strcmp(name, "schemes") == 0) {
-            must_see(page, help.out,
-                     ".TP\n.B \"\\-\\-print\"\nprint the texts of the schemes instead\n", "");
-            must_see(page, help.out, "(default 6)", "(default 5)");
-            must_see(page, help.out, ".TP\n", ".tp\n");
-            must_see(page, help.out, "\\-\\-csv", "\\csv");
+            must_see(page, out, ".TP\n.B \"\\-\\-print\"\nprint the texts of the schemes instead\n",
+                     "");
+            must_see(page, out, "(default 6)", "(default 5)");
+            must_see(page, out, ".TP\n", ".tp\n");
+            must_see(page, out, "\\-\\-csv", "\\csv");
         }
-        drop(&help);
         free(page);
     }
     assert_true(count > 10);
     if (!page_agrees(overview, list)) fail_msg("trotter(1) is not '%s'", list);
     free(overview);
-    drop(&o);
+    free(help_text);
 }
 
 /* ---- text that looks like instructions ----------------------------------------------------------- */
@@ -164,16 +156,15 @@ static const Command odd = {
 };
 static const Command *const odd_table[] = {&odd, NULL};
 
-static void odd_text_is_text(void **state)
+TEST(odd_text_is_text)
 {
-    (void)state;
-    FILE *f = fopen(at("odd.1"), "w"), *g = fopen(at("odd.help"), "w");
+    FILE *f = fopen(file_path("odd.1"), "w"), *g = fopen(file_path("odd.help"), "w");
     assert_true(f && g);
     manual_page(&odd, odd_table, f);
     fprintf(g, "Usage\n\n%s", odd.about);
     options_help(odd_groups, g);
     assert_int_equal(fclose(f) | fclose(g), 0);
-    char *page = slurp(at("odd.1"), NULL), *help = slurp(at("odd.help"), NULL);
+    char *page = file_slurp("odd.1", NULL), *help = file_slurp("odd.help", NULL);
     if (!page_agrees(page, help)) fail_msg("not the words of its help: %s", page);
     free(page);
     free(help);
@@ -181,31 +172,26 @@ static void odd_text_is_text(void **state)
 
 /* ---- other programs ------------------------------------------------------------------------------ */
 
-/* What a line of the shell says in the scratch directory, stderr too; caller frees. */
-static char *said(const char *line)
+/* What a line of the shell says in the folder, stderr too. */
+static const char *said(const char *line)
 {
-    char command[8400];
-    snprintf(command, sizeof command, "cd %s && { %s ; } >said.txt 2>&1 </dev/null", scratch, line);
-    assert_int_equal(system(command), 0);
-    return slurp(at("said.txt"), NULL);
+    assert_int_equal(shell("{ %s ; } 2>&1", line), 0);
+    return out;
 }
 
 static void must_say(const char *line, const char *wanted)
 {
-    char *text = said(line);
-    if (strcmp(text, wanted) != 0) fail_msg("%s: '%s', not '%s'", line, text, wanted);
-    free(text);
+    if (strcmp(said(line), wanted) != 0) fail_msg("%s: '%s', not '%s'", line, out, wanted);
 }
 
-static void groff_has_no_warning(void **state)
+TEST(groff_has_no_warning)
 {
     need_tool("groff");
     odd_text_is_text(state);
     run_ok("manual --out man");
     must_say("groff -man -ww -Tutf8 -z man/*.1 odd.1", "");
-    char *text = said("sed 's/^\\.TP/.odd/' man/trotter.1 | groff -man -ww -Tutf8 -z");
+    const char *text = said("sed 's/^\\.TP/.odd/' man/trotter.1 | groff -man -ww -Tutf8 -z");
     assert_non_null(strstr(text, "odd")); /* it looks */
-    free(text);
     text = said("GROFF_NO_SGR=1 groff -man -Tascii -P-cbou odd.1");
     static const char *const words[] = {"--odd .a|'b|\\c",
                                         ".SH no heading (default .a)",
@@ -215,12 +201,10 @@ static void groff_has_no_warning(void **state)
                                         "           'so /x"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(text, words[i])) fail_msg("'%s' is not on the page: %s", words[i], text);
-    free(text);
 }
 
-static void bash_completes(void **state)
+TEST(bash_completes)
 {
-    (void)state;
     static const struct {
         const char *words, *wanted;
     } lines[] = {
@@ -256,13 +240,4 @@ static void bash_completes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_say_what_help_says),
-        cmocka_unit_test(odd_text_is_text),
-        cmocka_unit_test(groff_has_no_warning),
-        cmocka_unit_test(bash_completes),
-    };
-    return cmocka_run_group_tests(tests, cli_begin, cli_end);
-}
+TEST_MAIN(program_open, program_close)

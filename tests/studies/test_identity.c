@@ -1,10 +1,6 @@
 /* test_identity.c: what is asked of every option of train by its row alone: its value is recorded, sets the members that
  * the row names, and a run goes on with no other one unless the row says so. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/scratch.h"
 
 #include "studies/runs/rerun.h"
 #include "studies/tools/command.h"
@@ -56,24 +52,23 @@ static void resume_with_another(const Options *base, const Option *p)
     unsigned may = p->flags & (OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH));
     Options *o = fresh();
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
-    int code = rerun_resume(o, command_train.groups, scratch);
-    snprintf(words, sizeof words, "--%s %s: the run in %s has ", p->name, value, scratch);
+    int code = rerun_resume(o, command_train.groups, folder);
+    snprintf(words, sizeof words, "--%s %s: the run in %s has ", p->name, value, folder);
     if (may ? code != 0 : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0)
         fail_msg("--%s %s: %d %s", p->name, value, code, error_text());
     *(may ? &accepted : &refused) += 1;
     options_free(o);
 }
 
-static void runs_go_on_as_themselves(void **state)
+TEST(runs_go_on_as_themselves)
 {
-    (void)state;
     for (int kind = 0; kind < SCHEDULES; kind++) {
         char *text;
         Options *base = fresh();
         assert_int_equal(options_set(base, OPTION_ARGUMENT, "", "schedule", schedule_name(kind)),
                          0);
         assert_int_equal(network_config_text(base, &text), 0);
-        scratch_write("config.ini", text, strlen(text));
+        file_text("config.ini", text);
         memory_free(text);
         refused = accepted = 0;
         for_each_option(resume_with_another, base);
@@ -120,11 +115,10 @@ static void record_another(const Options *base, const Option *p)
     options_free(o);
 }
 
-static void values_are_recorded(void **state)
+TEST(values_are_recorded)
 {
     Zoo z;
     const Backend *b;
-    (void)state;
     Options *o = saved_options(), *base = fresh();
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
@@ -138,11 +132,4 @@ static void values_are_recorded(void **state)
     options_free(o);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_go_on_as_themselves),
-        cmocka_unit_test(values_are_recorded),
-    };
-    return cmocka_run_group_tests_name("identity", tests, scratch_open, scratch_close);
-}
+TEST_MAIN(scratch_open, scratch_close)
