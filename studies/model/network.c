@@ -30,7 +30,7 @@ static const Option depth_options[] = {
 };
 
 /* An option without a default is not recorded unless it was given: what came later than a study's first
- * runs leaves their config.ini, by which they are known, as it was. */
+ * runs leaves their config.ini as it was. */
 static const Option model_options[] = {
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536, .flags = OPTION_MAP,
      .sets = {TO(bridge.width), TO(model.width)}},

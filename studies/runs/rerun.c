@@ -96,6 +96,29 @@ static int same_scheme(const Table *t, const char *dir, int *same)
     return 0;
 }
 
+/* Whether a run is to be longer, in epochs alone. */
+static int grows(const Options *o, const Options *there)
+{
+    return !schedule_ends(options_choice(o, "schedule")) &&
+           options_size(there, "max-steps") == options_size(o, "max-steps") &&
+           options_size(there, "epochs") < options_size(o, "epochs");
+}
+
+int rerun_is(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir)
+{
+    Options *there;
+    const char *name;
+    int same, is = RERUN_OTHER;
+    if (same_scheme(t, dir, &same) != 0 || !same || read_config(groups, dir, &there) != 0)
+        return RERUN_OTHER;
+    if (!options_differ(o, there, OPTION_SOURCE, &name))
+        is = RERUN_SAME;
+    else if (!options_differ(o, there, OPTION_SOURCE | OPTION_LENGTH, &name) && grows(o, there))
+        is = RERUN_SHORTER;
+    options_free(there);
+    return is;
+}
+
 static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir,
                        int resumes)
 {

@@ -10,6 +10,11 @@
  * an option that decides the run was given otherwise. */
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 
+/* What the run in DIR is to one of o's options and scheme t. A shorter run goes on to more epochs as if it had been asked
+ * for them at once: there is none where the rates depend on the end. What cannot be read is another. */
+enum { RERUN_OTHER, RERUN_SHORTER, RERUN_SAME };
+int rerun_is(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir);
+
 /* 1 where the run in DIR goes on from a state; 0: it was stopped before it saved any, and begins again. */
 int rerun_has_state(const char *dir);
 

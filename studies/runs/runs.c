@@ -57,25 +57,6 @@ void runs_note(const Runs *r, const char *format, ...)
     if (output_path(path, r->dir, "study.log") == 0) claim_log(path, "%s: %s", r->who, words);
 }
 
-/* What DIR/NAME holds; NULL where it cannot be read. */
-static char *text_of(const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH], *text = NULL;
-    size_t bytes;
-    if (output_path(path, dir, "%s", name) != 0 || output_read(path, &text, &bytes) != 0)
-        return NULL;
-    return text;
-}
-
-/* 1 where DIR/NAME holds exactly this text. */
-static int holds(const char *dir, const char *name, const char *text)
-{
-    char *now = text_of(dir, name);
-    int same = now && strcmp(now, text) == 0;
-    memory_free(now);
-    return same;
-}
-
 static int exists(const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];
@@ -117,16 +98,6 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
             strcmp(p->name, "layers") != 0)
             TRY(options_set(*out, OPTION_FILE, "", p->name, text));
     return 0;
-}
-
-static int run_texts(const Options *o, const RunSpec *s, char **config, char **text)
-{
-    Options *t = NULL;
-    int code = run_options(o, s, &t);
-    if (code == 0) code = network_config_text(t, config);
-    if (code == 0) code = network_scheme_text(s->scheme, text);
-    options_free(t);
-    return code;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -188,43 +159,21 @@ typedef struct {
     const Runs *runs;
     const RunSpec *spec;
     char name[512], dir[OUTPUT_PATH];
-    char *config, *scheme;
+    Options *options; /* train's */
 } Job;
 
-static int is_same_run(const Job *j)
+/* RERUN_*, of the same corpus. */
+static int run_there(const Job *j)
 {
-    return holds(j->dir, "config.ini", j->config) && holds(j->dir, "scheme.txt", j->scheme);
-}
-
-/* Cuts the number of epochs out of the text of a config.ini; 0 where there is none. */
-static long cut_epochs(char *config)
-{
-    static const char key[] = "\nepochs = ";
-    char *line = strstr(config, key), *end;
-    if (!line) return 0;
-    long epochs = strtol(line + strlen(key), &end, 10);
-    memmove(line, end, strlen(end) + 1);
-    return epochs;
-}
-
-/* Whether the run there is this one with fewer epochs, which goes on to more as if it had been asked for
- * them at once: not where the rates depend on the end. */
-static int is_shorter_run(const Job *j)
-{
-    if (schedule_ends(network_training(j->runs->options).schedule)) return 0;
-    if (!holds(j->dir, "scheme.txt", j->scheme)) return 0;
-    char *there = text_of(j->dir, "config.ini"), *wanted = memory_new(strlen(j->config) + 1, 1);
-    if (wanted) strcpy(wanted, j->config);
-    int shorter = there && wanted && cut_epochs(there) < cut_epochs(wanted) &&
-                  strcmp(there, wanted) == 0 && same_corpus(j->dir, j->runs->corpus);
-    memory_free(there);
-    memory_free(wanted);
-    return shorter;
+    int is = rerun_is(j->options, command_train.groups, j->spec->scheme, j->dir);
+    if (is == RERUN_SHORTER && !same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
+    return is;
 }
 
 static int is_done(const Job *j)
 {
-    return is_same_run(j) && exists(j->dir, "result.csv") && same_corpus(j->dir, j->runs->corpus);
+    return exists(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
+           same_corpus(j->dir, j->runs->corpus);
 }
 
 /* Whether another process failed in it since this one began. */
@@ -248,22 +197,31 @@ static void mark_failed(const Job *j, int failed)
         unlink(path);
 }
 
+static int write_config(const Job *j)
+{
+    char path[OUTPUT_PATH], *text;
+    TRY(output_path(path, j->dir, "config.ini"));
+    TRY(network_config_text(j->options, &text));
+    int code = store_write(path, text, strlen(text));
+    memory_free(text);
+    return code;
+}
+
 /* What is of other options goes first, the state from which nobody will go on with it: beside the new ones, others
  * would take it for theirs. */
 static int train(const Job *j, Claim *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
-    int begun = is_same_run(j) ? !exists(j->dir, "result.csv") : is_shorter_run(j);
-    int resume = begun && rerun_has_state(j->dir);
+    int is = run_there(j), done = is == RERUN_SAME && exists(j->dir, "result.csv");
+    int resume = is != RERUN_OTHER && !done && rerun_has_state(j->dir);
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
     for (size_t i = 0; i < sizeof stale / sizeof *stale - (resume ? 1 : 0); i++) {
         TRY(output_path(path, j->dir, "%s", stale[i]));
         unlink(path);
     }
-    TRY(output_path(path, j->dir, "config.ini"));
-    TRY(store_write(path, j->config, strlen(j->config)));
+    TRY(write_config(j));
     if (strcmp(options_text(j->runs->options, "device"), "cpu") != 0)
         worker_device(backend_devices());
     return child_train(j->dir, resume, options_text(j->runs->options, "memory-limit"), claim);
@@ -315,32 +273,21 @@ static int do_job(const Job *j, RunResult *out, int *state)
     return code;
 }
 
-/* The texts of a run's options and scheme. */
 static int job_open(Job *j, const Runs *r, const RunSpec *s)
 {
     *j = (Job){.runs = r, .spec = s};
     TRY(runs_name(s, j->name));
     TRY(runs_directory(r->dir, s, j->dir));
-    return run_texts(r->options, s, &j->config, &j->scheme);
-}
-
-static void job_close(Job *j)
-{
-    memory_free(j->config);
-    memory_free(j->scheme);
+    return run_options(r->options, s, &j->options);
 }
 
 int runs_spare(const Runs *r, const RunSpec *s)
 {
     Job j;
-    Options *o = NULL;
     int code = job_open(&j, r, s);
-    if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && !is_shorter_run(&j)) {
-        code = run_options(r->options, s, &o);
-        if (code == 0) code = rerun_spare(o, command_train.groups, s->scheme, j.dir, 0);
-        options_free(o);
-    }
-    job_close(&j);
+    if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
+        code = rerun_spare(j.options, command_train.groups, s->scheme, j.dir, 0);
+    options_free(j.options);
     return code;
 }
 
@@ -349,7 +296,7 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0) code = do_job(&j, out, state);
-    job_close(&j);
+    options_free(j.options);
     return code;
 }
 

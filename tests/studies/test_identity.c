@@ -1,5 +1,5 @@
 /* test_identity.c: what is asked of every option of train by its row alone: its value is recorded, sets the members that
- * the row names, and a run goes on with no other one unless the row says so. */
+ * the row names, and a run goes on with no other one unless the row says so. And how a study knows its runs. */
 #include "tests/lib/scratch.h"
 
 #include "studies/runs/rerun.h"
@@ -130,6 +130,51 @@ TEST(values_are_recorded)
     zoo_close(&z);
     options_free(base);
     options_free(o);
+}
+
+/* ---- a study's runs ------------------------------------------------------------------------------ */
+
+/* A run is known by the values of its options, however they were written. */
+TEST(runs_are_known_by_values)
+{
+    static const struct {
+        const char *config, *name, *text;
+        int is;
+    } cases[] = {
+        {"", "seed", "1", RERUN_SAME},
+        {"rate = 1e-2\n", "rate", "0.01", RERUN_SAME},
+        {"scheme-file = there\n", "scheme-file", "here", RERUN_SAME},
+        {"span = 8\nspan-ramp = 32\n", "span", "8", RERUN_SAME}, /* what it is without */
+        {"span = 8\n", "span", "9", RERUN_OTHER},
+        {"rate = 1e-2\n", "rate", "0.02", RERUN_OTHER},
+        {"threads = 2\n", "threads", "3", RERUN_OTHER},
+        {"epochs = 2\n", "epochs", "3", RERUN_SHORTER},
+        {"epochs = 3\n", "epochs", "2", RERUN_OTHER},
+        {"epochs = 2\nmax-steps = 9\n", "epochs", "3", RERUN_OTHER},
+        {"epochs = 2\nrate = 1\n", "epochs", "3", RERUN_OTHER},
+        {"epochs = 2\nnonsense = 3\n", "epochs", "2", RERUN_OTHER},
+    };
+    Zoo z;
+    Table *other;
+    char *text;
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
+    assert_int_equal(zoo_find(&z, "macaron", "euler", &other), 0);
+    assert_int_equal(network_scheme_text(table, &text), 0);
+    file_text("scheme.txt", text);
+    memory_free(text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Options *o = fresh();
+        file_text("config.ini", cases[i].config);
+        assert_int_equal(options_set(o, OPTION_FILE, "", cases[i].name, cases[i].text), 0);
+        int is = rerun_is(o, command_train.groups, table, folder);
+        if (is != cases[i].is) fail_msg("case %zu: %d, not %d", i, is, cases[i].is);
+        assert_int_equal(rerun_is(o, command_train.groups, other, folder), RERUN_OTHER);
+        options_free(o);
+    }
+    table_free(other);
+    table_free(table);
+    zoo_close(&z);
 }
 
 TEST_MAIN(scratch_open, scratch_close)
