@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "kernels/error.h"
+#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 double bench_now(int threads)
@@ -124,6 +125,20 @@ int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t 
     return code;
 }
 
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *what, *variant;
+    double value;
+    const char *unit;
+} Value;
+
+const Column bench_values[] = {COLUMN(Value, what),
+                               COLUMN(Value, variant),
+                               COLUMN(Value, value, .words = "in the unit of its row"),
+                               COLUMN(Value, unit),
+                               {0}};
+
 void bench_value(BenchReport *b, const char *variant, double value, const char *unit,
                  const char *what, ...)
 {
@@ -132,8 +147,46 @@ void bench_value(BenchReport *b, const char *variant, double value, const char *
     va_start(args, what);
     vsnprintf(name, sizeof name, what, args);
     va_end(args);
-    report_text(b->values, name);
-    report_text(b->values, variant);
-    report_real(b->values, value, 6);
-    report_text(b->values, unit);
+    sheet_row(b->values, &(Value){name, variant, value, unit});
+}
+
+void bench_figures(BenchReport *b, const char *variant, const char *prefix, size_t n,
+                   const BenchFigure *figure)
+{
+    for (const BenchFigure *f = figure; f < figure + n; f++)
+        if (!isnan(f->value)) bench_value(b, variant, f->value, f->unit, "%s.%s", prefix, f->what);
+}
+
+void bench_load(BenchReport *b, const char *when)
+{
+    double load;
+    if (getloadavg(&load, 1) == 1) bench_value(b, when, load, "processes", "machine.load");
+}
+
+static int show(const Options *o, const char *name, BenchReport *b)
+{
+    const char *dir = options_text(o, "out");
+    char file[64];
+    if (dir) {
+        TRY(output_directory(dir));
+        snprintf(file, sizeof file, "bench-%s.csv", name);
+        TRY(output_report(b->values, REPORT_CSV, dir, file));
+        snprintf(file, sizeof file, "bench-%s.md", name);
+        TRY(output_report(b->table, REPORT_MARKDOWN, dir, file));
+    }
+    if (options_flag(o, "csv")) return report_stream(b->values, stdout);
+    return report_write(b->table, REPORT_PLAIN, stdout);
+}
+
+int bench_tell(const Options *o, const char *name, const Column *list,
+               int (*fill)(const Options *o, BenchReport *out))
+{
+    BenchReport b = {0};
+    int code = sheet_new(bench_values, &b.values);
+    if (code == 0) code = sheet_new(list, &b.table);
+    if (code == 0) code = fill(o, &b);
+    if (code == 0) code = show(o, name, &b);
+    report_free(b.values);
+    report_free(b.table);
+    return code;
 }

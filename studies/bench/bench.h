@@ -50,13 +50,31 @@ void bench_quartiles(size_t n, double *x, double q[3]);
 
 /* The rows of a bench in both forms: `value` of CSV, and the table for people. */
 typedef struct {
-    Report *values; /* what, variant, value, unit */
-    Report *table;  /* the bench's own columns */
+    Sheet *values; /* of bench_values */
+    Sheet *table;  /* the bench's own columns */
 } BenchReport;
+
+extern const Column bench_values[]; /* what, variant, value, unit */
 
 /* Adds what,variant,value,unit; what in printf style. */
 void bench_value(BenchReport *b, const char *variant, double value, const char *unit,
                  const char *what, ...) __attribute__((format(printf, 5, 6)));
+
+/* Adds rows of which `what` is PREFIX.what; not those whose value is NaN. */
+typedef struct {
+    const char *what, *unit;
+    double value;
+} BenchFigure;
+void bench_figures(BenchReport *b, const char *variant, const char *prefix, size_t n,
+                   const BenchFigure *figure);
+
+/* What else the machine does. */
+void bench_load(BenchReport *b, const char *when);
+
+/* A bench whose table for people has the columns `list` and whose rows `fill` adds: writes both forms as the
+ * options ask for, under --out as bench-NAME.csv and .md. */
+int bench_tell(const Options *o, const char *name, const Column *list,
+               int (*fill)(const Options *o, BenchReport *out));
 
 /* ---- bench_peers.c: the peers that are built in --------------------------------------------------- */
 

@@ -16,7 +16,6 @@
 
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 typedef struct {
     const char *system;
@@ -52,11 +51,27 @@ static const Entry entries[] = {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
-static const char *const value_columns[] = {"what", "variant", "value", "unit"};
-static const char *const table_columns[] = {"system", "stepper",    "by",    "steps/s",
-                                            "from",   "to",         "evals", "us/eval",
-                                            "ratio",  "bytes/step", "GB/s",  "of copy"};
-enum { TABLE = sizeof table_columns / sizeof *table_columns };
+/* What was measured of a contender; undefined where it has no such thing. */
+typedef struct {
+    const char *system, *stepper, *by;
+    double rate, rate_low, rate_high; /* steps a second */
+    double calls, evaluation, ratio;  /* a step; microseconds; to Trotter's */
+    double moved, bandwidth, of_copy; /* bytes a step; GB a second; to that of a copy */
+} Speed;
+
+static const Column speed_columns[] = {COLUMN(Speed, system),
+                                       COLUMN(Speed, stepper),
+                                       COLUMN(Speed, by),
+                                       FIELD(Speed, "steps/s", rate, .digits = 4),
+                                       FIELD(Speed, "from", rate_low, .digits = 4),
+                                       FIELD(Speed, "to", rate_high, .digits = 4),
+                                       FIELD(Speed, "evals", calls, .digits = 3),
+                                       FIELD(Speed, "us/eval", evaluation, .digits = 4),
+                                       COLUMN(Speed, ratio, .digits = 3),
+                                       FIELD(Speed, "bytes/step", moved, .digits = 7),
+                                       FIELD(Speed, "GB/s", bandwidth, .digits = 3),
+                                       FIELD(Speed, "of copy", of_copy, .digits = 2),
+                                       {0}};
 
 /* ---- one load ------------------------------------------------------------------------------------- */
 
@@ -110,42 +125,32 @@ static double rate_of_bytes(const Contender *c)
     return positive(c->moved) / c->median;
 }
 
-static void put_values(const Bench *b, const Contender *c, const char *variant)
+static void put_contender(const Bench *b, const Contender *c, const char *variant)
 {
-    const char *s = b->load->system, *w = c->what;
-    bench_value(b->out, variant, 1 / c->median, "steps/s", "%s.%s.rate", s, w);
-    bench_value(b->out, variant, 1 / c->high, "steps/s", "%s.%s.rate_low", s, w);
-    bench_value(b->out, variant, 1 / c->low, "steps/s", "%s.%s.rate_high", s, w);
-    if (c->calls > 0) {
-        bench_value(b->out, variant, c->calls, "evaluations/step", "%s.%s.calls", s, w);
-        bench_value(b->out, variant, 1e6 * per_call(c), "us", "%s.%s.evaluation", s, w);
-    }
-    if (!isnan(ratio(b, c))) bench_value(b->out, variant, ratio(b, c), "x", "%s.%s.ratio", s, w);
-    if (c->moved > 0) {
-        double copy = rate_of_bytes(find(b, "copy")), bytes = rate_of_bytes(c);
-        bench_value(b->out, variant, c->moved, "bytes/step", "%s.%s.moved", s, w);
-        bench_value(b->out, variant, bytes * 1e-9, "GB/s", "%s.%s.bandwidth", s, w);
-        bench_value(b->out, variant, bytes / copy, "of copy", "%s.%s.share", s, w);
-    }
-}
-
-static void put_row(const Bench *b, const Contender *c, const char *variant)
-{
-    Report *r = b->out->table;
-    char name[64];
+    char name[64], prefix[64];
+    double bytes = rate_of_bytes(c);
     snprintf(name, sizeof name, "%s %zux%zu", b->load->system, b->load->n, b->load->d);
-    report_text(r, name);
-    report_text(r, c->what);
-    report_text(r, variant);
-    report_real(r, 1 / c->median, 4);
-    report_real(r, 1 / c->high, 4);
-    report_real(r, 1 / c->low, 4);
-    report_real(r, positive(c->calls), 3);
-    report_real(r, 1e6 * per_call(c), 4);
-    report_real(r, ratio(b, c), 3);
-    report_real(r, positive(c->moved), 7);
-    report_real(r, rate_of_bytes(c) * 1e-9, 3);
-    report_real(r, rate_of_bytes(c) / rate_of_bytes(find(b, "copy")), 2);
+    snprintf(prefix, sizeof prefix, "%s.%s", b->load->system, c->what);
+    Speed s = {.system = name,
+               .stepper = c->what,
+               .by = variant,
+               .rate = 1 / c->median,
+               .rate_low = 1 / c->high,
+               .rate_high = 1 / c->low,
+               .calls = positive(c->calls),
+               .evaluation = 1e6 * per_call(c),
+               .ratio = ratio(b, c),
+               .moved = positive(c->moved),
+               .bandwidth = bytes * 1e-9,
+               .of_copy = bytes / rate_of_bytes(find(b, "copy"))};
+    const BenchFigure figure[] = {
+        {"rate", "steps/s", s.rate},           {"rate_low", "steps/s", s.rate_low},
+        {"rate_high", "steps/s", s.rate_high}, {"calls", "evaluations/step", s.calls},
+        {"evaluation", "us", s.evaluation},    {"ratio", "x", s.ratio},
+        {"moved", "bytes/step", s.moved},      {"bandwidth", "GB/s", s.bandwidth},
+        {"share", "of copy", s.of_copy}};
+    bench_figures(b->out, variant, prefix, sizeof figure / sizeof *figure, figure);
+    sheet_row(b->out->table, &s);
 }
 
 /* The interaction against the machine's matrix products. */
@@ -179,10 +184,7 @@ static int run_system(Bench *b, const BenchPlan *plan, const System *s)
         enter(b);
         code = bench_run(plan, &p, b->c, b->count);
     }
-    for (size_t i = 0; code == 0 && i < b->count; i++) {
-        put_values(b, &b->c[i], b->variant[i]);
-        put_row(b, &b->c[i], b->variant[i]);
-    }
+    for (size_t i = 0; code == 0 && i < b->count; i++) put_contender(b, &b->c[i], b->variant[i]);
     if (code == 0) {
         put_interaction(b);
         put_skipped(b);
@@ -206,12 +208,6 @@ static int run_load(const Load *load, const Options *o, const Peer *boost, Bench
 
 /* ---- all ------------------------------------------------------------------------------------------ */
 
-static void put_machine(BenchReport *out, const char *when)
-{
-    double load;
-    if (getloadavg(&load, 1) == 1) bench_value(out, when, load, "processes", "machine.load");
-}
-
 static int fill(const Options *o, BenchReport *out)
 {
     const Peer *boost = bench_boost();
@@ -219,36 +215,18 @@ static int fill(const Options *o, BenchReport *out)
     if (!boost)
         command_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());
     bench_value(out, "openmp", omp_get_max_threads(), "threads", "machine.threads");
-    put_machine(out, "before");
+    bench_load(out, "before");
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
         if (chosen == 0 || chosen == (int)i + 1) TRY(run_load(&loads[i], o, boost, out));
-    put_machine(out, "after");
-    return 0;
-}
-
-static int show(const Options *o, const BenchReport *out)
-{
-    const char *dir = options_text(o, "out");
-    if (dir) {
-        TRY(output_directory(dir));
-        TRY(output_report(out->values, REPORT_CSV, dir, "bench-ode.csv"));
-        TRY(output_report(out->table, REPORT_MARKDOWN, dir, "bench-ode.md"));
-    }
-    if (options_flag(o, "csv")) return report_write(out->values, REPORT_CSV, stdout);
-    TRY(report_write(out->table, REPORT_PLAIN, stdout));
-    printf("\nmedians, from the lower to the upper quartile; ratio: time per evaluation of F + G "
-           "against Trotter's\n");
+    bench_load(out, "after");
     return 0;
 }
 
 int bench_ode(const Options *o)
 {
-    BenchReport out = {0};
-    int code = report_new(4, value_columns, &out.values);
-    if (code == 0) code = report_new(TABLE, table_columns, &out.table);
-    if (code == 0) code = fill(o, &out);
-    if (code == 0) code = show(o, &out);
-    report_free(out.values);
-    report_free(out.table);
-    return code;
+    TRY(bench_tell(o, "ode", speed_columns, fill));
+    if (!options_flag(o, "csv"))
+        printf("\nmedians, from the lower to the upper quartile; ratio: time per evaluation of "
+               "F + G against Trotter's\n");
+    return 0;
 }

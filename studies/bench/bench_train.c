@@ -14,7 +14,6 @@
 #include "studies/bench/bench_block.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
@@ -37,93 +36,87 @@ static const Option options[] = {
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
 
-static const char *const value_columns[] = {"what", "variant", "value", "unit"};
-static const char *const table_columns[] = {
-    "backend", "width", "scheme", "tokens/s", "from",  "to",   "MFLOP/token", "of GEMM",
-    "floor",   "share", "MiB",    "peer",     "ratio", "best", "ratio"};
-static const char *const growth_columns[] = {"axis",        "at",      "tokens/s", "ms/step",
-                                             "MFLOP/token", "GFLOP/s", "power"};
-enum {
-    TABLE = sizeof table_columns / sizeof *table_columns,
-    GROWTH = sizeof growth_columns / sizeof *growth_columns
-};
-
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
 typedef struct {
+    const char *backend, *width, *scheme;
     double tokens, low, high; /* per second */
-    double flop;              /* model operations per token */
+    double flop, rate;        /* model operations per token, and per second */
     double floor, share;      /* tokens/s of the products alone; the step's part of it */
     double gemm, of_gemm;     /* FLOP/s */
+    double peak;              /* bytes */
     double peer, best;        /* the peer as it stands, and at its fastest */
+    double to_peer, to_best;
 } Figures;
+
+static const Column figure_columns[] = {
+    COLUMN(Figures, backend),
+    COLUMN(Figures, width),
+    COLUMN(Figures, scheme),
+    FIELD(Figures, "tokens/s", tokens, .form = SHEET_FIXED),
+    FIELD(Figures, "from", low, .form = SHEET_FIXED),
+    FIELD(Figures, "to", high, .form = SHEET_FIXED),
+    FIELD(Figures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Figures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(Figures, floor, .form = SHEET_FIXED),
+    COLUMN(Figures, share, .form = SHEET_FIXED, .digits = 3),
+    FIELD(Figures, "MiB", peak, .scale = 0x1p-20, .form = SHEET_FIXED),
+    COLUMN(Figures, peer, .form = SHEET_FIXED),
+    FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(Figures, best, .form = SHEET_FIXED),
+    FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
+    {0}};
 
 static Figures figures(const Block *b)
 {
     double N = (double)b->size->N, n = (double)block_square(b);
-    Figures f = {.tokens = N / b->step.q[1],
+    Figures f = {.backend = b->backend->name,
+                 .width = b->size->name,
+                 .scheme = b->scheme->name,
+                 .tokens = N / b->step.q[1],
                  .low = N / b->step.q[2],
                  .high = N / b->step.q[0],
                  .flop = 6 * b->macs,
                  .floor = N / b->floor.q[1],
                  .share = b->floor.q[1] / b->step.q[1],
                  .gemm = 2 * n * n * n / b->gemm.q[1],
+                 .peak = b->peak,
                  .peer = b->peer[block_plain_way(b)].q[1],
                  .best = NAN};
     for (int w = 0; w < BLOCK_WAYS; w++) f.best = fmax(f.best, b->peer[w].q[1]);
-    f.of_gemm = f.tokens * f.flop / f.gemm;
+    f.rate = f.tokens * f.flop;
+    f.of_gemm = f.rate / f.gemm;
+    f.to_peer = f.tokens / f.peer;
+    f.to_best = f.tokens / f.best;
     return f;
 }
 
-static void put_values(const Block *b, const Figures *f)
+static void put_block(const Block *b)
 {
-    const struct {
-        const char *what, *unit;
-        double value;
-    } row[] = {{"tokens_per_s", "tokens/s", f->tokens},
-               {"tokens_per_s.low", "tokens/s", f->low},
-               {"tokens_per_s.high", "tokens/s", f->high},
-               {"flop_per_token", "FLOP", f->flop},
-               {"floor", "tokens/s", f->floor},
-               {"floor.flop_per_token", "FLOP", b->flops / (double)b->size->N},
-               {"floor.share", "of floor", f->share},
-               {"gemm", "GFLOP/s", 1e-9 * f->gemm},
-               {"gemm.share", "of gemm", f->of_gemm},
-               {"memory", "bytes", b->memory},
-               {"memory.peak", "bytes", b->peak},
-               {"peer.best.ratio", "times", f->tokens / f->best}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (!isnan(row[i].value))
-            bench_value(b->out, b->scheme->name, row[i].value, row[i].unit, "train.%s.%s.%s",
-                        b->backend->name, b->size->name, row[i].what);
+    Figures f = figures(b);
+    char prefix[64];
+    const BenchFigure figure[] = {{"tokens_per_s", "tokens/s", f.tokens},
+                                  {"tokens_per_s.low", "tokens/s", f.low},
+                                  {"tokens_per_s.high", "tokens/s", f.high},
+                                  {"flop_per_token", "FLOP", f.flop},
+                                  {"floor", "tokens/s", f.floor},
+                                  {"floor.flop_per_token", "FLOP", b->flops / (double)b->size->N},
+                                  {"floor.share", "of floor", f.share},
+                                  {"gemm", "GFLOP/s", 1e-9 * f.gemm},
+                                  {"gemm.share", "of gemm", f.of_gemm},
+                                  {"memory", "bytes", b->memory},
+                                  {"memory.peak", "bytes", b->peak},
+                                  {"peer.best.ratio", "times", f.to_best}};
+    snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
+    bench_figures(b->out, f.scheme, prefix, sizeof figure / sizeof *figure, figure);
     for (int w = 0; w < BLOCK_WAYS; w++) {
         double x = b->peer[w].q[1];
         if (isnan(x)) continue;
-        bench_value(b->out, b->scheme->name, x, "tokens/s", "train.%s.%s.peer.%s", b->backend->name,
-                    b->size->name, block_way(w));
-        bench_value(b->out, b->scheme->name, f->tokens / x, "times", "train.%s.%s.peer.%s.ratio",
-                    b->backend->name, b->size->name, block_way(w));
+        bench_value(b->out, f.scheme, x, "tokens/s", "%s.peer.%s", prefix, block_way(w));
+        bench_value(b->out, f.scheme, f.tokens / x, "times", "%s.peer.%s.ratio", prefix,
+                    block_way(w));
     }
-}
-
-static void put_row(const Block *b, const Figures *f)
-{
-    Report *t = b->out->table;
-    report_text(t, b->backend->name);
-    report_text(t, b->size->name);
-    report_text(t, b->scheme->name);
-    report_fixed(t, f->tokens, 0);
-    report_fixed(t, f->low, 0);
-    report_fixed(t, f->high, 0);
-    report_fixed(t, 1e-6 * f->flop, 2);
-    report_fixed(t, f->of_gemm, 2);
-    report_fixed(t, f->floor, 0);
-    report_fixed(t, f->share, 3);
-    report_fixed(t, b->peak / 1048576, 0);
-    report_fixed(t, f->peer, 0);
-    report_fixed(t, f->tokens / f->peer, 2);
-    report_fixed(t, f->best, 0);
-    report_fixed(t, f->tokens / f->best, 2);
+    sheet_row(b->out->table, &f);
 }
 
 static void put_products(const Block *b)
@@ -154,9 +147,7 @@ static int run_block(const Options *o, const Backend *backend, const Table *sche
     b->o = o, b->backend = backend, b->scheme = scheme, b->size = size, b->out = out;
     int code = block_measure(b);
     if (code == 0) {
-        Figures f = figures(b);
-        put_values(b, &f);
-        put_row(b, &f);
+        put_block(b);
         if (options_flag(o, "products")) put_products(b);
         code = stream(b);
     }
@@ -218,26 +209,34 @@ static const Axis axes[] = {
      {1, 2, 3, 4}},
 };
 
-/* before: seconds and place of the point before it on the axis, NAN at the first. power: of the time
- * of a step, locally; 1 is linear. */
+typedef struct {
+    const char *axis;
+    double at, seconds, power; /* of the time of a step, locally; 1 is linear */
+    Figures f;
+} Growth;
+
+static const Column growth_columns[] = {
+    COLUMN(Growth, axis),
+    COLUMN(Growth, at, .form = SHEET_FIXED),
+    FIELD(Growth, "tokens/s", f.tokens, .form = SHEET_FIXED),
+    FIELD(Growth, "ms/step", seconds, .scale = 1e3, .form = SHEET_FIXED, .digits = 1),
+    FIELD(Growth, "MFLOP/token", f.flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Growth, "GFLOP/s", f.rate, .scale = 1e-9, .form = SHEET_FIXED, .digits = 1),
+    COLUMN(Growth, power, .form = SHEET_FIXED, .digits = 2),
+    {0}};
+
+/* before: seconds and place of the point before it on the axis, NAN at the first. */
 static int put_point(Block *b, const Axis *a, size_t i, double before[2])
 {
     TRY(block_measure(b));
-    Figures f = figures(b);
     double seconds = b->step.q[1];
-    double power = log(seconds / before[0]) / log(a->at[i] / before[1]);
-    Report *t = b->out->table;
-    report_text(t, a->axis);
-    report_fixed(t, a->at[i], 0);
-    report_fixed(t, f.tokens, 0);
-    report_fixed(t, 1e3 * seconds, 1);
-    report_fixed(t, 1e-6 * f.flop, 2);
-    report_fixed(t, 1e-9 * f.flop * f.tokens, 1);
-    report_fixed(t, power, 2);
+    Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
+                figures(b)};
+    sheet_row(b->out->table, &g);
     char at[32];
     report_number(a->at[i], at);
-    bench_value(b->out, at, f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
-    bench_value(b->out, at, f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
+    bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
+    bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
     before[0] = seconds, before[1] = a->at[i];
     return stream(b);
 }
@@ -273,47 +272,20 @@ static int run_growth(const Options *o, const Backend *b, BenchReport *out)
 
 /* ---- all -------------------------------------------------------------------------------------------- */
 
-static void put_machine(BenchReport *out, const char *when)
-{
-    double load;
-    if (getloadavg(&load, 1) == 1) bench_value(out, when, load, "processes", "machine.load");
-}
-
 static int fill(const Options *o, BenchReport *out)
 {
     const Backend *b;
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    put_machine(out, "before");
+    bench_load(out, "before");
     TRY(options_flag(o, "growth") ? run_growth(o, b, out) : run_blocks(o, b, out));
-    put_machine(out, "after");
+    bench_load(out, "after");
     progress_clear();
     return 0;
 }
 
-static int show(const Options *o, const BenchReport *out)
-{
-    const char *dir = options_text(o, "out");
-    if (dir) {
-        TRY(output_directory(dir));
-        TRY(output_report(out->values, REPORT_CSV, dir, "bench-train.csv"));
-        TRY(output_report(out->table, REPORT_MARKDOWN, dir, "bench-train.md"));
-    }
-    if (options_flag(o, "csv")) return report_stream(out->values, stdout);
-    return report_write(out->table, REPORT_PLAIN, stdout);
-}
-
 int bench_train(const Options *o)
 {
-    BenchReport out = {0};
-    int growth = options_flag(o, "growth");
-    int code = report_new(4, value_columns, &out.values);
-    if (code == 0)
-        code = growth ? report_new(GROWTH, growth_columns, &out.table)
-                      : report_new(TABLE, table_columns, &out.table);
-    if (code == 0) code = fill(o, &out);
-    if (code == 0) code = show(o, &out);
-    report_free(out.values);
-    report_free(out.table);
-    return code;
+    return bench_tell(o, "train", options_flag(o, "growth") ? growth_columns : figure_columns,
+                      fill);
 }

@@ -54,6 +54,15 @@ static int run(Options *o)
     return benches[options_choice(o, "what")].run(o);
 }
 
+static const Kind kinds[] = {
+    {.command = "bench",
+     .title = "Speed",
+     .about =
+         "Medians of interleaved pieces with their quartiles, beside peers and floors measured "
+         "in the same run.",
+     .table = {{"*", bench_values, "Measured values.", KIND_MANY}}},
+    {0}};
+
 const Command command_bench = {
     .name = "bench",
     .purpose = "speed, side by side with other libraries on this machine",
@@ -76,6 +85,7 @@ const Command command_bench = {
         "is run as it is, with --compile, with --graph, and with either and --sdpa; bf16 has no\n"
         "peer. PYTHON names another interpreter.\n",
     .groups = groups,
+    .kinds = kinds,
     .operand = "what",
     .narrow = narrow,
     .run = run,
