@@ -184,9 +184,9 @@ static void close_study(Study *u)
     for (size_t i = 0; u->sum && i < u->pairs; i++) head_sums_free(&u->sum[i]);
     memory_free(u->sum);
     text_free(&u->text);
-    report_free(u->pair);
-    report_free(u->sublayer);
-    report_free(u->scheme);
+    sheet_free(u->pair);
+    sheet_free(u->sublayer);
+    sheet_free(u->scheme);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */
@@ -346,7 +346,7 @@ static int save_markdown(const Study *u, const char *dir)
     TRY(output_path(path, dir, "schemes.md"));
     TRY(output_open(&o));
     print_words(u, o.f);
-    int code = report_write(u->scheme, REPORT_MARKDOWN, o.f);
+    int code = sheet_write(u->scheme, SHEET_MARKDOWN, o.f);
     if (code == 0) return output_close(&o, path);
     output_drop(&o);
     return code;
@@ -357,12 +357,12 @@ static int show(const Study *u)
     const char *dir = options_text(u->options, "out");
     int csv = options_flag(u->options, "csv");
     if (!csv) print_words(u, stdout);
-    TRY(report_write(csv ? u->pair : u->scheme, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    TRY(sheet_write(csv ? u->pair : u->scheme, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_report(u->pair, REPORT_CSV, dir, "attention.csv"));
-    TRY(output_report(u->sublayer, REPORT_CSV, dir, "sublayers.csv"));
-    TRY(output_report(u->scheme, REPORT_CSV, dir, "schemes.csv"));
+    TRY(output_sheet(u->pair, SHEET_CSV, dir, "attention.csv"));
+    TRY(output_sheet(u->sublayer, SHEET_CSV, dir, "sublayers.csv"));
+    TRY(output_sheet(u->scheme, SHEET_CSV, dir, "schemes.csv"));
     return save_markdown(u, dir);
 }
 

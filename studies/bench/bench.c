@@ -170,12 +170,12 @@ static int show(const Options *o, const char *name, BenchReport *b)
     if (dir) {
         TRY(output_directory(dir));
         snprintf(file, sizeof file, "bench-%s.csv", name);
-        TRY(output_report(b->values, REPORT_CSV, dir, file));
+        TRY(output_sheet(b->values, SHEET_CSV, dir, file));
         snprintf(file, sizeof file, "bench-%s.md", name);
-        TRY(output_report(b->table, REPORT_MARKDOWN, dir, file));
+        TRY(output_sheet(b->table, SHEET_MARKDOWN, dir, file));
     }
-    if (options_flag(o, "csv")) return report_stream(b->values, stdout);
-    return report_write(b->table, REPORT_PLAIN, stdout);
+    if (options_flag(o, "csv")) return sheet_stream(b->values, stdout);
+    return sheet_write(b->table, SHEET_PLAIN, stdout);
 }
 
 int bench_tell(const Options *o, const char *name, const Column *list,
@@ -186,7 +186,7 @@ int bench_tell(const Options *o, const char *name, const Column *list,
     if (code == 0) code = sheet_new(list, &b.table);
     if (code == 0) code = fill(o, &b);
     if (code == 0) code = show(o, name, &b);
-    report_free(b.values);
-    report_free(b.table);
+    sheet_free(b.values);
+    sheet_free(b.table);
     return code;
 }

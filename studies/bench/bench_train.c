@@ -135,7 +135,7 @@ static void put_products(const Block *b)
 static int stream(const Block *b)
 {
     if (!options_flag(b->o, "csv")) return 0;
-    TRY(report_stream(b->out->values, stdout));
+    TRY(sheet_stream(b->out->values, stdout));
     return fflush(stdout) == 0 ? 0 : error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
 }
 
@@ -234,7 +234,7 @@ static int put_point(Block *b, const Axis *a, size_t i, double before[2])
                 figures(b)};
     sheet_row(b->out->table, &g);
     char at[32];
-    report_number(a->at[i], at);
+    sheet_number(a->at[i], at);
     bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
     bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
     before[0] = seconds, before[1] = a->at[i];

@@ -135,12 +135,12 @@ void compare_close(Compare *u)
         memory_free(u->cell[i].errors);
     }
     memory_free(u->cell);
-    report_free(u->table);
-    report_free(u->differences);
-    report_free(u->curves);
-    report_free(u->epochs);
-    report_free(u->correlations);
-    report_free(u->choices);
+    sheet_free(u->table);
+    sheet_free(u->differences);
+    sheet_free(u->curves);
+    sheet_free(u->epochs);
+    sheet_free(u->correlations);
+    sheet_free(u->choices);
     convergence_free(&u->orders);
     corpus_free(&u->corpus);
     select_close(&u->schemes);

@@ -170,7 +170,7 @@ static int print_differences(const Compare *u, int form, FILE *f)
     for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
     print_diverged(u, f);
     fputc('\n', f);
-    return report_write(u->differences, form, f);
+    return sheet_write(u->differences, form, f);
 }
 
 static const char correlation_words[] = "\nRank correlations (Spearman) of perplexity; designs: "
@@ -183,16 +183,16 @@ static const char correlation_words[] = "\nRank correlations (Spearman) of perpl
 static int print_all(const Compare *u, int form, FILE *f)
 {
     print_caption(u, f);
-    TRY(report_write(u->table, form, f));
+    TRY(sheet_write(u->table, form, f));
     TRY(print_differences(u, form, f));
     fputs(correlation_words, f);
-    return report_write(u->correlations, form, f);
+    return sheet_write(u->correlations, form, f);
 }
 
 int compare_show(const Compare *u)
 {
-    if (options_flag(u->options, "csv")) return report_write(u->table, REPORT_CSV, stdout);
-    return print_all(u, REPORT_PLAIN, stdout);
+    if (options_flag(u->options, "csv")) return sheet_write(u->table, SHEET_CSV, stdout);
+    return print_all(u, SHEET_PLAIN, stdout);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static int save_markdown(const Compare *u)
     Output o;
     TRY(output_path(path, u->dir, "compare.md"));
     TRY(output_open(&o));
-    int code = print_all(u, REPORT_MARKDOWN, o.f);
+    int code = print_all(u, SHEET_MARKDOWN, o.f);
     if (code == 0) return output_close(&o, path);
     output_drop(&o);
     return code;
@@ -220,8 +220,8 @@ static int save_runs(const Compare *u)
         if (!isnan(x->valid_ppl))
             sheet_row(r, &(RunRecord){c->scheme->name, c->layers, u->seed + i % u->seeds, *x});
     }
-    int code = output_report(r, REPORT_CSV, u->dir, "runs.csv");
-    report_free(r);
+    int code = output_sheet(r, SHEET_CSV, u->dir, "runs.csv");
+    sheet_free(r);
     return code;
 }
 
@@ -248,17 +248,17 @@ static int save_published(const Compare *u)
 
 int compare_save(const Compare *u)
 {
-    TRY(output_report(u->table, REPORT_CSV, u->dir, "compare.csv"));
-    TRY(output_report(u->table, REPORT_LATEX, u->dir, "compare.tex"));
-    TRY(output_report(u->differences, REPORT_LATEX, u->dir, "differences.tex"));
-    TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
-    TRY(output_report(u->correlations, REPORT_LATEX, u->dir, "correlations.tex"));
+    TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
+    TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
+    TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
+    TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
+    TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
     TRY(save_runs(u));
     TRY(save_markdown(u));
     TRY(save_published(u));
     if (!compare_recorded(u)) {
-        TRY(output_report(u->curves, REPORT_CSV, u->dir, "curves.csv"));
-        TRY(output_report(u->epochs, REPORT_CSV, u->dir, "epochs.csv"));
+        TRY(output_sheet(u->curves, SHEET_CSV, u->dir, "curves.csv"));
+        TRY(output_sheet(u->epochs, SHEET_CSV, u->dir, "epochs.csv"));
     }
     return convergence_save(&u->orders, &u->schemes, u->dir);
 }

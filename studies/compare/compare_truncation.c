@@ -94,8 +94,8 @@ static int save(const Compare *u, const char *dir, const RunErrors *e)
     Sheet *s;
     TRY(sheet_new(columns, &s));
     sheet_row(s, &row);
-    int code = output_report(s, REPORT_CSV, dir, "truncation.csv");
-    report_free(s);
+    int code = output_sheet(s, SHEET_CSV, dir, "truncation.csv");
+    sheet_free(s);
     return code;
 }
 

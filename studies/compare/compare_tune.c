@@ -118,7 +118,7 @@ static int choose_all(Compare *u, const Grid *g, const Task *list)
     TRY(sheet_new(tune_columns, &u->choices));
     for (size_t i = 0; i < u->cells; i++)
         TRY(choose(u, &u->cell[i], &list[i * g->points], g->points));
-    return output_report(u->choices, REPORT_CSV, u->dir, "tune.csv");
+    return output_sheet(u->choices, SHEET_CSV, u->dir, "tune.csv");
 }
 
 int compare_tune(Compare *u)

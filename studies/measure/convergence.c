@@ -259,9 +259,9 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
 
 void convergence_free(ConvergenceStudy *u)
 {
-    report_free(u->points);
-    report_free(u->work);
-    report_free(u->summary);
+    sheet_free(u->points);
+    sheet_free(u->work);
+    sheet_free(u->summary);
     memory_free(u->scheme);
     system_free(u->system);
     network_free(&u->network);
@@ -327,13 +327,13 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(u->points, REPORT_CSV, dir, "order.csv"));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "order.csv"));
     if (!u->options.local) {
-        TRY(output_report(u->work, REPORT_CSV, dir, "work.csv"));
+        TRY(output_sheet(u->work, SHEET_CSV, dir, "work.csv"));
         TRY(draw_work(u, s, dir, "work", "evaluations of F and G", "evals"));
         TRY(draw_work(u, s, dir, "time", "seconds", "seconds"));
     }
-    TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
-    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
+    TRY(output_sheet(u->summary, SHEET_CSV, dir, "summary.csv"));
+    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "summary.md"));
     return draw_errors(u, s, dir);
 }

@@ -56,12 +56,12 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
                u->system->name, u->system->title, u->system->n, u->system->d,
                u->options.local ? "after one step" : "at the end");
         if (!summary) {
-            TRY(report_write(u->points, REPORT_PLAIN, stdout));
+            TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
             putchar('\n');
         }
-        TRY(report_write(u->summary, REPORT_PLAIN, stdout));
+        TRY(sheet_write(u->summary, SHEET_PLAIN, stdout));
     } else {
-        TRY(report_write(summary ? u->summary : u->points, REPORT_CSV, stdout));
+        TRY(sheet_write(summary ? u->summary : u->points, SHEET_CSV, stdout));
     }
     if (options_text(o, "out")) TRY(convergence_save(u, s, options_text(o, "out")));
     size_t disagree = convergence_disagree(u);
@@ -91,8 +91,8 @@ static int list_systems(int csv)
         sheet_row(s, &(SystemRow){system_name(i), system_title(i),
                                   strcmp(system_name(i), system_default()) == 0});
     sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0});
-    int code = report_write(s, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
-    report_free(s);
+    int code = sheet_write(s, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
+    sheet_free(s);
     return code;
 }
 

@@ -278,7 +278,7 @@ static int draw(const Overlay *v, const char *dir, size_t which)
 static int save(const Overlay *v, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(v->points, REPORT_CSV, dir, "overlay.csv"));
+    TRY(output_sheet(v->points, SHEET_CSV, dir, "overlay.csv"));
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
     return 0;
 }
@@ -290,7 +290,7 @@ static int show(Overlay *v)
     tabulate(v);
     summarise(v);
     int csv = options_flag(o, "csv");
-    TRY(report_write(csv ? v->points : v->summary, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    TRY(sheet_write(csv ? v->points : v->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     return options_text(o, "out") ? save(v, options_text(o, "out")) : 0;
 }
 
@@ -302,8 +302,8 @@ static int run(Options *o)
     int code = sheet_new(point_columns, &v->points);
     if (code == 0) code = sheet_new(series_columns, &v->summary);
     if (code == 0) code = show(v);
-    report_free(v->points);
-    report_free(v->summary);
+    sheet_free(v->points);
+    sheet_free(v->summary);
     memory_free(v->point);
     memory_free(v);
     return code;

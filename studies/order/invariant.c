@@ -87,9 +87,9 @@ static int draw(const Study *u, const Selection *s, const char *dir)
 static int save(const Study *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(u->points, REPORT_CSV, dir, "drift.csv"));
-    TRY(output_report(u->summary, REPORT_CSV, dir, "invariant.csv"));
-    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "invariant.md"));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "drift.csv"));
+    TRY(output_sheet(u->summary, SHEET_CSV, dir, "invariant.csv"));
+    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "invariant.md"));
     return draw(u, s, dir);
 }
 
@@ -101,7 +101,7 @@ static int show(const Study *u, int csv)
             "the first's\n(bounded: near 1, linear: near 4); reversal: what is left of y - y(0) "
             "after running back\n\n",
             u->system->name, u->system->title);
-    return report_write(csv ? u->points : u->summary, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    return sheet_write(csv ? u->points : u->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }
 
 static int study(Study *u, const Selection *s, int csv, const char *dir)
@@ -123,8 +123,8 @@ int invariant_study(const SystemChoice *system, double t_end, double h, const Se
     u.t_end = t_end > 0 ? t_end : 200;
     u.h = h > 0 ? h : u.system->h0 / 2;
     int code = choose_blame(&choice, study(&u, s, csv, dir));
-    report_free(u.points);
-    report_free(u.summary);
+    sheet_free(u.points);
+    sheet_free(u.summary);
     system_free(u.system);
     network_free(&u.network);
     return code;

@@ -150,7 +150,7 @@ static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, co
             "scheme is better than the baseline; from, to: 95 %%, with one standard deviation of "
             "the\nlogarithms, pooled over the designs trained here.\n\n",
             list->row->corpus, s->bridge.width, s->bridge.inner, s->heads);
-    TRY(report_write(table, REPORT_MARKDOWN, f));
+    TRY(sheet_write(table, SHEET_MARKDOWN, f));
     fputs("\nThe papers' models:\n\n", f);
     print_sizes(list, n, f);
     return 0;
@@ -222,10 +222,10 @@ int published_save(const PublishedStudy *s, const char *dir)
     TRY(published_find(s, &list, &n));
     if (n == 0) return 0;
     int code = make_table(s, list, n, &table);
-    if (code == 0) code = output_report(table, REPORT_CSV, dir, "published.csv");
+    if (code == 0) code = output_sheet(table, SHEET_CSV, dir, "published.csv");
     if (code == 0) code = save_markdown(s, list, n, table, dir);
     if (code == 0) code = draw(s, list, n, dir);
-    report_free(table);
+    sheet_free(table);
     memory_free(list);
     return code;
 }

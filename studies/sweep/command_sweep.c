@@ -124,14 +124,14 @@ static int study(Sweep *u)
 static void close_study(Sweep *u)
 {
     sweep_words_free(u);
-    report_free(u->runs_table);
-    report_free(u->wide);
-    report_free(u->brief);
-    report_free(u->correlations);
-    report_free(u->related);
-    report_free(u->sandwiches);
-    report_free(u->halves);
-    report_free(u->plotted);
+    sheet_free(u->runs_table);
+    sheet_free(u->wide);
+    sheet_free(u->brief);
+    sheet_free(u->correlations);
+    sheet_free(u->related);
+    sheet_free(u->sandwiches);
+    sheet_free(u->halves);
+    sheet_free(u->plotted);
     corpus_free(&u->corpus);
     zoo_close(&u->zoo);
 }

@@ -101,17 +101,17 @@ static int print_all(const Sweep *u, int form, FILE *f)
 {
     static const int asked[] = {FAMILY_PERMUTATION, FAMILY_RANDOM, FAMILY_SANDWICH};
     print_caption(u, f);
-    TRY(report_write(u->brief, form, f));
+    TRY(sheet_write(u->brief, form, f));
     fputc('\n', f);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) TRY(print_answer(u, asked[i], f));
     fputs(correlation_words, f);
-    return report_write(u->related, form, f);
+    return sheet_write(u->related, form, f);
 }
 
 int sweep_show(const Sweep *u)
 {
-    if (options_flag(u->options, "csv")) return report_write(u->runs_table, REPORT_CSV, stdout);
-    return print_all(u, REPORT_PLAIN, stdout);
+    if (options_flag(u->options, "csv")) return sheet_write(u->runs_table, SHEET_CSV, stdout);
+    return print_all(u, SHEET_PLAIN, stdout);
 }
 
 /* ---- tables 1 and 2 of the paper ------------------------------------------------------------------------ */
@@ -155,14 +155,14 @@ static int save_ranking(const Sweep *u, int family, const char *name)
     size_t n = rank_runs(u, family, list);
     int code = sheet_new(sweep_ranked_columns, &s);
     for (size_t i = 0; code == 0 && i < n; i++) sweep_row(u, list[i].word, list[i].seed, NULL, s);
-    for (int form = REPORT_CSV; code == 0 && form <= REPORT_LATEX; form++) {
+    for (int form = SHEET_CSV; code == 0 && form <= SHEET_LATEX; form++) {
         static const char *const ending[] = {
-            [REPORT_CSV] = "csv", [REPORT_MARKDOWN] = "md", [REPORT_LATEX] = "tex"};
+            [SHEET_CSV] = "csv", [SHEET_MARKDOWN] = "md", [SHEET_LATEX] = "tex"};
         if (!ending[form]) continue;
         snprintf(file, sizeof file, "%s.%s", name, ending[form]);
-        code = output_report(s, form, u->dir, file);
+        code = output_sheet(s, form, u->dir, file);
     }
-    report_free(s);
+    sheet_free(s);
     memory_free(list);
     return code;
 }
@@ -175,7 +175,7 @@ static int save_markdown(const Sweep *u)
     Output o;
     TRY(output_path(path, u->dir, "sweep.md"));
     TRY(output_open(&o));
-    int code = print_all(u, REPORT_MARKDOWN, o.f);
+    int code = print_all(u, SHEET_MARKDOWN, o.f);
     if (code == 0) return output_close(&o, path);
     output_drop(&o);
     return code;
@@ -205,13 +205,13 @@ static int save_published(const Sweep *u)
 
 int sweep_save(const Sweep *u)
 {
-    TRY(output_report(u->runs_table, REPORT_CSV, u->dir, "sweep.csv"));
-    TRY(output_report(u->wide, REPORT_CSV, u->dir, "words.csv"));
-    TRY(output_report(u->brief, REPORT_LATEX, u->dir, "words.tex"));
-    TRY(output_report(u->correlations, REPORT_CSV, u->dir, "correlations.csv"));
-    TRY(output_report(u->halves, REPORT_CSV, u->dir, "halves.csv"));
-    TRY(output_report(u->sandwiches, REPORT_CSV, u->dir, "sandwich.csv"));
-    TRY(output_report(u->plotted, REPORT_CSV, u->dir, "families.csv"));
+    TRY(output_sheet(u->runs_table, SHEET_CSV, u->dir, "sweep.csv"));
+    TRY(output_sheet(u->wide, SHEET_CSV, u->dir, "words.csv"));
+    TRY(output_sheet(u->brief, SHEET_LATEX, u->dir, "words.tex"));
+    TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
+    TRY(output_sheet(u->halves, SHEET_CSV, u->dir, "halves.csv"));
+    TRY(output_sheet(u->sandwiches, SHEET_CSV, u->dir, "sandwich.csv"));
+    TRY(output_sheet(u->plotted, SHEET_CSV, u->dir, "families.csv"));
     TRY(save_ranking(u, FAMILY_PERMUTATION, "permutations"));
     TRY(save_ranking(u, FAMILY_RANDOM, "random"));
     TRY(save_published(u));

@@ -107,8 +107,8 @@ static int save_path(const Table *t, const char *dir)
 static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(r, REPORT_CSV, dir, "expand.csv"));
-    TRY(output_report(r, REPORT_MARKDOWN, dir, "expand.md"));
+    TRY(output_sheet(r, SHEET_CSV, dir, "expand.csv"));
+    TRY(output_sheet(r, SHEET_MARKDOWN, dir, "expand.md"));
     TRY(save_latex(e, n, dir));
     for (size_t i = 0; i < n; i++)
         if (e[i].table->flows) TRY(save_path(e[i].table, dir));
@@ -123,7 +123,7 @@ static int show(const Options *o, const Expansion *e, size_t n, const Sheet *r)
         TRY(write_latex(e, n, stdout));
     } else {
         if (!csv) TRY(print_words(e, n));
-        TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+        TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     }
     return dir ? save(e, n, r, dir) : 0;
 }
@@ -140,7 +140,7 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     }
     if (code == 0) code = show(o, e, done, r);
     for (size_t i = 0; i < done; i++) expansion_free(&e[i]);
-    report_free(r);
+    sheet_free(r);
     return code;
 }
 

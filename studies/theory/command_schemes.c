@@ -88,8 +88,8 @@ static int fill(Sheet *r, const Selection *s, size_t degree, int words)
 static int save(const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(r, REPORT_CSV, dir, "schemes.csv"));
-    return output_report(r, REPORT_MARKDOWN, dir, "schemes.md");
+    TRY(output_sheet(r, SHEET_CSV, dir, "schemes.csv"));
+    return output_sheet(r, SHEET_MARKDOWN, dir, "schemes.md");
 }
 
 static int print_texts(const Selection *s)
@@ -110,11 +110,11 @@ static int show_structure(const Options *o, const Selection *s)
     if (!csv)
         printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words,
                options_size(o, "degree"));
-    code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && dir) code = output_directory(dir);
-    if (code == 0 && dir) code = output_report(r, REPORT_CSV, dir, "structure.csv");
-    if (code == 0 && dir) code = output_report(r, REPORT_MARKDOWN, dir, "structure.md");
-    report_free(r);
+    if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "structure.csv");
+    if (code == 0 && dir) code = output_sheet(r, SHEET_MARKDOWN, dir, "structure.md");
+    sheet_free(r);
     return code;
 }
 
@@ -134,9 +134,9 @@ static int show(const Options *o, const Selection *s)
             "is H\n\n",
             options_size(o, "degree"));
     }
-    if (code == 0) code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    if (code == 0) code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));
-    report_free(r);
+    sheet_free(r);
     return code;
 }
 

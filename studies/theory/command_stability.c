@@ -241,9 +241,9 @@ static int write_grid(const Study *u, FILE *f)
             if (f != stdout && k % u->points == 0)
                 progress_show("writing %s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name,
                               k / u->points + 1, u->points, i + 1, u->schemes.count);
-            report_number(u->origin[0] + u->step[0] * (double)(k % u->points), x);
-            report_number(u->origin[1] + u->step[1] * (double)(k / u->points), y);
-            report_number(modulus, m);
+            sheet_number(u->origin[0] + u->step[0] * (double)(k % u->points), x);
+            sheet_number(u->origin[1] + u->step[1] * (double)(k / u->points), y);
+            sheet_number(modulus, m);
             fprintf(f, "%s,%s,%s,%s\n", u->table[i]->name, x, y, isinf(modulus) ? "inf" : m);
         }
     return ferror(f) ? error_set(ERR_SYSTEM, "writing the grid failed") : 0;
@@ -265,8 +265,8 @@ static void write_point(void *context, size_t line, double x, double y)
 {
     Lines *l = context;
     char sx[32], sy[32];
-    report_number(x, sx);
-    report_number(y, sy);
+    sheet_number(x, sx);
+    sheet_number(y, sy);
     fprintf(l->f, "%s,%zu,%s,%s\n", l->scheme, l->first + line, sx, sy);
     if (line >= l->lines) l->lines = line + 1;
 }
@@ -389,7 +389,7 @@ static int save(const Study *u, const char *dir)
     char path[OUTPUT_PATH];
     Output o;
     TRY(output_directory(dir));
-    TRY(output_report(u->limits, REPORT_CSV, dir, "limits.csv"));
+    TRY(output_sheet(u->limits, SHEET_CSV, dir, "limits.csv"));
     TRY(output_path(path, dir, "%s.csv", planes[u->plane].name));
     TRY(output_open(&o));
     int code = write_grid(u, o.f);
@@ -416,7 +416,7 @@ static int study(const Options *o, Study *u)
         printf("ends of the stability interval from 0 on y' = lambda y, lambda_F = lambda_G = "
                "lambda/2: "
                "negative\nreal and positive imaginary h lambda; --csv or --out: the region\n\n");
-        TRY(report_write(u->limits, REPORT_PLAIN, stdout));
+        TRY(sheet_write(u->limits, SHEET_PLAIN, stdout));
     }
     return dir ? save(u, dir) : 0;
 }
@@ -428,7 +428,7 @@ static void study_free(Study *u)
     memory_free(u->real);
     memory_free(u->imag);
     memory_free(u->modulus);
-    report_free(u->limits);
+    sheet_free(u->limits);
     select_close(&u->schemes);
 }
 

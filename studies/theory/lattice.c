@@ -175,8 +175,8 @@ int lattice_draw(const Table *t, const char *dir, const char *name)
     TRY(sheet_new(lattice_columns, &l.r));
     snprintf(file, sizeof file, "%s.csv", name);
     int code = fill(&l, t);
-    if (code == 0) code = output_report(l.r, REPORT_CSV, dir, file);
+    if (code == 0) code = output_sheet(l.r, SHEET_CSV, dir, file);
     if (code == 0) code = draw(&l, t, dir, name);
-    report_free(l.r);
+    sheet_free(l.r);
     return code;
 }

@@ -88,7 +88,7 @@ int structure_report(const Selection *s, int degree, Sheet **out)
     int code = 0;
     for (size_t i = 0; code == 0 && i < s->count; i++) code = add_row(r, s->scheme[i], degree);
     if (code != 0)
-        report_free(r);
+        sheet_free(r);
     else
         *out = r;
     return code;

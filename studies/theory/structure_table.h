@@ -5,7 +5,7 @@
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
-/* A row a scheme, of structure_columns; what is not told is empty. degree: how far trees are compared. Caller: report_free. */
+/* A row a scheme, of structure_columns; what is not told is empty. degree: how far trees are compared. Caller: sheet_free. */
 extern const Column structure_columns[];
 int structure_report(const Selection *s, int degree, Sheet **out);
 

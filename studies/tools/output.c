@@ -146,13 +146,13 @@ int output_close(Output *o, const char *path)
     return code;
 }
 
-int output_report(const Report *r, int form, const char *dir, const char *name)
+int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, dir, "%s", name));
     Output o;
     TRY(output_open(&o));
-    int code = report_write(r, form, o.f);
+    int code = sheet_write(r, form, o.f);
     if (code != 0) {
         output_drop(&o);
         return code;

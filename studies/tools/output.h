@@ -41,6 +41,6 @@ void output_drop(Output *o); /* forgets it */
 int output_take(Output *o, int code, char **text);
 
 /* A report in DIR/NAME in one of the forms. */
-int output_report(const Report *r, int form, const char *dir, const char *name);
+int output_sheet(const Sheet *r, int form, const char *dir, const char *name);
 
 #endif

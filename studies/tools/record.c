@@ -83,10 +83,10 @@ static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *
 }
 
 /* The row alone where there is a file, with the header before the first. */
-static int new_rows(const Report *r, int header, Output *row)
+static int new_rows(const Sheet *r, int header, Output *row)
 {
     TRY(output_open(row));
-    int code = report_write(r, REPORT_CSV, row->f);
+    int code = sheet_write(r, SHEET_CSV, row->f);
     if (code == 0 && fflush(row->f) != 0) code = error_set(ERR_MEMORY, "out of memory");
     if (code == 0 && !header)
         memmove(row->text, strchr(row->text, '\n') + 1, strlen(strchr(row->text, '\n')));
@@ -94,7 +94,7 @@ static int new_rows(const Report *r, int header, Output *row)
 }
 
 /* The old rows stay byte by byte: what reads them tells what is wrong with them. */
-static int append(const Report *r, const char *path)
+static int append(const Sheet *r, const char *path)
 {
     char *before = NULL;
     size_t bytes = 0;
@@ -120,7 +120,7 @@ static int record(const char *dir, int argc, char *const *argv, int code, const 
     TRY(sheet_new(columns, &r));
     int failed = add_row(r, argc, argv, code, words);
     if (failed == 0) failed = append(r, path);
-    report_free(r);
+    sheet_free(r);
     return failed;
 }
 

@@ -22,19 +22,19 @@ typedef struct {
     int half;             /* 1: half of the column's interval */
 } Slot;
 
-struct Report {
+struct Sheet {
     size_t columns;      /* cells of a row */
     Slot *slot;          /* (columns) */
     size_t shown, *view; /* (shown) columns of the table for people, in its order */
     size_t cells, room;
     Cell *cell;      /* (cells), row-major */
-    size_t streamed; /* cells already written by report_stream */
-    int header;      /* written by report_stream */
+    size_t streamed; /* cells already written by sheet_stream */
+    int header;      /* written by sheet_stream */
     int code;
 };
 
 /* Columns that people see, in the order of their places; all where none has a place. */
-static void choose_view(Report *r)
+static void choose_view(Sheet *r)
 {
     short place = 0, next;
     do {
@@ -52,26 +52,18 @@ static void choose_view(Report *r)
 }
 
 /* Room for a row of so many cells. */
-static int make(size_t columns, Report **out)
+static int make(size_t columns, Sheet **out)
 {
-    Report *r = memory_new(1, sizeof *r);
+    Sheet *r = memory_new(1, sizeof *r);
     if (!r) return ERR_MEMORY;
-    *r = (Report){.columns = columns};
+    *r = (Sheet){.columns = columns};
     r->slot = memory_new(columns, sizeof *r->slot);
     r->view = memory_new(columns, sizeof *r->view);
     if (!r->slot || !r->view) {
-        report_free(r);
+        sheet_free(r);
         return ERR_MEMORY;
     }
     *out = r;
-    return 0;
-}
-
-int report_new(size_t columns, const char *const *name, Report **out)
-{
-    TRY(make(columns, out));
-    for (size_t j = 0; j < columns; j++) (*out)->slot[j] = (Slot){NULL, name[j], name[j], 0};
-    choose_view(*out);
     return 0;
 }
 
@@ -89,7 +81,7 @@ int sheet_new(const Column *list, Sheet **out)
     return 0;
 }
 
-void report_free(Report *r)
+void sheet_free(Sheet *r)
 {
     if (!r) return;
     for (size_t i = 0; i < r->cells; i++) {
@@ -102,7 +94,7 @@ void report_free(Report *r)
     memory_free(r);
 }
 
-static void add(Report *r, const char *exact, const char *shown, int number)
+static void add(Sheet *r, const char *exact, const char *shown, int number)
 {
     if (r->code != 0) return;
     if (r->cells == r->room) {
@@ -120,7 +112,7 @@ static void add(Report *r, const char *exact, const char *shown, int number)
     r->cell[r->cells++] = c;
 }
 
-void report_number(double x, char out[32])
+void sheet_number(double x, char out[32])
 {
     if (isnan(x)) {
         out[0] = '\0';
@@ -132,19 +124,19 @@ void report_number(double x, char out[32])
     }
 }
 
-static void add_number(Report *r, double x, const char *shown)
+static void add_number(Sheet *r, double x, const char *shown)
 {
     char exact[32];
-    report_number(x, exact);
+    sheet_number(x, exact);
     add(r, exact, isfinite(x) ? shown : exact, 1);
 }
 
-void report_text(Report *r, const char *text)
+static void add_text(Sheet *r, const char *text)
 {
     add(r, text, text, 0);
 }
 
-void report_size(Report *r, uint64_t n)
+static void add_size(Sheet *r, uint64_t n)
 {
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)n);
@@ -152,7 +144,7 @@ void report_size(Report *r, uint64_t n)
 }
 
 /* A number whose form for people is that of y, with so many digits behind the point (fixed) or in all. */
-static void add_shown(Report *r, double x, double y, int fixed, int digits)
+static void add_shown(Sheet *r, double x, double y, int fixed, int digits)
 {
     char shown[352];
     snprintf(shown, sizeof shown, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
@@ -160,55 +152,32 @@ static void add_shown(Report *r, double x, double y, int fixed, int digits)
     add_number(r, x, shown + minus_zero);
 }
 
-void report_real(Report *r, double x, int digits)
-{
-    add_shown(r, x, x, 0, digits);
-}
-
-void report_fixed(Report *r, double x, int decimals)
-{
-    add_shown(r, x, x, 1, decimals);
-}
-
-void report_flag(Report *r, int flag)
-{
-    report_text(r, flag ? "yes" : "no");
-}
-
-void report_none(Report *r)
+static void add_none(Sheet *r)
 {
     add(r, "", "", 1);
 }
 
-void report_order(Report *r, int order)
-{
-    if (order < 0)
-        report_none(r);
-    else
-        report_size(r, (uint64_t)order);
-}
-
-static void add_scaled(Report *r, const Column *c, double x)
+static void add_scaled(Sheet *r, const Column *c, double x)
 {
     int fixed = c->form == SHEET_FIXED;
     add_shown(r, x, c->scale != 0 ? x * c->scale : x, fixed, c->digits || fixed ? c->digits : 6);
 }
 
-static void add_member(Report *r, const Column *c, const void *member)
+static void add_member(Sheet *r, const Column *c, const void *member)
 {
     const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
     int whole = c->type == SHEET_INT ? *(const int *)member : 0;
     size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : 0;
     if (c->type == SHEET_TEXT)
-        report_text(r, text ? text : "");
+        add_text(r, text ? text : "");
     else if (size == SIZE_MAX || whole < 0)
-        report_none(r);
+        add_none(r);
     else if (c->type == SHEET_SIZE)
-        report_size(r, size);
+        add_size(r, size);
     else if (c->type == SHEET_INT && c->form == SHEET_FLAG)
-        report_flag(r, whole);
+        add_text(r, whole ? "yes" : "no");
     else if (c->type == SHEET_INT)
-        report_order(r, whole);
+        add_size(r, (uint64_t)whole);
     else
         add_scaled(r, c, *(const double *)member);
 }
@@ -243,11 +212,11 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
         const Slot *slot = &s->slot[j];
         while (name[i] && (!slot->name || strcmp(slot->name, name[i]) != 0)) i++;
         if (j == 0)
-            report_text(s, first);
+            add_text(s, first);
         else if (name[i])
             add_scaled(s, slot->column, value[i]);
         else
-            report_none(s);
+            add_none(s);
     }
 }
 
@@ -288,7 +257,7 @@ void sheet_names(const Column *list, FILE *f)
 }
 
 /* The cells of a row, or with SIZE_MAX the header. */
-static void csv_row(const Report *r, size_t first, FILE *f)
+static void csv_row(const Sheet *r, size_t first, FILE *f)
 {
     const char *gap = "";
     for (size_t j = 0; j < r->columns; j++) {
@@ -300,12 +269,12 @@ static void csv_row(const Report *r, size_t first, FILE *f)
     fputc('\n', f);
 }
 
-static void csv_rows(const Report *r, size_t first, FILE *f)
+static void csv_rows(const Sheet *r, size_t first, FILE *f)
 {
     for (size_t i = first; i + r->columns <= r->cells; i += r->columns) csv_row(r, i, f);
 }
 
-int report_stream(Report *r, FILE *f)
+int sheet_stream(Sheet *r, FILE *f)
 {
     if (!r->header) csv_row(r, SIZE_MAX, f);
     r->header = 1;
@@ -341,7 +310,7 @@ static const struct {
     {"±", "$\\pm$"},
 };
 
-size_t report_latex(const char *text, FILE *f)
+size_t sheet_latex(const char *text, FILE *f)
 {
     for (size_t i = 0; i < sizeof latex / sizeof *latex; i++)
         if (strncmp(text, latex[i].text, strlen(latex[i].text)) == 0) {
@@ -354,17 +323,17 @@ size_t report_latex(const char *text, FILE *f)
 
 static void put_latex(FILE *f, const char *text)
 {
-    while (*text) text += report_latex(text, f);
+    while (*text) text += sheet_latex(text, f);
 }
 
 /* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
-static const char *seen(const Report *r, size_t first, size_t j)
+static const char *seen(const Sheet *r, size_t first, size_t j)
 {
     size_t column = r->view[j];
     return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
 }
 
-static void latex_row(const Report *r, size_t first, FILE *f)
+static void latex_row(const Sheet *r, size_t first, FILE *f)
 {
     for (size_t j = 0; j < r->shown; j++) {
         const char *text = seen(r, first, j);
@@ -375,14 +344,14 @@ static void latex_row(const Report *r, size_t first, FILE *f)
     fputs(" \\\\\n", f);
 }
 
-static int is_right(const Report *r, size_t column)
+static int is_right(const Sheet *r, size_t column)
 {
     for (size_t i = column; i < r->cells; i += r->columns)
         if (!r->cell[i].number) return 0;
     return 1;
 }
 
-static void write_latex(const Report *r, FILE *f)
+static void write_latex(const Sheet *r, FILE *f)
 {
     fputs("\\begin{tabular}{", f);
     for (size_t j = 0; j < r->shown; j++) fputc(is_right(r, r->view[j]) ? 'r' : 'l', f);
@@ -407,7 +376,7 @@ static size_t width(const char *text)
 static size_t cell_width(const char *text, int form)
 {
     size_t n = width(text);
-    for (; form == REPORT_MARKDOWN && (text = strchr(text, '|')); text++) n++;
+    for (; form == SHEET_MARKDOWN && (text = strchr(text, '|')); text++) n++;
     return n;
 }
 
@@ -416,7 +385,7 @@ static void put_cell(FILE *f, const char *text, int form, size_t columns, int ri
     int gap = (int)(columns - cell_width(text, form));
     if (right) fprintf(f, "%*s", gap, "");
     for (const char *c = text; *c; c++)
-        fprintf(f, "%s%c", *c == '|' && form == REPORT_MARKDOWN ? "\\" : "", *c);
+        fprintf(f, "%s%c", *c == '|' && form == SHEET_MARKDOWN ? "\\" : "", *c);
     if (!right) fprintf(f, "%*s", gap, "");
 }
 
@@ -425,7 +394,7 @@ typedef struct {
     int right;
 } Shape;
 
-static void shapes(const Report *r, int form, Shape *s)
+static void shapes(const Sheet *r, int form, Shape *s)
 {
     for (size_t j = 0; j < r->shown; j++) {
         s[j] = (Shape){cell_width(seen(r, SIZE_MAX, j), form), is_right(r, r->view[j])};
@@ -446,43 +415,43 @@ static void put_line(FILE *f, const char *text, int n)
 static const struct {
     const char *before, *between, *behind, *dash;
 } look[] = {
-    [REPORT_PLAIN] = {"", "  ", "", "-"},
-    [REPORT_MARKDOWN] = {"| ", " | ", " |", "-"},
+    [SHEET_PLAIN] = {"", "  ", "", "-"},
+    [SHEET_MARKDOWN] = {"| ", " | ", " |", "-"},
 };
 
-static void put_row(const Report *r, const Shape *s, int form, size_t first, FILE *f)
+static void put_row(const Sheet *r, const Shape *s, int form, size_t first, FILE *f)
 {
     fputs(look[form].before, f);
     for (size_t j = 0; j < r->shown; j++) {
         const char *text = seen(r, first, j);
         if (j) fputs(look[form].between, f);
-        int last = j + 1 == r->shown && form == REPORT_PLAIN && !s[j].right;
+        int last = j + 1 == r->shown && form == SHEET_PLAIN && !s[j].right;
         put_cell(f, text, form, last ? width(text) : s[j].width, s[j].right);
     }
     fprintf(f, "%s\n", look[form].behind);
 }
 
-static void put_rule(const Report *r, const Shape *s, int form, FILE *f)
+static void put_rule(const Sheet *r, const Shape *s, int form, FILE *f)
 {
     fputs(look[form].before, f);
     for (size_t j = 0; j < r->shown; j++) {
         if (j) fputs(look[form].between, f);
-        int colon = form == REPORT_MARKDOWN && s[j].right;
+        int colon = form == SHEET_MARKDOWN && s[j].right;
         put_line(f, look[form].dash, (int)s[j].width - colon);
         if (colon) fputc(':', f);
     }
     fprintf(f, "%s\n", look[form].behind);
 }
 
-int report_write(const Report *r, int form, FILE *f)
+int sheet_write(const Sheet *r, int form, FILE *f)
 {
     if (r->code != 0) return r->code;
-    if (form == REPORT_CSV) {
+    if (form == SHEET_CSV) {
         csv_row(r, SIZE_MAX, f);
         csv_rows(r, 0, f);
         return 0;
     }
-    if (form == REPORT_LATEX) {
+    if (form == SHEET_LATEX) {
         write_latex(r, f);
         return 0;
     }

@@ -135,12 +135,12 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
     int csv = options_flag(o, "csv");
     const char *dir = options_text(o, "out");
     for (int split = 0; split < SPLITS; split++) TRY(add_row(r, c, split));
-    TRY(report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!csv) print_bounds(c);
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_report(r, REPORT_CSV, dir, "data.csv"));
-    return output_report(r, REPORT_MARKDOWN, dir, "data.md");
+    TRY(output_sheet(r, SHEET_CSV, dir, "data.csv"));
+    return output_sheet(r, SHEET_MARKDOWN, dir, "data.md");
 }
 
 static int run(Options *o)
@@ -151,7 +151,7 @@ static int run(Options *o)
     int code = sheet_new(columns, &r);
     if (code == 0) {
         code = show(o, &c, r);
-        report_free(r);
+        sheet_free(r);
     }
     corpus_free(&c);
     return code;

@@ -112,8 +112,8 @@ static int report_result(size_t tokens, double nll, int level, int csv)
     Sheet *r;
     TRY(sheet_new(level == LEVEL_CHAR ? character_columns : word_columns, &r));
     sheet_row(r, &(Result){tokens, nll, exp(nll), nll / log(2)});
-    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
-    report_free(r);
+    int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
+    sheet_free(r);
     return code;
 }
 

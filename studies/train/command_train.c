@@ -208,8 +208,8 @@ static int write_result(const Run *r)
                                .test_ppl = r->result.test_ppl,
                                .tokens_per_s = r->result.tokens_per_s,
                                .peak_bytes = (double)r->result.peak_bytes}});
-    int code = output_report(t, REPORT_CSV, r->dir, "result.csv");
-    report_free(t);
+    int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
+    sheet_free(t);
     return code;
 }
 

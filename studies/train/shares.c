@@ -66,8 +66,8 @@ int shares_write(const Ranks *r, const Share *share, const char *dir)
                                  .wait_ms_per_step = 1e3 * per_step(s->waited, s),
                                  .ms_per_step = 1e3 * per_step(s->seconds, s)});
     }
-    int code = output_report(t, REPORT_CSV, dir, "ranks.csv");
-    report_free(t);
+    int code = output_sheet(t, SHEET_CSV, dir, "ranks.csv");
+    sheet_free(t);
     tell(r, share);
     return code;
 }

@@ -97,10 +97,10 @@ int spans_write(const Model *m, const char *dir)
     int code = read_spans(m, &z, &count);
     if (code == 0) {
         add_rows(t, m, z);
-        code = output_report(t, REPORT_CSV, dir, "spans.csv");
+        code = output_sheet(t, SHEET_CSV, dir, "spans.csv");
         tell(m, z, count);
     }
     memory_free(z);
-    report_free(t);
+    sheet_free(t);
     return code;
 }

@@ -121,7 +121,7 @@ static int show(const Options *o, TruncationStudy *u)
     int csv = options_flag(o, "csv");
     if (!csv) print_words(u);
     const Sheet *table = csv && !options_flag(o, "summary") ? u->points : u->summary;
-    TRY(report_write(table, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    TRY(sheet_write(table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (u->in->dir) TRY(truncation_save(u, u->in->dir));
     if (u->disagree)
         return error_set(ERR_CHECK,

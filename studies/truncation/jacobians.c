@@ -259,13 +259,13 @@ static int draw(const Study *u, const char *dir)
         plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
         draw_eigenvalues(u, p);
         code = add_regions(u, p, regions, value);
-        if (code == 0) code = output_report(regions, REPORT_CSV, dir, "regions.csv");
+        if (code == 0) code = output_sheet(regions, SHEET_CSV, dir, "regions.csv");
         if (code == 0)
             code = plot_finish(p);
         else
             plot_drop(p);
     }
-    report_free(regions);
+    sheet_free(regions);
     memory_free(value);
     return code;
 }
@@ -273,8 +273,8 @@ static int draw(const Study *u, const char *dir)
 static int save(const Study *u, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(u->table, REPORT_CSV, dir, "jacobian.csv"));
-    TRY(output_report(u->eigen, REPORT_CSV, dir, "eigenvalues.csv"));
+    TRY(output_sheet(u->table, SHEET_CSV, dir, "jacobian.csv"));
+    TRY(output_sheet(u->eigen, SHEET_CSV, dir, "eigenvalues.csv"));
     return draw(u, dir);
 }
 
@@ -284,9 +284,9 @@ int jacobian_study(TruncationInput *in, int csv, const char *dir)
     int code = sheet_new(jacobian_schemes, &u.table);
     if (code == 0) code = sheet_new(jacobian_eigenvalues, &u.eigen);
     for (u.field = 0; u.field < 2 && code == 0; u.field++) code = study_field(&u);
-    if (code == 0) code = report_write(u.table, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
+    if (code == 0) code = sheet_write(u.table, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && dir) code = save(&u, dir);
-    report_free(u.table);
-    report_free(u.eigen);
+    sheet_free(u.table);
+    sheet_free(u.eigen);
     return code;
 }

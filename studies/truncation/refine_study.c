@@ -113,10 +113,10 @@ static int run(Study *u, size_t most, int csv, const char *dir)
         printf("model trained as %s: perplexity %.5g of %zu tokens; symbols of a scheme at their "
                "starting values;\nweights piecewise constant in depth-time\n\n",
                u->in->network.table->name, exp(u->own), tokens);
-    TRY(report_write(u->table, csv ? REPORT_CSV : REPORT_PLAIN, stdout));
+    TRY(sheet_write(u->table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_report(u->table, REPORT_CSV, dir, "refine.csv"));
+    TRY(output_sheet(u->table, SHEET_CSV, dir, "refine.csv"));
     return draw(u, dir);
 }
 
@@ -126,6 +126,6 @@ int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const
     u.text = cut(&in->text, tokens, in->network.vocab.eos);
     TRY(sheet_new(refine_steps, &u.table));
     int code = run(&u, most, csv, dir);
-    report_free(u.table);
+    sheet_free(u.table);
     return code;
 }

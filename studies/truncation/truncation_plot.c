@@ -176,8 +176,8 @@ static int write_paths(const TruncationStudy *u, const Paths *p, const char *dir
             add_state(s, p, (PathRow){i, "network", token, (double)l, {0}},
                       p->state + (l * p->n + i) * p->d);
     }
-    int code = output_report(s, REPORT_CSV, dir, "path.csv");
-    report_free(s);
+    int code = output_sheet(s, SHEET_CSV, dir, "path.csv");
+    sheet_free(s);
     return code;
 }
 
@@ -245,12 +245,12 @@ static int save_paths(const TruncationStudy *u, const char *dir)
 int truncation_save(TruncationStudy *u, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(u->points, REPORT_CSV, dir, "truncation.csv"));
-    TRY(output_report(u->summary, REPORT_CSV, dir, "summary.csv"));
-    TRY(output_report(u->summary, REPORT_MARKDOWN, dir, "summary.md"));
-    TRY(output_report(u->terms, REPORT_CSV, dir, "terms.csv"));
-    TRY(output_report(u->curves, REPORT_CSV, dir, "curves.csv"));
-    TRY(output_report(u->by_layer, REPORT_CSV, dir, "layers.csv"));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "truncation.csv"));
+    TRY(output_sheet(u->summary, SHEET_CSV, dir, "summary.csv"));
+    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "summary.md"));
+    TRY(output_sheet(u->terms, SHEET_CSV, dir, "terms.csv"));
+    TRY(output_sheet(u->curves, SHEET_CSV, dir, "curves.csv"));
+    TRY(output_sheet(u->by_layer, SHEET_CSV, dir, "layers.csv"));
     TRY(draw_errors(u, dir));
     TRY(draw_layers(u, dir));
     return save_paths(u, dir);

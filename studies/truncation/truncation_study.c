@@ -163,11 +163,11 @@ int truncation_run(TruncationInput *in, TruncationStudy *u)
 
 void truncation_free(TruncationStudy *u)
 {
-    report_free(u->points);
-    report_free(u->summary);
-    report_free(u->terms);
-    report_free(u->curves);
-    report_free(u->by_layer);
+    sheet_free(u->points);
+    sheet_free(u->summary);
+    sheet_free(u->terms);
+    sheet_free(u->curves);
+    sheet_free(u->by_layer);
     memory_free(u->series);
     memory_free(u->cell);
     *u = (TruncationStudy){0};

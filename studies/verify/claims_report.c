@@ -111,7 +111,7 @@ static void latex_text(const char *s, FILE *out)
         } else if (*s == '\'' || *s == '"') {
             fputs(*s++ == '"' ? "\\textquotedbl{}" : "\\textquotesingle{}", out);
         } else {
-            s += report_latex(s, out);
+            s += sheet_latex(s, out);
         }
     }
 }

@@ -197,8 +197,8 @@ static int list_claims(const Verification *v, int csv)
                            .source = c->source,
                            .expected = c->expected == CLAIM_CONDITIONAL ? "conditional" : words});
     }
-    int code = report_write(r, csv ? REPORT_CSV : REPORT_PLAIN, stdout);
-    report_free(r);
+    int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
+    sheet_free(r);
     return code;
 }
 
@@ -219,7 +219,7 @@ static int write_with(const Verification *v, Writer *writer, const char *dir, co
 static int save(const Verification *v, const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_report(r, REPORT_CSV, dir, "verify.csv"));
+    TRY(output_sheet(r, SHEET_CSV, dir, "verify.csv"));
     TRY(write_with(v, claims_markdown, dir, "verify.md"));
     return write_with(v, claims_latex, dir, "verify.tex");
 }
@@ -231,11 +231,11 @@ static int show(const Options *o, const Verification *v)
     fill(v, r);
     int code = 0;
     if (options_flag(o, "csv"))
-        code = report_write(r, REPORT_CSV, stdout);
+        code = sheet_write(r, SHEET_CSV, stdout);
     else
         print_claims(v);
     if (code == 0 && options_text(o, "out")) code = save(v, r, options_text(o, "out"));
-    report_free(r);
+    sheet_free(r);
     return code;
 }
 

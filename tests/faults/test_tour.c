@@ -740,7 +740,7 @@ TEST(the_program_is_read)
     size_t kinds[KIND_BYTES + 1] = {0}, ranged = 0, lists = 0;
     for (size_t k = 0; k < tour.commands; k++) {
         const Command *c = &tour.command[k];
-        assert_true(c->count >= 3);
+        assert_true(c->count >= 2);
         for (size_t i = 0; i < c->count; i++) {
             const Option *o = &c->option[i];
             kinds[o->kind]++;

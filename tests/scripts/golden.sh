@@ -36,7 +36,7 @@ k3 = H(y + (r-1)/2*k1 + (2-r)/2*k2)
 k4 = H(y - r/2*k2 + (1+r/2)*k3)
 y' = y + 1/6*k1 + (2-r)/6*k2 + (2+r)/6*k3 + 1/6*k4
 END
-tiny='--corpus markov:64 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --warmup 5 --rate 1e-2 --max-steps 12
+tiny='--corpus markov:64 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --warmup 5 --rate 1e-2
       --threads 1 --kernel x86-64-v3'
 
 say version --version
@@ -65,18 +65,18 @@ say verify verify --csv
 say verify-out verify --out verify
 say data data --corpus kjv
 say data-csv data --corpus markov:64 --csv
-say train train --scheme macaron $tiny --out train/macaron --csv
-say train-span train --scheme transformer $tiny --span 8 --out train/span
-say train-adaptive train --scheme rk2-gate $tiny --corpus kjv --vocabulary 300 --adaptive 100,200 --label-smoothing 0.1 --out train/adaptive
+say train train --scheme macaron $tiny --max-steps 12 --out train/macaron --csv
+say train-span train --scheme transformer $tiny --max-steps 12 --span 8 --out train/span
+say train-adaptive train --scheme rk2-gate $tiny --max-steps 12 --corpus kjv --vocabulary 300 --adaptive 100,200 --label-smoothing 0.1 --out train/adaptive
 say train-resume train --scheme macaron $tiny --max-steps 20 --resume --out train/macaron
-say train-refused train --scheme macaron $tiny --rate 2e-2 --out train/macaron
+say train-refused train --scheme macaron $tiny --max-steps 12 --rate 2e-2 --out train/macaron
 say train-bad train --scheme macaron --width 7 --heads 2 --out train/bad
 echo 'w1 w2 w3 w4' >text
 say eval eval --model train/macaron --text text
 say eval-csv eval --model train/macaron --text text --csv
 say generate generate --model train/macaron --tokens 10 --seed 3
-say compare compare --scheme transformer,heun-layer,ab2 $tiny --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare
-say compare-csv compare --scheme transformer,heun-layer,ab2 $tiny --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare --csv
+say compare compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare
+say compare-csv compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare --csv
 say compare-tune compare --scheme transformer,euler $tiny --max-steps 3 --seeds 2 --tune --tune-rate 1e-2,1e-3 --tune-dropout 0 --truncation 0 --out tune
 say sweep sweep --pairs 2 --interleaved --permutations 3 --random 2 --sandwiches --confirm $tiny --max-steps 4 --out sweep
 say truncation truncation --model train/macaron --text text --scheme macaron,heun-layer --sentences 1 --out truncation

@@ -578,16 +578,19 @@ static const struct {
 
 TEST(test_latex)
 {
-    static const char *const column[] = {"a_b > c"};
+    typedef struct {
+        const char *text;
+    } Row;
+    static const Column list[] = {FIELD(Row, "a_b > c", text), {0}};
     char *text = NULL, want[128];
     size_t bytes, count = sizeof cells / sizeof *cells;
-    Report *r;
-    assert_int_equal(report_new(1, column, &r), 0);
-    for (size_t i = 0; i < count; i++) report_text(r, cells[i].text);
+    Sheet *r;
+    assert_int_equal(sheet_new(list, &r), 0);
+    for (size_t i = 0; i < count; i++) sheet_row(r, &(Row){cells[i].text});
     FILE *f = open_memstream(&text, &bytes);
-    assert_int_equal(report_write(r, REPORT_LATEX, f), 0);
+    assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
     fclose(f);
-    report_free(r);
+    sheet_free(r);
     assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
     for (size_t i = 0; i < count; i++) {
         snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
