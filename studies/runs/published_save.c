@@ -73,7 +73,7 @@ typedef struct {
 #define NUMBER(name, member, decimals, ...)                                                        \
     FIELD(Figure, name, member, .form = SHEET_FIXED, .digits = decimals, __VA_ARGS__)
 #define INTERVAL(name, member, ...)                                                                \
-    NUMBER(name, member.mean, 2, .page = 1, .low = name "_low", .high = name "_high",              \
+    NUMBER(name, member.mean, 2, .low = name "_low", .high = name "_high",                         \
            __VA_ARGS__),                                                                           \
     FIELD(Figure, name "_low", member.low),                                                        \
     FIELD(Figure, name "_high", member.high)
@@ -86,22 +86,22 @@ typedef struct {
     COLUMN(Figure, measure, .page = 1),                                                            \
     NUMBER("published", paper.figure, 2, .head = "paper", .place = 5, .page = 1),                  \
     FIELD(Figure, "seeds", beside.value[0].n, .page = 1),                                          \
-    INTERVAL("valid", beside.value[0], .head = "validation", .half = "±", .place = 6),             \
-    INTERVAL("test", beside.value[1], .half = "±", .place = 8),                                    \
-    INTERVAL("valid_less", beside.less[0], .head = "less", .place = 7),                            \
-    INTERVAL("test_less", beside.less[1], .head = "less", .place = 9),                             \
-    NUMBER("published_ratio", beside.ratio, 3, .head = "paper ratio", .place = 10, .page = 1),     \
-    NUMBER("valid_ratio", beside.gain[0].mean, 3, .head = "valid ratio", .place = 11, .page = 1,   \
+    INTERVAL("valid", beside.value[0], .head = "validation", .half = "±", .page = 2, .place = 6),  \
+    INTERVAL("test", beside.value[1], .half = "±", .page = 3, .place = 8),                         \
+    INTERVAL("valid_less", beside.less[0], .head = "less", .page = 2, .place = 7),                 \
+    INTERVAL("test_less", beside.less[1], .head = "less", .page = 3, .place = 9),                  \
+    NUMBER("published_ratio", beside.ratio, 3, .head = "paper ratio", .place = 10, .page = 4),     \
+    NUMBER("valid_ratio", beside.gain[0].mean, 3, .head = "valid ratio", .place = 11, .page = 4,   \
            .low = "valid_ratio_pooled_low", .high = "valid_ratio_pooled_high"),                    \
     NUMBER("valid_ratio_pooled_low", beside.gain[0].low, 3, .head = "from", .place = 12),          \
     NUMBER("valid_ratio_pooled_high", beside.gain[0].high, 3, .head = "to", .place = 13),          \
-    FIELD(Figure, "test_ratio", beside.gain[1].mean, .page = 1,                                    \
+    FIELD(Figure, "test_ratio", beside.gain[1].mean, .page = 4,                                    \
           .low = "test_ratio_pooled_low", .high = "test_ratio_pooled_high"),                       \
     FIELD(Figure, "test_ratio_pooled_low", beside.gain[1].low),                                    \
     FIELD(Figure, "test_ratio_pooled_high", beside.gain[1].high),                                  \
-    FIELD(Figure, "published_size", paper.size, .page = 1),                                        \
-    COLUMN(Figure, size, .page = 1),                                                               \
-    FIELD(Figure, "note", paper.note, .page = 1)
+    FIELD(Figure, "published_size", paper.size, .page = 4),                                        \
+    COLUMN(Figure, size, .page = 4),                                                               \
+    FIELD(Figure, "note", paper.note, .page = 4)
 /* clang-format on */
 
 const Column published_schemes[] = {COLUMNS("scheme"), {0}};
