@@ -18,8 +18,8 @@ typedef struct {
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
     int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
-    size_t
-        substeps; /* of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1 */
+    /* Of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1. */
+    size_t substeps;
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. One slot per layer,

@@ -78,7 +78,7 @@ const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
 /* Vocabulary of a file with a token a line, in order of id (an empty line, two words on one, a word
  * twice, no <eos>: ERR_INPUT); level is for the caller to set; text of a file under a vocabulary.
- * text_encode: text in memory, `file` being for messages. vocab_write: as store_write. */
+ * text_encode: text in memory, `file` being for messages. vocab_write: as file_replace. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
 uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a NUL behind each */
@@ -293,11 +293,6 @@ int store_average(Model *m, const char *const *file, size_t count);
  * element type: ERR_INPUT; a model built without training: ERR_MISUSE. */
 int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count);
 int store_load_state(Model *m, const char *file);
-/* Writes bytes to a file the same atomic way. */
-int store_write(const char *file, const void *bytes, size_t count);
-/* Removes what writers that died on this machine left in a directory: files NAME.tmp-PID (write.c), PID as it is
- * printed, where there is no such process. For who alone writes there: a writer on another machine looks dead. */
-void store_sweep(const char *dir);
 
 /* ---- schedule.c: learning rates ------------------------------------------------------------------- */
 
@@ -323,8 +318,8 @@ typedef struct {
     uint64_t step, steps; /* of all */
     long epoch, epochs;   /* from 1 */
     size_t tokens;        /* trained so far */
-    double
-        train_loss; /* mean of model_step's nll since the last log line, nats; of smoothed labels */
+    /* Mean of model_step's nll since the last log line, nats; of smoothed labels. */
+    double train_loss;
     double valid_ppl; /* 0 except at an epoch's end */
     double rate, grad_norm, tokens_per_s, seconds_left;
     int best; /* this epoch is the best so far */

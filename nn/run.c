@@ -290,7 +290,7 @@ static const char *epoch_file(Run *r, long epoch)
     return run_file(r, name);
 }
 
-int run_keep(Run *r)
+int checkpoint_add(Run *r)
 {
     if (r->t->average < 2 || !r->files) return 0;
     return store_save(r->m, epoch_file(r, r->p.epoch), r->t->meta, r->t->meta_count);
@@ -316,7 +316,7 @@ static void forget(Run *r, long last)
     if (d) closedir(d);
 }
 
-void run_forget(Run *r)
+void checkpoint_prune(Run *r)
 {
     if (r->t->average > 1 && r->files) forget(r, last_epoch(r) - r->t->average);
 }
@@ -378,7 +378,7 @@ static int same_ranks(Run *r)
     return ranks_agree(k, code);
 }
 
-int run_meet(Run *r)
+int ranks_check_same_run(Run *r)
 {
     Ranks *k = r->t->ranks;
     if (!k) return 0;

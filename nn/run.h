@@ -55,8 +55,8 @@ size_t run_epoch_steps(const TrainConfig *t, size_t batches);
 
 /* With t->average: the parameters at the end of epoch p.epoch, as a file; once the state is written,
  * those that the last epochs do not need go; the model becomes the mean of the last, *count of them. */
-int run_keep(Run *r);
-void run_forget(Run *r);
+int checkpoint_add(Run *r);
+void checkpoint_prune(Run *r);
 int run_average(Run *r, long *count);
 
 /* Tokens a second of training alone; mean loss since the last row of the log (NaN: no step since). */
@@ -69,7 +69,7 @@ int run_open(Run *r);
 
 /* With ranks: ERR_INPUT where one has another recipe, text, kernel or number of threads than the first, whose
  * state all have then; sends them the parameters of the first. */
-int run_meet(Run *r);
+int ranks_check_same_run(Run *r);
 void run_send(Run *r);
 
 /* "<out>/<name>"; good until the next call. */

@@ -30,8 +30,8 @@ typedef struct {
     size_t rows, cols; /* cols = 0: a vector of `rows` */
     double *data;      /* (rows, cols) host */
     const Backend *backend;
-    void *
-        device; /* with a backend: the numbers are there, in its element type, and data is not read */
+    /* With a backend: the numbers are there, in its element type, and data is not read. */
+    void *device;
 } Tensor;
 
 enum { STORE_CHUNK = 4096 }; /* numbers that pass through the host at a time */
@@ -51,7 +51,7 @@ int store_no_memory(void); /* ERR_MEMORY where jansson has none */
 
 /* ---- store_out.c ---- */
 
-/* Writes the tensors in the order given, atomically (store_write). Values are rounded to the element.
+/* Writes the tensors in the order given, atomically (file_replace). Values are rounded to the element.
  * A name or a key twice, the key "checksum": ERR_MISUSE; text that is not UTF-8: ERR_INPUT. */
 int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas);

@@ -7,7 +7,7 @@
 #include "kernels/memory.h"
 #include "nn/hash.h"
 #include "nn/store.h"
-#include "nn/write.h"
+#include "kernels/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go out as they lie in memory");
 
@@ -27,14 +27,14 @@ typedef struct {
     const Tensor *t;
     size_t count;
     int element;
-    WritePart header; /* not written yet; count 0: it is */
-    size_t i, at;     /* the next number */
+    FilePart header; /* not written yet; count 0: it is */
+    size_t i, at;    /* the next number */
     double x[STORE_CHUNK];
     char out[STORE_CHUNK * sizeof(double)];
 } Stream;
 
 /* 1 with the next part, 0 at the end, or an error. */
-static int stream_next(void *arg, WritePart *part)
+static int stream_next(void *arg, FilePart *part)
 {
     Stream *s = arg;
     if (s->header.count) {
@@ -54,11 +54,11 @@ static int stream_next(void *arg, WritePart *part)
     }
     to_element(s->x, n, s->element, s->out);
     s->at += n;
-    *part = (WritePart){s->out, n * (size_t)s->element};
+    *part = (FilePart){s->out, n * (size_t)s->element};
     return 1;
 }
 
-static void stream_begin(Stream *s, WritePart header)
+static void stream_begin(Stream *s, FilePart header)
 {
     s->header = header;
     s->i = s->at = 0;
@@ -66,10 +66,10 @@ static void stream_begin(Stream *s, WritePart header)
 
 static int stream_hash(Stream *s, uint64_t *hash)
 {
-    WritePart p;
+    FilePart p;
     int next;
     *hash = HASH_START;
-    stream_begin(s, (WritePart){0});
+    stream_begin(s, (FilePart){0});
     while ((next = stream_next(s, &p)) > 0) *hash = hash_bytes(*hash, p.bytes, p.count);
     return next;
 }
@@ -153,8 +153,8 @@ static int write_tensors(const char *file, Stream *s, const StoreText *meta, siz
     json_t *root = json_object();
     int code = root ? describe(root, s, meta, metas) : store_no_memory();
     if (!code) code = print_header(root, &header, &bytes);
-    stream_begin(s, (WritePart){header, bytes});
-    if (!code) code = write_stream(file, stream_next, s);
+    stream_begin(s, (FilePart){header, bytes});
+    if (!code) code = file_stream(file, stream_next, s);
     json_decref(root);
     memory_free(header);
     return code;

@@ -241,7 +241,7 @@ static int keep_best(Run *r, double ppl)
 static int write_epoch(Run *r, double ppl, int best)
 {
     if (best) TRY(keep_best(r, ppl));
-    TRY(run_keep(r));
+    TRY(checkpoint_add(r));
     return run_log(r, ppl);
 }
 
@@ -262,7 +262,7 @@ static int epoch_end(Run *r)
         p->batch = 0;
     }
     TRY(agree(r, run_save(r)));
-    run_forget(r);
+    checkpoint_prune(r);
     return 0;
 }
 
@@ -406,7 +406,7 @@ int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult 
 {
     Run r = {.m = m, .c = c, .t = config, .p = {.epoch = 1}};
     int code = agree(&r, open_run(&r));
-    if (code == 0) code = run_meet(&r);
+    if (code == 0) code = ranks_check_same_run(&r);
     r.begun = r.p;
     if (code == 0 && config->begin) config->begin(config->arg);
     if (code == 0) code = all_epochs(&r);

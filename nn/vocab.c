@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "nn/hash.h"
 
@@ -194,7 +195,7 @@ int vocab_write(const Vocab *v, const char *file)
         p = stpcpy(p, v->word[i]);
         *p++ = '\n';
     }
-    int code = store_write(file, text, bytes);
+    int code = file_replace(file, text, bytes);
     memory_free(text);
     return code;
 }

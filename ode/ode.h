@@ -276,8 +276,8 @@ struct System {
                         y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
     void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
-    const Watch
-        *watch; /* of reference_within and order_measure on it; borrowed; NULL: nobody asks */
+    /* Of reference_within and order_measure on it; borrowed; NULL: nobody asks. */
+    const Watch *watch;
 };
 
 /* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:

@@ -90,8 +90,8 @@ typedef struct {
     Flow *flow;
     Symbol *symbol;
     Row update;
-    mpq_t
-        weight[2]; /* the field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words */
+    /* The field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words. */
+    mpq_t weight[2];
     int past_y, past_k; /* deepest j */
 } Table;
 

@@ -78,8 +78,8 @@ static void warn_threads(const Options *o)
     size_t asked = options_size(o, "threads"), processors = (size_t)threads_processors();
     size_t threads = asked ? asked : (size_t)omp_get_max_threads();
     if (threads <= processors) return;
-    command_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
-                 processors, processors > 1 ? "s" : "");
+    notice_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
+                processors, processors > 1 ? "s" : "");
     setenv(said, "1", 1);
 }
 
@@ -88,7 +88,7 @@ static void record_run(const Command *c, const Options *o, int argc, char **argv
 {
     const char *dir = directory(c, o);
     if (dir && record_command(dir, argc, argv, code) != 0 && code == 0)
-        command_warn("the command is not recorded: %s", error_text());
+        notice_warn("the command is not recorded: %s", error_text());
 }
 
 static int run_given(const Command *c, Options *o, int argc, char **argv)

@@ -213,7 +213,7 @@ static int fill(const Options *o, BenchReport *out)
     const Peer *boost = bench_boost();
     int chosen = options_choice(o, "system"); /* all, or a load */
     if (!boost)
-        command_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());
+        notice_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());
     bench_value(out, "openmp", omp_get_max_threads(), "threads", "machine.threads");
     bench_load(out, "before");
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)

@@ -106,7 +106,7 @@ void compare_controlled(const Compare *u, const Table *t, char out[512]);
 
 /* ---- compare_truncation.c ---- */
 
-/* The truncation errors of a run that is there: t->more, a RunErrors. For work_off. */
+/* The truncation errors of a run that is there: t->more, a RunErrors. For tasks_run. */
 int compare_measure(void *study, Task *t);
 /* 1 where they are wanted and there are any: the layers of a post-norm network are no steps on a field. */
 int compare_truncates(const Compare *u);

@@ -206,7 +206,7 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
         if (work_is_there(&list[i]) && list[i].result.valid_ppl < (double)u->corpus.vocab.size)
             there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
     const Work w = {&u->runs, wait, compare_measure, u};
-    int code = work_off(&w, there, m);
+    int code = tasks_run(&w, there, m);
     memory_free(there);
     return code;
 }
@@ -222,7 +222,7 @@ int compare_train(Compare *u, int wait)
             (Task){.spec = compare_spec(u, c, i % u->seeds), .more = &c->errors[i % u->seeds]};
     }
     const Work w = {.runs = &u->runs, .wait = wait};
-    int code = work_off(&w, list, n);
+    int code = tasks_run(&w, list, n);
     if (code == 0 && compare_truncates(u)) code = measure_all(u, list, n, wait);
     if (code == 0) take_results(u, list);
     memory_free(list);

@@ -141,17 +141,17 @@ int compare_measure(void *study, Task *t)
 {
     Compare *u = study;
     char name[512], dir[OUTPUT_PATH], path[OUTPUT_PATH];
-    Claim claim;
+    Lease claim;
     int mine;
     TRY(runs_name(&t->spec, name));
     TRY(runs_directory(u->dir, &t->spec, dir));
     t->state = RUN_THERE;
     if (load(u, dir, t->more)) return 0;
     TRY(output_path(path, dir, "truncation.claim"));
-    TRY(claim_take(path, u->worker.name, &claim, &mine));
+    TRY(lease_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;
     if (!mine) return 0;
     int code = do_claimed(u, t, name, dir);
-    claim_drop(&claim);
+    lease_drop(&claim);
     return code;
 }

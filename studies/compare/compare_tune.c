@@ -130,7 +130,7 @@ int compare_tune(Compare *u)
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) list[i].spec = grid_spec(u, &g, i);
     const Work w = {.runs = &u->runs, .wait = 1};
-    int code = work_off(&w, list, n);
+    int code = tasks_run(&w, list, n);
     if (code == 0) code = choose_all(u, &g, list);
     memory_free(list);
     return code;

@@ -135,25 +135,24 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
         advice = "; the errors of smaller steps are rounding, so there is no order to fit: give "
                  "'trotter order' a shorter --t-end or a less stiff system";
     if (s->unstable > 0)
-        command_warn("%s is unstable for h >= %.6g on %s: those steps are left out%s", t->name,
-                     s->unstable, u->system->name, advice);
+        notice_warn("%s is unstable for h >= %.6g on %s: those steps are left out%s", t->name,
+                    s->unstable, u->system->name, advice);
 }
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 {
     select_warn_times(t);
     if (!theory->zero_stable)
-        command_warn(
-            "%s is zero-unstable: a root of its state weights lies outside the unit circle "
-            "or is double on it, so errors grow with the number of steps and it converges "
-            "at no order",
-            t->name);
+        notice_warn("%s is zero-unstable: a root of its state weights lies outside the unit circle "
+                    "or is double on it, so errors grow with the number of steps and it converges "
+                    "at no order",
+                    t->name);
     else if (!theory->expands)
-        command_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
-                     "about y and no order",
-                     t->name);
+        notice_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
+                    "about y and no order",
+                    t->name);
     if (t->flows && !s->closed_flows)
-        command_warn(
+        notice_warn(
             "%s: a sub-flow has no closed form here; the reference integrator stands for it",
             t->name);
 }

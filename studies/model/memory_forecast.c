@@ -21,7 +21,7 @@ static size_t held(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void need_begin(void)
+void memory_forecast_begin(void)
 {
     mallopt(M_MMAP_THRESHOLD, HEAP);
     mallopt(M_TRIM_THRESHOLD, 8 * HEAP);
@@ -52,8 +52,8 @@ static size_t besides(const Options *o, const Backend *b, size_t V)
     return one + (threads - 1) * 1500000;
 }
 
-int need_count(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
-               size_t *bytes)
+int memory_forecast(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
+                    size_t *bytes)
 {
     size_t numbers;
     TRY(network_trained(o, t, c->vocab.size, b, ranks, bytes, &numbers, NULL));
@@ -62,7 +62,7 @@ int need_count(const Options *o, const Table *t, const Corpus *c, const Backend 
     return 0;
 }
 
-int need_check(const Options *o, const Backend *b, size_t need)
+int memory_forecast_check(const Options *o, const Backend *b, size_t need)
 {
     size_t limit = options_bytes(o, "memory-limit");
     if (limit == 0 || need <= limit) return b->record ? 0 : threads_room(backend_threads(0), need);

@@ -281,7 +281,7 @@ static void put_left(Summary *s)
     if (found->outside == 0) return;
     fputs("<section id=\"left\">\n<h2>Files left out</h2>\n<ul class=\"data\">\n", s->f);
     for (size_t i = 0; i < found->outside && i < LEFT_MOST; i++) {
-        command_warn("left out: %s", found->left[i]);
+        notice_warn("left out: %s", found->left[i]);
         fputs("<li>", s->f);
         page_text(s->f, found->left[i]);
         fputs("</li>\n", s->f);

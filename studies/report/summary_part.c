@@ -16,7 +16,7 @@ enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16 };
 
 void summary_refuse(Summary *s)
 {
-    command_warn("left out: %s", error_text());
+    notice_warn("left out: %s", error_text());
     fputs("<p class=\"verdict bad\">Left out: ", s->f);
     page_text(s->f, error_text());
     fputs("</p>\n", s->f);

@@ -16,19 +16,19 @@
 
 /* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
  * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
-static void become(char *const argv[], const char *program, pid_t parent, const Claim *claim)
+static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
 {
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    claim_pass(claim);
+    lease_pass(claim);
     if (getppid() == parent) execv(program, argv);
     _exit(127);
 }
 
-static int spawn(char *const argv[], const Claim *claim, pid_t *child)
+static int spawn(char *const argv[], const Lease *claim, pid_t *child)
 {
     const char *program = command_program();
     ranks_forget(); /* the child trains alone, whoever started us */
@@ -38,7 +38,7 @@ static int spawn(char *const argv[], const Claim *claim, pid_t *child)
     return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
 }
 
-static int wait_for(pid_t child, Claim *claim)
+static int wait_for(pid_t child, Lease *claim)
 {
     const struct timespec pause = {0, 20000000};
     int status, told = 0;
@@ -49,7 +49,7 @@ static int wait_for(pid_t child, Claim *claim)
             return error_set(ERR_SYSTEM, "waitpid: %s", strerror(errno));
         if (command_stop && !told) kill(child, SIGINT);
         told = command_stop;
-        claim_keep(claim);
+        lease_keep(claim);
         nanosleep(&pause, NULL);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
@@ -58,7 +58,7 @@ static int wait_for(pid_t child, Claim *claim)
     return error_set(ERR_CHECK, "a run failed");
 }
 
-int child_train(const char *dir, int resume, const char *limit, Claim *claim)
+int child_train(const char *dir, int resume, const char *limit, Lease *claim)
 {
     char config[OUTPUT_PATH], *argv[9];
     int n = 0;

@@ -9,6 +9,6 @@
  * even where this process is one of mpirun's. command_stop is passed on. ERR_INTERRUPTED when it was
  * stopped and has saved; any other failure: ERR_CHECK, its own line of words being on stderr already.
  * If this process ends, however, the child is told to save and end. */
-int child_train(const char *dir, int resume, const char *limit, Claim *claim);
+int child_train(const char *dir, int resume, const char *limit, Lease *claim);
 
 #endif

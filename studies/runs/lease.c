@@ -88,7 +88,7 @@ static int is_same(const char *path, int fd)
 }
 
 /* The claim of somebody who may be gone. *again = 1: it went away meanwhile. */
-static int take_over(const char *path, const char *who, int own, Claim *c, int *mine, int *again)
+static int take_over(const char *path, const char *who, int own, Lease *c, int *mine, int *again)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     *again = fd < 0 && errno == ENOENT;
@@ -107,7 +107,7 @@ static int take_over(const char *path, const char *who, int own, Claim *c, int *
     return code;
 }
 
-static int take(const char *path, const char *who, Claim *c, int *mine)
+static int take(const char *path, const char *who, Lease *c, int *mine)
 {
     char own[OUTPUT_PATH];
     int fd, again = 1, code = make_own(path, who, own, &fd);
@@ -126,28 +126,28 @@ static int take(const char *path, const char *who, Claim *c, int *mine)
     return code;
 }
 
-int claim_take(const char *path, const char *who, Claim *c, int *mine)
+int lease_take(const char *path, const char *who, Lease *c, int *mine)
 {
-    *c = (Claim){.fd = -1, .beat = progress_now()};
+    *c = (Lease){.fd = -1, .beat = progress_now()};
     *mine = 0;
     if (snprintf(c->path, sizeof c->path, "%s", path) >= OUTPUT_PATH - 64)
         return error_set(ERR_INPUT, "%.100s...: name too long", path);
     return take(path, who, c, mine);
 }
 
-void claim_keep(Claim *c)
+void lease_keep(Lease *c)
 {
     if (c->fd < 0 || progress_now() - c->beat < CLAIM_BEAT) return;
     c->beat = progress_now();
     (void)!futimens(c->fd, NULL);
 }
 
-void claim_pass(const Claim *c)
+void lease_pass(const Lease *c)
 {
     if (c->fd >= 0) fcntl(c->fd, F_SETFD, 0);
 }
 
-void claim_drop(Claim *c)
+void lease_drop(Lease *c)
 {
     if (c->fd < 0) return;
     if (is_same(c->path, c->fd)) unlink(c->path);
@@ -155,7 +155,7 @@ void claim_drop(Claim *c)
     c->fd = -1;
 }
 
-void claim_log(const char *path, const char *format, ...)
+void lease_log(const char *path, const char *format, ...)
 {
     char line[1024];
     time_t now = time(NULL);

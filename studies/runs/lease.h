@@ -28,28 +28,28 @@
 enum { CLAIM_BEAT = 20, CLAIM_SILENCE = 180 }; /* seconds */
 
 typedef struct {
-    int fd; /* closed on exec, but for claim_pass */
+    int fd; /* closed on exec, but for lease_pass */
     char path[OUTPUT_PATH];
     double beat;         /* when the last sign of life was given */
     char left_over[128]; /* who held it before and is gone; "" if nobody */
-} Claim;
+} Lease;
 
-/* *mine = 1: the claim is had, until claim_drop or the end of the process; 0: somebody else has
+/* *mine = 1: the claim is had, until lease_drop or the end of the process; 0: somebody else has
  * it, and c holds nothing. The directory must be there. `who`: "HOST PID ...". ERR_SYSTEM with
  * words. */
-int claim_take(const char *path, const char *who, Claim *c, int *mine);
+int lease_take(const char *path, const char *who, Lease *c, int *mine);
 
 /* A sign of life, when it is due. */
-void claim_keep(Claim *c);
+void lease_keep(Lease *c);
 
 /* In a child between fork and exec: the program that it becomes has the claim too, until it ends. */
-void claim_pass(const Claim *c);
+void lease_pass(const Lease *c);
 
 /* Takes the file away and lets go. */
-void claim_drop(Claim *c);
+void lease_drop(Lease *c);
 
 /* Appends a line to a file, in one write: lines of several processes on one host do not mix (on
  * NFS they may). A line that cannot be written is left out. */
-void claim_log(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lease_log(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -62,8 +62,8 @@ typedef struct {
     const Design *ours,
         *base; /* base: the study's of the row's baseline; NULL: not there, or the row is it */
     Interval value[2]; /* ours, in the unit of the measure: perplexity, or bits a token */
-    Interval
-        less[2]; /* that less the figure, whose own spread is not in it; n = 0: of the other text */
+    /* That less the figure, whose own spread is not in it; n = 0: of the other text. */
+    Interval less[2];
     double ratio; /* of the paper: figure over its baseline's; NaN: the row is it, or has none */
     Interval gain
         [2]; /* the same of ours: exp of a difference of mean logarithms (statistics.h); sd: NaN */

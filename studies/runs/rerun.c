@@ -136,8 +136,8 @@ static int compare_run(const Options *o, const Options *there, const Table *t, c
     return spare(dir, words, "");
 }
 
-int rerun_spare(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir,
-                int resumes)
+int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, const Table *t,
+                         const char *dir, int resumes)
 {
     Options *there;
     if (!exists(dir, "result.csv")) return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/file.h"
 #include "studies/runs/child.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
@@ -54,7 +55,7 @@ void runs_note(const Runs *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
-    if (output_path(path, r->dir, "study.log") == 0) claim_log(path, "%s: %s", r->who, words);
+    if (output_path(path, r->dir, "study.log") == 0) lease_log(path, "%s: %s", r->who, words);
 }
 
 static int exists(const char *dir, const char *name)
@@ -192,7 +193,7 @@ static void mark_failed(const Job *j, int failed)
     char path[OUTPUT_PATH];
     if (output_path(path, j->dir, "failed") != 0) return;
     if (failed)
-        (void)!store_write(path, "", 0);
+        (void)!file_replace(path, "", 0);
     else
         unlink(path);
 }
@@ -202,14 +203,14 @@ static int write_config(const Job *j)
     char path[OUTPUT_PATH], *text;
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(network_config_text(j->options, &text));
-    int code = store_write(path, text, strlen(text));
+    int code = file_replace(path, text, strlen(text));
     memory_free(text);
     return code;
 }
 
 /* What is of other options goes first, the state from which nobody will go on with it: beside the new ones, others
  * would take it for theirs. */
-static int train(const Job *j, Claim *claim)
+static int train(const Job *j, Lease *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
@@ -238,7 +239,7 @@ static void note_result(const Job *j, const RunResult *r)
 }
 
 /* A run that is claimed. */
-static int do_claimed(const Job *j, Claim *claim, RunResult *out, int *state)
+static int do_claimed(const Job *j, Lease *claim, RunResult *out, int *state)
 {
     *state = is_done(j) ? RUN_THERE : has_failed(j) ? RUN_FAILED : RUN_TRAINED;
     if (*state == RUN_FAILED) return 0;
@@ -259,17 +260,17 @@ static int do_claimed(const Job *j, Claim *claim, RunResult *out, int *state)
 static int do_job(const Job *j, RunResult *out, int *state)
 {
     char path[OUTPUT_PATH];
-    Claim claim;
+    Lease claim;
     int mine;
     *state = RUN_THERE;
     if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
-    TRY(claim_take(path, j->runs->who, &claim, &mine));
+    TRY(lease_take(path, j->runs->who, &claim, &mine));
     *state = RUN_BUSY;
     if (!mine) return 0;
     int code = do_claimed(j, &claim, out, state);
-    claim_drop(&claim);
+    lease_drop(&claim);
     return code;
 }
 
@@ -286,7 +287,7 @@ int runs_spare(const Runs *r, const RunSpec *s)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = rerun_spare(j.options, command_train.groups, s->scheme, j.dir, 0);
+        code = run_refuse_overwrite(j.options, command_train.groups, s->scheme, j.dir, 0);
     options_free(j.options);
     return code;
 }
@@ -328,7 +329,7 @@ int runs_open(Runs *r)
     for (char *c = who; *c; c++)
         if (*c == ' ' || *c == '/') *c = '-';
     TRY(output_path(path, r->dir, "runs/.begun-%s", who));
-    TRY(store_write(path, "", 0));
+    TRY(file_replace(path, "", 0));
     if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
     r->begun = s.st_mtim;
     unlink(path);

@@ -72,7 +72,7 @@ static int wait_a_little(void)
     return command_stop ? stopped() : 0;
 }
 
-int work_off(const Work *w, Task *list, size_t n)
+int tasks_run(const Work *w, Task *list, size_t n)
 {
     Pace pace = {0};
     for (size_t i = 0; i < n && !w->measure; i++) TRY(runs_spare(w->runs, &list[i].spec));
@@ -104,13 +104,13 @@ int work_config(const Runs *r, const char *command)
 int work_save(const Runs *r, int (*save)(void *study), void *study)
 {
     char path[OUTPUT_PATH];
-    Claim claim;
+    Lease claim;
     int mine;
     TRY(output_path(path, r->dir, "tables.claim"));
-    TRY(claim_take(path, r->who, &claim, &mine));
+    TRY(lease_take(path, r->who, &claim, &mine));
     if (!mine) return 0;
     int code = save(study);
-    claim_drop(&claim);
+    lease_drop(&claim);
     if (code == 0) runs_note(r, "tables and plots are written");
     return code;
 }

@@ -27,7 +27,7 @@ typedef struct {
 
 /* Works off list (n); tells on stderr. ERR_INTERRUPTED after command_stop; before anything is trained ERR_INPUT
  * where runs_spare finds a run. */
-int work_off(const Work *w, Task *list, size_t n);
+int tasks_run(const Work *w, Task *list, size_t n);
 
 /* 1 where the task has a result. */
 int work_is_there(const Task *t);

@@ -98,7 +98,7 @@ static int verdict(const Sweep *u)
         if (w->valid.n == 0 || beats || n >= sizeof names) continue;
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", w->letters);
     }
-    if (n && better) command_warn("no better than word frequencies: %s", names);
+    if (n && better) notice_warn("no better than word frequencies: %s", names);
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
     if (n && !better)
         return error_set(ERR_CHECK,

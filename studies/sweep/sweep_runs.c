@@ -77,7 +77,7 @@ static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
         for (size_t k = first; k < u->word[w].seeds; k++)
             list[i++] = (Task){.spec = spec(u, &u->word[w], k), .more = &u->word[w].result[k]};
     const Work work = {.runs = &u->runs, .wait = wait};
-    int code = work_off(&work, list, runs);
+    int code = tasks_run(&work, list, runs);
     for (i = 0; code == 0 && i < runs; i++) {
         RunResult *result = list[i].more;
         u->failed += list[i].state == RUN_FAILED;

@@ -44,10 +44,10 @@ static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empt
     if (code != 0 && code != ERR_ACCURACY) return code;
     theory_state(e->table, empty);
     if (code == ERR_ACCURACY)
-        command_warn("%s", error_text());
+        notice_warn("%s", error_text());
     else if (!theory_is_zero(e->table, empty))
-        command_warn("%s: the state weights of the update do not sum to 1: no order",
-                     e->table->name);
+        notice_warn("%s: the state weights of the update do not sum to 1: no order",
+                    e->table->name);
     if (!theory_is_zero(e->table, empty)) TRY(add_term(e, 0, "y", empty));
     return code == 0 ? add_trees(e, f, defect) : 0;
 }

@@ -65,6 +65,6 @@ const char *command_program(void);
 void command_failed(int code);
 
 /* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
-void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void notice_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -24,7 +24,7 @@ const char *command_program(void)
     return path;
 }
 
-void command_warn(const char *format, ...)
+void notice_warn(const char *format, ...)
 {
     char words[1024];
     va_list args;

@@ -42,8 +42,8 @@ typedef struct {
     const char *help;
     double low, high; /* SIZE, REAL and lists of them: range, both ends included */
     /* For designators; what a row leaves out is 0. */
-    const char
-        *otherwise;    /* the value without one, where it is not to be recorded; initial is NULL */
+    /* The value without one, where it is not to be recorded; initial is NULL. */
+    const char *otherwise;
     const char *needs; /* an option without which this one has no meaning */
     unsigned flags;    /* bits of the flags above */
     Member sets[2];    /* what the value sets in the record of options_fill */

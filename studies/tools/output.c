@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
-#include "nn/nn.h"
 
 static int make_one(const char *path)
 {
@@ -141,7 +141,7 @@ int output_close(Output *o, const char *path)
     int failed = ferror(o->f) | fclose(o->f);
     o->f = NULL;
     int code = failed ? error_set(ERR_MEMORY, "%s: out of memory", path)
-                      : store_write(path, o->text, o->bytes);
+                      : file_replace(path, o->text, o->bytes);
     output_drop(o);
     return code;
 }

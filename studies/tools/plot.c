@@ -373,8 +373,8 @@ static void check_drawing(const Plot *p, const char *kind, const char *last)
     size_t n = f && fseek(f, -(long)sizeof end, SEEK_END) == 0 ? fread(end, 1, sizeof end, f) : 0;
     if (f) fclose(f);
     if (memmem(end, n, last, strlen(last))) return;
-    command_warn("%s could not be written whole; 'gnuplot %s.gp' there draws it again", path,
-                 p->name);
+    notice_warn("%s could not be written whole; 'gnuplot %s.gp' there draws it again", path,
+                p->name);
     remove(path);
 }
 
@@ -386,10 +386,10 @@ static void draw(const Plot *p)
     int status = gnuplot_run(p->dir, script);
     progress_clear();
     if (status < 0)
-        command_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
-                     p->dir, p->name);
+        notice_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
+                    p->dir, p->name);
     else if (status > 0)
-        command_warn("gnuplot failed; 'gnuplot %s.gp' in %s tells why", p->name, p->dir);
+        notice_warn("gnuplot failed; 'gnuplot %s.gp' in %s tells why", p->name, p->dir);
     else {
         check_drawing(p, "svg", "</svg>");
         check_drawing(p, "png", "IEND");

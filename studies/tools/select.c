@@ -97,8 +97,7 @@ void select_close(Selection *s)
 void select_warn_times(const Table *t)
 {
     if (table_timed(t))
-        command_warn(
-            "%s: time nodes are not in this order: it is that on fields that do not depend "
-            "on time, whatever stands behind @",
-            t->name);
+        notice_warn("%s: time nodes are not in this order: it is that on fields that do not depend "
+                    "on time, whatever stands behind @",
+                    t->name);
 }

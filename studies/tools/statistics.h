@@ -10,8 +10,8 @@ typedef struct {
     size_t n;
     double mean, sd;  /* NaN with n = 0; with n < 2 */
     double low, high; /* mean -+ t_(0.975, n - 1) sd / sqrt(n); NaN with n < 2 */
-    double
-        p; /* two-sided, of the mean being 0: of a t as large; 1 where all are 0; NaN with n < 2 */
+    /* Two-sided, of the mean being 0: of a t as large; 1 where all are 0; NaN with n < 2. */
+    double p;
 } Interval;
 
 /* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */

@@ -145,8 +145,8 @@ static int warn_unknown(const char *prompt, const Vocab *v)
         if (n == 0 || vocab_find(v, word, n) >= 0) continue;
         code = words_add(&known, word, n, 1);
         if (known.size > before)
-            command_warn("the model does not know '%.*s': it reads " WORD_UNK,
-                         n > 200 ? 200 : (int)n, word);
+            notice_warn("the model does not know '%.*s': it reads " WORD_UNK,
+                        n > 200 ? 200 : (int)n, word);
     }
     words_free(&known);
     return code;

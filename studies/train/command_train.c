@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/file.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/command.h"
 #include "studies/model/memory_forecast.h"
@@ -59,7 +60,7 @@ typedef struct {
     const char *dir;
     const Backend *backend;
     Ranks *ranks; /* NULL: alone */
-    Claim claim;  /* of the directory */
+    Lease claim;  /* of the directory */
     int goes_on;  /* from the state that a run left there */
     size_t need;  /* bytes, counted before the model was there */
     Corpus corpus;
@@ -95,7 +96,7 @@ static void on_report(void *arg, const TrainReport *t)
     Run *r = arg;
     char left[32];
     size_t seed = options_size(r->options, "seed");
-    claim_keep(&r->claim);
+    lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
     if (t->valid_ppl > 0)
         progress_note(
@@ -168,7 +169,7 @@ static int write_config(const Run *r)
     char path[OUTPUT_PATH], *text;
     TRY(output_path(path, r->dir, "config.ini"));
     TRY(network_config_text(r->options, &text));
-    int code = store_write(path, text, strlen(text));
+    int code = file_replace(path, text, strlen(text));
     memory_free(text);
     return code;
 }
@@ -188,7 +189,7 @@ static int write_scheme(const Run *r, int resume)
             code = error_set(ERR_INPUT, "--scheme %s: %s/scheme.txt has another, %.*s",
                              r->scheme->name, r->dir, (int)strcspn(before, "\n"), before);
     } else {
-        code = store_write(path, text, strlen(text));
+        code = file_replace(path, text, strlen(text));
     }
     memory_free(before);
     memory_free(text);
@@ -306,7 +307,7 @@ static int claim_directory(Run *r)
     char path[OUTPUT_PATH];
     int mine;
     TRY(output_path(path, r->dir, "train.claim"));
-    TRY(claim_take(path, worker_find().name, &r->claim, &mine));
+    TRY(lease_take(path, worker_find().name, &r->claim, &mine));
     if (mine) return 0;
     char *who = NULL;
     size_t bytes;
@@ -324,8 +325,8 @@ static int begin_files(Run *r)
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(rerun_spare(r->options, groups, r->scheme, r->dir, 1));
-    store_sweep(r->dir);
+    if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->scheme, r->dir, 1));
+    file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
     if (resume) progress_note("%s: the run there saved nothing yet, so it begins", r->dir);
@@ -362,8 +363,8 @@ static int build(Run *r)
     int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_adaptive(o, &r->corpus));
-    TRY(need_count(o, r->scheme, &r->corpus, b, ranks, &r->need));
-    TRY(need_check(o, b, r->need));
+    TRY(memory_forecast(o, r->scheme, &r->corpus, b, ranks, &r->need));
+    TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
 }
@@ -440,12 +441,12 @@ static int run_all(Run *r, Options *o)
 static int run(Options *o)
 {
     Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
-    need_begin();
+    memory_forecast_begin();
     TRY(ranks_open(&r.ranks));
     if (r.ranks) r.ranks->tell = command_failed;
     int code = run_all(&r, o);
     if (r.log) fclose(r.log);
-    claim_drop(&r.claim);
+    lease_drop(&r.claim);
     network_metadata_free(&r.meta);
     model_free(r.model);
     corpus_free(&r.corpus);

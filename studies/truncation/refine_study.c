@@ -66,7 +66,7 @@ static int refine_all(Study *u, size_t most)
     char left[32] = "";
     for (size_t i = 0; i < s->count; i++) {
         int code = refine_scheme(u, s->scheme[i], most, left);
-        if (code == ERR_ACCURACY) command_warn("%s; left out", error_text());
+        if (code == ERR_ACCURACY) notice_warn("%s; left out", error_text());
         if (code != 0 && code != ERR_ACCURACY) return code;
         double passed = progress_now() - begun;
         progress_time(passed / (double)(i + 1) * (double)(s->count - i - 1), left);

@@ -43,7 +43,7 @@ static void tell_left_out(const TruncationStudy *u, Truncator *const truncator[2
         for (int f = 0; f < 2; f++)
             if (truncation_fields(u->in, s->scheme[i]) & 1 << f &&
                 truncator_takes(truncator[f], s->scheme[i]) == ERR_ACCURACY)
-                command_warn("%s; left out", error_text());
+                notice_warn("%s; left out", error_text());
 }
 
 static int nothing_left(void)
@@ -102,8 +102,8 @@ static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sen
         show_pace(pace, NULL, 0);
         int code = truncator_measure(t, (int)layer, s->scheme, c);
         if (code == ERR_NUMERIC)
-            command_warn("%s, layer %zu, sentence %zu: %s", s->name, layer, sentence + 1,
-                         error_text());
+            notice_warn("%s, layer %zu, sentence %zu: %s", s->name, layer, sentence + 1,
+                        error_text());
         if (code != 0 && code != ERR_NUMERIC) return code;
         if (code != 0) c->points = 0;
         pace->done++;

@@ -1,6 +1,7 @@
 /* A saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
  * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
  * whoever writes a hostile file can do as much. */
+#include "kernels/file.h"
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -33,7 +34,7 @@ static void enter(void)
     model_fd = fuzz_memory_file();
     snprintf(target, sizeof target, "/proc/self/fd/%d", model_fd);
     FUZZ_CHECK(symlink(target, path_of("model.safetensors")) == 0);
-    FUZZ_CHECK(store_write(path_of("vocab.txt"), words, sizeof words - 1) == 0);
+    FUZZ_CHECK(file_replace(path_of("vocab.txt"), words, sizeof words - 1) == 0);
     FUZZ_CHECK(options_new(groups, &given) == 0);
     FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "sequence", "8") == 0);
     FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "batch-tokens", "16") == 0);

@@ -1,4 +1,5 @@
 /* seeds.c: seeds that are made rather than kept: built-in schemes, a model, a state, saved networks. */
+#include "kernels/file.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
@@ -33,7 +34,7 @@ static int write_scheme(const char *dir, const Table *t)
     char path[OUTPUT_PATH], *text;
     TRY(seed_path(path, dir, "scheme", t->name));
     TRY(network_scheme_text(t, &text));
-    int code = store_write(path, text, strlen(text));
+    int code = file_replace(path, text, strlen(text));
     memory_free(text);
     return code;
 }

@@ -93,8 +93,8 @@ static inline size_t run_pages(void)
 /* What a child has to live with; 0: nothing. */
 typedef struct {
     size_t bytes; /* no file may be longer */
-    size_t
-        pages; /* it sees a disk of so many pages at full/, with a copy of run/, which replaces run/ */
+    /* It sees a disk of so many pages at full/, with a copy of run/, which replaces run/. */
+    size_t pages;
     int powerless; /* it is nobody where we are root */
 } Limits;
 

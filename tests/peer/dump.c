@@ -12,6 +12,7 @@
 
 #include "bridge/bridge.h"
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
 
@@ -95,7 +96,7 @@ static int dump_logits(Dump *d, const Batch *b)
     float *f = memory_new(N * V, sizeof *f);
     int code = z && f ? model_logits(d->m, b, z) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < N * V; i++) f[i] = (float)z[i];
-    if (code == 0) code = store_write(path(d, "logits.f32"), f, N * V * sizeof *f);
+    if (code == 0) code = file_replace(path(d, "logits.f32"), f, N * V * sizeof *f);
     memory_free(z);
     memory_free(f);
     return code;

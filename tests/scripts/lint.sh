@@ -19,7 +19,7 @@ ode: ode kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
 nn: nn kernels
 bridge: bridge nn ode kernels
 studies: studies/tools kernels
-studies/tools: studies/tools ode nn/nn.h kernels
+studies/tools: studies/tools ode kernels
 studies/model: studies/model studies/tools bridge nn ode kernels
 studies/measure: studies/measure studies/model studies/tools bridge nn ode kernels
 studies/runs: studies/runs studies/model studies/tools bridge nn ode kernels

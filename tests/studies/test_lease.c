@@ -13,11 +13,11 @@
 #include "studies/runs/worker.h"
 #include "tests/lib/scratch.h"
 
-static Claim take_named(const char *name, const char *who, int expected)
+static Lease take_named(const char *name, const char *who, int expected)
 {
-    Claim c;
+    Lease c;
     int mine;
-    if (claim_take(file_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
+    if (lease_take(file_path(name), who, &c, &mine) != 0) fail_msg("%s", error_text());
     if (mine != expected) fail_msg("%s: had by %s: %d", name, who, mine);
     return c;
 }
@@ -25,15 +25,15 @@ static Claim take_named(const char *name, const char *who, int expected)
 /* Another open of the file, even by this process, is another holder. */
 TEST(test_one_holder)
 {
-    Claim a = take_named("one", "here 1", 1);
+    Lease a = take_named("one", "here 1", 1);
     assert_string_equal(a.left_over, "");
     take_named("one", "here 2", 0);
-    claim_drop(&a);
+    lease_drop(&a);
     assert_int_equal(scratch_files(0), 0);
-    Claim b = take_named("one", "here 2", 1);
+    Lease b = take_named("one", "here 2", 1);
     assert_string_equal(b.left_over, "");
-    claim_drop(&b);
-    claim_drop(&b); /* twice is nothing */
+    lease_drop(&b);
+    lease_drop(&b); /* twice is nothing */
     assert_int_equal(scratch_files(0), 0);
 }
 
@@ -45,9 +45,9 @@ static pid_t holder(const char *name, const char *who)
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
     if (child == 0) {
-        Claim c;
+        Lease c;
         int mine = 0;
-        if (claim_take(file_path(name), who, &c, &mine) == 0 && mine)
+        if (lease_take(file_path(name), who, &c, &mine) == 0 && mine)
             (void)!write(pipes[1], "x", 1);
         pause();
         _exit(0);
@@ -70,10 +70,10 @@ TEST(test_dead_holder)
     pid_t child = holder("dead", "here 17");
     take_named("dead", "here 2", 0); /* it lives: the control */
     end(child);
-    Claim c = take_named("dead", "here 2", 1);
+    Lease c = take_named("dead", "here 2", 1);
     assert_string_equal(c.left_over, "here 17");
     take_named("dead", "here 3", 0);
-    claim_drop(&c);
+    lease_drop(&c);
     assert_int_equal(scratch_files(0), 0);
 }
 
@@ -85,9 +85,9 @@ TEST(test_other_host)
     struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
                               {time(NULL) - CLAIM_SILENCE - 5, 0}};
     assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
-    Claim c = take_named("far", "here 2", 1);
+    Lease c = take_named("far", "here 2", 1);
     assert_string_equal(c.left_over, "elsewhere 17");
-    claim_drop(&c);
+    lease_drop(&c);
     pid_t living = holder("far", "elsewhere 18"); /* silent, but its lock is there */
     assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
     take_named("far", "here 2", 0);
@@ -98,29 +98,29 @@ TEST(test_other_host)
 /* A sign of life makes the file new. */
 TEST(test_sign_of_life)
 {
-    Claim c = take_named("alive", "here 1", 1);
+    Lease c = take_named("alive", "here 1", 1);
     struct timespec old[2] = {{1000, 0}, {1000, 0}};
     struct stat s;
     assert_int_equal(futimens(c.fd, old), 0);
-    claim_keep(&c); /* not due yet */
+    lease_keep(&c); /* not due yet */
     assert_int_equal(fstat(c.fd, &s), 0);
     assert_int_equal(s.st_mtime, 1000);
     c.beat -= CLAIM_BEAT + 1;
-    claim_keep(&c);
+    lease_keep(&c);
     assert_int_equal(fstat(c.fd, &s), 0);
     assert_true(s.st_mtime > 1000);
-    claim_drop(&c);
+    lease_drop(&c);
 }
 
 /* A program that waits, started by the holder of a claim; once it runs, no process but it has what it has. */
-static pid_t start_program(const Claim *c, int pass)
+static pid_t start_program(const Lease *c, int pass)
 {
     int pipes[2];
     char byte;
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
-        if (pass) claim_pass(c);
+        if (pass) lease_pass(c);
         execlp("sleep", "sleep", "100", (char *)NULL);
         _exit(127);
     }
@@ -137,12 +137,12 @@ TEST(test_passed)
     for (int k = 0; k < 4; k++) {
         int left_over = k / 2, pass = k % 2;
         if (left_over) end(holder("child", "here 17"));
-        Claim c = take_named("child", "here 1", 1);
+        Lease c = take_named("child", "here 1", 1);
         pid_t child = start_program(&c, pass);
         close(c.fd); /* as if this process had died */
         c = take_named("child", "here 2", !pass);
         end(child);
-        claim_drop(&c);
+        lease_drop(&c);
         scratch_files(1);
     }
 }
@@ -156,9 +156,9 @@ TEST(test_race)
         char who[32];
         snprintf(who, sizeof who, "here %ld", (long)getpid());
         for (int i = 0; i < ROUNDS;) {
-            Claim c;
+            Lease c;
             int mine;
-            if (claim_take(file_path("race"), who, &c, &mine) != 0) _exit(1);
+            if (lease_take(file_path("race"), who, &c, &mine) != 0) _exit(1);
             if (!mine) continue;
             /* exclusive: whoever finds the file there was not alone */
             int fd = open(file_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
@@ -166,7 +166,7 @@ TEST(test_race)
             close(fd);
             unlink(file_path("inside"));
             if (++i == ROUNDS && w % 2) raise(SIGKILL);
-            claim_drop(&c);
+            lease_drop(&c);
         }
         _exit(0);
     }
@@ -177,26 +177,26 @@ TEST(test_race)
             !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
             fail_msg("a worker ended with %d: two had the claim, or it failed", status);
     }
-    Claim c = take_named("race", "here 1", 1);
-    claim_drop(&c);
+    Lease c = take_named("race", "here 1", 1);
+    lease_drop(&c);
     scratch_files(1);
 }
 
 TEST(test_impossible)
 {
-    Claim c;
+    Lease c;
     int mine;
-    assert_int_equal(claim_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
+    assert_int_equal(lease_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
     assert_int_equal(mine, 0);
-    claim_drop(&c);
+    lease_drop(&c);
 }
 
 TEST(test_log)
 {
     char text[256];
-    claim_log(file_path("log"), "%s: %d", "one", 1);
-    claim_log(file_path("log"), "two");
-    claim_log("/nowhere/at/all", "three");
+    lease_log(file_path("log"), "%s: %d", "one", 1);
+    lease_log(file_path("log"), "two");
+    lease_log("/nowhere/at/all", "three");
     FILE *f = fopen(file_path("log"), "r");
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';

@@ -1,4 +1,5 @@
-/* test_write.c: a file is whole or not there, and is on the disk before its name is. */
+/* test_file.c: a file is whole or not there, and is on the disk before its name is. */
+#include "kernels/file.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ TEST(test_order)
     scratch_files(1);
     const char *file = file_path("file");
     memset(order, 0, sizeof order);
-    assert_int_equal(store_write(file, "old", 3), 0);
+    assert_int_equal(file_replace(file, "old", 3), 0);
     assert_string_equal(order, "frd");
 }
 
@@ -62,10 +63,10 @@ TEST(test_failing_sync)
 {
     scratch_files(1);
     const char *file = file_path("file");
-    assert_int_equal(store_write(file, "old", 3), 0);
+    assert_int_equal(file_replace(file, "old", 3), 0);
     memset(order, 0, sizeof order);
     sync_fails = EIO;
-    int code = store_write(file, "new", 3);
+    int code = file_replace(file, "new", 3);
     sync_fails = 0;
     assert_int_equal(code, ERR_SYSTEM);
     assert_non_null(strstr(error_text(), "cannot sync"));
@@ -76,25 +77,25 @@ TEST(test_failing_sync)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-TEST(test_write)
+TEST(test_file)
 {
     scratch_files(1);
     const char *file = file_path("file");
-    assert_int_equal(store_write(file, "old", 3), 0);
+    assert_int_equal(file_replace(file, "old", 3), 0);
     assert_true(holds(file, "old"));
-    assert_int_equal(store_write(file, "newer", 5), 0);
+    assert_int_equal(file_replace(file, "newer", 5), 0);
     assert_true(holds(file, "newer"));
-    assert_int_equal(store_write(file, "", 0), 0);
+    assert_int_equal(file_replace(file, "", 0), 0);
     assert_true(holds(file, ""));
     assert_int_equal(scratch_files(0), 1);
     char stale[64]; /* left by a process of our number that died */
     snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
     file_write(stale, "dead", 4);
-    assert_int_equal(store_write(file, "new", 3), 0);
+    assert_int_equal(file_replace(file, "new", 3), 0);
     assert_true(holds(file, "new"));
     assert_int_equal(scratch_files(0), 1);
     assert_int_equal(chdir(folder), 0); /* a name without a folder */
-    assert_int_equal(store_write("plain", "here", 4), 0);
+    assert_int_equal(file_replace("plain", "here", 4), 0);
     assert_true(holds(file_path("plain"), "here"));
     assert_int_equal(chdir("/"), 0);
 }
@@ -104,11 +105,11 @@ TEST(test_unwritable)
     scratch_files(1);
     struct stat s;
     const char *fifo = file_path("fifo");
-    assert_int_equal(store_write(file_path("no/folder"), "x", 1), ERR_SYSTEM);
+    assert_int_equal(file_replace(file_path("no/folder"), "x", 1), ERR_SYSTEM);
     assert_non_null(strstr(error_text(), "no/folder"));
-    assert_int_equal(store_write(folder, "x", 1), ERR_SYSTEM);
+    assert_int_equal(file_replace(folder, "x", 1), ERR_SYSTEM);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(store_write(fifo, "x", 1), ERR_SYSTEM);
+    assert_int_equal(file_replace(fifo, "x", 1), ERR_SYSTEM);
     assert_true(stat(fifo, &s) == 0 && S_ISFIFO(s.st_mode));
     assert_int_equal(scratch_files(1), 1);
 }
@@ -128,7 +129,7 @@ TEST(test_sweep)
     snprintf(name, sizeof name, "z.tmp-%ld",
              (long)dead); /* not waited for: it still has its number */
     file_write(name, "", 0);
-    store_sweep(folder);
+    file_sweep(folder);
     assert_int_equal(scratch_files(0), 1);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) {
@@ -140,9 +141,9 @@ TEST(test_sweep)
         snprintf(name, sizeof name, goes[i], (long)dead);
         file_write(name, "", 0);
     }
-    store_sweep(folder);
+    file_sweep(folder);
     assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
-    store_sweep("/nowhere/at/all");
+    file_sweep("/nowhere/at/all");
 }
 
 TEST_MAIN(scratch_open, scratch_close)

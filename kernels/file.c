@@ -1,11 +1,11 @@
-/* write.c: a file appears whole or not at all. The bytes go to a temporary file in the same folder,
+/* file.c: a file appears whole or not at all. The bytes go to a temporary file in the same folder,
  * are synced to the disk, and take the name by rename, which POSIX makes atomic; then the folder is
  * synced, so that the name, too, survives a power cut. A process that dies in between leaves the old
  * file and, at worst, FILE.tmp-PID, which the next training in that directory takes away.
  *
  * Where the size limit of the process or its user is met, the system sends SIGXFSZ, which ends a
  * program that does not ignore it; ignored, it is an ordinary error here. */
-#include "nn/write.h"
+#include "kernels/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,14 +20,13 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/nn.h"
 
 static int failed(const char *what, const char *file)
 {
     return error_set(ERR_SYSTEM, "cannot %s %s: %s", what, file, strerror(errno));
 }
 
-static int write_bytes(int fd, const char *file, WritePart part)
+static int write_bytes(int fd, const char *file, FilePart part)
 {
     const char *p = part.bytes;
     for (size_t left = part.count; left > 0;) {
@@ -40,11 +39,11 @@ static int write_bytes(int fd, const char *file, WritePart part)
     return 0;
 }
 
-typedef int (*Next)(void *arg, WritePart *part);
+typedef int (*Next)(void *arg, FilePart *part);
 
 static int fill(int fd, const char *file, Next next, void *arg)
 {
-    WritePart part;
+    FilePart part;
     int code;
     while ((code = next(arg, &part)) > 0) TRY(write_bytes(fd, file, part));
     if (code) return code;
@@ -83,7 +82,7 @@ static int replace(const char *file, char *temporary, Next next, void *arg)
     return code ? code : sync_folder(file, temporary);
 }
 
-int write_stream(const char *file, Next next, void *arg)
+int file_stream(const char *file, Next next, void *arg)
 {
     struct stat s;
     if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would take the place of /dev/null */
@@ -97,9 +96,9 @@ int write_stream(const char *file, Next next, void *arg)
     return code;
 }
 
-static int next_once(void *arg, WritePart *part)
+static int next_once(void *arg, FilePart *part)
 {
-    WritePart *all = arg;
+    FilePart *all = arg;
     *part = *all;
     all->count = 0;
     return part->count > 0;
@@ -119,7 +118,7 @@ static pid_t writer_of(const char *name)
     return pid > 0 && pid <= INT_MAX && strcmp(digits, at) == 0 ? (pid_t)pid : 0;
 }
 
-void store_sweep(const char *dir)
+void file_sweep(const char *dir)
 {
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -129,7 +128,7 @@ void store_sweep(const char *dir)
     if (d) closedir(d);
 }
 
-int store_write(const char *file, const void *bytes, size_t count)
+int file_replace(const char *file, const void *bytes, size_t count)
 {
-    return write_stream(file, next_once, &(WritePart){bytes, count});
+    return file_stream(file, next_once, &(FilePart){bytes, count});
 }
