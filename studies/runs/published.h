@@ -65,8 +65,8 @@ typedef struct {
     /* That less the figure, whose own spread is not in it; n = 0: of the other text. */
     Interval less[2];
     double ratio; /* of the paper: figure over its baseline's; NaN: the row is it, or has none */
-    Interval gain
-        [2]; /* the same of ours: exp of a difference of mean logarithms (statistics.h); sd: NaN */
+    /* The same of ours: exp of a difference of mean logarithms (statistics.h); sd: NaN. */
+    Interval gain[2];
 } Beside;
 /* spread (2): of the logarithms of the row's measure, validation and test. */
 int published_beside(const Published *p, const Design *ours, const Design *base,
