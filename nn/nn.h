@@ -337,6 +337,7 @@ typedef struct {
     AdamConfig adam;   /* its rate is set by the schedule */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
+    long patience;      /* epochs without a better one, after which it ends; 0: never */
     uint64_t seed;
     const char *out;       /* run directory, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */

@@ -266,9 +266,16 @@ static int epoch_end(Run *r)
     return 0;
 }
 
+/* Enough whole epochs have passed since the best one. */
+static int out_of_patience(const Run *r)
+{
+    const Progress *p = &r->p;
+    return r->t->patience && p->batch == 0 && p->epoch - 1 - p->best_epoch >= r->t->patience;
+}
+
 static int all_epochs(Run *r)
 {
-    while (r->p.epoch <= r->t->epochs) {
+    while (r->p.epoch <= r->t->epochs && !out_of_patience(r)) {
         TRY(epoch_steps(r));
         if (r->p.checked != r->p.step) TRY(epoch_end(r));
         if (at_step_limit(r)) break;

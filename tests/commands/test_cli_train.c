@@ -311,6 +311,50 @@ TEST(test_replay_ways)
     }
 }
 
+/* Epochs of a run: rows of its log with a validation perplexity. *since: how many the last is behind the best. */
+static long epochs_of(const char *log, long *since)
+{
+    char *text = file_slurp(log, NULL);
+    double best = INFINITY, ppl;
+    long epoch = 0;
+    *since = 0;
+    for (const char *row = strchr(text, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
+        if (sscanf(row, "\n%*[^,],%ld,%*[^,],%*[^,],%lf", &epoch, &ppl) != 2) continue;
+        *since = ppl < best ? 0 : *since + 1;
+        if (ppl < best) best = ppl;
+    }
+    free(text);
+    return epoch;
+}
+
+/* A run of --patience N ends where N epochs have not been better, and going on with it does not go farther. */
+TEST(test_patience)
+{
+    static const char train[] =
+        "train --corpus markov:16 --rate 0.1 --warmup 0 --schedule constant --epochs 10"
+        " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --threads 1 %s";
+    char line[512];
+    long since, all;
+    snprintf(line, sizeof line, train, "--out patient");
+    run_ok(line);
+    all = epochs_of("patient/log.csv", &since);
+    assert_int_equal(all, 10);
+    assert_true(since >= 3);
+    for (long n = 1; n <= 3; n++) {
+        snprintf(line, sizeof line, train, "--out hasty --patience ");
+        sprintf(line + strlen(line), "%ld", n);
+        run_ok(line);
+        assert_true(epochs_of("hasty/log.csv", &since) < all);
+        assert_int_equal(since, n);
+        must_refuse("train --out hasty --resume --patience 9",
+                    "--patience 9: the run in hasty has ");
+        run_ok("train --out hasty --resume");
+        epochs_of("hasty/log.csv", &since);
+        assert_int_equal(since, n);
+        forget_result("--out hasty");
+    }
+}
+
 /* A finished run is spared: another configuration is refused there, and the first option that differs told with
  * both values. The same one, however its numbers are written, trains again. */
 TEST(test_finished_run)
