@@ -91,6 +91,10 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "test_pooled_sd", layout.test.sd,
           .words = "over seeds, pooled within the designs"),
     FIELD(CompareRow, "pooled_df", layout.valid.df, .words = "degrees of freedom of these"),
+    FIELD(CompareRow, "valid_diff_pooled_error", cell.valid_diff.error,
+          .words = "standard error of valid_diff"),
+    FIELD(CompareRow, "test_diff_pooled_error", cell.test_diff.error,
+          .words = "standard error of test_diff"),
     {0}};
 
 /* For people alone. */
