@@ -44,8 +44,8 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
                          model_plan(m)->layers, layer);
     if (model_plan(m)->post)
         return error_set(ERR_INPUT,
-                         "the model is post-norm: its layers normalise the state, so that "
-                         "they are no steps of a scheme on a field");
+                         "the model is post-norm: its layers normalise the state, so that they are "
+                         "no steps of a scheme on a field");
     if (n < 1 || n > c->max_length)
         return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", c->max_length,
                          n);

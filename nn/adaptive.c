@@ -61,8 +61,8 @@ int adaptive_check(const ModelConfig *c)
         width /= c->factor;
         if (width == 0)
             return error_set(ERR_INPUT,
-                             "adaptive: width %zu is too small for %zu tails, each %zu "
-                             "times as narrow as the one before",
+                             "adaptive: width %zu is too small for %zu tails, each %zu times as "
+                             "narrow as the one before",
                              c->width, i + 1, c->factor);
     }
     return 0;

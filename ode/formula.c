@@ -145,8 +145,8 @@ static int parse_word(Reader *p, const char *word, const char *at)
     here.at = at;
     if (!is_leaf)
         return cursor_error(&here,
-                            "unknown name '%s'; expected a parameter, a function or one of y, "
-                            "z, r, r2, dot, i, j, c, t, n, d, pi",
+                            "unknown name '%s'; expected a parameter, a function or one of y, z, "
+                            "r, r2, dot, i, j, c, t, n, d, pi",
                             word);
     if (!(p->allowed & BIT(code)))
         return cursor_error(&here, "'%s' has no meaning in %s", word, p->place);

@@ -378,8 +378,8 @@ static int first_steps(const OrderOptions *o, double t_end, double h0, size_t *s
         return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", t_end);
     if (!(h0 > 0 && h0 <= t_end && count <= 1e6))
         return error_set(ERR_INPUT,
-                         "h0 %g: expected a step of at most t-end = %g, and at least a "
-                         "millionth of it",
+                         "h0 %g: expected a step of at most t-end = %g, and at least a millionth "
+                         "of it",
                          h0, t_end);
     if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
         return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);

@@ -41,8 +41,8 @@ static int check(const Table *t, int op, const char *name)
                          name, t->name);
     if (op != OP_L && (t->past_y > 0 || t->dense))
         return error_set(ERR_INPUT,
-                         "'%s': a scheme that reads past states steps both operators or none; "
-                         "'%s' does",
+                         "'%s': a scheme that reads past states steps both operators or none; '%s' "
+                         "does",
                          name, t->name);
     return 0;
 }

@@ -389,6 +389,6 @@ int statement_parse(Parser *p)
     }
     c->at = at;
     return cursor_error(
-        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, "
-           "k1 = ..., or y' = ...");
+        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, k1 = ..., "
+           "or y' = ...");
 }

@@ -392,8 +392,8 @@ static int run(Options *o)
 static const Kind kinds[] = {{.command = "attention",
                               .title = "Distances between models' attention",
                               .about = "Earth mover's distance between the attention distributions "
-                                       "of two models' heads, heads matched "
-                                       "one to one, over tokens and sublayers.",
+                                       "of two models' heads, heads matched one to one, over "
+                                       "tokens and sublayers.",
                               .table = {{"schemes", scheme_columns,
                                          "Means over pairs of models. In brackets 95 % intervals, "
                                          "too narrow where pairs share models.",

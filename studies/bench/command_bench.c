@@ -58,8 +58,8 @@ static const Kind kinds[] = {
     {.command = "bench",
      .title = "Speed",
      .about =
-         "Medians of interleaved pieces with their quartiles, beside peers and floors measured "
-         "in the same run.",
+         "Medians of interleaved pieces with their quartiles, beside peers and floors measured in "
+         "the same run.",
      .table = {{"*", bench_values, "Measured values.", KIND_MANY}}},
     {0}};
 

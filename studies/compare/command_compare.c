@@ -213,17 +213,15 @@ static const Kind kinds[] = {
     {.command = "compare",
      .title = "Comparison of schemes",
      .about = "What the text of a scheme says of it beside what training says: exact order, order "
-              "measured on a "
-              "particle system, truncation error of the trained network, perplexity over "
-              "seeds. " KIND_ORDERS,
+              "measured on a particle system, truncation error of the trained network, perplexity "
+              "over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .judge = judge,
      .table = {{"compare", compare_columns, "Schemes side by side. In brackets 95 % intervals.",
                 KIND_ALL},
                {"correlations", correlation_columns,
                 "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals "
-                "over designs, of 7 "
-                "or more.",
+                "over designs, of 7 or more.",
                 KIND_ALL},
                PUBLISHED_TABLE(published_schemes),
                PUBLISHED_TABLE(published_schemes),
@@ -256,8 +254,7 @@ const Command command_compare = {
         "Each training is a 'trotter train' of its own under DIR/runs; given again, the command "
         "reads\n"
         "finished runs and goes on with stopped ones. Several processes given the same command "
-        "share "
-        "the\n"
+        "share the\n"
         "runs, each trained once; started by mpirun, srun or as a Slurm array only the first one "
         "writes\n"
         "tables.\n"

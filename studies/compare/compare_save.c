@@ -62,11 +62,11 @@ static void print_truncation(const Compare *u, FILE *f)
     fprintf(
         f,
         "error: of the trained network's own step (h = 1) against the exact flow of its F + G, "
-        "over "
-        "the\nflow's displacement, median over %zu sentences of validation text and all layers, "
-        "mean "
-        "over seeds;\nslope: of that error as h falls, order + 1 for small h; smooth models (GELU) "
-        "alone have one above 2.5.\n",
+        "over the\n"
+        "flow's displacement, median over %zu sentences of validation text and all layers, mean "
+        "over seeds;\n"
+        "slope: of that error as h falls, order + 1 for small h; smooth models (GELU) alone have "
+        "one above 2.5.\n",
         options_size(u->options, "truncation"));
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
@@ -106,16 +106,15 @@ static void print_caption(const Compare *u, FILE *f)
     const Options *o = u->options;
     char length[64];
     network_length(o, length);
-    fprintf(
-        f,
-        "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
-        "frequencies alone, which a model has to beat.\n"
-        "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of "
-        "its\n95 %% interval (Student's t, of its own runs); Euler sub-flows unless a suffix says "
-        "otherwise.\n",
-        u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
-        options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
-        u->seeds, u->seeds == 1 ? "" : "s");
+    fprintf(f,
+            "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
+            "frequencies alone, which a model has to beat.\n"
+            "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of its\n"
+            "95 %% interval (Student's t, of its own runs); Euler sub-flows unless a suffix says "
+            "otherwise.\n",
+            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
+            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
+            u->seeds, u->seeds == 1 ? "" : "s");
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);

@@ -57,8 +57,8 @@ static int read_grid(const Compare *u, Grid *g)
     if (seed >= u->seed && seed < u->seed + u->seeds)
         return error_set(
             ERR_INPUT,
-            "--tune-seed %zu is one of the seeds compared: what was chosen by it would "
-            "look better than it is",
+            "--tune-seed %zu is one of the seeds compared: what was chosen by it would look better "
+            "than it is",
             seed);
     return 0;
 }
@@ -107,8 +107,7 @@ static int choose(Compare *u, Cell *c, const Task *t, size_t points)
     for (size_t i = 0; i < points; i++) add_point(u->choices, &t[i], i == best);
     runs_note(
         &u->runs,
-        "%s, %zu layer(s): rate %s, dropout %s chosen on validation (perplexity %.4f, best of "
-        "%zu)",
+        "%s, %zu layer(s): rate %s, dropout %s chosen on validation (perplexity %.4f, best of %zu)",
         c->scheme->name, c->layers, c->rate, c->dropout, t[best].result.valid_ppl, points);
     return 0;
 }

@@ -51,8 +51,7 @@ const Column order_summary[] = {
           .words = "measured c of error ≈ c·h^p"),
     COLUMN(SummaryRow, verdict, .page = 5,
            .words = "slope against exact order: agree, higher, disagree, diverges, floor (rounding "
-                    "hides it), or "
-                    "unstable (too few stable steps)"),
+                    "hides it), or unstable (too few stable steps)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
            .words = "c of the theory, from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against predicted"),

@@ -50,21 +50,18 @@ static const Option model_options[] = {
      .sets = {TO(bridge.match)}},
     {"norm", OPTION_CHOICE, "pre", "pre|post",
      "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), of schemes that are such steps "
-     "one "
-     "after another",
+     "one after another",
      0, 0, .sets = {TO(bridge.norm)}},
     {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
      "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
-     "(default: "
-     "none)",
+     "(default: none)",
      1, 1e9},
     {"adaptive-factor", OPTION_SIZE, NULL, "K", "each of them K times as narrow as the one before",
      1, 65536, .otherwise = "4", .needs = "adaptive", .flags = OPTION_MAP,
      .sets = {TO(model.factor)}},
     {"span", OPTION_SIZE, NULL, "S",
      "adaptive attention spans: every head learns how many tokens back it looks, S at most "
-     "(default: all "
-     "look at all)",
+     "(default: all look at all)",
      1, 65536, .sets = {TO(model.span)}},
     {"span-ramp", OPTION_SIZE, NULL, "R", "tokens over which attention fades out behind a span", 2,
      65536, .otherwise = "32", .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
@@ -96,8 +93,7 @@ static const Option training_options[] = {
      1e12, .sets = {TO(train.warmup)}},
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
      "from the peak on: falls as 1/sqrt(step) (without warm-up: stays), as half a cosine or a line "
-     "to "
-     "--end-rate at the run's last step, or stays",
+     "to --end-rate at the run's last step, or stays",
      0, 0, .sets = {TO(train.schedule)}},
     {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100,
      .sets = {TO(train.end_rate)}},
@@ -106,8 +102,7 @@ static const Option training_options[] = {
      .sets = {TO(train.accumulate)}},
     {"average", OPTION_SIZE, "0", "N",
      "the model is the mean of the last N epochs' ends (DIR/epoch-*.safetensors, each of the "
-     "model's "
-     "size), not the best epoch's; 0: it is not",
+     "model's size), not the best epoch's; 0: it is not",
      0, 1e6, .sets = {TO(train.average)}},
     {"dropout", OPTION_REAL, "0.1", "P",
      "on embedding, sublayer output, attention weights and activations", 0, 0.99,

@@ -82,8 +82,8 @@ static int make(const char *dir, int layer, size_t particles, Network *n, System
                          "%s: expected 1 to %zu particles, a token of the vocabulary each", dir, V);
     if (model_config(n->model)->act == ACT_RELU)
         return error_set(ERR_INPUT,
-                         "network:DIR needs a smooth field; this model has ReLU, whose kinks "
-                         "no order above 1 survives: train with --activation gelu");
+                         "network:DIR needs a smooth field; this model has ReLU, whose kinks no "
+                         "order above 1 survives: train with --activation gelu");
     TRY(bridge_system(n->model, layer, tokens, out));
     (*out)->t_end = 0.25;
     (*out)->h0 = 0.0625;

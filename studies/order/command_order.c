@@ -133,8 +133,8 @@ static const Kind kinds[] = {
     {.command = "order",
      .title = "Measured order of convergence",
      .about = "Global errors on a particle system over halved steps; the slope of the error "
-              "against the step, "
-              "fitted where rounding does not show, is compared with the exact order. " KIND_ORDERS,
+              "against the step, fitted where rounding does not show, is compared with the exact "
+              "order. " KIND_ORDERS,
      .judge = orders_judge,
      .table = {{"summary", order_summary,
                 "Exact and measured orders; in brackets the 95 % interval of the slope.", KIND_ALL},
@@ -196,25 +196,24 @@ const Command command_order = {
         "\n"
         "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). y, y1, "
         "y2 ..:\n"
-        "the coordinate in hand and each of the own particle, z, z1, z2 ..: of the other one, in "
-        "F alone;\n"
-        "r2, r, dot: squared distance, distance, scalar product; i, j, c: numbers of the "
-        "particles and the\n"
+        "the coordinate in hand and each of the own particle, z, z1, z2 ..: of the other one, in F "
+        "alone;\n"
+        "r2, r, dot: squared distance, distance, scalar product; i, j, c: numbers of the particles "
+        "and the\n"
         "coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. In "
         "`initial`:\n"
         "i, c, uniform in (0, 1), normal. What is not written is 0.\n"
         "\n"
         "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), "
-        "reads "
-        "what\n"
+        "reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention, G its "
         "feed-forward\n"
         "network, each with its layer norm and without dropout; the particles (8) are the first "
         "words of\n"
         "DIR/vocab.txt, embedded, with positions where the model has them, and depth is time. A "
         "scheme that\n"
-        "reads G2 needs a model trained with two sets. ReLU has kinks, so slopes above about 2 "
-        "are not\n"
+        "reads G2 needs a model trained with two sets. ReLU has kinks, so slopes above about 2 are "
+        "not\n"
         "seen and higher orders disagree; models with --activation gelu are smooth.\n",
     .groups = groups,
     .kinds = kinds,

@@ -185,8 +185,8 @@ static int add_table(Overlay *v, size_t file, const Csv *c)
     for (int k = 0; k < COLUMNS; k++) column[k] = csv_column(c, column_names[k]);
     if (scheme < 0 || column[ERROR] < 0 || (column[H] < 0 && column[EVALS] < 0))
         return error_set(ERR_INPUT,
-                         "%s:1: expected columns scheme, error and h or evals, as in the "
-                         "order.csv of 'trotter order --out'",
+                         "%s:1: expected columns scheme, error and h or evals, as in the order.csv "
+                         "of 'trotter order --out'",
                          c->file);
     for (size_t i = 0; i < c->rows; i++) TRY(add_row(v, file, c, i, scheme, system, column));
     return 0;
@@ -326,8 +326,8 @@ const Command command_plot = {
         "the\n"
         "columns scheme, system, h, evals, seconds and error by their names, and draws every "
         "scheme of\n"
-        "every file: error against step, against evaluations, and, where they are known, "
-        "against seconds.\n",
+        "every file: error against step, against evaluations, and, where they are known, against "
+        "seconds.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

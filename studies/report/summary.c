@@ -193,8 +193,8 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
         return;
     }
     fprintf(s->f,
-            "<figure>\n<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure "
-            "%zu\">\n",
+            "<figure>\n"
+            "<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure %zu\">\n",
             ++s->figures);
     snprintf(alt, sizeof alt, "%s %s", caption, file->path);
     page_drawing(s->f, text, bytes, alt);
@@ -297,9 +297,9 @@ static void put_head(Summary *s, const char *title)
     fputs("<header>\n<h1>", s->f);
     page_text(s->f, title);
     fprintf(s->f,
-            "</h1>\n<p class=\"soft\">%zu %s; paths are within the directory "
-            "that "
-            "was searched.</p>\n</header>\n",
+            "</h1>\n"
+            "<p class=\"soft\">%zu %s; paths are within the directory that was searched.</p>\n"
+            "</header>\n",
             s->found->studies, s->found->studies == 1 ? "study" : "studies");
 }
 
@@ -307,9 +307,8 @@ static void put_foot(Summary *s)
 {
     fprintf(s->f,
             "<footer><p>Written by trotter %s. Numbers are shown with four significant digits; the "
-            "CSV files "
-            "that are named have all. <span class=\"none\">–</span> is undefined, ∞ beyond "
-            "bounds.</p></footer>\n",
+            "CSV files that are named have all. <span class=\"none\">–</span> is undefined, ∞ "
+            "beyond bounds.</p></footer>\n",
             TROTTER_VERSION);
     page_end(s->f);
 }

@@ -290,8 +290,8 @@ static void put_unrecorded(Summary *s, const Study *study)
     }
     fprintf(s->f, "<pre>trotter %s --config ", study->kind->command);
     page_text(s->f, path);
-    fputs(" --out NEW</pre>\n<p class=\"more\">Made from the recorded options; the command itself "
-          "was not "
+    fputs(" --out NEW</pre>\n"
+          "<p class=\"more\">Made from the recorded options; the command itself was not "
           "recorded.</p>\n",
           s->f);
 }

@@ -36,8 +36,8 @@ static size_t count_runs(const Sweep *u, int family, double *low, double *high)
 static void draw_bars(Plot *p, int family, size_t i, double width)
 {
     plot_item(p, "families.csv",
-              "using (strcol(%d) eq %s ? bin($%d)%+g : NaN):(1) smooth frequency "
-              "with boxes title %s fs solid 0.9 noborder lc rgb %s",
+              "using (strcol(%d) eq %s ? bin($%d)%+g : NaN):(1) smooth frequency with boxes title "
+              "%s fs solid 0.9 noborder lc rgb %s",
               column("family"), sweep_family(family), column("valid_ppl"),
               ((double)i - 0.5) * 0.44 * width,
               family == FAMILY_INTERLEAVED ? "interleaved, by seed" : sweep_family(family),
@@ -150,8 +150,7 @@ static int draw_seeds(const Sweep *u)
         plot_tic(p, row, name);
         plot_item(
             p, "sweep.csv",
-            "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb "
-            "%s",
+            "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb %s",
             sheet_column(sweep_run_columns, "word"), w->letters,
             sheet_column(sweep_run_columns, "valid_ppl"), row,
             plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
@@ -180,8 +179,7 @@ static int draw_areas(const Sweep *u)
         if (count_runs(u, family, &low, &high) == 0) continue;
         plot_item(
             p, "families.csv",
-            "using (strcol(%d) eq %s ? $%d : NaN):%d with points title %s pt %d ps 1.2 lc rgb "
-            "%s",
+            "using (strcol(%d) eq %s ? $%d : NaN):%d with points title %s pt %d ps 1.2 lc rgb %s",
             column("family"), sweep_family(family), column("area"), column("valid_ppl"),
             sweep_family(family), plot_point((size_t)family), plot_colour((size_t)family));
     }

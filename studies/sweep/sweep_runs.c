@@ -109,8 +109,8 @@ static int confirm(Sweep *u, int wait)
     if (u->best == u->words || u->word[u->best].seeds >= seeds) return 0;
     had = u->word[u->best].seeds;
     runs_note(&u->runs,
-              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with "
-              "%zu seeds",
+              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
+              "seeds",
               u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl, seeds);
     TRY(make_room(&u->word[u->best], seeds));
     return train(u, u->best, 1, had, wait);

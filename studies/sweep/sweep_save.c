@@ -40,8 +40,8 @@ static void print_caption(const Sweep *u, FILE *f)
     network_length(o, length);
     fprintf(f,
             "Corpus %s: %zu training tokens, vocabulary %zu. Models: width %zu, inner %zu, %zu "
-            "heads;\n%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds "
-            "(Student's t).\n",
+            "heads;\n"
+            "%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds (Student's t).\n",
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
             options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
             options_text(o, "rate"), options_text(o, "dropout"));

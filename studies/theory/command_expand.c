@@ -25,8 +25,7 @@ static const Option output_options[] = {
     {"latex", OPTION_FLAG, NULL, NULL, "the terms as LaTeX (align* of amsmath)", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting (.csv, .gp, "
-     ".svg, "
-     ".png)",
+     ".svg, .png)",
      0, 0},
     {0},
 };
@@ -160,8 +159,7 @@ static const Kind kinds[] = {
     {.command = "expand",
      .title = "Error terms",
      .about = "Terms of numerical − exact after one step, coefficient · h<sup>degree</sup> · "
-              "term(y). [F,G] = G'F − "
-              "F'G. " KIND_ORDERS,
+              "term(y). [F,G] = G'F − F'G. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
@@ -174,8 +172,8 @@ const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
     .about =
-        "Coefficients of the elementary differentials in numerical - exact, one step of size "
-        "h, from\n"
+        "Coefficients of the elementary differentials in numerical - exact, one step of size h, "
+        "from\n"
         "y' = F(y) + G(y): exact rationals where the scheme's numbers are rational. A term of "
         "degree 0\n"
         "means that the state weights do not sum to 1. Exact sub-flows unless a suffix says "
@@ -186,8 +184,8 @@ const Command command_expand = {
         "Lyndon\n"
         "suffix), [F,G] = G'F - F'G; a symmetric scheme has no even degrees. The coefficient of "
         "[F,G] is\n"
-        "the signed area between the splitting's lattice path and its chord. Up to h^8 in "
-        "trees, about a\n"
+        "the signed area between the splitting's lattice path and its chord. Up to h^8 in trees, "
+        "about a\n"
         "second a scheme; up to 10 letters in brackets.\n",
     .groups = groups,
     .kinds = kinds,

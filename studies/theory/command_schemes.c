@@ -67,8 +67,8 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     select_warn_times(scheme);
     if (!scheme->exact && words)
         progress_note(
-            "%s has decimals or roots: the conditions of its order hold to %.2g, and below "
-            "%.0e counts as met",
+            "%s has decimals or roots: the conditions of its order hold to %.2g, and below %.0e "
+            "counts as met",
             scheme->name, row.theory.residual, row.theory.bound);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;

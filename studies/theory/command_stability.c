@@ -185,8 +185,8 @@ static int check_work(const Study *u)
     }
     if (work <= work_most && each * (double)u->schemes.count <= values_most) return 0;
     return error_set(ERR_INPUT,
-                     "expected fewer --points or schemes; %zu by %zu points of %zu schemes "
-                     "are too much work",
+                     "expected fewer --points or schemes; %zu by %zu points of %zu schemes are too "
+                     "much work",
                      u->points, u->points, u->schemes.count);
 }
 
@@ -451,8 +451,7 @@ static const Kind kinds[] = {
     {.command = "stability",
      .title = "Stability",
      .about = "|R|, the largest amplification of one step on the linear test equation; z = h·λ, "
-              "λ_F = λ_G = λ/2 "
-              "unless a plane says otherwise.",
+              "λ_F = λ_G = λ/2 unless a plane says otherwise.",
      .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
                {"*", grid, "|R| on a grid of z", 0},
                {"*", split_grid, "|R| on a grid of z_F, z_G", 0},
@@ -470,8 +469,8 @@ const Command command_stability = {
         "Columns of\n"
         "--csv: scheme,re,im,modulus, z = h lambda with lambda_F = lambda_G = lambda/2; with "
         "--split:\n"
-        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their "
-        "imaginary parts\n"
+        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary "
+        "parts\n"
         "(real parts 0). The plot overlays the boundaries |R| = 1; of a single scheme it shades "
         "the inside.\n",
     .groups = groups,

@@ -86,8 +86,7 @@ static int read_rows(Csv *c)
         if (rows == 0) c->columns = count;
         if (count != c->columns)
             return error_set(ERR_INPUT,
-                             "%s:%zu: expected %zu cells, as in the first line; there are "
-                             "%zu",
+                             "%s:%zu: expected %zu cells, as in the first line; there are %zu",
                              c->file, first, c->columns, count);
         TRY(grow(c, rows, &room));
         memcpy(c->cell + rows * c->columns, list, count * sizeof *list);
@@ -106,11 +105,9 @@ int csv_open(Csv *c, const char *file)
     if (stat(file, &s) == 0 && s.st_size > BYTES_MAX)
         return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", file);
     TRY(output_read(file, &c->text, &bytes));
-    int code = strlen(c->text) == bytes ? read_rows(c)
-                                        : error_set(ERR_INPUT,
-                                                    "%s: expected a text; there is a NUL "
-                                                    "byte",
-                                                    file);
+    int code = strlen(c->text) == bytes
+                   ? read_rows(c)
+                   : error_set(ERR_INPUT, "%s: expected a text; there is a NUL byte", file);
     if (code != 0) csv_close(c);
     return code;
 }

@@ -297,8 +297,8 @@ static void write_guides(const Plot *p, FILE *f)
     for (size_t k = 0; k < p->guides; k++) {
         fprintf(f, "end = below(height(%.6g), end - line)\nset label ", p->guide[k].y);
         write_text(f, p->guide[k].words, '\0');
-        fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font ',11' "
-              "textcolor rgb '#777777'\n",
+        fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font ',11' textcolor rgb "
+              "'#777777'\n",
               f);
     }
 }

@@ -154,10 +154,10 @@ const Command command_eval = {
     .name = "eval",
     .purpose = "perplexity and logits of a saved model on a text",
     .about =
-        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every "
-        "token of the\n"
-        "text exactly once, <eos> at the end of every line included. Of a model of "
-        "characters it tells\n"
+        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every token of "
+        "the\n"
+        "text exactly once, <eos> at the end of every line included. Of a model of characters it "
+        "tells\n"
         "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans.\n",
     .groups = groups,
     .kinds = kinds,

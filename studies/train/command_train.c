@@ -38,8 +38,7 @@ static const Option output_options[] = {
      "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
     {"resume", OPTION_FLAG, NULL, NULL,
      "go on with the run in DIR as if it had not stopped, from its beginning where it saved "
-     "nothing "
-     "yet; its config.ini counts",
+     "nothing yet; its config.ini counts",
      0, 0},
     {0},
 };
@@ -281,8 +280,8 @@ static void tell(const Run *r, double seconds)
     progress_time(seconds, time);
     if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
     if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
-    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on %svalidation, %s; "
-                  "%zu parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on %svalidation, %s; %zu "
+                  "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
                   r->scheme->name, options_size(r->options, "layers"),
                   options_size(r->options, "seed"), model, r->result.valid_ppl, of, test,
                   model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
@@ -471,8 +470,7 @@ static const Kind kinds[] = {
     {.command = "train",
      .title = "Training",
      .about = "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
-              "the mean "
-              "cross-entropy in nats over all tokens, end of line included.",
+              "the mean cross-entropy in nats over all tokens, end of line included.",
      .judge = judge,
      .table = {{"result", run_columns, "The trained model.", KIND_ALL},
                {"log", log_columns, "Progress", 0},
@@ -494,8 +492,7 @@ const Command command_train = {
         "once, with\n"
         "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
         "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
-        "model "
-        "together,\n"
+        "model together,\n"
         "each on its rows of every batch: the same loss curve to rounding; with --device cuda each "
         "on a GPU of its own.\n",
     .groups = groups,

@@ -42,8 +42,8 @@ static void add_guides(const TruncationStudy *u, Plot *p)
     double kinks = model_config(u->in->network.model)->act == ACT_RELU ? guide_height(u, 0) : 0;
     if (kinks > 0)
         plot_item(p, NULL,
-                  "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title "
-                  "'slope 3/2: kinks'",
+                  "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title 'slope 3/2: "
+                  "kinks'",
                   2 * kinks);
 }
 
@@ -200,8 +200,8 @@ static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
                   "noenhanced",
                   i, pc1, pc2, plot_colour(k), title);
         plot_item(plot, "path.csv",
-                  "using (is(%zu, 'network') ? $%d : NaN):%d with linespoints lc rgb %s lw 1 "
-                  "dt '.' pt 7 ps 1.2 title '    network' noenhanced",
+                  "using (is(%zu, 'network') ? $%d : NaN):%d with linespoints lc rgb %s lw 1 dt "
+                  "'.' pt 7 ps 1.2 title '    network' noenhanced",
                   i, pc1, pc2, plot_colour(k));
     }
     return plot_finish(plot);

@@ -45,8 +45,8 @@ static const Claim claims[] = {
      {0, "flow G\nflow F", "G then F"}},
     {"strang-leading",
      "leading term behind " MACARON "theorem 2 (not given there)",
-     "log(step)/h - (F+G) of Strang-Marchuk begins with h^2 (1/12 [F,[F,G]] - 1/24 [G,[G,F]]), "
-     "and [G,[G,F]] = [[F,G],G]: order 2 and no more.",
+     "log(step)/h - (F+G) of Strang-Marchuk begins with h^2 (1/12 [F,[F,G]] - 1/24 [G,[G,F]]), and "
+     "[G,[G,F]] = [[F,G],G]: order 2 and no more.",
      VERIFIED(check_brackets),
      {"strang-marchuk", "3", "1/12 [F,[F,G]]; -1/24 [[F,G],G]"},
      {0, "strang-marchuk-fgf", "the operators exchanged"}},
@@ -139,8 +139,8 @@ static const Claim claims[] = {
      {0, "euler", "the parallel block"}},
     {"claim1-error",
      MACARON "section 3.3, theorem 1 applied to claim 1",
-     "The Transformer layer's local error is Lie-Trotter's: numerical - exact = h^2/2 (G'F - "
-     "F'G) + O(h^3).",
+     "The Transformer layer's local error is Lie-Trotter's: numerical - exact = h^2/2 (G'F - F'G) "
+     "+ O(h^3).",
      ONLY_IF(check_expansion,
              "each sub-flow is solved to order 2 or better; the layer's Euler steps are not"),
      {"lie-trotter:euler", "exact", "1/2 G'F; -1/2 F'G", "2", "F+G", "lie-trotter:heun", "exact"},
@@ -221,8 +221,8 @@ static const Claim claims[] = {
      {0, "strang-marchuk", "Strang-Marchuk"}},
     {"sets-order",
      MACARON "section 3.3 and section 4.1 (two sets of feed-forward weights)",
-     "With second-order sub-flows a layer of two half steps keeps order 2 when it is trained, "
-     "its two half steps having weights of their own.",
+     "With second-order sub-flows a layer of two half steps keeps order 2 when it is trained, its "
+     "two half steps having weights of their own.",
      ONLY_IF(check_set_order, "both half steps have the same weights; otherwise every one is of "
                               "order 1 for its field F + G1/2 + G2/2"),
      {"strang-marchuk:heun|strang-marchuk:midpoint|strang-marchuk:ralston|strang-marchuk:rk4|"
@@ -238,12 +238,12 @@ static const Claim claims[] = {
      {0, "macaron", "Euler sub-steps"}},
     {"sets-macaron",
      "what theorem 1 becomes for " MACARON "(17)-(19), two feed-forward sets",
-     "The trained Macaron layer: numerical - exact = h^2 (1/4 [F, G2 - G1] + 1/8 [G1,G2] - 1/2 "
-     "F'F - 1/8 G1'G1 - 1/8 G2'G2) + O(h^3).",
+     "The trained Macaron layer: numerical - exact = h^2 (1/4 [F, G2 - G1] + 1/8 [G1,G2] - 1/2 F'F "
+     "- 1/8 G1'G1 - 1/8 G2'G2) + O(h^3).",
      VERIFIED(check_sets),
      {"macaron",
-      "-1/2 F'F; 1/4 F'G1; -1/4 F'G2; -1/4 G1'F; -1/8 G1'G1; -1/8 G1'G2; 1/4 G2'F; 1/8 G2'G1; "
-      "-1/8 G2'G2"},
+      "-1/2 F'F; 1/4 F'G1; -1/4 F'G2; -1/4 G1'F; -1/8 G1'G1; -1/8 G1'G2; 1/4 G2'F; 1/8 G2'G1; -1/8 "
+      "G2'G2"},
      {0, "strang-marchuk:heun", "Heun sub-steps"}},
 
     /* ---- ODE Transformer: blocks as methods ------------------------------------------------------ */
@@ -271,21 +271,21 @@ static const Claim claims[] = {
     {"rk2-layer",
      ODE "(12)-(14), appendix B: F is the whole layer",
      "The RK2 block over whole layers L has order 2.",
-     ONLY_IF(check_order, "L, frozen at h = 1, is taken as the field itself; as a method for y' "
-                          "= F + G the order is 1"),
+     ONLY_IF(check_order, "L, frozen at h = 1, is taken as the field itself; as a method for y' = "
+                          "F + G the order is 1"),
      {"heun-layer", "2", "F+G", "heun-layer", "F"},
      {3, "rk2-unit", "under the condition, both weights 1"}},
     {"rk4-layer",
      ODE "(15)-(19), appendix B: F is the whole layer",
      "The RK4 block over whole layers L has order 4.",
-     ONLY_IF(check_order, "L, frozen at h = 1, is taken as the field itself; as a method for y' "
-                          "= F + G the order is 1"),
+     ONLY_IF(check_order, "L, frozen at h = 1, is taken as the field itself; as a method for y' = "
+                          "F + G the order is 1"),
      {"rk4-layer", "4", "F+G", "rk4-layer", "F"},
      {3, "heun-layer", "under the condition, the RK2 block"}},
     {"rk-layer-error",
      "what is left of " ODE "(12)-(19) over whole layers",
-     "Over y' = F + G every Runge-Kutta block of order >= 2 over L has numerical - exact = h^2 "
-     "G'F + O(h^3): L(y) = F(y) + G(y + h F(y)) is the field only up to h G'F.",
+     "Over y' = F + G every Runge-Kutta block of order >= 2 over L has numerical - exact = h^2 G'F "
+     "+ O(h^3): L(y) = F(y) + G(y + h F(y)) is the field only up to h G'F.",
      VERIFIED(check_expansion),
      {"heun-layer|midpoint-layer|ralston-layer|rk3-layer|ssprk3-layer|rk4-layer|rk4-38-layer",
       "exact", "1 G'F", "2", "F+G"},
@@ -366,8 +366,8 @@ static const Claim claims[] = {
       "the second stage at y + 2/3 k1"}},
     {"gate-bias",
      "a note on " ODE "(26)",
-     "A gate that reads its slopes tends to sigmoid(b) as h -> 0: with bias b = 0 the block "
-     "keeps order 2 whatever its weights.",
+     "A gate that reads its slopes tends to sigmoid(b) as h -> 0: with bias b = 0 the block keeps "
+     "order 2 whatever its weights.",
      VERIFIED(check_gate_bias),
      {"0", "2"},
      {0, "0.5", "bias 1/2"}},
@@ -381,8 +381,8 @@ static const Claim claims[] = {
      {0, "rk2-unit", "weights 1"}},
     {"gradient-21",
      ODE "(21)-(22)",
-     "A chain of RK2 blocks: dE/dy_t = dE/dy_L 1/2^(L-t) prod (1 + g_k), g_k = (1 + F'(y_k)) (1 "
-     "+ F'(z_k)).",
+     "A chain of RK2 blocks: dE/dy_t = dE/dy_L 1/2^(L-t) prod (1 + g_k), g_k = (1 + F'(y_k)) (1 + "
+     "F'(z_k)).",
      ONLY_IF(check_gradient, "the factors of g_k stand as in (29), F'(z) to the left, and the "
                              "blocks from the top down, or matrices commute"),
      {"heun-layer", "half yz", "3", "half zy"},
@@ -406,8 +406,8 @@ static const Claim claims[] = {
     /* ---- ODE Transformer: other blocks of table 7 ------------------------------------------------- */
     {"leapfrog-error",
      ODE "table 7, leapfrog",
-     "Leapfrog is a method of order 2: numerical - exact = -1/3 h^3 y''' + O(h^4), y''' = "
-     "F''(F,F) + F'F'F.",
+     "Leapfrog is a method of order 2: numerical - exact = -1/3 h^3 y''' + O(h^4), y''' = F''(F,F) "
+     "+ F'F'F.",
      VERIFIED(check_expansion),
      {"leapfrog", "exact", "-1/3 F''(F,F); -1/3 F'F'F", "3", "F"},
      {0, "k1 = H(y)\ny' = y[-1] + 3/2*k1 + 1/2*k1[-1]", "a quarter of the slope from the past"}},
@@ -438,8 +438,8 @@ static const Claim claims[] = {
      {1, "-1/4 0 1/2", "k = -1/4 counted as stable"}},
     {"dlcl-telescopes",
      ODE "table 7, DLCL",
-     "y_{n+1} = y_0 + sum_{l<=n} W_l F(y_l), as printed with one W a layer, telescopes to "
-     "y_{n+1} = y_n + W_n F(y_n): no multistep method, Euler with step W_n h.",
+     "y_{n+1} = y_0 + sum_{l<=n} W_l F(y_l), as printed with one W a layer, telescopes to y_{n+1} "
+     "= y_n + W_n F(y_n): no multistep method, Euler with step W_n h.",
      VERIFIED(check_dense),
      {"layer"},
      {0, "pair", "a weight for each pair of layers, as DLCL itself has them (Wang et al. 2019)"}},
@@ -465,8 +465,8 @@ static const Claim claims[] = {
     {"released-rk2",
      ODE "released code against (12)-(14)",
      "The released code's RK2 block, whose k_i is the whole layer output, is (12)-(14).",
-     ONLY_IF(check_released, "the field is y + L(y), not L(y): with L = 0 the state grows by 5/2 "
-                             "= 1 + 1 + 1/2 a block"),
+     ONLY_IF(check_released, "the field is y + L(y), not L(y): with L = 0 the state grows by 5/2 = "
+                             "1 + 1 + 1/2 a block"),
      {"rk2-released", "5/2", "rk2", "heun"},
      {1, "2", "the state multiplied by 2"}},
     {"released-rk4",

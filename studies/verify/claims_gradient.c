@@ -233,10 +233,8 @@ int check_vanish(const Zoo *z, const char *const *arg, Finding *f)
     f->sound = f->sound && is_factor(control, 0.5) && isfinite(as_is);
     finding_say(f,
                 "|dE/dy_t| / |dE/dy_L|, its factor a block, by the backward pass: sublayers of "
-                "size 1/1000, %.4f "
-                "(4 blocks), %.4f (16); as initialised, %.3f (16), with gamma_i = 1 %.3f; control, "
-                "the same "
-                "product of g without its 1: %.4f",
+                "size 1/1000, %.4f (4 blocks), %.4f (16); as initialised, %.3f (16), with gamma_i "
+                "= 1 %.3f; control, the same product of g without its 1: %.4f",
                 factor[0], factor[1], as_is, unit, control);
     finding_say(f, "; exactly, 1/2 (1 + g) = 1 + (F'(y) + F'(z) + F'(z)F'(y))/2: the 1/2 cancels");
     return 0;

@@ -107,8 +107,7 @@ int check_limits(const Zoo *z, const char *const *arg, Finding *f)
     f->sound = f->sound && (end > 1) == (real > -0.1);
     finding_say(f,
                 "%s: limits %.10g and %.10gi, %d root(s) on the circle; y' = -y at h = 1/10 "
-                "measured: |y| = "
-                "%.1e after 400 steps from exact values",
+                "measured: |y| = %.1e after 400 steps from exact values",
                 arg[0], real, imag, on_circle, end);
     return code;
 }
@@ -198,8 +197,8 @@ int check_dense(const Zoo *z, const char *const *arg, Finding *f)
     f->sound = f->sound && (distance <= 1e-13) == f->holds && !(control <= 1e-13);
     finding_say(f,
                 "%d layers of F = 1 - y^2/3 in rationals, weights all different: %s Euler with "
-                "step W_n; on the "
-                "sine field %.1e apart (control, weights by pairs of layers: %.1e)",
+                "step W_n; on the sine field %.1e apart (control, weights by pairs of layers: "
+                "%.1e)",
                 LAYERS, f->holds ? "equal to" : "not", distance, control);
     return 0;
 }

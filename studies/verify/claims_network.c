@@ -328,8 +328,8 @@ int check_released(const Zoo *z, const char *const *arg, Finding *f)
         char *text = mpq_get_str(NULL, 10, factor);
         finding_say(f,
                     "order %d; with zero sublayers the state is multiplied by %s; the network's "
-                    "block is off "
-                    "the paper's equations by %.2g, off %s over the field y + L(y) by %.1e",
+                    "block is off the paper's equations by %.2g, off %s over the field y + L(y) by "
+                    "%.1e",
                     theory.order, text, over_L, arg[3], over_whole);
         free(text);
         if (code == 0) code = finding_derive(f, arg[0], "y", factor);

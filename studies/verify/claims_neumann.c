@@ -149,8 +149,7 @@ int check_backward(const Zoo *z, const char *const *arg, Finding *f)
     finding_say(
         f,
         "nonlinear F: order %d%s; linear F: R(z) %s %s (coefficients of 1, z, ..), 1/(1-z) = 1 1 1 "
-        "1 "
-        "..; measured distance from Backward Euler: h^%.2f for F = Ay, h^%.2f for F = Ay + b",
+        "1 ..; measured distance from Backward Euler: h^%.2f for F = Ay, h^%.2f for F = Ay + b",
         theory.order, theory.expands ? "" : " (F(F(y)) has no expansion about y)",
         polynomial ? "=" : "is not", arg[1], linear, biased);
     table_free(t);

@@ -8,12 +8,10 @@
 #include "studies/tools/sheet.h"
 
 static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
-                              "Macaron paper counts local orders, "
-                              "one more. Error is numerical - exact unless a claim says otherwise; "
-                              "[F,G] = G'F - F'G; \"F then G\" is "
-                              "S_G(S_F(y)). Exact parts are computed in rationals; measured parts "
-                              "have a negative control that was "
-                              "refused.";
+                              "Macaron paper counts local orders, one more. Error is numerical - "
+                              "exact unless a claim says otherwise; [F,G] = G'F - F'G; \"F then "
+                              "G\" is S_G(S_F(y)). Exact parts are computed in rationals; measured "
+                              "parts have a negative control that was refused.";
 
 /* How many derivation rows in a row share a map. */
 static size_t run_length(const Finding *f, size_t from)

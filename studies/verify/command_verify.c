@@ -290,8 +290,7 @@ static const Kind kinds[] = {
     {.command = "verify",
      .title = "The papers' claims",
      .about = "Each claim is settled exactly where it can be, and by numbers with a negative "
-              "control. [F,G] = G'F − "
-              "F'G. " KIND_ORDERS,
+              "control. [F,G] = G'F − F'G. " KIND_ORDERS,
      .judge = judge,
      .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL}}},
     {0}};

@@ -19,8 +19,8 @@ static double column(const char *csv, int n)
 TEST(test_train_and_eval)
 {
     corpus_write("text", 600, 60);
-    run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu"
-           " --scheme strang-marchuk:heun --out model" SMALL_TRAINING);
+    run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu --scheme "
+           "strang-marchuk:heun --out model" SMALL_TRAINING);
     assert_int_equal(rename(file_path("model"), file_path("moved")), 0);
     char *result = file_slurp("moved/result.csv", NULL);
     run_ok("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
@@ -331,8 +331,8 @@ static long epochs_of(const char *log, long *since)
 TEST(test_patience)
 {
     static const char train[] =
-        "train --corpus markov:16 --rate 0.1 --warmup 0 --schedule constant --epochs 10"
-        " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --threads 1 %s";
+        "train --corpus markov:16 --rate 0.1 --warmup 0 --schedule constant --epochs 10 --width 16 "
+        "--inner 32 --heads 2 --sequence 16 --batch-tokens 256 --threads 1 %s";
     char line[512];
     long since, all;
     snprintf(line, sizeof line, train, "--out patient");
@@ -378,8 +378,8 @@ TEST(test_finished_run)
     shell_ok("cp done/model.safetensors before");
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         snprintf(args, sizeof args,
-                 "train --corpus text --epochs 1 --scheme-file own.scheme "
-                 "%s --out done" SMALL_TRAINING "%s",
+                 "train --corpus text --epochs 1 --scheme-file own.scheme %s --out "
+                 "done" SMALL_TRAINING "%s",
                  strstr(other[i].more, "--scheme") ? "" : "--scheme own", other[i].more);
         if (strstr(other[i].more, "--width"))
             snprintf(args, sizeof args, "train --config done/config.ini --out done %s",
@@ -548,8 +548,8 @@ TEST(test_compare)
 {
     need_tool("gnuplot");
     static const char args[] =
-        "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2"
-        " --csv --out both" SMALL_TRAINING;
+        "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2 --csv --out "
+        "both" SMALL_TRAINING;
     corpus_write("text", 600, 60);
     run_ok(args);
     char *first = strdup(out);
@@ -561,8 +561,8 @@ TEST(test_compare)
     assert_string_equal(out, first);
     assert_non_null(strstr(err, "there already"));
     free(first);
-    expect(1, "compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9"
-              " --width 16 --inner 32 --heads 2 --threads 1 --out untrained");
+    expect(1, "compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9 "
+              "--width 16 --inner 32 --heads 2 --threads 1 --out untrained");
     assert_non_null(strstr(last_line(err), "word frequencies"));
 }
 

@@ -134,8 +134,8 @@ static void spoil(const char *name, const char *was, const char *is)
  * contradict each other and runs that are not there are refused. */
 TEST_BETWEEN(test_from, undrawn, NULL)
 {
-    static const char args[] = " --scheme transformer,heun-layer --layers 1,2 --seeds 2 --epochs 2"
-                               " --activation gelu --truncation 1 --csv ";
+    static const char args[] = " --scheme transformer,heun-layer --layers 1,2 --seeds 2 --epochs 2 "
+                               "--activation gelu --truncation 1 --csv ";
     static char trained[sizeof out], line[1024];
     snprintf(line, sizeof line, "compare --out trained %s" MEASURED, args);
     run_ok(line);
@@ -358,8 +358,8 @@ TEST(test_recorded_tables)
 
 TEST(test_controls)
 {
-    run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1"
-           " --csv --out controls" TINY);
+    run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1 --csv "
+           "--out controls" TINY);
     assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "repeat:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "heun-layer,", "control_of"), "");
@@ -381,8 +381,8 @@ TEST(test_controls)
 /* With two layers a two-step scheme is no longer Euler: the same names, another count. */
 TEST(test_maps_by_depth)
 {
-    run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 "
-           "--epochs 3 --csv --out depth" TINY);
+    run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 --epochs "
+           "3 --csv --out depth" TINY);
     assert_string_equal(cell(out, "ab2,", "same_as"), "euler");
     file_read("depth/correlations.csv", big, sizeof big);
     assert_string_equal(cell(big, "test,1,parameters", "designs"), "2");
@@ -397,8 +397,8 @@ TEST(test_marks)
 {
     char mark[16][64], point[16], colour[16];
     int marks = 0;
-    run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 "
-           "--out marks" TINY);
+    run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 --out "
+           "marks" TINY);
     file_read("marks/evaluations.gp", big, sizeof big);
     for (const char *at = big; (at = strstr(at, "with points title")); at++, marks++) {
         assert_true(marks < 16);
@@ -418,8 +418,8 @@ TEST(test_marks)
 TEST(test_truncation)
 {
     static const char args[] =
-        "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2"
-        " --activation gelu --truncation 2 --csv --out errors" MEASURED;
+        "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2 --activation "
+        "gelu --truncation 2 --csv --out errors" MEASURED;
     char line[512];
     run_ok(args);
     double split = number(out, "heun-layer,", "truncation");
@@ -436,8 +436,8 @@ TEST(test_truncation)
     for (int i = 0; i < 2; i++) {
         snprintf(
             line, sizeof line,
-            "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2"
-            " --tokens 10 --scheme heun-layer --field %s --csv",
+            "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2 "
+            "--tokens 10 --scheme heun-layer --field %s --csv",
             field[i]);
         run_ok(line);
         double told = number(out, "heun-layer,0,1,", "relative_error");
@@ -451,8 +451,8 @@ TEST(test_truncation)
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
     assert_true(number(out, "heun-layer,", "truncation") == split);
-    run_ok("compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 3"
-           " --activation gelu --truncation 2 --csv --out errors" MEASURED);
+    run_ok("compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 3 "
+           "--activation gelu --truncation 2 --csv --out errors" MEASURED);
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 3);
     assert_true(number(out, "heun-layer,", "truncation") != split);
@@ -479,8 +479,8 @@ TEST(test_diverged)
 TEST(test_untested)
 {
     write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
-    static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2"
-                               " --sequence 16 --batch-tokens 256 --threads 1 --out sprung";
+    static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2 "
+                               "--sequence 16 --batch-tokens 256 --threads 1 --out sprung";
     char line[512];
     assert_int_equal(program_run(args), 2);
     assert_non_null(strstr(err, "zebra"));
@@ -496,8 +496,8 @@ TEST(test_untested)
 TEST(test_tuning)
 {
     static const char args[] =
-        "compare --scheme euler,macaron --seeds 2 --epochs 1 --tune --tune-rate 1e-3,2e-2"
-        " --tune-dropout 0,0.2 --csv --out tuned" TINY;
+        "compare --scheme euler,macaron --seeds 2 --epochs 1 --tune --tune-rate 1e-3,2e-2 "
+        "--tune-dropout 0,0.2 --csv --out tuned" TINY;
     run_ok(args);
     file_read("tuned/study.log", big, sizeof big);
     const char *last = NULL, *read = strstr(big, "test text read once");
@@ -530,8 +530,8 @@ TEST(test_tuning)
     /* the control of the trap: the choice is made before the unreadable text is met */
     write_corpus("trap", "the zebra sat\n");
     assert_int_equal(
-        program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2"
-                    " --tune-dropout 0 --corpus trap --out caught" ANY_TEXT),
+        program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2 "
+                    "--tune-dropout 0 --corpus trap --out caught" ANY_TEXT),
         2);
     file_read("caught/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "chosen on validation"), 1);

@@ -137,8 +137,8 @@ TEST(a_rank_alone_sums_to_itself)
 
 static const char *const curves[] = {
     "train --scheme transformer --epochs 2 --dropout 0.2" GPU,
-    "train --scheme macaron --context sentence --accumulate 2 --clip 0.3 --average 2 --epochs 2"
-    " --dropout 0.2 --positions both --untied" GPU,
+    "train --scheme macaron --context sentence --accumulate 2 --clip 0.3 --average 2 --epochs 2 "
+    "--dropout 0.2 --positions both --untied" GPU,
 };
 
 static void one_gpu(const char *arguments)

@@ -231,8 +231,7 @@ TEST(bash_completes)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         snprintf(line, sizeof line,
                  "bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
-                 "_trotter; echo \"${COMPREPLY[*]}\"' "
-                 "bash %s %s",
+                 "_trotter; echo \"${COMPREPLY[*]}\"' bash %s %s",
                  program, lines[i].words);
         char wanted[256];
         snprintf(wanted, sizeof wanted, "%s\n", lines[i].wanted);

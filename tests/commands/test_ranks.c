@@ -27,13 +27,12 @@ static const struct {
      5e-4,
      {2, 3, 4, 0}},
     {"train --scheme macaron --precision f64 --context sentence --accumulate 2 --clip 0.3 "
-     "--average 2"
-     " --epochs 3 --dropout 0.2 --positions both --untied --span 9 --span-ramp 3 --span-loss "
-     "0.1" TINY,
+     "--average 2 --epochs 3 --dropout 0.2 --positions both --untied --span 9 --span-ramp 3 "
+     "--span-loss 0.1" TINY,
      1e-8,
      {3, 0}},
-    {"train --scheme ab2 --layers 3 --precision f32 --activation gelu --recompute --masks step"
-     " --epochs 2 --dropout 0.2" TINY,
+    {"train --scheme ab2 --layers 3 --precision f32 --activation gelu --recompute --masks step "
+     "--epochs 2 --dropout 0.2" TINY,
      5e-4,
      {2, 0}},
 };
@@ -113,9 +112,9 @@ TEST(what_is_not_finite_ends_all)
 {
     need_ranks();
     int status =
-        run_ranks(2, "train --rate 100 --precision f32 --epochs 50 --warmup 0 --layers 8"
-                     " --norm post --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208"
-                     " --eps 1e-30 --beta2 0 --beta1 0 --threads 1 --out nan");
+        run_ranks(2, "train --rate 100 --precision f32 --epochs 50 --warmup 0 --layers 8 --norm "
+                     "post --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --eps "
+                     "1e-30 --beta2 0 --beta1 0 --threads 1 --out nan");
     if (status != 1 || errors() != 1 || !strstr(err, "is not finite"))
         fail_msg("status %d: %s", status, err);
 }
@@ -126,9 +125,9 @@ TEST(children_train_alone)
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     int status = run_ranks(
-        1, "compare --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared"
-           " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2"
-           " --warmup 5 --threads 1");
+        1, "compare --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared "
+           "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup "
+           "5 --threads 1");
     unsetenv("OMPI_COMM_WORLD_SIZE");
     unsetenv("OMPI_COMM_WORLD_RANK");
     if (!file_exists("compared/runs/transformer-seed1/result.csv"))

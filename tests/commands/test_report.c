@@ -57,8 +57,8 @@ TEST(test_judge)
     assert_true(ids_clash("<p id=\"a\"><p id=\"a\">"));
     assert_true(ids_clash("<a href=\"#a\">"));
     check_page("a good one",
-               "<!DOCTYPE html><meta a=\"b\"><p id=\"a\">1 &lt; 2 <a href=\"#a\">x</a><i/>"
-               "<img alt=\"on=\"" HTML_PICTURE "AAAA\"></p>");
+               "<!DOCTYPE html><meta a=\"b\"><p id=\"a\">1 &lt; 2 <a href=\"#a\">x</a><i/><img "
+               "alt=\"on=\"" HTML_PICTURE "AAAA\"></p>");
 }
 
 /* ---- pages ----------------------------------------------------------------------------------------- */

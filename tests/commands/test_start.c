@@ -67,9 +67,8 @@ TEST(what_it_starts_has_the_users_environment)
 TEST(it_keeps_its_name)
 {
     assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
-    shell("%s train --config fifo >/dev/null & for i in $(seq 100);"
-          " do grep -qs GOMP_SPINCOUNT /proc/$!/environ && break; sleep 0.1; done;"
-          " cat /proc/$!/comm; kill -9 $!",
+    shell("%s train --config fifo >/dev/null & for i in $(seq 100); do grep -qs GOMP_SPINCOUNT "
+          "/proc/$!/environ && break; sleep 0.1; done; cat /proc/$!/comm; kill -9 $!",
           program);
     const char *name = strrchr(program, '/') + 1;
     if (strncmp(out, name, strlen(name)) != 0) fail_msg("its name is %s", out);
@@ -149,9 +148,9 @@ TEST(too_many_threads_are_told)
         if (status != 0 || warnings() != k / 2) fail_msg("%s: status %d: %s", line, status, err);
     }
     snprintf(line, sizeof line,
-             "compare --corpus text --scheme euler,heun --seeds 1 --truncation 0 --epochs 1"
-             " --max-steps 2 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256"
-             " --threads %s --out study",
+             "compare --corpus text --scheme euler,heun --seeds 1 --truncation 0 --epochs 1 "
+             "--max-steps 2 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 "
+             "--threads %s --out study",
              many);
     program_run(line);
     assert_true(file_exists("study/runs/heun-seed1/result.csv"));

@@ -180,8 +180,8 @@ TEST(test_families)
 {
     need_tool("gnuplot");
     static const char args[] =
-        "sweep --interleaved --permutations 2 --random 2 --sandwiches --words "
-        "sffs --seeds 2 --out all" TINY;
+        "sweep --interleaved --permutations 2 --random 2 --sandwiches --words sffs --seeds 2 --out "
+        "all" TINY;
     run_ok(args);
     assert_int_equal(strncmp(out, columns, sizeof columns - 1), 0);
     char first[8192];

@@ -22,8 +22,8 @@ TEST(test_expand)
     must_say("expand --scheme word:sffs --basis brackets", "signed area 0");
     must_say("expand --scheme sandwich:6-3", "signed area 15");
     must_say("expand --scheme strang-marchuk --basis brackets --latex",
-             "\\tfrac{1}{h}\\log\\Phi_h - (F+G)\n  &= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - "
-             "\\tfrac{1}{24}[[F,G],G]\\bigr)");
+             "\\tfrac{1}{h}\\log\\Phi_h - (F+G)\n"
+             "  &= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - \\tfrac{1}{24}[[F,G],G]\\bigr)");
     must_say("expand --scheme rk4 --latex", "F^{(4)}(F,F,F,G)");
     int depth = 0, deepest = 0;
     for (const char *c = out; *c; c++) {

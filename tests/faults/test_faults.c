@@ -330,8 +330,8 @@ static int make_cheap(void)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/bin", folder);
     setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
-    shell_ok("mkdir bin full && for p in sh timeout rm cp mv mkdir chmod; do "
-             "ln -s $(command -v $p) bin/; done");
+    shell_ok("mkdir bin full && for p in sh timeout rm cp mv mkdir chmod; do ln -s $(command -v "
+             "$p) bin/; done");
     return setenv("PATH", path, 1);
 }
 

@@ -794,10 +794,9 @@ static void write_files(void)
     file_write("in/more.csv", csv, sizeof csv - 1);
     file_write("in/empty", "", 0);
     shell_ok(
-        "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do "
-        "echo 'the cat sat on the mat'; echo 'a dog ran in the park , unseen'; done >valid.txt && "
-        "cp valid.txt test.txt && cat valid.txt valid.txt test.txt >train.txt && "
-        "head -c 100000 /dev/zero >../zeros");
+        "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do echo 'the cat sat on the mat'; "
+        "echo 'a dog ran in the park , unseen'; done >valid.txt && cp valid.txt test.txt && cat "
+        "valid.txt valid.txt test.txt >train.txt && head -c 100000 /dev/zero >../zeros");
 }
 
 #define SMALL                                                                            \
