@@ -105,7 +105,7 @@ static int interrupt(const char *log, const char *args)
         assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* not over yet */
         pause_ms(10);
     }
-    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(test_signal(child, SIGINT), 0);
     return shell_finish(child);
 }
 

@@ -572,7 +572,7 @@ TEST(test_killed_worker)
         pause_ms(5);
     pid_t b = start(args, "b");
     pause_ms(50);
-    kill(a, SIGKILL);
+    test_signal(a, SIGKILL);
     assert_int_equal(shell_finish(a), -SIGKILL);
     assert_false(file_exists("killed/runs/euler-seed1/result.csv"));
     assert_int_equal(shell_finish(b), 0);
@@ -713,7 +713,7 @@ TEST(test_another_state)
     pid_t first = start(line, "a");
     for (int i = 0; i < 2000 && !file_exists("another/runs/euler-seed1/state.safetensors"); i++)
         pause_ms(5);
-    kill(first, SIGINT);
+    test_signal(first, SIGINT);
     assert_int_equal(shell_finish(first), 130);
     assert_true(file_exists("another/runs/euler-seed1/state.safetensors"));
     snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8 --memory-limit 2M", args);

@@ -144,7 +144,7 @@ TEST(a_directory_has_one_training)
     int status = program_run("train --corpus text --out shared" TINY);
     if (!refused(status, "train", "shared: another training is at work there"))
         fail_msg("status %d: %s", status, err);
-    kill(pid, SIGKILL);
+    test_signal(pid, SIGKILL);
     finish(pid);
     must_run(1, "train --epochs 1 --out shared" TINY); /* its lock died with it */
     assert_false(file_exists("shared/train.claim"));
@@ -165,11 +165,11 @@ TEST(a_plot_being_drawn_holds_no_directory)
     await("drawing");
     setenv("PATH", before, 1);
     free(before);
-    kill(pid, SIGKILL);
+    test_signal(pid, SIGKILL);
     finish(pid);
     int status = run_ranks(1, "train --resume --epochs 2 --out drawn" TINY);
     file_read("drawing", text, sizeof text);
-    assert_int_equal(kill(atoi(text), SIGKILL), 0); /* it was there all the time */
+    assert_int_equal(test_signal(atoi(text), SIGKILL), 0); /* it was there all the time */
     if (status != 0) fail_msg("status %d: %s", status, err);
 }
 

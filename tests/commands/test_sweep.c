@@ -305,7 +305,7 @@ TEST(test_shared)
     for (int i = 0; i < 4000 && !file_exists(model); i++) pause_ms(5);
     pid_t b = start(line, "b");
     pause_ms(50);
-    kill(a, SIGKILL);
+    test_signal(a, SIGKILL);
     assert_int_equal(shell_finish(a), -SIGKILL);
     assert_false(file_exists("shared/runs/word:sfsfsf:euler-seed1/result.csv"));
     pid_t c = start(line, "c");

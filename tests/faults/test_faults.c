@@ -71,7 +71,7 @@ static void begin_run(void)
     shell_ok("rm -rf run");
     pid_t pid = start(again(), (Limits){0});
     wait_seconds(draw() * whole_seconds);
-    kill(pid, SIGKILL);
+    test_signal(pid, SIGKILL);
     finish(pid);
 }
 
@@ -84,7 +84,7 @@ static void killed(void)
     for (size_t k = draw_below(3); k > 0; k--) {
         pid_t pid = start(again(), (Limits){0});
         wait_seconds(draw() * whole_seconds);
-        kill(pid, SIGKILL);
+        test_signal(pid, SIGKILL);
         finish(pid);
     }
     check_end("killed");
@@ -96,7 +96,7 @@ static void asked_to_stop(void)
     shell_ok("rm -rf run");
     pid_t pid = start(again(), (Limits){0});
     wait_seconds(draw() * whole_seconds);
-    kill(pid, draw_below(2) ? SIGTERM : SIGINT);
+    test_signal(pid, draw_below(2) ? SIGTERM : SIGINT);
     int status = finish(pid);
     soak.told += status == 130;
     if (status == 130) assert_true(file_exists("run/state.safetensors"));

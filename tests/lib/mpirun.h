@@ -207,7 +207,7 @@ static inline pid_t start_and_signal(const char *arguments, int k, int number)
     await("run/state.safetensors");
     pid_t rank = rank_of(pid, k);
     assert_true(rank > 0);
-    kill(rank, number);
+    test_signal(rank, number);
     return pid;
 }
 

@@ -27,3 +27,20 @@ int test_run(CMFixtureFunction begin, CMFixtureFunction end)
     if (pattern) cmocka_set_test_filter(pattern);
     return _cmocka_run_group_tests(program_invocation_short_name, tests, count, begin, end);
 }
+
+static pid_t checked(pid_t pid)
+{
+    if (pid > 1) return pid;
+    fprintf(stderr, "%d is no process to be signalled\n", (int)pid);
+    abort();
+}
+
+int test_signal(pid_t pid, int number)
+{
+    return kill(checked(pid), number);
+}
+
+int test_signal_group(pid_t pid, int number)
+{
+    return kill(-checked(pid), number);
+}

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@ void test_add(const struct CMUnitTest *t, int line);
 /* Runs the tests between `begin` and `end` (either may be NULL); how many failed. CMOCKA_FILTER is a pattern (*, ?) of
  * the names of those that run. */
 int test_run(CMFixtureFunction begin, CMFixtureFunction end);
+
+/* kill() for a process, and for the group of processes that one leads. The number must be a process's, or the test program
+ * ends: kill(-1) reaches every process that there is, and a fork that fails returns -1. */
+int test_signal(pid_t pid, int number);
+int test_signal_group(pid_t pid, int number);
 
 /* Adds a function as a test between a set-up and a tear-down of its own. */
 #define TEST_ADD(name, begin, end)                                               \

@@ -221,9 +221,9 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
             fault(r, "it goes on for %g s after an interrupt", b->whole);
         else if (now() > stop && !b->endless)
             fault(r, "it takes longer than %g s", b->whole);
-        if (*r->fault) kill(-pid, SIGKILL);
+        if (*r->fault) test_signal_group(pid, SIGKILL);
         if (now() <= stop || *r->fault) continue;
-        kill(-pid, SIGINT);
+        test_signal_group(pid, SIGINT);
         r->interrupted = 1;
         last = now();
         stop = last + b->whole;
@@ -246,7 +246,8 @@ static inline void run_bounded(const char *path, char *const argv[], const char 
     watch(pid, end[0], out_file, b, r);
     close(end[0]);
     wipe(r->said);
-    if (kill(-pid, SIGKILL) == 0 && !*r->fault) fault(r, "a process that it started is left");
+    if (test_signal_group(pid, SIGKILL) == 0 && !*r->fault)
+        fault(r, "a process that it started is left");
     if (!*r->fault) judge(r, b, out_file);
 }
 

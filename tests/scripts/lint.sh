@@ -60,6 +60,9 @@ paths() { grep -nE '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/[A-Za-z0-9]' "$@" 
 # ---- plots: plot.h's macros take literals alone; what they stand for takes any text
 plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
 
+# ---- tests: kill(-1) reaches every process; test_signal looks at the number before
+signals() { grep -nE '(^|[^A-Za-z0-9_])kill\(' "$@" /dev/null; }
+
 # ---- negative controls
 mkdir -p "$bad/ode"
 printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
@@ -68,6 +71,8 @@ printf '#include "nn/nn.h"\n' >"$bad/ode/upward.c"
 printf '#include "kernels/backend.h"\n' >"$bad/ode/sideways.c"
 printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
 printf 'plot_add_item(p, NULL, name);\n' >"$bad/plot.c"
+printf 'kill(child, SIGKILL);\n' >"$bad/signal.c"
+[ -n "$(signals "$bad/signal.c")" ] || say "the check of signals does not see a call of kill"
 [ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
 [ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
 [ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
@@ -102,5 +107,9 @@ found=$(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$' | w
 [ -z "$found" ] || say "a plot that may not be of literals (plot.h):
 $found"
 
-[ $failed = 0 ] && echo "lint: formatting, layering, paths and plots are as they should be"
+found=$(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/test\.[ch]$' | while IFS= read -r f; do signals "$f"; done)
+[ -z "$found" ] || say "kill() in a test, whose number may be -1 (test_signal in tests/lib/test.h):
+$found"
+
+[ $failed = 0 ] && echo "lint: formatting, layering, paths, plots and signals are as they should be"
 exit $failed

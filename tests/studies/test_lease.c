@@ -61,7 +61,7 @@ static pid_t holder(const char *name, const char *who)
 static void end(pid_t child)
 {
     int status;
-    kill(child, SIGKILL);
+    test_signal(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
 }
 
