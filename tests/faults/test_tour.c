@@ -723,6 +723,7 @@ TEST(long_work_is_told)
          "--h0", "0.02", NULL},
         {program, "stability", "--scheme", "rk2-scalar", "--points", "2001", "--out", "out", NULL}};
     char box[PATH_MAX];
+    need_terminal(); /* progress is rarer on other files */
     shell_ok("rm -rf box && cp -a in box");
     strcpy(box, file_path("box"));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

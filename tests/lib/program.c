@@ -1,6 +1,9 @@
 /* program.c: see program.h. */
 #include "tests/lib/program.h"
 
+#include <errno.h>
+#include <pty.h>
+
 #include <time.h>
 
 char program[PATH_MAX], out[1 << 20], err[1 << 16];
@@ -195,4 +198,15 @@ void need_tool(const char *name)
     if (has_tool(name)) return;
     print_message("# SKIP no %s here\n", name);
     skip();
+}
+
+void need_terminal(void)
+{
+    int end[2];
+    if (openpty(&end[0], &end[1], NULL, NULL, NULL) != 0) {
+        print_message("# SKIP no terminal here: %s\n", strerror(errno));
+        skip();
+    }
+    close(end[0]);
+    close(end[1]);
 }

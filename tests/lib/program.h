@@ -63,5 +63,7 @@ void pause_ms(long ms);
 /* Whether there is a program of this name; need_tool skips the test, and says so, where there is none. */
 int has_tool(const char *name);
 void need_tool(const char *name);
+/* Skips the test, and says so, where no terminal is to be had: a chroot may be without /dev/pts. */
+void need_terminal(void);
 
 #endif
