@@ -40,7 +40,7 @@ void output_drop(Output *o); /* forgets it */
  * case; gives code, or ERR_MEMORY. */
 int output_take(Output *o, int code, char **text);
 
-/* A report in DIR/NAME in one of the forms. */
+/* A sheet as DIR/NAME in one of its forms. */
 int output_sheet(const Sheet *r, int form, const char *dir, const char *name);
 
 #endif

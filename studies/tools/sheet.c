@@ -1,6 +1,7 @@
 /* sheet.c: cells in one growing list; every form is one loop over it. */
 #include "studies/tools/sheet.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,8 @@ static void add_member(Sheet *r, const Column *c, const void *member)
 static const Column *named(const Sheet *s, const char *name)
 {
     size_t j = 0;
-    while (!s->slot[j].name || strcmp(s->slot[j].name, name) != 0) j++;
+    while (j < s->columns && (!s->slot[j].name || strcmp(s->slot[j].name, name) != 0)) j++;
+    assert(j < s->columns);
     return s->slot[j].column;
 }
 
@@ -223,7 +225,10 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
 int sheet_column(const Column *list, const char *name)
 {
     int n = 1;
-    for (; !list->name || strcmp(list->name, name) != 0; list++) n += list->name != NULL;
+    for (; !list->name || strcmp(list->name, name) != 0; list++) {
+        assert(list->name || list->head); /* else the list has ended */
+        n += list->name != NULL;
+    }
     return n;
 }
 
