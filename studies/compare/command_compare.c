@@ -224,7 +224,6 @@ static const Kind kinds[] = {
                 "over designs, of 7 or more.",
                 KIND_ALL},
                PUBLISHED_TABLE(published_schemes),
-               PUBLISHED_TABLE(published_schemes),
                {"tune", tune_columns, "Rates and dropouts tried, and those chosen.", KIND_SOME},
                {"runs", run_columns, "Trainings", 0},
                {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},

@@ -21,7 +21,6 @@ typedef struct {
 
 #define ERROR "error of the trained network's step (h = 1) over the exact flow's displacement in it"
 #define SLOPE "power of h in that error, order + 1 for small h"
-#define END "end of a 95 % interval"
 #define LESS " perplexity less the baseline's; standard deviation pooled over the designs"
 #define P_VALUE "of no difference (Student's t), after Holm's correction for the comparisons"
 
@@ -32,8 +31,8 @@ const Column compare_columns[] = {
     COLUMN(CompareRow, system),
     FIELD(CompareRow, "measured", measured.slope, .form = SHEET_FIXED, .digits = 2, .place = 4,
           .page = 4, .words = "slope of the global error on the particle system"),
-    FIELD(CompareRow, "low", measured.low, .words = END),
-    FIELD(CompareRow, "high", measured.high, .words = END),
+    FIELD(CompareRow, "low", measured.low),
+    FIELD(CompareRow, "high", measured.high),
     COLUMN(CompareRow, verdict),
     FIELD(CompareRow, NULL, evals, .head = "evals", .place = 5),
     COLUMN(CompareRow, evals_F, .page = 5),
@@ -56,19 +55,19 @@ const Column compare_columns[] = {
           .scale = 1e-6, .place = 12, .page = 19),
     COLUMN(CompareRow, beats_unigram, .form = SHEET_FLAG,
            .words = "predicts better than word frequencies"),
-    FIELD(CompareRow, "valid_low", cell.valid.low, .words = END),
-    FIELD(CompareRow, "valid_high", cell.valid.high, .words = END),
-    FIELD(CompareRow, "test_low", cell.test.low, .words = END),
-    FIELD(CompareRow, "test_high", cell.test.high, .words = END),
+    FIELD(CompareRow, "valid_low", cell.valid.low),
+    FIELD(CompareRow, "valid_high", cell.valid.high),
+    FIELD(CompareRow, "test_low", cell.test.low),
+    FIELD(CompareRow, "test_high", cell.test.high),
     COLUMN(CompareRow, baseline),
     FIELD(CompareRow, "valid_diff", cell.valid_diff.mean, .low = "valid_diff_pooled_low",
           .high = "valid_diff_pooled_high", .page = 12, .words = "validation" LESS),
-    FIELD(CompareRow, "valid_diff_pooled_low", cell.valid_diff.low, .words = END),
-    FIELD(CompareRow, "valid_diff_pooled_high", cell.valid_diff.high, .words = END),
+    FIELD(CompareRow, "valid_diff_pooled_low", cell.valid_diff.low),
+    FIELD(CompareRow, "valid_diff_pooled_high", cell.valid_diff.high),
     FIELD(CompareRow, "test_diff", cell.test_diff.mean, .low = "test_diff_pooled_low",
           .high = "test_diff_pooled_high", .page = 14, .words = "test" LESS),
-    FIELD(CompareRow, "test_diff_pooled_low", cell.test_diff.low, .words = END),
-    FIELD(CompareRow, "test_diff_pooled_high", cell.test_diff.high, .words = END),
+    FIELD(CompareRow, "test_diff_pooled_low", cell.test_diff.low),
+    FIELD(CompareRow, "test_diff_pooled_high", cell.test_diff.high),
     COLUMN(CompareRow, rate, .page = 16),
     COLUMN(CompareRow, dropout, .page = 17),
     COLUMN(CompareRow, same_as, .words = "scheme that makes the same map"),
@@ -76,8 +75,8 @@ const Column compare_columns[] = {
            .words = "schemes that it is a control of equal evaluations for"),
     FIELD(CompareRow, "truncation", cell.split.mean, .digits = 3, .low = "truncation_low",
           .high = "truncation_high", .head = "error", .place = 6, .page = 7, .words = ERROR),
-    FIELD(CompareRow, "truncation_low", cell.split.low, .words = END),
-    FIELD(CompareRow, "truncation_high", cell.split.high, .words = END),
+    FIELD(CompareRow, "truncation_low", cell.split.low),
+    FIELD(CompareRow, "truncation_high", cell.split.high),
     FIELD(CompareRow, "truncation_slope", cell.split_slope.mean, .form = SHEET_FIXED, .digits = 2,
           .head = "slope", .place = 7, .page = 8, .words = SLOPE),
     FIELD(CompareRow, "layer_truncation", cell.layer.mean, .words = "the same error in y' = L(y)"),

@@ -115,16 +115,15 @@ const Column run_columns[] = {
     FIELD(RunRecord, "peak_bytes", result.peak_bytes, .form = SHEET_FIXED, .page = 1),
     {0}};
 
-const Column log_columns[] = {
-    COLUMN(RunRow, step, .words = "steps of the optimiser so far"),
-    COLUMN(RunRow, epoch, .words = "times through the training text, this one included"),
-    COLUMN(RunRow, tokens, .words = "tokens trained on so far"),
-    COLUMN(RunRow, train_loss, .words = "mean loss since the row before, nats a token"),
-    COLUMN(RunRow, valid_ppl),
-    COLUMN(RunRow, rate, .words = "learning rate of the step"),
-    COLUMN(RunRow, grad_norm, .words = "norm of the gradient, mean since the row before"),
-    COLUMN(RunRow, tokens_per_s),
-    {0}};
+const Column log_columns[] = {COLUMN(RunRow, step),
+                              COLUMN(RunRow, epoch),
+                              COLUMN(RunRow, tokens, .words = "tokens trained on so far"),
+                              COLUMN(RunRow, train_loss),
+                              COLUMN(RunRow, valid_ppl),
+                              COLUMN(RunRow, rate, .words = "learning rate of the step"),
+                              COLUMN(RunRow, grad_norm),
+                              COLUMN(RunRow, tokens_per_s),
+                              {0}};
 
 int runs_diverged(const RunResult *r, size_t n, size_t V)
 {

@@ -97,6 +97,29 @@ static const struct {
     {"size", "of these models"},
     {"note", "spread, and what the paper does not tell"},
     {"word", "sublayers from input to output: s attention, f feed-forward"},
+    {"corpus", "text that a model was trained on"},
+    {"baseline", "what is compared with"},
+    {"valid_sd", "standard deviation over seeds"},
+    {"test_sd", "standard deviation over seeds"},
+    {"step", "steps of the optimiser so far"},
+    {"epoch", "times through the training text, this one included"},
+    {"train_loss", "mean loss since the row before, nats a token"},
+    {"grad_norm", "norm of the gradient, mean since the row before"},
+    {"s", "attention sublayers of the word"},
+    {"f", "feed-forward sublayers of the word"},
+    {"k", "sandwich coefficient: s^k (sf)^(n-k) f^k"},
+    {"relative_area", "the area as a share of the largest of as many sublayers"},
+    {"FFG", "coefficient of [F,[F,G]] in the splitting error"},
+    {"FGG", "coefficient of [[F,G],G] in the splitting error"},
+    {"bottom_s", "attention sublayers in the half of the numbers nearest the input"},
+    {"bottom_f", "feed-forward sublayers in the half of the numbers nearest the input"},
+    {"top_s", "attention sublayers in the other half"},
+    {"top_f", "feed-forward sublayers in the other half"},
+    {"family", "which draws or series the word is of"},
+    {"re", "real part of z = h·λ"},
+    {"im", "imaginary part of z = h·λ"},
+    {"zF", "h·λ_F, or its imaginary part"},
+    {"zG", "h·λ_G, or its imaginary part"},
     {"scheme", "integrator by its name; 'trotter schemes --print' has its text"},
     {"system", "particle system"},
     {"layers", "blocks, each one step of the scheme"},
@@ -182,6 +205,8 @@ const char *kind_column(const Kind *k, const char *name)
             if (c->name && c->words && strcmp(c->name, name) == 0) return c->words;
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (strcmp(common[i].name, name) == 0) return common[i].words;
+    for (const KindTable *t = k ? k->table : NULL; t && t->file; t++)
+        if (is_end(t->columns, name)) return "end of the 95 % interval";
     return NULL;
 }
 
