@@ -39,8 +39,8 @@ static void print_decimal(mpq_srcptr q, FILE *f)
     mpz_clears(ten, n, whole, rest, NULL);
 }
 
-/* Magnitude of a coefficient: p/q, or a decimal where the table is inexact and q allows it, which
- * is how parsing it again learns that the table is inexact. */
+/* Magnitude of a coefficient: p/q. Where the table is inexact, a decimal point says so to whoever parses
+ * it again: the coefficient itself as a decimal, or 1.0 before a fraction that has none. */
 static void print_number(const Table *t, mpq_srcptr c, FILE *f)
 {
     mpq_t q;
@@ -49,7 +49,7 @@ static void print_number(const Table *t, mpq_srcptr c, FILE *f)
     if (!t->exact && is_decimal(q))
         print_decimal(q, f);
     else
-        gmp_fprintf(f, "%Qd", q);
+        gmp_fprintf(f, t->exact ? "%Qd" : "1.0*%Qd", q);
     mpq_clear(q);
 }
 
