@@ -1,4 +1,5 @@
-/* command_plot.c: saved results of `order` laid over each other: error against step and against work. */
+/* command_plot.c: saved results of `order`, or curves of `truncation`, laid over each other: error against step and
+ * against work. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "a CSV that 'trotter order' wrote; also simply named, without --file", 0, 0},
+     "a CSV that 'trotter order' or 'trotter truncation' wrote; also simply named, without --file",
+     0, 0},
     {"scheme", OPTION_TEXT, "all", "A,B,...", "only these schemes", 0, 0},
     {0},
 };
@@ -41,7 +43,8 @@ static const Column point_columns[] = {
     FIELD(PointRow, "h", x[H]),
     FIELD(PointRow, "evals", x[EVALS], .words = "evaluations of F and G"),
     FIELD(PointRow, "seconds", x[SECONDS], .words = "time of the run"),
-    FIELD(PointRow, "error", x[ERROR], .words = "RMS error"),
+    FIELD(PointRow, "error", x[ERROR],
+          .words = "RMS error; of a trained layer: relative to the flow's displacement"),
     COLUMN(PointRow, series, .words = "name of the line"),
     COLUMN(PointRow, file, .words = "file that it was read from"),
     COLUMN(PointRow, scheme),
@@ -84,6 +87,7 @@ typedef struct {
     Series series[SERIES_MAX];
     Point *point;         /* (used) */
     int known[COLUMNS];   /* some point has a number there */
+    int relative;         /* errors are relative to the flow's displacement: of a trained layer */
     int systems, several; /* more than one system; a scheme and system in more than one file */
 } Overlay;
 
@@ -179,15 +183,25 @@ static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme
     return add_point(v, series, x);
 }
 
+/* Columns of truncation's curves.csv where those of order.csv are not there. */
 static int add_table(Overlay *v, size_t file, const Csv *c)
 {
     int column[COLUMNS], scheme = csv_column(c, "scheme"), system = csv_column(c, "system");
     for (int k = 0; k < COLUMNS; k++) column[k] = csv_column(c, column_names[k]);
+    int relative = scheme < 0 && column[ERROR] < 0;
+    if (relative) scheme = csv_column(c, "name"), column[ERROR] = csv_column(c, "relative_error");
     if (scheme < 0 || column[ERROR] < 0 || (column[H] < 0 && column[EVALS] < 0))
+        return error_set(
+            ERR_INPUT,
+            "%s:1: expected columns scheme, error and h or evals, as in the order.csv "
+            "of 'trotter order --out', or the curves.csv of 'trotter truncation --out'",
+            c->file);
+    if (file && relative != v->relative)
         return error_set(ERR_INPUT,
-                         "%s:1: expected columns scheme, error and h or evals, as in the order.csv "
-                         "of 'trotter order --out'",
+                         "%s: errors of 'order' and of 'truncation' are not of one kind: give "
+                         "files of one of them",
                          c->file);
+    v->relative = relative;
     for (size_t i = 0; i < c->rows; i++) TRY(add_row(v, file, c, i, scheme, system, column));
     return 0;
 }
@@ -260,7 +274,8 @@ static const struct {
 static int draw(const Overlay *v, const char *dir, size_t which)
 {
     PlotFrame frame = {pictures[which].name, pictures[which].title, pictures[which].label,
-                       "RMS error", pictures[which].flags};
+                       v->relative ? "error / exact flow's displacement" : "RMS error",
+                       pictures[which].flags};
     Plot *p;
     if (!v->known[pictures[which].x] || !v->known[ERROR]) return 0;
     TRY(plot_new(dir, &frame, &p));
@@ -320,14 +335,16 @@ static const Kind kinds[] = {{.command = "plot",
 
 const Command command_plot = {
     .name = "plot",
-    .purpose = "lay saved results of 'order' over each other: trotter plot A.csv B.csv --out DIR",
+    .purpose = "lay saved errors over each other: trotter plot A.csv B.csv --out DIR",
     .about =
         "Reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv), finds "
         "the\n"
         "columns scheme, system, h, evals, seconds and error by their names, and draws every "
         "scheme of\n"
         "every file: error against step, against evaluations, and, where they are known, against "
-        "seconds.\n",
+        "seconds.\n"
+        "Or curves.csv of 'trotter truncation --out DIR', of several networks: error against "
+        "step.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

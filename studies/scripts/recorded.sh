@@ -1,37 +1,59 @@
 #!/bin/sh
-# recorded.sh: makes the comparisons in studies/results again from their recorded runs; nothing is trained.
+# recorded.sh: makes the tables and plots of studies/results again from their recorded runs; nothing is trained.
 #
-#   sh studies/scripts/recorded.sh --corpus DIR
+#   sh studies/scripts/recorded.sh --corpus DIR [--wikitext DIR]
 #
-# Needs build/trotter and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes stand in the tables. Each
-# folder's compare.csv, compare.md, correlations.csv and published.* are written over, where it has them: `git diff` shows
-# what a change of the statistics does to them. `one-layer` is made of the runs of four folders.
-set -euf
+# Needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes stand in the
+# tables; WikiText-2's, without which its table is left as it is. A folder's compare.csv, compare.md, correlations.csv,
+# sweep.md, published.* and plots are written over, where it has them: `git diff` shows what a change of the statistics
+# or of the plots does to them. `one-layer` is made of the runs of four folders.
+set -eu
 cd "$(dirname "$0")/../.."
-[ $# = 2 ] && [ "$1" = --corpus ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/recorded.sh >&2; exit 2; }
-corpus=$(cd "$2" && pwd -P)
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/recorded.sh >&2; exit 2; }
+[ $# -ge 2 ] && [ "$1" = --corpus ] || usage
+corpus=$(cd "$2" && pwd -P) wikitext=
+case $# in
+2) ;;
+4) [ "$3" = --wikitext ] || usage
+   wikitext=$(cd "$4" && pwd -P) ;;
+*) usage ;;
+esac
 results=$(pwd -P)/studies/results program=$(pwd -P)/build/trotter
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$corpus" "$work/ptb" # the name that the tables have
+ln -s "$corpus" "$work/ptb" # the names that the tables have
+[ -z "$wikitext" ] || ln -s "$wikitext" "$work/wikitext-2"
 cd "$work"
 
-recipe="--corpus ptb --width 128 --inner 512 --heads 4 --sequence 64 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
-        --activation gelu --precision bf16 --threads 1"
+recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400 --activation gelu
+        --precision bf16 --threads 1"
+treebank="--corpus ptb --sequence 64"
 long="--epochs 8" brief="--epochs 2 --schedule linear"
 
-# again FOLDER SCHEMES "FROM..." OPTIONS...: its tables.
-again() {
-    folder=$results/$1 schemes=$2 from=
-    for f in $3; do from="$from --from $results/$f"; done
-    shift 3
-    "$program" compare $recipe "$@" $from --scheme "$schemes" --out new >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
-    for f in compare.csv compare.md correlations.csv runs.csv published.csv published.md published.svg; do
-        # runs.csv is what was recorded, but for the table that has its runs from others
-        [ "$f" = runs.csv ] && [ "$folder" != "$results/one-layer" ] || [ ! -e "$folder/$f" ] || cp "new/$f" "$folder/$f"
+# take FOLDER FILE...: of what was made, the files that the folder has.
+take() {
+    folder=$results/$1
+    shift
+    for f in "$@"; do
+        [ ! -e "$folder/$f" ] || cp "new/$f" "$folder/$f"
     done
     rm -rf new
     echo "${folder#"$results"/}"
+}
+
+# make_new COMMAND...: into the folder `new`, with words only where it fails.
+make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }; }
+
+# again FOLDER SCHEMES "FROM..." OPTIONS...: its tables.
+again() {
+    name=$1 schemes=$2 from=
+    for f in $3; do from="$from --from $results/$f"; done
+    shift 3
+    make_new compare $recipe $treebank "$@" $from --scheme "$schemes"
+    # runs.csv is what was recorded, but for the table that has its runs from others
+    runs=
+    [ "$name" != one-layer ] || runs=runs.csv
+    take "$name" compare.csv compare.md correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
 }
 
 # recorded FOLDER OPTIONS...: of the schemes that its table has.
@@ -40,6 +62,14 @@ recorded() {
     shift
     schemes=$(awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$name/compare.csv")
     again "$name" "$schemes" "$name" "$@"
+}
+
+# words NAME OPTIONS...: the sweep tables/NAME.
+words() {
+    name=tables/$1
+    shift
+    make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm --from "$results/$name" "$@"
+    take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
 recorded ptb $long --seeds 3
@@ -57,3 +87,14 @@ recorded tables/untied $brief --seeds 1 --untied
 recorded tables/history $brief --seeds 1 --layers 2
 again one-layer transformer,macaron,att-ffn-att,no-residual,rk2-gate,heun-layer,heun,strang-marchuk:heun,looped:2,repeat:2,looped:4,repeat:4,rk4-layer \
     "ptb tables/macaron tables/controls tables/table5" $long --seeds 3
+words words $treebank --permutations 4 --random 4
+words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500 --permutations 3 --random 3 --seeds 3
+[ -z "$wikitext" ] ||
+    words words-wikitext --corpus wikitext-2 --sequence 64 --adaptive 4000,12000 --max-steps 2000 --permutations 3 --random 3
+
+# ---- plots alone
+make_new order --system attention --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer
+take demo work.svg
+cp "$results"/truncation/*-curves.csv .
+make_new plot gelu-curves.csv relu-curves.csv --scheme transformer,heun,rk4
+take truncation overlay.svg

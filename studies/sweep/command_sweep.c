@@ -31,6 +31,10 @@ static const Option word_options[] = {
      1000},
     {"confirm", OPTION_FLAG, NULL, NULL,
      "train the sandwich that is best on validation with every seed of --seeds", 0, 0},
+    {"from", OPTION_LIST, NULL, "DIR",
+     "train nothing: tables and plots of the runs in DIR/sweep.csv; all other options as the runs "
+     "were trained with",
+     0, 0},
     {0},
 };
 
@@ -70,7 +74,7 @@ static int open_study(Sweep *u)
     TRY(sweep_check(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_open(&u->runs));
+    if (!sweep_recorded(u)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(work_config(&u->runs, "sweep"));
     runs_note(&u->runs, "begins: %zu words", u->words);
     return 0;

@@ -65,6 +65,7 @@ typedef struct {
     double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
     double euler_norm; /* the same with Euler sublayers; NaN where told by no order */
     Halves halves;
+    size_t numbers;    /* of the model, by the options given */
     size_t seeds;      /* trainings */
     RunResult *result; /* (seeds); NaN where a run failed */
     double params;
@@ -104,8 +105,17 @@ int sweep_is(const Word *w, int family);
 
 /* How often each word is trained; what would fail in every run fails here. */
 int sweep_check(Sweep *u);
-/* Trains every word with its seeds; then, with --confirm, the best sandwich with those of the baseline. */
+/* Trains every word with its seeds; then, with --confirm, the best sandwich with those of the baseline. With --from
+ * nothing is trained. */
 int sweep_train(Sweep *u, int wait);
+
+/* ---- sweep_from.c ----------------------------------------------------------------------------------- */
+
+/* Whether the runs are those that earlier sweeps recorded (--from). */
+int sweep_recorded(const Sweep *u);
+/* The results of every word's seeds from the sweep.csv of those. ERR_INPUT: one is missing, of another size, or there
+ * twice with two perplexities. */
+int sweep_from(Sweep *u);
 
 /* ---- sweep_table.c, sweep_relate.c -------------------------------------------------------------------- */
 
@@ -119,6 +129,8 @@ int sweep_tables(Sweep *u);
 /* Adds the row of a word and its k-th run to a table of these columns but the last two. family: which of its families
  * the row is of. */
 void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out);
+/* What a row of sweep.csv has of a run; the rest NaN. ERR_INPUT. */
+int sweep_result(const Csv *c, size_t row, RunResult *out);
 /* u->correlations; those of validation perplexity alone in u->related. */
 int sweep_correlations(Sweep *u);
 /* Validation perplexity against |area| over the words of a family. */

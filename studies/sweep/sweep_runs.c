@@ -37,7 +37,7 @@ int sweep_check(Sweep *u)
         Word *w = &u->word[i];
         int often = sweep_is(w, FAMILY_INTERLEAVED) || sweep_is(w, FAMILY_GIVEN);
         RunSpec s = spec(u, w, 0);
-        TRY(runs_check(o, &s, u->corpus.vocab.size, b, NULL));
+        TRY(runs_check(o, &s, u->corpus.vocab.size, b, &w->numbers));
         TRY(make_room(w, options_size(o, often ? "seeds" : "family-seeds")));
     }
     return 0;
@@ -67,7 +67,7 @@ static void summarise(const Sweep *u, Word *w)
 }
 
 /* The seeds first .. of words at .. at + n - 1. */
-static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
+static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
 {
     size_t runs = 0, i = 0;
     for (size_t w = at; w < at + n; w++) runs += u->word[w].seeds - first;
@@ -84,6 +84,12 @@ static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
         if (work_is_there(&list[i])) *result = list[i].result;
     }
     memory_free(list);
+    return code;
+}
+
+static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
+{
+    int code = sweep_recorded(u) ? sweep_from(u) : train_words(u, at, n, first, wait);
     for (size_t w = at; w < at + n; w++) summarise(u, &u->word[w]);
     return code;
 }
@@ -108,10 +114,12 @@ static int confirm(Sweep *u, int wait)
     find_best(u);
     if (u->best == u->words || u->word[u->best].seeds >= seeds) return 0;
     had = u->word[u->best].seeds;
-    runs_note(&u->runs,
-              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
-              "seeds",
-              u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl, seeds);
+    if (!sweep_recorded(u))
+        runs_note(&u->runs,
+                  "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
+                  "seeds",
+                  u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl,
+                  seeds);
     TRY(make_room(&u->word[u->best], seeds));
     return train(u, u->best, 1, had, wait);
 }

@@ -145,6 +145,15 @@ void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Shee
                          sweep_is(w, FAMILY_INTERLEAVED), u->seed + k, w->result[k], *w});
 }
 
+int sweep_result(const Csv *c, size_t row, RunResult *out)
+{
+    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
+    WordRow r = {.run = none};
+    TRY(csv_record(c, row, sweep_run_columns, &r));
+    *out = r.run;
+    return 0;
+}
+
 /* What plots read: a row a run and family, a family's rows one after another, as gnuplot sums bins only of rows
  * that are neighbours. */
 static void add_families(Sweep *u)

@@ -197,6 +197,21 @@ TEST(test_bad_tables)
     plot_must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
 }
 
+/* Curves of trained layers have their own columns, and are not laid over errors of `order`. */
+TEST(test_curves)
+{
+    save_studies();
+    file_text("gelu.csv", "name,h,relative_error,low,high\nheun,1,.5,,\nheun,.5,.1,,\n");
+    file_text("relu.csv", "name,h,relative_error,low,high\nheun,1,.6,,\nheun (field L),1,.3,,\n");
+    run_ok("plot gelu.csv relu.csv --csv --out curves");
+    assert_int_equal(count_lines(out), 1 + 4);
+    assert_string_equal(cell(out, 2, 4), "0.1");
+    assert_string_equal(cell(out, 3, 5), "heun (relu.csv)");
+    assert_true(has_images("curves", "overlay"));
+    assert_false(has_images("curves", "overlay-work"));
+    plot_must_refuse("plot a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
+}
+
 TEST(test_bad_arguments)
 {
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);

@@ -293,6 +293,36 @@ TEST(test_confirm)
     assert_string_equal(cell(big, ppl[0] < ppl[1] ? "sssfff," : "ssfsff,", "seeds"), "1");
 }
 
+/* The same tables from the recorded runs, of two folders too; nothing is trained. */
+TEST(test_from)
+{
+    static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
+    char line[512];
+    snprintf(line, sizeof line, "sweep --out made%s", args);
+    run_ok(line);
+    char *trained = strdup(out), table[16384];
+    file_read("made/words.csv", big, sizeof big);
+    snprintf(line, sizeof line, "sweep --from made --out again%s", args);
+    run_ok(line);
+    assert_string_equal(out, trained);
+    assert_false(file_exists("again/runs"));
+    snprintf(line, sizeof line, "sweep --from again --from made --out third%s", args);
+    run_ok(line);
+    assert_string_equal(out, trained);
+    file_read("third/words.csv", table, sizeof table);
+    assert_string_equal(table, big);
+    must_refuse("sweep --words fs --seeds 1 --from made --out no" TINY,
+                "no sweep.csv has a run of fs");
+    must_refuse("sweep --interleaved --seeds 1 --from made --out no --untied" TINY,
+                "parameters, and");
+    char *digit = strchr(strstr(trained, "sfsfsf,"), '\n') - 1; /* the last, of a perplexity */
+    *digit = *digit == '1' ? '2' : '1';
+    file_text("made/sweep.csv", trained);
+    snprintf(line, sizeof line, "sweep --from again --from made --out no%s", args);
+    must_refuse(line, "has another perplexity");
+    free(trained);
+}
+
 /* Two processes, one of them killed in the middle of a run: every run is done, once, and the tables are
  * those of a study that was never stopped. */
 TEST(test_shared)

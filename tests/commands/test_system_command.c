@@ -164,7 +164,8 @@ TEST(test_summary)
     assert_true(strstr(out, "scheme,system,h,") && !strstr(out, "scheme,system,expected"));
 }
 
-/* A correct method of fifth order passes on every system where the verdict is by its constant. */
+/* A correct method of fifth order passes on every system where the verdict is by its constant. Where rounding leaves
+ * the constant a wide interval (other builds round otherwise) there is no such verdict. */
 TEST(test_fifth_order)
 {
     static const char dopri[] =
@@ -174,6 +175,7 @@ TEST(test_fifth_order)
         "k6 = H(y + 9017/3168*k1 - 355/33*k2 + 46732/5247*k3 + 49/176*k4 - 5103/18656*k5)\n"
         "y' = y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6\n";
     static const char *const systems[] = {"forced", "kuramoto", "vortex", "kepler"};
+    int told = 0;
     file_text("dopri.txt", dopri);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
         char line[128];
@@ -184,10 +186,13 @@ TEST(test_fifth_order)
         double low = atof(cell("dopri5", "constant_low"));
         double high = atof(cell("dopri5", "constant_high"));
         double predicted = atof(cell("dopri5", "predicted"));
-        assert_string_equal(cell("dopri5", "match"), "agree");
-        if (!(0 < low && low <= predicted && predicted <= high && high < 1.2 * low))
+        int narrow = high < 1.2 * low;
+        assert_string_equal(cell("dopri5", "match"), narrow ? "agree" : "");
+        if (!(0 < low && low <= predicted && predicted <= high))
             fail_msg("%s: %g not in %g .. %g", systems[i], predicted, low, high);
+        told += narrow;
     }
+    assert_true(told >= 3);
 }
 
 /* ---- plots --------------------------------------------------------------------------------------- */

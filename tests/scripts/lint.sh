@@ -63,6 +63,18 @@ plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
 # ---- tests: kill(-1) reaches every process; test_signal looks at the number before
 signals() { grep -nE '(^|[^A-Za-z0-9_])kill\(' "$@" /dev/null; }
 
+# ---- recorded plots: of the SVG files $2.., those that no README of list $1 shows
+unseen() {
+    readmes=$1
+    shift
+    for f in "$@"; do
+        # shellcheck disable=SC2086
+        for r in $readmes; do
+            grep -o '!\[[^]]*\]([^)]*)' "$r" | sed "s|.*(\(.*\))|$(dirname "$r")/\1|"
+        done | while IFS= read -r shown; do realpath -m "$shown"; done | grep -qxF "$(realpath -m "$f")" || echo "$f"
+    done
+}
+
 # ---- negative controls
 mkdir -p "$bad/ode"
 printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
@@ -88,6 +100,11 @@ printf '#include "studies/tools/csv.c"\n' >"$bad/studies/body.c"
 [ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
 [ -n "$(plots "$bad/plot.c")" ] || say "the check of plots does not see a text that is not a literal"
 
+mkdir -p "$bad/plots"
+printf '![Shown](plots/shown.svg), and a word of plots/hidden.svg\n' >"$bad/README.md"
+[ "$(unseen "$bad/README.md" "$bad/plots/shown.svg" "$bad/plots/hidden.svg")" = "$bad/plots/hidden.svg" ] ||
+    say "the check of recorded plots does not tell one that a README shows from one that none does"
+
 # ---- the repository
 for room in kernels ode nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
@@ -101,6 +118,10 @@ $found"
 done
 found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read -r f; do paths "$f"; done)
 [ -z "$found" ] || say "a path of one machine:
+$found"
+
+found=$(unseen "$(git ls-files '*README.md' 2>/dev/null)" $(git ls-files '*.svg' 2>/dev/null))
+[ -z "$found" ] || say "a recorded plot that no README shows:
 $found"
 
 found=$(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$' | while IFS= read -r f; do plots "$f"; done)
