@@ -341,15 +341,10 @@ static void print_words(const Study *u, FILE *f)
 
 static int save_markdown(const Study *u, const char *dir)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, dir, "schemes.md"));
     TRY(output_open(&o));
     print_words(u, o.f);
-    int code = sheet_write(u->scheme, SHEET_MARKDOWN, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
 }
 
 static int show(const Study *u)

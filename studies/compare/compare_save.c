@@ -198,14 +198,9 @@ int compare_show(const Compare *u)
 
 static int save_markdown(const Compare *u)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, u->dir, "compare.md"));
     TRY(output_open(&o));
-    int code = print_all(u, SHEET_MARKDOWN, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
 }
 
 /* A row a run: what --from reads. */

@@ -159,14 +159,9 @@ static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, co
 static int save_markdown(const PublishedStudy *s, const Beside *list, size_t n, const Sheet *table,
                          const char *dir)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, dir, "published.md"));
     TRY(output_open(&o));
-    int code = print_brief(s, list, n, table, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, print_brief(s, list, n, table, o.f), dir, "published.md");
 }
 
 /* ---- gain against gain ------------------------------------------------------------------------- */

@@ -90,15 +90,10 @@ int tasks_run(const Work *w, Task *list, size_t n)
 
 int work_config(const Runs *r, const char *command)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, r->dir, "config.ini"));
     TRY(output_open(&o));
     fprintf(o.f, "# trotter %s --config FILE does this again\n", command);
-    int code = options_write(r->options, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, options_write(r->options, o.f), r->dir, "config.ini");
 }
 
 int work_save(const Runs *r, int (*save)(void *study), void *study)

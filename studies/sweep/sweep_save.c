@@ -171,14 +171,9 @@ static int save_ranking(const Sweep *u, int family, const char *name)
 
 static int save_markdown(const Sweep *u)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, u->dir, "sweep.md"));
     TRY(output_open(&o));
-    int code = print_all(u, SHEET_MARKDOWN, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "sweep.md");
 }
 
 static int save_published(const Sweep *u)

@@ -82,14 +82,9 @@ static int write_latex(const Expansion *e, size_t n, FILE *f)
 
 static int save_latex(const Expansion *e, size_t n, const char *dir)
 {
-    char path[OUTPUT_PATH];
     Output o;
-    TRY(output_path(path, dir, "expand.tex"));
     TRY(output_open(&o));
-    int code = write_latex(e, n, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, write_latex(e, n, o.f), dir, "expand.tex");
 }
 
 /* DIR/path-NAME..., with '-' in place of what plot_new does not take. */

@@ -297,14 +297,11 @@ static int write_contours(const Study *u, Lines *l, FILE *f)
 
 static int save_contours(const Study *u, Lines *l, const char *dir)
 {
-    char path[OUTPUT_PATH];
+    char name[64];
     Output o;
-    TRY(output_path(path, dir, "%s.csv", planes[u->plane].contours));
+    snprintf(name, sizeof name, "%s.csv", planes[u->plane].contours);
     TRY(output_open(&o));
-    int code = write_contours(u, l, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, write_contours(u, l, o.f), dir, name);
 }
 
 /* ---- plots ------------------------------------------------------------------------------------------ */
@@ -386,18 +383,14 @@ static int draw_all(const Study *u, const char *dir)
 
 static int save(const Study *u, const char *dir)
 {
-    char path[OUTPUT_PATH];
+    char name[64];
     Output o;
+    snprintf(name, sizeof name, "%s.csv", planes[u->plane].name);
     TRY(output_directory(dir));
     TRY(output_sheet(u->limits, SHEET_CSV, dir, "limits.csv"));
-    TRY(output_path(path, dir, "%s.csv", planes[u->plane].name));
     TRY(output_open(&o));
-    int code = write_grid(u, o.f);
-    if (code == 0)
-        code = output_close(&o, path);
-    else
-        output_drop(&o);
-    return code == 0 ? draw_all(u, dir) : code;
+    TRY(output_put(&o, write_grid(u, o.f), dir, name));
+    return draw_all(u, dir);
 }
 
 /* ---- the command -------------------------------------------------------------------------------------- */

@@ -63,6 +63,7 @@ static void become(const char *dir, char *const argv[])
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) dup2(nothing, fd);
     signal(SIGPIPE, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who is stopped while it draws leaves nobody behind */
     if (chdir(dir) != 0) return;
     start_nothing();
     execvp(argv[0], argv);

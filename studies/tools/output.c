@@ -146,16 +146,18 @@ int output_close(Output *o, const char *path)
     return code;
 }
 
-int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
+int output_put(Output *o, int code, const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];
-    TRY(output_path(path, dir, "%s", name));
+    if (code == 0) code = output_path(path, dir, "%s", name);
+    if (code == 0) return output_close(o, path);
+    output_drop(o);
+    return code;
+}
+
+int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
+{
     Output o;
     TRY(output_open(&o));
-    int code = sheet_write(r, form, o.f);
-    if (code != 0) {
-        output_drop(&o);
-        return code;
-    }
-    return output_close(&o, path);
+    return output_put(&o, sheet_write(r, form, o.f), dir, name);
 }

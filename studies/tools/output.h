@@ -36,6 +36,8 @@ typedef struct {
 int output_open(Output *o);
 int output_close(Output *o, const char *path);
 void output_drop(Output *o); /* forgets it */
+/* Where code is 0, writes what was collected as DIR/NAME. Forgets it in any case; gives code, or the writing's. */
+int output_put(Output *o, int code, const char *dir, const char *name);
 /* Where code is 0: *text is a copy of what was collected, caller frees it (memory_free). Forgets it in any
  * case; gives code, or ERR_MEMORY. */
 int output_take(Output *o, int code, char **text);

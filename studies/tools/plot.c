@@ -351,14 +351,11 @@ int plot_script(Plot *p, FILE *f)
 
 static int save_script(Plot *p)
 {
-    char path[OUTPUT_PATH];
+    char script[80];
     Output o;
-    TRY(output_path(path, p->dir, "%s.gp", p->name));
+    snprintf(script, sizeof script, "%s.gp", p->name);
     TRY(output_open(&o));
-    int code = plot_script(p, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
+    return output_put(&o, plot_script(p, o.f), p->dir, script);
 }
 
 /* ---- drawing ------------------------------------------------------------------------------------- */

@@ -202,26 +202,15 @@ static int list_claims(const Verification *v, int csv)
     return code;
 }
 
-typedef int Writer(const Claim *const *c, const Finding *f, size_t count, FILE *out);
-
-static int write_with(const Verification *v, Writer *writer, const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH];
-    Output o;
-    TRY(output_path(path, dir, "%s", name));
-    TRY(output_open(&o));
-    int code = writer(v->claim, v->finding, v->done, o.f);
-    if (code == 0) return output_close(&o, path);
-    output_drop(&o);
-    return code;
-}
-
 static int save(const Verification *v, const Sheet *r, const char *dir)
 {
+    Output o;
     TRY(output_directory(dir));
     TRY(output_sheet(r, SHEET_CSV, dir, "verify.csv"));
-    TRY(write_with(v, claims_markdown, dir, "verify.md"));
-    return write_with(v, claims_latex, dir, "verify.tex");
+    TRY(output_open(&o));
+    TRY(output_put(&o, claims_markdown(v->claim, v->finding, v->done, o.f), dir, "verify.md"));
+    TRY(output_open(&o));
+    return output_put(&o, claims_latex(v->claim, v->finding, v->done, o.f), dir, "verify.tex");
 }
 
 static int show(const Options *o, const Verification *v)

@@ -212,6 +212,30 @@ TEST(test_curves)
     plot_must_refuse("plot a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
 }
 
+static int is_alive(const char *pid)
+{
+    return shell("grep -q sleep /proc/%d/cmdline", atoi(pid)) == 0; /* empty where nobody waited */
+}
+
+/* A command that is stopped while gnuplot draws leaves no process behind. */
+TEST(test_stopped)
+{
+    char pid[32] = "";
+    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
+    file_text("gnuplot", "#!/bin/sh\necho $$ >>../drawer\nexec sleep 60\n");
+    shell_ok("chmod 755 gnuplot");
+    pid_t child =
+        shell_start("stopped", "env PATH=.:..:$PATH %s plot good.csv --out drawn", program);
+    for (int n = 0; n < 1000 && !file_exists("drawer"); n++) pause_ms(10);
+    file_read("drawer", pid, sizeof pid);
+    for (int n = 0; n < 500 && !is_alive(pid); n++) pause_ms(10);
+    assert_true(is_alive(pid));
+    test_signal(child, SIGTERM);
+    shell_finish(child);
+    for (int n = 0; n < 500 && is_alive(pid); n++) pause_ms(10);
+    assert_false(is_alive(pid));
+}
+
 TEST(test_bad_arguments)
 {
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
