@@ -55,14 +55,15 @@ static void close_sample(BlockSample *s)
     if (s->n) bench_quartiles(s->n, s->x, s->q);
 }
 
-int block_on_device(const Block *b)
+/* Does the backend run on a device, behind us? */
+static int on_device(const Block *b)
 {
     return b->backend->record != NULL;
 }
 
 size_t block_square(const Block *b)
 {
-    return block_on_device(b) ? DEVICE_GEMM : BENCH_GEMM;
+    return on_device(b) ? DEVICE_GEMM : BENCH_GEMM;
 }
 
 /* Words come with probability about 1/(1 + rank), as those of a text do. */
@@ -143,7 +144,7 @@ static double device_bytes(void)
 
 static double peak_bytes(const Block *b)
 {
-    if (block_on_device(b)) return device_bytes();
+    if (on_device(b)) return device_bytes();
     char line[256];
     double kib = NAN;
     FILE *f = fopen("/proc/self/status", "r");
@@ -157,7 +158,7 @@ static double peak_bytes(const Block *b)
 
 static int by_clock(const Block *b)
 {
-    return block_on_device(b) || omp_get_max_threads() > 1;
+    return on_device(b) || omp_get_max_threads() > 1;
 }
 
 static double now(const Block *b)
@@ -223,7 +224,7 @@ static const char *peer_name(const Block *b)
 static int run_peer(const Block *b, const char *name, int w, double *tokens_per_s)
 {
     const BlockSize *s = b->size;
-    int device = block_on_device(b);
+    int device = on_device(b);
     const struct {
         const char *name;
         size_t value;
@@ -256,7 +257,7 @@ static int run_peer(const Block *b, const char *name, int w, double *tokens_per_
 static int time_peer(Block *b)
 {
     const char *name = peer_name(b);
-    int device = block_on_device(b);
+    int device = on_device(b);
     if (!options_text(b->o, "peer") || !name || strstr(b->backend->name, "bf16")) return 0;
     for (int w = 0, first = 1; w < WAYS; w++) {
         double tokens_per_s;
@@ -277,7 +278,7 @@ enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 /* The floor as one recording, where that is to be had. */
 static int record_products(Block *b)
 {
-    if (!block_on_device(b)) return 0;
+    if (!on_device(b)) return 0;
     TRY(run_products(b)); /* finds scratch memory */
     TRY(b->backend->record());
     products_again();
@@ -328,6 +329,6 @@ const char *block_way(int w)
 int block_plain_way(const Block *b)
 {
     int w = 0;
-    while (ways[w].device != block_on_device(b)) w++;
+    while (ways[w].device != on_device(b)) w++;
     return w;
 }

@@ -43,8 +43,7 @@ typedef struct {
 int block_measure(Block *b);
 void block_close(Block *b);
 
-/* Does the backend run on a device, behind us? Rows of the square product that tells the GEMM rate. */
-int block_on_device(const Block *b);
+/* Rows of the square product that tells the GEMM rate. */
 size_t block_square(const Block *b);
 
 /* Name of way w to run the peer, and the one as it stands on this backend. */

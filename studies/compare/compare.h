@@ -95,8 +95,6 @@ int compare_from(Compare *u);
 
 /* ---- controls (compare_runs.c) ---- */
 
-/* Whether a scheme is a control of equal evaluations, looped:N or repeat:N. */
-int compare_is_control(const Table *t);
 /* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1
  * times each. */
 int compare_add_controls(Compare *u);

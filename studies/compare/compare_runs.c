@@ -44,7 +44,8 @@ static int make_plan(const Compare *u, const Cell *c, Plan **out)
     return bridge_plan(c->scheme, &o, out);
 }
 
-int compare_is_control(const Table *t)
+/* Of equal evaluations. */
+static int is_control(const Table *t)
 {
     return strncmp(t->name, "looped:", 7) == 0 || strncmp(t->name, "repeat:", 7) == 0;
 }
@@ -68,9 +69,9 @@ void compare_controlled(const Compare *u, const Table *t, char out[512])
 {
     size_t n = 0;
     out[0] = '\0';
-    for (size_t i = 0; compare_is_control(t) && i < u->schemes.count && n < 512; i++) {
+    for (size_t i = 0; is_control(t) && i < u->schemes.count && n < 512; i++) {
         const Table *s = u->schemes.scheme[i];
-        if (compare_is_control(s) || table_evals(s, OP_F) != table_evals(t, OP_F) ||
+        if (is_control(s) || table_evals(s, OP_F) != table_evals(t, OP_F) ||
             table_evals(s, OP_G) != table_evals(t, OP_G))
             continue;
         n += (size_t)snprintf(out + n, 512 - n, "%s%s", n ? " " : "", s->name);

@@ -125,7 +125,9 @@ static int four_digits(double x)
     return power < 3 ? 3 - power : 0;
 }
 
-void page_number(FILE *f, const char *text, int decimals)
+/* A number of a CSV file for people: 4 significant digits, a power of ten where there are more than 5 places
+ * before or 3 after the point; whole numbers in groups of three from 10000 on. decimals >= 0: so many instead. */
+static void round_number(FILE *f, const char *text, int decimals)
 {
     char shown[400]; /* the largest double has 309 places */
     double x;
@@ -235,9 +237,9 @@ static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
     const char *low = csv_cell(c, row, k->low), *high = csv_cell(c, row, k->high);
     if (!*low || !*high) return;
     fputs(" <span class=\"ci\">[", f);
-    page_number(f, low, k->decimals);
+    round_number(f, low, k->decimals);
     fputs(", ", f);
-    page_number(f, high, k->decimals);
+    round_number(f, high, k->decimals);
     fputs("]</span>", f);
 }
 
@@ -247,7 +249,7 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
     if (!*text)
         fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
     else if (k->number)
-        page_number(f, text, k->decimals);
+        round_number(f, text, k->decimals);
     else
         page_text(f, text);
     if (k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);

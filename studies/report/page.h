@@ -19,10 +19,6 @@ void page_bytes(FILE *f, const char *text, size_t n);
 /* A drawing as an image in the page: what runs, links or loads in it is inert there. alt: what a screen reader says. */
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
 
-/* A number of a CSV file for people: 4 significant digits, a power of ten where there are more than 5 places
- * before or 3 after the point; whole numbers in groups of three from 10000 on. decimals >= 0: so many instead. */
-void page_number(FILE *f, const char *text, int decimals);
-
 typedef struct {
     const char *caption; /* HTML of the program's own */
     const char *label;   /* "Table 3" */

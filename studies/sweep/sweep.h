@@ -95,8 +95,6 @@ typedef struct {
 
 /* All words that the options ask for, each once, with their theory. */
 int sweep_words(Sweep *u);
-/* Adds a word, or the family to a word that is there; *at its index. k: -1 but for a sandwich. */
-int sweep_add(Sweep *u, const char *letters, int family, int k, size_t *at);
 void sweep_words_free(Sweep *u);
 const char *sweep_family(int family); /* "permutation" */
 int sweep_is(const Word *w, int family);
@@ -138,9 +136,6 @@ int sweep_answer(const Sweep *u, int family, Correlation *out);
 /* Whether the baseline's mean validation perplexity is there, and a word is better than that. */
 int sweep_has_baseline(const Sweep *u);
 int sweep_is_better(const Sweep *u, const Word *w);
-/* Words of a family (FAMILIES: all) with a perplexity, from the best to the worst on validation: index
- * (words) out; their number. */
-size_t sweep_ranking(const Sweep *u, int family, size_t *index);
 
 /* ---- sweep_save.c, sweep_plot.c ---------------------------------------------------------------------- */
 

@@ -123,11 +123,12 @@ int sweep_is_better(const Sweep *u, const Word *w)
     return sweep_has_baseline(u) && w->valid.mean < u->word[u->interleaved].valid.mean;
 }
 
-size_t sweep_ranking(const Sweep *u, int family, size_t *index)
+/* Words with a perplexity, from the best to the worst on validation: index (words) out; their number. */
+static size_t rank_words(const Sweep *u, size_t *index)
 {
     size_t n = 0;
     for (size_t i = 0; i < u->words; i++) {
-        if (!sweep_is(&u->word[i], family) || u->word[i].valid.n == 0) continue;
+        if (u->word[i].valid.n == 0) continue;
         size_t at = n++;
         for (; at > 0 && u->word[i].valid.mean < u->word[index[at - 1]].valid.mean; at--)
             index[at] = index[at - 1];
@@ -224,7 +225,7 @@ int sweep_tables(Sweep *u)
     TRY(sheet_new(sweep_sandwich_columns, &u->sandwiches));
     size_t *index = memory_new(u->words, sizeof *index);
     if (!index) return ERR_MEMORY;
-    size_t ranked = sweep_ranking(u, FAMILIES, index);
+    size_t ranked = rank_words(u, index);
     for (size_t i = 0; i < ranked; i++) add_word(u, &u->word[index[i]], u->brief);
     memory_free(index);
     for (size_t i = 0; i < u->words; i++) {

@@ -84,7 +84,8 @@ static int make_word(Sweep *u, const char *letters, size_t *at)
     return find_theory(u, w);
 }
 
-int sweep_add(Sweep *u, const char *letters, int family, int k, size_t *at)
+/* A word, or the family of a word that is there; *at: its index. k: -1 but for a sandwich. */
+static int add(Sweep *u, const char *letters, int family, int k, size_t *at)
 {
     for (*at = 0; *at < u->words && strcmp(u->word[*at].letters, letters) != 0;) ++*at;
     if (*at == u->words) TRY(make_word(u, letters, at));
@@ -128,7 +129,7 @@ static int draw_all(Sweep *u, int family, size_t wanted)
         size_t there = 0;
         while (there < u->words && strcmp(u->word[there].letters, word) != 0) there++;
         if (there < u->words && sweep_is(&u->word[there], family)) continue;
-        TRY(sweep_add(u, word, family, -1, &at));
+        TRY(add(u, word, family, -1, &at));
         found++;
     }
     if (found == wanted) return 0;
@@ -150,7 +151,7 @@ static int add_given(Sweep *u, const char *list)
                              "(feed-forward), separated by commas; '%.*s' is none",
                              WORD_LETTERS, n < 40 ? (int)n : 40, c);
         snprintf(word, sizeof word, "%.*s", (int)n, c);
-        TRY(sweep_add(u, word, FAMILY_GIVEN, -1, &at));
+        TRY(add(u, word, FAMILY_GIVEN, -1, &at));
         c += n;
         if (*c == ',' && !*++c)
             return error_set(ERR_INPUT, "--words: a word is missing at the end");
@@ -164,7 +165,7 @@ static int add_sandwiches(Sweep *u)
     size_t at;
     for (size_t k = 0; k < u->pairs; k++) {
         sandwich_word(u->pairs, k, word);
-        TRY(sweep_add(u, word, FAMILY_SANDWICH, (int)k, &at));
+        TRY(add(u, word, FAMILY_SANDWICH, (int)k, &at));
     }
     return 0;
 }
@@ -185,7 +186,7 @@ int sweep_words(Sweep *u)
     u->pairs = options_size(o, "pairs");
     find_costs(u);
     sandwich_word(u->pairs, 0, word);
-    if (options_flag(o, "interleaved")) TRY(sweep_add(u, word, FAMILY_INTERLEAVED, -1, &at));
+    if (options_flag(o, "interleaved")) TRY(add(u, word, FAMILY_INTERLEAVED, -1, &at));
     TRY(draw_all(u, FAMILY_PERMUTATION, options_size(o, "permutations")));
     TRY(draw_all(u, FAMILY_RANDOM, options_size(o, "random")));
     if (options_flag(o, "sandwiches")) TRY(add_sandwiches(u));

@@ -10,7 +10,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t nearest_distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
     size_t d[LONGEST + 1][LONGEST + 1];
@@ -34,7 +34,7 @@ const char *nearest_name(const char *word, const char *const *name, size_t count
     const char *best = NULL;
     size_t best_distance = strlen(word) / 3 > 2 ? strlen(word) / 3 : 2;
     for (size_t i = 0; i < count; i++) {
-        size_t d = nearest_distance(word, name[i]);
+        size_t d = edit_distance(word, name[i]);
         if (d < best_distance || (d == best_distance && !best)) {
             best = name[i];
             best_distance = d;

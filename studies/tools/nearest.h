@@ -4,12 +4,9 @@
 
 #include <stddef.h>
 
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a into b (optimal string
- * alignment; Damerau 1964). Longer than 63 bytes: the rest is not looked at. */
-size_t nearest_distance(const char *a, const char *b);
-
 /* The name among `count` nearest to `word`; NULL where none is near enough to be meant (more than a
- * third of its letters differ, at least 2 allowed). */
+ * third of its letters differ, at least 2 allowed): insertions, deletions, substitutions and swaps of neighbours
+ * (optimal string alignment; Damerau 1964). Longer than 63 bytes: the rest is not looked at. */
 const char *nearest_name(const char *word, const char *const *name, size_t count);
 
 #endif

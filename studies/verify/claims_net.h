@@ -24,7 +24,6 @@ int net_perturb(Net *n);
 int net_shrink(Net *n, double factor);
 
 void net_start(double *y);                                           /* (N) a state */
-double net_distance(const double *a, const double *b);               /* largest difference (N) */
 void net_add(const double *x, double c, const double *v, double *y); /* y = x + c v; y may be x */
 
 /* The layer (12)-(13) of the Macaron paper, and what it adds to x: F of the ODE Transformer. */

@@ -89,7 +89,8 @@ void net_start(double *y)
     for (uint64_t i = 0; i < N; i++) y[i] = random_normal(72, 0, i);
 }
 
-double net_distance(const double *a, const double *b)
+/* Largest difference (N). */
+static double distance_of(const double *a, const double *b)
 {
     double most = 0;
     for (int i = 0; i < N; i++) {
@@ -217,10 +218,10 @@ static int plan_distance(const Net *n, Equations *run, double *distance, double 
     net_start(x);
     TRY(model_run_plan(n->model, TOKENS, x, a));
     run(n, x, b);
-    *distance = net_distance(a, b);
+    *distance = distance_of(a, b);
     x[0] += 1e-6;
     run(n, x, b);
-    *control = net_distance(a, b);
+    *control = distance_of(a, b);
     return bridge_system_failed(n->system);
 }
 
@@ -298,9 +299,9 @@ static int released_distances(const Zoo *z, const char *const *arg, Net *n, doub
     net_start(x);
     TRY(model_run_plan(n->model, TOKENS, x, a));
     find_equations(arg[2])(n, x, b);
-    *over_L = net_distance(a, b);
+    *over_L = distance_of(a, b);
     TRY(step_whole(z, arg[3], n, x, b));
-    *over_whole = net_distance(a, b);
+    *over_whole = distance_of(a, b);
     return 0;
 }
 
