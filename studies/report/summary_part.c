@@ -40,7 +40,7 @@ static int read_there(Summary *s, const char *path, char **text)
 static size_t beginning(const char *text)
 {
     size_t n = 0, next = 0;
-    for (int lines = 0; text[next] && next <= TEXT_BYTES && lines < TEXT_LINES; lines++) {
+    for (int lines = 0; next <= TEXT_BYTES && text[next] && lines < TEXT_LINES; lines++) {
         n = next;
         next += strcspn(text + next, "\n");
         next += text[next] == '\n';
