@@ -232,6 +232,16 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
     r->seconds = now() - begun;
 }
 
+/* Whether a process of the group goes on; what is ending may take a second. */
+static inline int is_left(pid_t group)
+{
+    for (int i = 0; i < 100; i++) {
+        if (test_signal_group(group, 0) != 0) return 0;
+        poll(NULL, 0, 10);
+    }
+    return 1;
+}
+
 /* Runs argv there; r->fault tells what is wrong. Nothing that it started outlives it. */
 static inline void run_bounded(const char *path, char *const argv[], const char *box,
                                const Bounds *b, Run *r)
@@ -246,8 +256,8 @@ static inline void run_bounded(const char *path, char *const argv[], const char 
     watch(pid, end[0], out_file, b, r);
     close(end[0]);
     wipe(r->said);
-    if (test_signal_group(pid, SIGKILL) == 0 && !*r->fault)
-        fault(r, "a process that it started is left");
+    if (is_left(pid) && !*r->fault) fault(r, "a process that it started is left");
+    test_signal_group(pid, SIGKILL);
     if (!*r->fault) judge(r, b, out_file);
 }
 
