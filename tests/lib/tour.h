@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -232,10 +233,12 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
     r->seconds = now() - begun;
 }
 
-/* Whether a process of the group goes on; what is ending may take a second. */
+/* Whether a process of the group goes on; what is ending may take a second. Those whose parent is gone are ours to
+ * wait for (run_bounded): init may let them stand for a while. */
 static inline int is_left(pid_t group)
 {
     for (int i = 0; i < 100; i++) {
+        while (waitpid(-group, NULL, WNOHANG) > 0) {}
         if (test_signal_group(group, 0) != 0) return 0;
         poll(NULL, 0, 10);
     }
@@ -251,6 +254,7 @@ static inline void run_bounded(const char *path, char *const argv[], const char 
     *r = (Run){0};
     snprintf(out_file, sizeof out_file, "%s/out.txt", folder);
     open_words(end);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     pid_t pid = start(path, argv, box, out_file, b, end[1]);
     close(end[1]);
     watch(pid, end[0], out_file, b, r);
