@@ -91,12 +91,12 @@ static int expand(Scheme *s, int terms)
     if (s->own) TRY(sets_prepare(s, &differ));
     if (differ && s->order > 1) s->order = 1;
     if (!terms || !theory.expands || s->order < 0 || s->order >= LEADING_MOST || s->own) return 0;
-    TRY(forest_new(s->order + 1, &s->forest));
+    TRY(forest_new(s->order + 1, s->table->colours, &s->forest));
     s->coefficient = memory_new(s->forest->count, sizeof *s->coefficient);
     if (!s->coefficient) return ERR_MEMORY;
     TRY(theory_terms(s->forest, s->table, s->order + 1, s->coefficient));
     for (size_t i = 0; s->one && i < s->forest->count; i++)
-        if (tree_has_G(s->forest, i)) s->coefficient[i] = 0;
+        if (!tree_is_F(s->forest, i)) s->coefficient[i] = 0;
     return 0;
 }
 

@@ -90,7 +90,7 @@ int sets_prepare(Scheme *s, int *differ)
     s->colours = count_colours(s->table);
     s->pair = memory_new(s->colours * s->colours, sizeof *s->pair);
     if (!s->pair) return ERR_MEMORY;
-    TRY(forest_new(2, &f));
+    TRY(forest_new(2, 2, &f));
     int code = 0;
     for (size_t i = 0; i < s->colours && code == 0; i++)
         for (size_t j = i; j < s->colours && code == 0; j++) code = expand_pair(s, f, i, j);
@@ -154,7 +154,7 @@ int sets_find(Truncator *u, const Scheme *s, const double *y, double displacemen
               double *accuracy)
 {
     Forest *f;
-    TRY(forest_new(2, &f));
+    TRY(forest_new(2, 2, &f));
     int code = 0;
     *accuracy = 0;
     for (size_t i = 0; i < s->colours && code == 0; i++)

@@ -27,7 +27,7 @@ static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out
     System at = u->options.field == FIELD_LAYER ? u->field->layer : u->field->mean;
     at.initial = (double *)y;
     u->field->pin = u->layer;
-    TRY(forest_new(order, &k->forest));
+    TRY(forest_new(order, 2, &k->forest));
     int code = differentials_find(k->forest, &at, order, s->one, &k->found);
     if (code != 0) {
         forest_free(k->forest);

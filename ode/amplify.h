@@ -4,7 +4,7 @@
  *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-113
  *     AMP_ABS, AMP_COS, AMP_SIN, AMP_ATAN          |complex|, and functions of AMP_REAL
  *
- * On y' = (f + g) y with h f = z[0], h g = z[1] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
+ * On y' = (sum of lambda_op) y with h lambda_op = z[op] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
  * then a multiple of y and of the slopes q that some stage reads from the past, by forward
  * substitution; with the update and q = k(y, q) there remains a small matrix M(w), and
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
@@ -31,7 +31,7 @@ typedef struct {
     AMP_COMPLEX *value;    /* (samples): P at them */
     AMP_COMPLEX *p, *root; /* (degree + 1), (degree) */
     size_t found;          /* roots that `root` holds from the last time */
-    AMP_COMPLEX z[2];
+    AMP_COMPLEX z[COLOURS];
 } Amplifier;
 
 /* q as the nearest AMP_REAL: two further terms of 53 bits. */
@@ -206,12 +206,11 @@ static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
     return amp_determinant(a->matrix, n);
 }
 
-/* Coefficients of P at (z[0], z[1]) -> a->p. */
-static void amp_polynomial(Amplifier *a, const AMP_COMPLEX z[2])
+/* Coefficients of P at z, one of each of the table's colours -> a->p. */
+static void amp_polynomial(Amplifier *a, const AMP_COMPLEX *z)
 {
     size_t n = a->samples;
-    a->z[0] = z[0];
-    a->z[1] = z[1];
+    for (int op = 0; op < a->t->colours; op++) a->z[op] = z[op];
     for (size_t s = 0; s < n; s++) a->value[s] = amp_sample(a, s);
     for (size_t m = 0; m <= a->degree; m++) {
         AMP_COMPLEX sum = 0;

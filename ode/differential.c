@@ -5,7 +5,7 @@
  * exact up to x^(2 PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every
  * k. Elementary differentials are such derivatives of each other, from the leaves up.
  *
- * Time: each operator has a clock of its own, two coordinates more, of speed 1 / weight (step.c).
+ * Time: each operator has a clock of its own, a coordinate more, of speed 1 / weight (step.c).
  * Source: polarisation: Thomas 2014, "A polarization identity for multilinear maps".
  */
 #include "ode/differential.h"
@@ -22,15 +22,17 @@ static const double first_step = 0.08, step_ratio = 0.6;
 
 /* ---- fields and their derivatives ----------------------------------------------------------------- */
 
-/* dx (N) = field of a colour at y + c w, w (N + 2). */
+/* dx (N) = field of a colour at y + c w, w (N + COLOURS). */
 static void field(const Differ *m, int op, double c, const double *w, double *dx)
 {
     double t = m->t + c * w[m->N + (size_t)op];
     for (size_t i = 0; i < m->N; i++) m->x[i] = m->y[i] + c * w[i];
     m->s->field[op](m->s, 1, t, m->x, dx);
     if (!m->one) return;
-    m->s->field[OP_G](m->s, 1, t, m->x, m->other);
-    for (size_t i = 0; i < m->N; i++) dx[i] += m->other[i];
+    for (int other = op + 1; other < m->colours; other++) {
+        m->s->field[other](m->s, 1, t, m->x, m->other);
+        for (size_t i = 0; i < m->N; i++) dx[i] += m->other[i];
+    }
 }
 
 /* Coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, .., PAIRS^2. */
@@ -61,7 +63,7 @@ static void add_taylor(Differ *m, int op, int k, double c, const double *w, cons
                        double *out)
 {
     double size = 0, sign = k % 2 ? -1 : 1;
-    for (size_t i = 0; i < m->N + 2; i++) size = fmax(size, fabs(w[i]));
+    for (size_t i = 0; i < m->N + COLOURS; i++) size = fmax(size, fabs(w[i]));
     if (size == 0) return;
     double step = m->step * m->length / size;
     for (int j = 1; j <= PAIRS; j++) {
@@ -77,31 +79,31 @@ static void add_taylor(Differ *m, int op, int k, double c, const double *w, cons
 
 static double *value(const Differ *m, size_t tree)
 {
-    return m->value + tree * (m->N + 2);
+    return m->value + tree * (m->N + COLOURS);
 }
 
-/* w (N + 2) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
+/* w (N + COLOURS) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
 static double direction(const Differ *m, const Tree *t, unsigned signs)
 {
     double product = 1;
-    memcpy(m->w, value(m, (size_t)t->child[0]), (m->N + 2) * sizeof(double));
+    memcpy(m->w, value(m, (size_t)t->child[0]), (m->N + COLOURS) * sizeof(double));
     for (int c = 1; c < t->children; c++) {
         const double *v = value(m, (size_t)t->child[c]);
         double s = signs >> (c - 1) & 1 ? -1 : 1;
-        for (size_t i = 0; i < m->N + 2; i++) m->w[i] += s * v[i];
+        for (size_t i = 0; i < m->N + COLOURS; i++) m->w[i] += s * v[i];
         product *= s;
     }
     return product;
 }
 
-/* F(t)(y) of a tree whose children are known. A field's leaf is tree 0 (F) or 1 (G). */
+/* F(t)(y) of a tree whose children are known. A field's leaf is the tree of its colour's number. */
 static void evaluate(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
     double *out = value(m, tree);
-    memset(out, 0, (m->N + 2) * sizeof *out);
+    memset(out, 0, (m->N + COLOURS) * sizeof *out);
     if (t->children == 0) {
-        memset(m->w, 0, (m->N + 2) * sizeof *m->w);
+        memset(m->w, 0, (m->N + COLOURS) * sizeof *m->w);
         field(m, t->colour, 0, m->w, out);
         out[m->N + (size_t)t->colour] = m->speed[t->colour];
         return;
@@ -156,17 +158,22 @@ double differ_work(const Differ *m)
 int differ_new(Differ *m, const System *s, const Forest *f, int one)
 {
     size_t count = f ? f->count : 0;
-    *m = (Differ){.s = s, .f = f, .N = s->n * s->d, .one = one, .step = first_step};
+    *m = (Differ){.s = s,
+                  .f = f,
+                  .N = s->n * s->d,
+                  .one = one,
+                  .colours = f ? f->colours : 2,
+                  .step = first_step};
     m->needed = memory_new(count, 1);
-    m->value = memory_new(count + 4, (m->N + 2) * sizeof(double));
+    m->value = memory_new(count + 4, (m->N + COLOURS) * sizeof(double));
     if (!m->needed || !m->value) {
         differ_free(m);
         return ERR_MEMORY;
     }
     m->w = value(m, count);
-    m->x = m->w + m->N + 2;
-    m->dx = m->x + m->N + 2;
-    m->other = m->dx + m->N + 2;
+    m->x = m->w + m->N + COLOURS;
+    m->dx = m->x + m->N + COLOURS;
+    m->other = m->dx + m->N + COLOURS;
     find_weights(m);
     return 0;
 }
@@ -182,7 +189,7 @@ void differ_free(Differ *m)
 static void mark_order(Differ *m, int order)
 {
     for (size_t i = m->f->first[order]; i < m->f->first[order + 1]; i++)
-        if (!m->one || !tree_has_G(m->f, i)) differ_mark(m, i);
+        if (!m->one || tree_is_F(m->f, i)) differ_mark(m, i);
 }
 
 /* RMS change of the values of an order over the RMS of the values; 0 where all are rounding. */
@@ -230,7 +237,7 @@ int differentials_find(const Forest *f, const System *s, int order, int one, Dif
     out->value = memory_new(f->count, m.N * sizeof *out->value);
     int code = last && out->value ? 0 : ERR_MEMORY;
     if (code == 0) {
-        m.speed[OP_F] = m.speed[OP_G] = 1;
+        for (int op = 0; op < m.colours; op++) m.speed[op] = 1;
         mark_order(&m, order);
         differ_stand(&m, 0, s->initial);
         shrink(&m, order, last, out);
@@ -251,7 +258,7 @@ double differentials_work(const Forest *f, int order, int one)
 {
     double sum = 0;
     for (size_t i = 0; i < f->first[order + 1]; i++)
-        if (f->tree[i].children && !(one && tree_has_G(f, i)))
+        if (f->tree[i].children && !(one && !tree_is_F(f, i)))
             sum += PAIRS * (1 << f->tree[i].children);
     return sum;
 }

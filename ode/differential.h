@@ -11,14 +11,15 @@ typedef struct {
     const System *s;
     const Forest *f; /* NULL: derivatives along directions alone */
     size_t N;
-    int one;         /* one colour stands for F + G */
-    char *needed;    /* (count): trees that leading terms or differ_mark ask for */
-    double speed[2]; /* of the clocks */
+    int one;               /* one colour stands for the sum of all */
+    int colours;           /* of the forest, which `one` sums */
+    char *needed;          /* (count): trees that leading terms or differ_mark ask for */
+    double speed[COLOURS]; /* of the clocks */
     double weight[ORDER_MAX][PAIRS];
     double t, length, step; /* the point: time; size of y; step relative to it */
     const double *y;
-    double *value;              /* (count, N + 2): F(t)(y), clocks last */
-    double *w, *x, *dx, *other; /* (N + 2) scratch */
+    double *value;              /* (count, N + COLOURS): F(t)(y), clocks last */
+    double *w, *x, *dx, *other; /* (N + COLOURS) scratch */
 } Differ;
 
 int differ_new(Differ *m, const System *s, const Forest *f, int one);
@@ -30,7 +31,7 @@ void differ_mark(Differ *m, size_t tree);
 /* F(t)(y) of every needed tree. */
 void differ_evaluate(Differ *m);
 const double *differ_value(const Differ *m, size_t tree); /* (N) */
-/* out (N) += c times the derivative of the colour `op` along w (N + 2). */
+/* out (N) += c times the derivative of the colour `op` along w (N + COLOURS). */
 void differ_along(Differ *m, int op, double c, const double *w, double *out);
 /* Values of fields that differ_evaluate takes. */
 double differ_work(const Differ *m);

@@ -2,19 +2,19 @@
  * exp(chi) step exp(-chi), chi = sum h^k chi_k a series in brackets (Butcher 1969, "The effective order of
  * Runge-Kutta methods"; Blanes, Casas, Ros 1999, "Symplectic integration with processing").
  *
- * Degree by degree: when log(step) = A + R_d + ..., A = wF F + wG G, the conjugate has R_d + [chi, A] at
+ * Degree by degree: when log(step) = A + R_d + ..., A = wF F + wG G (+ wC C), the conjugate has R_d + [chi, A] at
  * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. What earlier chi leave
  * free are multiples of A (what commutes with A in a free Lie algebra), and those change no solution. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lie.h"
 
-/* Lyndon words of length d; word NULL: only counted. */
-static size_t lyndon_list(int d, size_t *word)
+/* Lyndon words of length d in the letters of A; word NULL: only counted. */
+static size_t lyndon_list(const Words *A, int d, size_t *word)
 {
     size_t n = 0;
-    for (size_t w = lie_count(d - 1); w < lie_count(d); w++)
-        if (lyndon_is(w)) {
+    for (size_t w = lie_shorter(A, d); w < lie_shorter(A, d + 1); w++)
+        if (lyndon_is(A, w)) {
             if (word) word[n] = w;
             n++;
         }
@@ -48,19 +48,19 @@ static void solve_free(Solve *s)
     lie_free(&s->right);
 }
 
-static int solve_new(Solve *s, int d)
+static int solve_new(Solve *s, const Words *A, int d)
 {
-    *s = (Solve){.rows = lyndon_list(d, NULL), .columns = lyndon_list(d - 1, NULL)};
+    *s = (Solve){.rows = lyndon_list(A, d, NULL), .columns = lyndon_list(A, d - 1, NULL)};
     s->row = memory_new(s->rows, sizeof(size_t));
     s->column = memory_new(s->columns, sizeof(size_t));
     if (!s->row || !s->column) return ERR_MEMORY;
-    lyndon_list(d, s->row);
-    lyndon_list(d - 1, s->column);
+    lyndon_list(A, d, s->row);
+    lyndon_list(A, d - 1, s->column);
     if (!(s->m = memory_new(s->rows * (s->columns + 1), sizeof(mpq_t)))) return ERR_MEMORY;
     for (size_t i = 0; i < s->rows * (s->columns + 1); i++) mpq_init(s->m[i]);
-    TRY(lie_new(d, &s->bracket));
-    TRY(lie_new(d, &s->left));
-    return lie_new(d, &s->right);
+    TRY(lie_new(A->letters, d, &s->bracket));
+    TRY(lie_new(A->letters, d, &s->left));
+    return lie_new(A->letters, d, &s->right);
 }
 
 /* Column j: [A, B_j] = A B_j - B_j A. */
@@ -69,11 +69,11 @@ static void fill_column(Solve *s, const Words *A, size_t j)
     mpq_t minus;
     mpq_init(minus);
     mpq_set_si(minus, -1, 1);
-    for (size_t w = 0; w < lie_count(s->bracket.max); w++) mpq_set_ui(s->bracket.c[w], 0, 1);
+    for (size_t w = 0; w < lie_count(&s->bracket); w++) mpq_set_ui(s->bracket.c[w], 0, 1);
     lyndon_subtract(&s->bracket, s->column[j], minus);
     lie_multiply(&s->left, A, &s->bracket);
     lie_multiply(&s->right, &s->bracket, A);
-    for (size_t w = 0; w < lie_count(s->left.max); w++)
+    for (size_t w = 0; w < lie_count(&s->left); w++)
         mpq_sub(s->left.c[w], s->left.c[w], s->right.c[w]);
     coordinates(&s->left, s->row, s->rows, s->m + j, s->columns + 1);
     mpq_clear(minus);
@@ -131,10 +131,10 @@ static int remove_degree(const Table *t, const Words *A, const Words *R, int d, 
                          int *found)
 {
     Solve s;
-    int code = solve_new(&s, d);
+    int code = solve_new(&s, A, d);
     if (code == 0) {
         for (size_t j = 0; j < s.columns; j++) fill_column(&s, A, j);
-        for (size_t w = 0; w < lie_count(d); w++) mpq_set(s.left.c[w], R->c[w]);
+        for (size_t w = 0; w < lie_count(&s.left); w++) mpq_set(s.left.c[w], R->c[w]);
         coordinates(&s.left, s.row, s.rows, s.m + s.columns, s.columns + 1);
         size_t rank = eliminate(&s);
         *found = 1;
@@ -150,8 +150,8 @@ static int remove_degree(const Table *t, const Words *A, const Words *R, int d, 
 static int conjugate(Words *step, Words *chi, Words *work)
 {
     Words back = {0};
-    int code = lie_new(chi->max, &back);
-    for (size_t w = 0; code == 0 && w < lie_count(chi->max); w++) mpq_neg(back.c[w], chi->c[w]);
+    int code = lie_new(chi->letters, chi->max, &back);
+    for (size_t w = 0; code == 0 && w < lie_count(chi); w++) mpq_neg(back.c[w], chi->c[w]);
     if (code == 0) code = lie_exp(chi);
     if (code == 0) code = lie_exp(&back);
     if (code == 0) {
@@ -164,7 +164,7 @@ static int conjugate(Words *step, Words *chi, Words *work)
 
 static int is_degree_zero(const Table *t, const Words *p, int d)
 {
-    for (size_t w = lie_count(d - 1); w < lie_count(d); w++)
+    for (size_t w = lie_shorter(p, d); w < lie_shorter(p, d + 1); w++)
         if (!theory_is_zero(t, p->c[w])) return 0;
     return 1;
 }
@@ -173,8 +173,8 @@ static int is_degree_zero(const Table *t, const Words *p, int d)
 static int meet_degree(const Table *t, const Words *A, Words *step, int d, int *met)
 {
     Words log = {0}, chi = {0};
-    int code = lie_new(step->max, &log);
-    if (code == 0) code = lie_new(step->max, &chi);
+    int code = lie_new(A->letters, step->max, &log);
+    if (code == 0) code = lie_new(A->letters, step->max, &chi);
     if (code == 0) lie_copy(&log, step);
     if (code == 0) code = lie_log(&log);
     if (code == 0 && !(*met = is_degree_zero(t, &log, d))) {
@@ -194,14 +194,16 @@ int structure_effective_order(const Table *t, int most, int *order)
     if (!t->flows)
         return error_set(ERR_INPUT, "%s: the effective order belongs to splittings by exact flows",
                          t->name);
-    if (most < 1 || most > LIE_MAX)
-        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", LIE_MAX, most);
-    int code = lie_new(most, &step);
-    if (code == 0) code = lie_new(most, &A);
+    if (most < 1 || most > bracket_most(t))
+        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for",
+                         bracket_most(t), most);
+    int code = lie_new(t->colours, most, &step);
+    if (code == 0) code = lie_new(t->colours, most, &A);
     if (code == 0) code = lie_step(t, &step);
-    for (int op = 0; code == 0 && op < 2; op++) {
-        mpq_set(A.c[1 + op], t->weight[op]);
-        mpq_sub(A.c[0], step.c[1 + op], A.c[1 + op]);
+    for (int op = 0; code == 0 && op < t->colours; op++) {
+        size_t w = lie_letter(&A, op);
+        mpq_set(A.c[w], t->weight[op]);
+        mpq_sub(A.c[0], step.c[w], A.c[w]);
         met = met && theory_is_zero(t, A.c[0]);
         mpq_set_ui(A.c[0], 0, 1);
     }

@@ -329,11 +329,12 @@ static int parse_past(Parser *p, const char *all, int *past)
 int stage_row(const Table *t, size_t stage, int past, Row *out)
 {
     const Stage *s = &t->stage[stage];
+    int code = 0;
     mpq_t one;
     mpq_init(one);
     mpq_set_ui(one, 1, 1);
-    int code = row_add(out, s->eval, past, one, 0, NULL);
-    if (code == 0 && s->op >= OP_H) code = row_add(out, s->eval + 1, past, one, 0, NULL);
+    for (int i = 0; code == 0 && i < stage_parts(t, s->op)->count; i++)
+        code = row_add(out, s->eval + i, past, one, 0, NULL);
     mpq_clear(one);
     return code;
 }

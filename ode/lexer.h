@@ -61,8 +61,10 @@ int stage_row(const Table *t, size_t stage, int past, Row *out);
 
 /* "kN =" at the cursor: N, or 0 if the line is something else. */
 size_t statement_stage_head(Cursor *c);
-/* Stage and evaluations of a k line whose "kN =" has been read. */
+/* The stage of a k line whose "kN =" has been read. */
 int statement_declare(Parser *p);
+/* The evaluations of the declared stages; the table's colours are known. */
+int statement_evaluations(Parser *p);
 /* The statement at the cursor, to the end of its line. */
 int statement_parse(Parser *p);
 

@@ -1,7 +1,7 @@
-/* lie.c: polynomials in words over {F, G}, their exponentials and logarithms, Lyndon brackets.
+/* lie.c: polynomials in words over {F, G} or {F, C, G}, their exponentials and logarithms, Lyndon brackets.
  *
  * By Lie derivatives "F then G" is exp(h F) exp(h G), first-applied on the left, in the algebra of
- * words. Basis of its Lie elements: Lyndon words with F < G, each bracketed at its longest proper Lyndon
+ * words. Basis of its Lie elements: Lyndon words with F < C < G, each bracketed at its longest proper Lyndon
  * suffix (Chen, Fox, Lyndon 1958; Reutenauer 1993, section 5.3). The expansion of the bracket of w
  * begins with w itself, coefficient 1, and goes on with larger words, so coefficients are read off in
  * rising order of w. */
@@ -12,80 +12,106 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t lie_count(int max)
+/* letters^n. */
+static size_t power(int letters, int n)
 {
-    return ((size_t)1 << (max + 1)) - 1;
+    size_t p = 1;
+    while (n-- > 0) p *= (size_t)letters;
+    return p;
 }
 
-int lie_length(size_t w)
+size_t lie_shorter(const Words *p, int n)
+{
+    return (power(p->letters, n) - 1) / (size_t)(p->letters - 1);
+}
+
+size_t lie_count(const Words *p)
+{
+    return lie_shorter(p, p->max + 1);
+}
+
+int lie_length(const Words *p, size_t w)
 {
     int n = 0;
-    while (w + 1 >= (size_t)2 << n) n++;
+    while (w >= lie_shorter(p, n + 1)) n++;
     return n;
 }
 
-static size_t word_bits(size_t w)
+/* Colours in the order of letters. */
+static int digit(int letters, int op)
 {
-    return w + 1 - ((size_t)1 << lie_length(w));
+    return op == OP_F ? 0 : op == OP_G ? letters - 1 : 1;
 }
 
-static size_t word_join(size_t a, size_t b)
+size_t lie_letter(const Words *p, int op)
 {
-    int m = lie_length(b);
-    size_t n = (size_t)lie_length(a) + (size_t)m;
-    return ((size_t)1 << n) - 1 + (word_bits(a) << m) + word_bits(b);
+    return 1 + (size_t)digit(p->letters, op);
 }
 
-int lie_new(int max, Words *p)
+static size_t word_join(const Words *p, size_t a, size_t b)
 {
+    int m = lie_length(p, a), n = lie_length(p, b);
+    size_t left = a - lie_shorter(p, m), right = b - lie_shorter(p, n);
+    return lie_shorter(p, m + n) + left * power(p->letters, n) + right;
+}
+
+int lie_new(int letters, int max, Words *p)
+{
+    p->letters = letters;
     p->max = max;
-    if (!(p->c = memory_new(lie_count(max), sizeof(mpq_t)))) return ERR_MEMORY;
-    for (size_t w = 0; w < lie_count(max); w++) mpq_init(p->c[w]);
+    if (!(p->c = memory_new(lie_count(p), sizeof(mpq_t)))) return ERR_MEMORY;
+    for (size_t w = 0; w < lie_count(p); w++) mpq_init(p->c[w]);
     return 0;
 }
 
 void lie_free(Words *p)
 {
-    for (size_t w = 0; p->c && w < lie_count(p->max); w++) mpq_clear(p->c[w]);
+    for (size_t w = 0; p->c && w < lie_count(p); w++) mpq_clear(p->c[w]);
     p->c = memory_free(p->c);
 }
 
 void lie_copy(Words *to, const Words *from)
 {
-    for (size_t w = 0; w < lie_count(to->max); w++) mpq_set(to->c[w], from->c[w]);
+    for (size_t w = 0, n = lie_count(to); w < n; w++) mpq_set(to->c[w], from->c[w]);
 }
 
 void lie_multiply(Words *out, const Words *a, const Words *b)
 {
     mpq_t x;
     mpq_init(x);
-    for (size_t w = 0; w < lie_count(out->max); w++) mpq_set_ui(out->c[w], 0, 1);
-    for (size_t u = 0; u < lie_count(a->max); u++) {
-        if (mpq_sgn(a->c[u]) == 0) continue;
-        for (size_t v = 0; v < lie_count(out->max - lie_length(u)); v++) {
-            if (mpq_sgn(b->c[v]) == 0) continue;
-            mpq_ptr c = out->c[word_join(u, v)];
-            mpq_mul(x, a->c[u], b->c[v]);
-            mpq_add(c, c, x);
+    for (size_t w = 0, n = lie_count(out); w < n; w++) mpq_set_ui(out->c[w], 0, 1);
+    for (int m = 0; m <= out->max; m++) {
+        size_t first = lie_shorter(out, m), last = lie_shorter(out, m + 1);
+        for (size_t u = first; u < last; u++) {
+            if (mpq_sgn(a->c[u]) == 0) continue;
+            for (int n = 0; m + n <= out->max; n++) {
+                size_t behind = lie_shorter(out, n), many = power(out->letters, n);
+                size_t at = lie_shorter(out, m + n) + (u - first) * many;
+                for (size_t v = 0; v < many; v++) {
+                    if (mpq_sgn(b->c[behind + v]) == 0) continue;
+                    mpq_mul(x, a->c[u], b->c[behind + v]);
+                    mpq_add(out->c[at + v], out->c[at + v], x);
+                }
+            }
         }
     }
     mpq_clear(x);
 }
 
-/* c^n / n! at the word letter^n. */
-void lie_exp_letter(Words *e, int letter, const mpq_t c)
+/* c^n / n! at the word op^n. */
+void lie_exp_letter(Words *e, int op, const mpq_t c)
 {
     mpq_t x, n;
     size_t w = 0;
     mpq_inits(x, n, NULL);
     mpq_set_ui(x, 1, 1);
-    for (size_t v = 0; v < lie_count(e->max); v++) mpq_set_ui(e->c[v], 0, 1);
+    for (size_t v = 0, all = lie_count(e); v < all; v++) mpq_set_ui(e->c[v], 0, 1);
     for (int k = 0; k <= e->max; k++) {
         mpq_set(e->c[w], x);
         mpq_set_ui(n, 1, (unsigned long)k + 1);
         mpq_mul(x, x, c);
         mpq_mul(x, x, n);
-        if (k < e->max) w = word_join(w, (size_t)1 + (size_t)letter);
+        w = (size_t)e->letters * w + lie_letter(e, op); /* one letter more */
     }
     mpq_clears(x, n, NULL);
 }
@@ -96,9 +122,9 @@ static int lie_series(Words *x, int exponential)
     Words power = {0}, next = {0}, sum = {0};
     mpq_t c, q;
     mpq_inits(c, q, NULL);
-    int code = lie_new(x->max, &power);
-    if (code == 0) code = lie_new(x->max, &next);
-    if (code == 0) code = lie_new(x->max, &sum);
+    int code = lie_new(x->letters, x->max, &power);
+    if (code == 0) code = lie_new(x->letters, x->max, &next);
+    if (code == 0) code = lie_new(x->letters, x->max, &sum);
     if (code == 0) lie_copy(&power, x);
     if (code == 0) mpq_set_ui(sum.c[0], (unsigned)exponential, 1);
     mpq_set_ui(c, 1, 1);
@@ -109,7 +135,7 @@ static int lie_series(Words *x, int exponential)
         } else {
             mpq_set_si(c, n % 2 ? 1 : -1, (unsigned)n);
         }
-        for (size_t w = 0; w < lie_count(x->max); w++) {
+        for (size_t w = 0, all = lie_count(x); w < all; w++) {
             mpq_mul(q, c, power.c[w]);
             mpq_add(sum.c[w], sum.c[w], q);
         }
@@ -138,9 +164,9 @@ int lie_log(Words *p)
 int lie_step(const Table *t, Words *p)
 {
     Words e = {0}, next = {0};
-    int code = lie_new(p->max, &e);
-    if (code == 0) code = lie_new(p->max, &next);
-    for (size_t w = 0; w < lie_count(p->max); w++) mpq_set_ui(p->c[w], w == 0, 1);
+    int code = lie_new(p->letters, p->max, &e);
+    if (code == 0) code = lie_new(p->letters, p->max, &next);
+    for (size_t w = 0, all = lie_count(p); w < all; w++) mpq_set_ui(p->c[w], w == 0, 1);
     for (size_t i = 0; code == 0 && i < t->flows; i++) {
         lie_exp_letter(&e, t->flow[i].op, t->flow[i].c);
         lie_multiply(&next, p, &e);
@@ -153,18 +179,29 @@ int lie_step(const Table *t, Words *p)
 
 /* ---- Lyndon words -------------------------------------------------------------------------------------- */
 
-void lie_letters(size_t w, char *out)
+/* out (length + 1) */
+static void word_letters(const Words *p, size_t w, char *out)
 {
-    int n = lie_length(w);
-    for (int i = 0; i < n; i++) out[i] = word_bits(w) >> (n - 1 - i) & 1 ? 'G' : 'F';
+    static const char letters[2][COLOURS + 1] = {"FG", "FCG"};
+    int n = lie_length(p, w);
     out[n] = 0;
+    for (w -= lie_shorter(p, n); n > 0; w /= (size_t)p->letters)
+        out[--n] = letters[p->letters - 2][w % (size_t)p->letters];
+}
+
+/* As strcmp, F < C < G. */
+static int compare(const char *a, const char *b)
+{
+    static const char order[] = "FCG";
+    while (*a && *a == *b) a++, b++;
+    return !*a || !*b ? *a - *b : (int)(strchr(order, *a) - strchr(order, *b));
 }
 
 /* Smaller than all its proper suffixes. */
 static int is_lyndon(const char *letters)
 {
     for (const char *s = letters + 1; *s; s++)
-        if (strcmp(letters, s) >= 0) return 0;
+        if (compare(letters, s) >= 0) return 0;
     return 1;
 }
 
@@ -174,13 +211,6 @@ static size_t split_at(const char *letters)
     size_t i = 1;
     while (!is_lyndon(letters + i)) i++;
     return i;
-}
-
-static size_t word_number(const char *letters, size_t n)
-{
-    size_t bits = 0;
-    for (size_t i = 0; i < n; i++) bits = 2 * bits + (letters[i] == 'G');
-    return ((size_t)1 << n) - 1 + bits;
 }
 
 /* [a,b] written out; returns the bytes written. */
@@ -212,13 +242,13 @@ typedef struct {
     int sign[1 << LIE_MAX];
 } Expansion;
 
-static void expand(const char *letters, size_t n, Expansion *e)
+static void expand(const Words *p, const char *letters, size_t n, Expansion *e)
 {
     static _Thread_local Expansion left[LIE_MAX], right[LIE_MAX];
     char part[LIE_MAX + 1];
     if (n == 1) {
         *e = (Expansion){.count = 1};
-        e->word[0] = word_number(letters, 1);
+        e->word[0] = lie_letter(p, (int)(strchr(table_letters, *letters) - table_letters));
         e->sign[0] = 1;
         return;
     }
@@ -226,31 +256,31 @@ static void expand(const char *letters, size_t n, Expansion *e)
     part[n] = 0;
     size_t at = split_at(part);
     Expansion *a = &left[n - 1], *b = &right[n - 1];
-    expand(part, at, a);
-    expand(part + at, n - at, b);
+    expand(p, part, at, a);
+    expand(p, part + at, n - at, b);
     e->count = 0;
     for (size_t i = 0; i < a->count; i++)
         for (size_t j = 0; j < b->count; j++) {
             size_t k = e->count;
-            e->word[k] = word_join(a->word[i], b->word[j]);
-            e->word[k + 1] = word_join(b->word[j], a->word[i]);
+            e->word[k] = word_join(p, a->word[i], b->word[j]);
+            e->word[k + 1] = word_join(p, b->word[j], a->word[i]);
             e->sign[k] = a->sign[i] * b->sign[j];
             e->sign[k + 1] = -e->sign[k];
             e->count += 2;
         }
 }
 
-int lyndon_is(size_t w)
+int lyndon_is(const Words *p, size_t w)
 {
     char letters[LIE_MAX + 1];
-    lie_letters(w, letters);
+    word_letters(p, w, letters);
     return w > 0 && is_lyndon(letters);
 }
 
-void lyndon_name(size_t w, char *out, size_t bytes)
+void lyndon_name(const Words *p, size_t w, char *out, size_t bytes)
 {
     char letters[LIE_MAX + 1], name[4 * LIE_MAX];
-    lie_letters(w, letters);
+    word_letters(p, w, letters);
     bracket_name(letters, strlen(letters), name);
     snprintf(out, bytes, "%s", name);
 }
@@ -259,8 +289,8 @@ void lyndon_subtract(Words *p, size_t w, const mpq_t c)
 {
     static _Thread_local Expansion e;
     char letters[LIE_MAX + 1];
-    lie_letters(w, letters);
-    expand(letters, strlen(letters), &e);
+    word_letters(p, w, letters);
+    expand(p, letters, strlen(letters), &e);
     for (size_t i = 0; i < e.count; i++) {
         mpq_ptr x = p->c[e.word[i]];
         if (e.sign[i] > 0)

@@ -1,8 +1,8 @@
-/* lie.h: polynomials in words over {F, G} and their Lie elements; private to bracket.c, effective.c.
+/* lie.h: polynomials in words over {F, G}, or {F, C, G}, and their Lie elements; private to bracket.c,
+ * effective.c and structure.c.
  *
- * Words of length n are numbered 2^n - 1 + (bits, first letter highest, G = 1); 0 is the empty word. So
- * numbers rise with length, and lexicographically within one.
- */
+ * Words are numbered by rising length, and within one as numbers whose digits are the letters in their order
+ * F < C < G, the first letter highest; 0 is the empty word. */
 #ifndef TROTTER_LIE_H
 #define TROTTER_LIE_H
 
@@ -11,33 +11,34 @@
 
 #include "ode/ode.h"
 
-/* sum c[w] w over words of length 0 .. max. */
+/* sum c[w] w over words of length 0 .. max in 2 or 3 letters. */
 typedef struct {
-    int max;
+    int letters, max;
     mpq_t *c;
 } Words;
 
-size_t lie_count(int max); /* words of length 0 .. max */
-int lie_length(size_t w);
-void lie_letters(size_t w, char *out); /* out (length + 1) */
+size_t lie_shorter(const Words *p, int n); /* number of words that have fewer than n letters */
+size_t lie_count(const Words *p);          /* of all words */
+int lie_length(const Words *p, size_t w);
+size_t lie_letter(const Words *p, int op); /* the word of one letter, a colour */
 
-int lie_new(int max, Words *p); /* zero; ERR_MEMORY */
-void lie_free(Words *p);        /* a zeroed struct is allowed */
+int lie_new(int letters, int max, Words *p); /* zero; ERR_MEMORY */
+void lie_free(Words *p);                     /* a zeroed struct is allowed */
 void lie_copy(Words *to, const Words *from);
-/* out = a b, cut at length out->max; out != a, b. */
+/* out = a b, cut at length out->max, all of the same letters; out != a, b. */
 void lie_multiply(Words *out, const Words *a, const Words *b);
-/* e = exp(c letter), letter OP_F or OP_G. */
-void lie_exp_letter(Words *e, int letter, const mpq_t c);
+/* e = exp(c op), op a colour. */
+void lie_exp_letter(Words *e, int op, const mpq_t c);
 /* p without an empty word := exp(p); p beginning with 1 := log(p). */
 int lie_exp(Words *p);
 int lie_log(Words *p);
-/* p = the step of a table of flows: the product of exp(c F), exp(c G) in time order. */
+/* p = the step of a table of flows: the product of their exponentials, exp(c F), exp(c G), in time order. */
 int lie_step(const Table *t, Words *p);
 
 /* Is the word smaller than all its proper suffixes? */
-int lyndon_is(size_t w);
+int lyndon_is(const Words *p, size_t w);
 /* The bracket of a Lyndon word: [F,[F,G]]. */
-void lyndon_name(size_t w, char *out, size_t bytes);
+void lyndon_name(const Words *p, size_t w, char *out, size_t bytes);
 /* p -= c * (the bracket of the Lyndon word, expanded). */
 void lyndon_subtract(Words *p, size_t w, const mpq_t c);
 

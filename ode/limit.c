@@ -23,7 +23,7 @@ enum { AXIS_REAL, AXIS_IMAG };
 static const double exact_work = 2e7; /* degree^2 times bits: about a second */
 static const double inexact_zero = 1e-12;
 
-/* out = z/2 * (row as a polynomial in z), or the row itself where !slope; k: polynomials of the points. */
+/* out = z / colours * (row as a polynomial in z), or the row itself where !slope; k: polynomials of the points. */
 static void row_polynomial(const Table *t, const Row *r, const Poly *k, int slope, Poly *out)
 {
     mpq_t x;
@@ -40,12 +40,13 @@ static void row_polynomial(const Table *t, const Row *r, const Poly *k, int slop
             mpq_add(out->c[j + slope], out->c[j + slope], x);
         }
     }
-    for (int j = 0; slope && j <= out->room; j++) mpq_div_2exp(out->c[j], out->c[j], 1);
+    mpq_set_ui(x, 1, (unsigned)t->colours);
+    for (int j = 0; slope && j <= out->room; j++) mpq_mul(out->c[j], out->c[j], x);
     poly_trim(out);
     mpq_clear(x);
 }
 
-/* R(z), lambda_F = lambda_G = lambda / 2: every slope of a point is the same. */
+/* R(z), lambda the same in every colour: every slope of a point is the same. */
 static int amplification(const Table *t, Poly *R)
 {
     Poly *k = memory_new(t->points, sizeof *k);
@@ -159,7 +160,7 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 /* Along the axis: |zeta| - 1 at distance x, and the size at which P begins to move. */
 typedef struct {
     Amplifier a;
-    int axis;
+    int axis, colours;
     Stability *fast; /* in its stead, in double precision: NULL or what is used */
     Quad small;      /* |zeta| - 1 that is surely not rounding of simple roots */
     Quad slack;      /* the same with double roots */
@@ -168,16 +169,18 @@ typedef struct {
 
 static void along(Axis *s, Quad x)
 {
-    QuadComplex z = s->axis == AXIS_REAL ? -x / 2 : x / 2 * (QuadComplex)I;
-    amp_polynomial(&s->a, (QuadComplex[]){z, z});
+    Quad share = x / s->colours;
+    QuadComplex z = s->axis == AXIS_REAL ? -share : share * (QuadComplex)I;
+    amp_polynomial(&s->a, (QuadComplex[COLOURS]){z, z, z});
 }
 
 static Quad excess(Axis *s, Quad x)
 {
     if (s->fast) {
-        double z[2] = {s->axis == AXIS_REAL ? -(double)x / 2 : 0,
-                       s->axis == AXIS_IMAG ? (double)x / 2 : 0};
-        return stability_at(s->fast, z, z) - 1;
+        double z[COLOURS][2] = {{0}}, share = (double)x / s->colours;
+        for (int op = 0; op < s->colours; op++)
+            z[op][s->axis == AXIS_IMAG] = s->axis == AXIS_IMAG ? share : -share;
+        return stability_at(s->fast, (const double(*)[2])z) - 1;
     }
     along(s, x);
     return amp_radius(&s->a) - 1;
@@ -289,7 +292,7 @@ static int open_axis(Axis *s, const Table *t, int *told)
 
 static int searched_limit(const Table *t, int axis, double *end)
 {
-    Axis s = {.axis = axis};
+    Axis s = {.axis = axis, .colours = t->colours};
     int told, code = open_axis(&s, t, &told);
     *end = NAN;
     if (told && code == 0) code = find_scale(&s);

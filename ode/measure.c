@@ -53,7 +53,7 @@ const char *verdict_name(int verdict)
 typedef struct {
     Table *table; /* frozen */
     const System *system;
-    Weighted word;        /* its field, where its weights are not 1, 1 */
+    Weighted word;        /* the table's field, where that is another */
     const System *solved; /* the field of the reference */
     Stepper *stepper;
     size_t N;
@@ -160,7 +160,7 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
     r->table = table_freeze(t);
     if (!r->table) return ERR_MEMORY;
     r->word = system_weigh(s, t);
-    r->solved = r->word.weight[0] == 1 && r->word.weight[1] == 1 ? s : &r->word.system;
+    r->solved = r->word.same ? s : &r->word.system;
     TRY(stepper_new(r->table, s, &r->stepper));
     size_t history = (size_t)stepper_history(r->stepper);
     r->exact = memory_new(r->N, sizeof(double));

@@ -3,7 +3,7 @@
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
  *   over.c     a scheme over another operator
- *   tree.c     two-coloured rooted trees     series.c   B-series: compose, evaluate a table
+ *   tree.c     coloured rooted trees         series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
  *   structure.c  symmetry, symplecticity, effective order, error constants
@@ -14,7 +14,7 @@
  *   drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
- * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t).
+ * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), of a decoder + C(y, t).
  */
 #ifndef TROTTER_ODE_H
 #define TROTTER_ODE_H
@@ -46,13 +46,14 @@ int zoo_open(Zoo *z);                   /* the built-in schemes */
 int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER],
- * sandwich:N-K, looped:N, repeat:N. A splitting without suffix takes `solver` ("exact": its flows
+/* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
+ * word:scf.., sandwich:N-K, looped:N, repeat:N, and any of these with -decoder behind it (over.c). A splitting without suffix takes `solver` ("exact": its flows
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
-/* Every name of "A, B,..." or "all" in order, blanks around names or not, sandwich:N,K for sandwich:N-K;
- * caller frees both levels. */
+/* Every name of "A, B,..." in order, blanks around names or not, sandwich:N,K for sandwich:N-K; "all" has the
+ * stored schemes of two colours and their -layer, "decoders" these as decoders and the stored ones of three.
+ * Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
 /* ---- over.c: a scheme over another operator ----------------------------------------------------- */
@@ -60,15 +61,16 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
 /* Writes the text of t with another operator in place of the one all its stages have: OP_L for H; OP_F or
  * OP_G for H or L, the other sublayer taking an Euler sub-step, F before or G behind. `name` is for
  * messages. Stages of several operators, past states (OP_F, OP_G): ERR_INPUT. Source: Li et al. 2022,
- * figure 4. */
+ * figure 4. OP_A: of any t of two colours the decoder's, C behind every F; of three: ERR_INPUT. Source: Vaswani
+ * et al. 2017, section 3.1; Lu et al. 2019, figure 2. */
 int scheme_over(const Table *t, int op, const char *name, FILE *f);
 
-/* ---- tree.c: two-coloured rooted trees ---------------------------------------------------------- */
+/* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
 
-enum { TREE_MAX = 8 }; /* highest order */
+enum { TREE_MAX = 8, TREE_MAX_3 = 6 }; /* highest order, in two colours, in three */
 
 typedef struct {
-    int colour; /* of the root, OP_F or OP_G */
+    int colour; /* of the root */
     int order;  /* vertices */
     int children;
     int child[TREE_MAX];        /* tree indices, rising */
@@ -83,9 +85,10 @@ typedef struct {
     long count; /* number of ways */
 } Cut;
 
-/* All trees of order 1 .. max, sorted by order; their numbers are 2, 4, 14, 52, 214, 916. */
+/* All trees of order 1 .. max, sorted by order; their numbers are 2, 4, 14, 52, 214, 916, in three colours
+ * 3, 9, 45, 246, 1485, 9432. */
 typedef struct {
-    int max;
+    int max, colours;
     size_t count;
     Tree *tree;
     size_t first[TREE_MAX + 2]; /* first[p]: index of the first tree of order p */
@@ -93,19 +96,20 @@ typedef struct {
     Cut **cut;                  /* (count) lists */
 } Forest;
 
-int forest_new(int max, Forest **out); /* max > TREE_MAX: ERR_INPUT */
+int forest_most(int colours);                       /* highest order of 2 or 3 colours */
+int forest_new(int max, int colours, Forest **out); /* max > forest_most: ERR_INPUT */
 void forest_free(Forest *f);
 
 /* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G). */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
 
-/* Whether some vertex is a G. */
-int tree_has_G(const Forest *f, size_t tree);
+/* Whether every vertex is an F: of all that have its shape, one. */
+int tree_is_F(const Forest *f, size_t tree);
 
 /* ---- series.c: B-series ------------------------------------------------------------------------- */
 
 /* Map: empty tree and every tree of a forest -> rational; the map y + sum h^|t| a(t)/sigma(t) F(t).
- * The exact flow of F + G has a(t) = 1/gamma(t). Hairer, Lubich, Wanner 2006, chapter III. */
+ * The exact flow of the sum of the colours has a(t) = 1/gamma(t). Hairer, Lubich, Wanner 2006, chapter III. */
 typedef struct {
     const Forest *forest; /* borrowed */
     mpq_t empty;
@@ -114,8 +118,8 @@ typedef struct {
 
 int series_new(const Forest *f, Series **out); /* zero */
 void series_free(Series *s);
-/* Exact flow of weight[0] F + weight[1] G over time theta h. */
-void series_exact(Series *s, const mpq_t theta, mpq_t weight[2]);
+/* Exact flow over time theta h of the sum of the colours times their weights. */
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
 /* c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c != a, b. */
 void series_compose(Series *c, const Series *a, const Series *b);
 /* Series of the step of a frozen table, on exact history; flows by composition. */
@@ -130,8 +134,9 @@ typedef struct {
     int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
     double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
     double bound;
-    double error_norm2; /* sum (defect/sigma)^2 over the trees of order p+1, in two colours */
-    double error_norm2_one_colour; /* in one: of a field F + G in which the two are not told apart;
+    double
+        error_norm2; /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
+    double error_norm2_one_colour; /* in one: of a field whose colours are not told apart;
                                       NaN unless every stage is H */
     int zero_stable;
     int weakly_stable; /* zero-stable with more than one root on the unit circle */
@@ -142,8 +147,8 @@ typedef struct {
  * not depend on time. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
 
-/* The same with forests as large as needed, of order `most` at most (<= TREE_MAX); freezes a copy of
- * t itself. order = most means "at least". */
+/* The same with forests as large as needed, of order `most` at most (or forest_most, where that is less);
+ * freezes a copy of t itself. order = searched means "at least". */
 int theory_search(const Table *t, int most, Theory *out);
 
 /* defect (forest->count) initialised mpq out: (numerical - exact)(t) / sigma(t), the number before
@@ -164,11 +169,12 @@ int theory_is_zero(const Table *t, const mpq_t defect);
 
 /* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
 
-enum { LIE_MAX = 10 }; /* highest degree */
+enum { LIE_MAX = 10, LIE_MAX_3 = 7 }; /* highest degree, in two letters, in three */
 
 typedef struct {
     int degree;
-    char name[4 * LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < G, bracketed in the standard way */
+    char name[4 *
+              LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < C < G, bracketed in the standard way */
     mpq_t c;
 } Bracket;
 
@@ -177,14 +183,16 @@ typedef struct {
     Bracket *bracket; /* non-zero ones, by degree, then lexicographic */
 } Brackets;
 
-/* log(step)/h - (wF F + wG G) of a table of flows up to brackets of `degree` letters (h^(degree-1)); a
- * symmetric scheme has no even degrees. Not flows, or a degree out of 1 .. LIE_MAX: ERR_INPUT. */
+/* log(step)/h - (wF F + wG G), of a decoder's scheme less wC C too, of a table of flows up to brackets of
+ * `degree` letters (h^(degree-1)); a symmetric scheme has no even degrees. Not flows, or a degree out of
+ * 1 .. bracket_most: ERR_INPUT. */
+int bracket_most(const Table *t);
 int bracket_error(const Table *t, int degree, Brackets *out);
 void bracket_free(Brackets *b);
 
-/* The coefficient of [F,G]: the signed area between a word's lattice path and its chord, half of
- * (pairs F before G - pairs G before F), weighted. */
-int bracket_area(const Table *t, mpq_t area);
+/* The coefficient of [a,b], a < b two colours in the order F, C, G: the signed area between a word's lattice path
+ * and its chord in their plane, half of (pairs a before b - pairs b before a), weighted. */
+int bracket_area(const Table *t, int a, int b, mpq_t area);
 
 /* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
 
@@ -207,15 +215,15 @@ typedef struct {
     mpq_t error_constant[2];
 } Structure;
 
-/* Of a frozen table; searched 1 .. TREE_MAX. Caller: structure_free. */
+/* Of a frozen table; searched 1 .. TREE_MAX, a decoder's to forest_most. Caller: structure_free. */
 int structure_find(const Table *t, int searched, Structure *out);
 void structure_free(Structure *s);
 
-/* The largest p <= most <= LIE_MAX for which some conjugate exp(chi) S exp(-chi) of a splitting by exact
+/* The largest p <= most <= bracket_most for which some conjugate exp(chi) S exp(-chi) of a splitting by exact
  * flows has order p (Butcher 1969). Lie-Trotter: 2. */
 int structure_effective_order(const Table *t, int most, int *order);
 
-/* ---- stability.c: the test equation y' = (lambda_F + lambda_G) y ---------------------------------- */
+/* ---- stability.c: the test equation y' = (lambda_F + lambda_G + lambda_C) y ----------------------- */
 
 /* Root condition of the update's state weights; roots on the unit circle counted. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
@@ -224,25 +232,27 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 typedef struct Stability Stability;
 int stability_new(const Table *t, Stability **out);
 void stability_free(Stability *s);
-/* Largest |amplification factor| at h lambda_F = f, h lambda_G = g (complex as re, im). */
-double stability_at(Stability *s, const double f[2], const double g[2]);
+/* Largest |amplification factor| at h lambda_colour = z[colour] (complex as re, im), one of each of the table's
+ * colours. */
+double stability_at(Stability *s, const double z[][2]);
 /* Multiplications that stability_at takes, roughly. */
 size_t stability_work(const Stability *s);
 
 /* The same for one point. */
-int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus);
+int stability_modulus(const Table *t, const double z[][2], double *modulus);
 
 /* ---- limit.c ------------------------------------------------------------------------------------ */
 
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
- * lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
+ * lambda the same share of lambda in every colour, lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
  * inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
  * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
-/* A vector field in two parts. Functions take the system, the parameter set (analytic systems ignore
+/* A vector field in parts: F and G, and where particles of a memory are given, which stand still, C, by which
+ * they act. Functions take the system, the parameter set (analytic systems ignore
  * it), the time, y (n, d) in and dy (n, d) out, which do not overlap. They may use scratch behind
  * param: a system serves one thread at a time. */
 typedef struct System System;
@@ -256,13 +266,14 @@ typedef struct {
 struct System {
     const char *name, *title, *source;
     size_t n, d;
-    void (*field[2])(const System *s, int set, double t, const double *y, double *dy);
+    int decoder; /* C is part of its field: it is that of a decoder's scheme (system_weigh) */
+    void (*field[COLOURS])(const System *s, int set, double t, const double *y, double *dy);
     /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
      * else NULL. It must agree with F and G: who replaces one of them sets it to NULL. */
     void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
                  double *dy);
     /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
-    void (*flow[2])(const System *s, int set, double t, double h, double *y);
+    void (*flow[COLOURS])(const System *s, int set, double t, double h, double *y);
     /* Exact solution from the initial state at time t; NULL: none in closed form. */
     void (*solution)(const System *s, double t, double *y);
     /* An invariant; NULL: none. */

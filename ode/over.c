@@ -9,6 +9,10 @@
  *   over F   y* = the scheme over F,       y' = y* + G(y*)
  *   over G   y* = y + F(y),                y' = the scheme over G from y*
  *
+ * A decoder layer has cross-attention C behind each attention F (Vaswani et al. 2017, section 3.1), so a
+ * scheme becomes a decoder's by A(x) = F(x) + C(x + F(x)) in the place of every F, and a flow of F by that of F
+ * and then that of C over the same time.
+ *
  * The text is rewritten word by word, so that what comes out is again a scheme in the language. */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,8 +21,6 @@
 
 #include "kernels/error.h"
 #include "ode/ode.h"
-
-static const char letters[] = "FGHL";
 
 /* The one operator of all stages, or -1. */
 static int only_operator(const Table *t)
@@ -31,6 +33,9 @@ static int only_operator(const Table *t)
 static int check(const Table *t, int op, const char *name)
 {
     int from = only_operator(t);
+    if (op == OP_A && t->colours == 2) return 0;
+    if (op == OP_A)
+        return error_set(ERR_INPUT, "'%s': '%s' is a decoder's scheme already", name, t->name);
     if (op == OP_L && from != OP_H)
         return error_set(ERR_INPUT, "'%s': only a scheme over H has a form over L; '%s' is none",
                          name, t->name);
@@ -105,8 +110,29 @@ static void put_title(const char *line, const char *end, int op, FILE *f)
 {
     static const char *const words[] = {[OP_F] = ", over F, then G by Euler",
                                         [OP_G] = ", over G, after F by Euler",
-                                        [OP_L] = ", over L"};
+                                        [OP_L] = ", over L",
+                                        [OP_A] = ", with cross-attention behind attention"};
     fprintf(f, "%.*s%s\n", (int)(end - line), line, words[op]);
+}
+
+/* A decoder's line in the place of one of flow, field, or the first behind the head. */
+static int put_decoder(const char *at, const char *end, int begun, FILE *f)
+{
+    const char *F = memchr(at, 'F', (size_t)(end - at));
+    if (!begun) fputs("decoder\n", f);
+    if (strncmp(at, "flow ", 5) != 0 || !F) return 0;
+    fprintf(f, "%.*s\n%.*sC%.*s\n", (int)(end - at), at, (int)(F - at), at, (int)(end - F - 1),
+            F + 1);
+    return 1;
+}
+
+/* field a F b G: cross-attention comes as often as attention. */
+static void put_field(const char *line, const char *end, int op, FILE *f)
+{
+    const char *F = memchr(line, 'F', (size_t)(end - line));
+    fprintf(f, "%.*s", (int)(F + 1 - line), line);
+    if (op == OP_A) fprintf(f, " %.*sC", (int)(F - line - 6), line + 6);
+    fprintf(f, "%.*s\n", (int)(end - F - 1), F + 1);
 }
 
 static void put_text(const Rewrite *r, const Table *t, int op, const char *text)
@@ -115,10 +141,14 @@ static void put_text(const Rewrite *r, const Table *t, int op, const char *text)
     for (const char *at = text, *end; *at; at = end + 1) {
         end = strchr(at, '\n');
         int header = is_header(at);
+        int done = !header && op == OP_A && put_decoder(at, end, begun, r->f);
         if (!header && !begun && r->shift) fputs("k1 = F(y)\n", r->f);
         begun |= !header;
+        if (done) continue;
         if (strncmp(at, "title", 5) == 0)
             put_title(at, end, op, r->f);
+        else if (strncmp(at, "field", 5) == 0)
+            put_field(at, end, op, r->f);
         else if (header)
             fprintf(r->f, "%.*s\n", (int)(end - at), at);
         else if (op == OP_F && strncmp(at, "y' = ", 5) == 0)
@@ -139,7 +169,8 @@ int scheme_over(const Table *t, int op, const char *name, FILE *f)
     if (!m) return error_set(ERR_MEMORY, "out of memory");
     int code = table_print(t, m);
     if (fclose(m) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    Rewrite r = {letters[only_operator(t)], letters[op], op == OP_G, f};
+    int from = op == OP_A ? OP_F : only_operator(t);
+    Rewrite r = {table_letters[from], table_letters[op], op == OP_G, f};
     if (code == 0) put_text(&r, t, op, text);
     free(text);
     return code;

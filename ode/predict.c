@@ -5,13 +5,13 @@
  * and its global error is h^p e(T) + ..., with
  *     e' = J(y) e + d(y) / rho'(1),   e(0) = 0,   J = derivative of the field,
  * rho the polynomial of the update's state weights (rho'(1) = 1 for one-step schemes). A scheme of
- * order 0 follows another field, a F + b G: there e(T) is the difference of two flows.
+ * order 0 follows another field, a F + b G (+ c C): there e(T) is the difference of two flows.
  *
  * Elementary differentials are taken by differences (differential.c), whose step shrinks until two in a
  * row agree; how well is told.
  *
- * Time: each operator has a clock of its own, two coordinates more, of speed 1 / weight (step.c).
- * Where every stage is H one colour is enough, 37 trees up to order 6 in place of 1202.
+ * Time: each operator has a clock of its own, a coordinate more, of speed 1 / weight (step.c).
+ * Where every stage is H one colour is enough, 37 trees up to order 6 in place of 1202, or of a decoder's 11220.
  * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep).
  */
 #include "ode/differential.h"
@@ -32,11 +32,11 @@ static const double work_max = 0x1p29; /* values of fields, coordinate by coordi
 
 typedef struct {
     Differ d;
-    int order;      /* of the trees of d */
-    double *defect; /* (count), 0 where not of that order */
-    double part[2]; /* weights of the field */
-    double root;    /* rho'(1) */
-    double *vector; /* (2, N) or NULL: where the errors themselves go, local, global */
+    int order;            /* of the trees of d */
+    double *defect;       /* (count), 0 where not of that order */
+    double part[COLOURS]; /* weights of the field */
+    double root;          /* rho'(1) */
+    double *vector;       /* (2, N) or NULL: where the errors themselves go, local, global */
 } Terms;
 
 /* d (N) = sum of defect F(t)(y). */
@@ -59,7 +59,7 @@ static int find_defects(Terms *m, const Table *t)
     const Forest *f = m->d.f;
     TRY(theory_terms(f, t, m->order, m->defect));
     for (size_t i = 0; i < f->count; i++) {
-        if (m->d.one && tree_has_G(f, i)) m->defect[i] = 0;
+        if (m->d.one && !tree_is_F(f, i)) m->defect[i] = 0;
         if (m->defect[i] != 0) differ_mark(&m->d, i);
     }
     return 0;
@@ -81,7 +81,7 @@ static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)
     *m = (Terms){.order = f->max, .root = root_slope(t)};
     TRY(differ_new(&m->d, s, f, table_over(t, OP_H)));
     if (!(m->defect = memory_new(f->count, sizeof(double)))) return ERR_MEMORY;
-    for (int op = 0; op < 2; op++) {
+    for (int op = 0; op < t->colours; op++) {
         m->part[op] = table_double(t->weight[op]);
         m->d.speed[op] = m->part[op] != 0 ? 1 / m->part[op] : 0;
     }
@@ -101,7 +101,7 @@ typedef struct {
     size_t intervals;
     double t_end;
     double *y, *d;
-    double *e, *half, *k, *z; /* (N) fine, coarse; (4, N); (N + 2) */
+    double *e, *half, *k, *z; /* (N) fine, coarse; (4, N); (N + COLOURS) */
 } Path;
 
 static void path_free(Path *p)
@@ -118,7 +118,7 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
     *p = (Path){.intervals = intervals, .t_end = t_end};
     p->y = memory_new(p->intervals + 1, N * sizeof(double));
     p->d = memory_new(p->intervals + 1, N * sizeof(double));
-    p->e = memory_new(8, (N + 2) * sizeof(double));
+    p->e = memory_new(8, (N + COLOURS) * sizeof(double));
     if (!p->y || !p->d || !p->e) return ERR_MEMORY;
     p->half = p->e + N;
     p->k = p->half + N;
@@ -127,12 +127,13 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
     return reference_solve(solved, t, p->intervals + 1, p->y, &agreement);
 }
 
-/* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0). */
+/* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0, 0). */
 static void error_slope(Terms *m, const Path *p, size_t i, double *k)
 {
     differ_stand(&m->d, p->t_end * (double)i / (double)p->intervals, p->y + i * m->d.N);
     for (size_t c = 0; c < m->d.N; c++) k[c] = p->d[i * m->d.N + c] / m->root;
-    for (int op = 0; op < (m->d.one ? 1 : 2); op++) differ_along(&m->d, op, m->part[op], p->z, k);
+    for (int op = 0; op < (m->d.one ? 1 : m->d.colours); op++)
+        differ_along(&m->d, op, m->part[op], p->z, k);
 }
 
 /* e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride` intervals. */
@@ -142,7 +143,7 @@ static void integrate(Terms *m, const Path *p, size_t stride, double *e)
     size_t N = m->d.N;
     double h = p->t_end * 2 * (double)stride / (double)p->intervals;
     memset(e, 0, N * sizeof *e);
-    memset(p->z, 0, (N + 2) * sizeof *p->z);
+    memset(p->z, 0, (N + COLOURS) * sizeof *p->z);
     for (size_t i = 0; i < p->intervals; i += 2 * stride) {
         for (int j = 0; j < 4; j++) {
             const double *last = p->k + (size_t)(j - 1) * N;
@@ -229,7 +230,7 @@ static Weighted limit_field(const Table *t, const System *s)
     Weighted w = system_weigh(s, t);
     mpq_t one;
     mpq_init(one);
-    for (int op = 0; op < 2; op++) {
+    for (int op = 0; op < t->colours; op++) {
         double sum = 0;
         for (int set = 1; set <= table_sets(t, op); set++) {
             table_weight(t, op, set, one);
@@ -263,7 +264,7 @@ static int predict_on(Terms *m, const Table *t, const System *s, double t_end, i
                       size_t intervals, Prediction *out, int *done)
 {
     Weighted word = system_weigh(s, t);
-    const System *solved = m->part[0] == 1 && m->part[1] == 1 ? s : &word.system;
+    const System *solved = word.same ? s : &word.system;
     Path p;
     double coarse = 0;
     int code = path_new(&p, m, solved, t_end, intervals);
@@ -292,7 +293,7 @@ static int predict_frozen(const Table *t, const System *s, double t_end, int ord
 {
     Forest *f;
     Terms m = {0};
-    TRY(forest_new(order + 1, &f));
+    TRY(forest_new(order + 1, t->colours, &f));
     int code = terms_new(&m, t, s, f);
     m.vector = vector;
     if (code == 0) code = predict(&m, t, s, t_end, global, out);

@@ -1,4 +1,4 @@
-/* print.c: a table as a text of the language of schemes. A stage's two evaluations (H, L) carry equal
+/* print.c: a table as a text of the language of schemes. A stage's evaluations (H, L, A) carry equal
  * weights wherever the text was parsed, so the first one speaks for the stage. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char letters[] = "FGHL";
 
 /* Does q > 0 have a finite decimal expansion? */
 static int is_decimal(mpq_srcptr q)
@@ -94,7 +92,7 @@ static void print_row(const Table *t, const Row *r, int update, FILE *f)
 
 static void print_operator(int op, int set, FILE *f)
 {
-    fputc(letters[op], f);
+    fputc(table_letters[op], f);
     if (set != 1) fprintf(f, "%d", set);
 }
 
@@ -187,11 +185,11 @@ int table_print(const Table *t, FILE *f)
     print_name(t, f);
     for (int i = 0; i < 4; i++)
         if (text[i][0]) fprintf(f, "%s %s\n", name[i], text[i]);
+    if (t->colours > 2) fprintf(f, "decoder\n");
     if (t->word) {
-        fprintf(f, "field ");
-        for (int op = 0; op < 2; op++) {
-            gmp_fprintf(f, "%Qd %c%s", t->weight[op], letters[op], op == 0 ? " " : "\n");
-        }
+        gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
+        if (t->colours > 2) gmp_fprintf(f, "%Qd C ", t->weight[OP_C]);
+        gmp_fprintf(f, "%Qd G\n", t->weight[OP_G]);
     }
     if (t->flows)
         print_flows(t, f);

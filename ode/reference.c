@@ -21,7 +21,6 @@
 #include "kernels/memory.h"
 #include "kernels/tick.h"
 
-enum { BOTH = (1 << OP_F) | (1 << OP_G) };
 enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
 enum { MAX_STEPS = 1000000 }; /* of rk8pd between two times */
 static const double tightest = 1e-14;
@@ -52,13 +51,19 @@ static void tell(const Walk *w, double t)
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
     tick();
-    if (w->ops != BOTH) {
-        w->s->field[w->ops == 1 << OP_F ? OP_F : OP_G](w->s, w->set, t, y, dy);
-        return;
+    double *to = dy;
+    for (int op = 0; op < COLOURS; op++) {
+        if (!(w->ops >> op & 1)) continue;
+        w->s->field[op](w->s, w->set, t, y, to);
+        for (size_t i = 0; to != dy && i < w->N; i++) dy[i] += to[i];
+        to = w->part;
     }
-    w->s->field[OP_F](w->s, w->set, t, y, dy);
-    w->s->field[OP_G](w->s, w->set, t, y, w->part);
-    for (size_t i = 0; i < w->N; i++) dy[i] += w->part[i];
+}
+
+/* The operators of a system's field. */
+static int all_of(const System *s)
+{
+    return 1 << OP_F | 1 << OP_G | (s->decoder ? 1 << OP_C : 0);
 }
 
 static void walk_close(Walk *w)
@@ -330,7 +335,7 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
                      double *agreement)
 {
     Walk w;
-    TRY(walk_open(&w, s, BOTH, 1, fmax(tolerance, tightest)));
+    TRY(walk_open(&w, s, all_of(s), 1, fmax(tolerance, tightest)));
     size_t *order = memory_new(count, sizeof *order);
     double *other = memory_new(count, w.N * sizeof *other);
     int code = order && other ? 0 : ERR_MEMORY;

@@ -5,9 +5,10 @@
  *
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
- *   kN = OP[set](sum [@ number])      OP: F G H L      y' = sum
- *   flow [coefficient] OP[set]        OP: F G
- *   field coefficient F coefficient G   the field a word solves; absent: F + G */
+ *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *   flow [coefficient] OP[set]        OP: F G C
+ *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
+ *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lexer.h"
@@ -81,8 +82,8 @@ static int scheme_name(Cursor *c, char *name)
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (strcmp(name, "all") == 0)
-        return cursor_error(c, "expected another name: 'all' means every scheme");
+    if (strcmp(name, "all") == 0 || strcmp(name, "decoders") == 0)
+        return cursor_error(c, "expected another name: '%s' means many schemes", name);
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");
 }
@@ -94,17 +95,22 @@ static int is_scheme_line(const Cursor *c)
     return cursor_word(&copy, word, sizeof word) && strcmp(word, "scheme") == 0;
 }
 
-/* Looks the k lines through, up to the next scheme. */
+/* Looks the k lines through, up to the next scheme, and for what makes it a decoder's. */
 static int declare_stages(Parser *p, const char *stop)
 {
     Cursor keep = p->cursor;
     int code = 0;
     leave_line(&p->cursor, stop);
     while (code == 0 && next_line(&p->cursor, stop) && !is_scheme_line(&p->cursor)) {
+        Cursor line = p->cursor;
+        char word[TABLE_NAME];
         if (statement_stage_head(&p->cursor) && cursor_take(&p->cursor, "="))
             code = statement_declare(p);
+        else if (cursor_word(&line, word, sizeof word) && strcmp(word, "decoder") == 0)
+            p->table->colours = 3;
         leave_line(&p->cursor, stop);
     }
+    if (code == 0) code = statement_evaluations(p);
     if (code == 0) p->cursor = keep;
     return code;
 }
@@ -122,7 +128,7 @@ static void round_table(Table *t)
     for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
     for (size_t i = 0; i < t->points; i++) {
         round_row(&t->point[i].row);
-        for (int op = 0; op < 2; op++) expression_round(t->point[i].c[op]);
+        for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
     }
 }
 

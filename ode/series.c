@@ -4,7 +4,7 @@
  *     K_e(t) = [root of t has the colour of e] prod over children c of Y_point(e)(c)
  *     S_ej(t) = (exact flow over -j h, then K_e)(t)          slopes of j steps ago
  *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
- * so nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with two colours
+ * so nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -48,11 +48,11 @@ void series_free(Series *s)
 
 /* a(t) = prod over vertices of (theta weight[colour]) / gamma(t): from children to parents, with
  * gamma(t) = |t| prod gamma(child). */
-void series_exact(Series *s, const mpq_t theta, mpq_t weight[2])
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 {
-    mpq_t scale[2], order;
-    mpq_inits(scale[0], scale[1], order, NULL);
-    for (int c = 0; c < 2; c++) mpq_mul(scale[c], theta, weight[c]);
+    mpq_t scale[COLOURS], order;
+    mpq_inits(scale[OP_F], scale[OP_G], scale[OP_C], order, NULL);
+    for (int c = 0; c < s->forest->colours; c++) mpq_mul(scale[c], theta, weight[c]);
     mpq_set_ui(s->empty, 1, 1);
     for (size_t i = 0; i < s->forest->count; i++) {
         const Tree *t = &s->forest->tree[i];
@@ -60,7 +60,7 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[2])
         mpq_mul(s->a[i], scale[t->colour], order);
         for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
     }
-    mpq_clears(scale[0], scale[1], order, NULL);
+    mpq_clears(scale[OP_F], scale[OP_G], scale[OP_C], order, NULL);
 }
 
 /* out = sum over cuts of t of b(kept) prod a(cut), b(empty) given. */
@@ -94,21 +94,21 @@ void series_compose(Series *c, const Series *a, const Series *b)
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
     Series *flow = NULL, *next = NULL, *all = NULL;
-    mpq_t weight[2], zero;
-    mpq_inits(weight[0], weight[1], zero, NULL);
+    mpq_t weight[COLOURS], zero;
+    mpq_inits(weight[OP_F], weight[OP_G], weight[OP_C], zero, NULL);
     int code = series_new(f, &flow);
     if (code == 0) code = series_new(f, &next);
     if (code == 0) code = series_new(f, &all);
     if (code == 0) series_exact(all, zero, weight); /* the identity */
     for (size_t i = 0; i < t->flows && code == 0; i++) {
-        for (int op = 0; op < 2; op++) mpq_set_ui(weight[op], op == t->flow[i].op, 1);
+        for (int op = 0; op < COLOURS; op++) mpq_set_ui(weight[op], op == t->flow[i].op, 1);
         series_exact(flow, t->flow[i].c, weight);
         series_compose(next, all, flow);
         Series *swap = all;
         all = next;
         next = swap;
     }
-    mpq_clears(weight[0], weight[1], zero, NULL);
+    mpq_clears(weight[OP_F], weight[OP_G], weight[OP_C], zero, NULL);
     series_free(flow);
     series_free(next);
     if (code != 0)

@@ -16,7 +16,8 @@ enum { STAGES_MAX = 512 }; /* row s has up to s terms: a table of S stages takes
 
 static int is_solver(const Table *s)
 {
-    int ok = s->stages > 0 && s->flows == 0 && s->symbols == 0 && s->past_y == 0 && s->past_k == 0;
+    int ok = s->colours == 2 && s->stages > 0 && s->flows == 0 && s->symbols == 0 &&
+             s->past_y == 0 && s->past_k == 0;
     for (size_t i = 0; i < s->stages; i++)
         ok = ok && s->stage[i].op == OP_H && s->stage[i].set == 1;
     return ok;
@@ -50,7 +51,7 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
     int base = (int)t->evals;
     for (size_t i = 0; i < solver->stages; i++) {
         Point *p = &t->point[t->points];
-        mpq_inits(p->c[0], p->c[1], NULL);
+        mpq_inits(p->c[OP_F], p->c[OP_G], p->c[OP_C], NULL);
         t->points++;
         TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y,
                       flow->c, base, &p->row));
@@ -82,7 +83,8 @@ static int expand_into(Table *t, const Table *from, const Table *solver)
         code = append_flow(t, &from->flow[i], solver, &t->update);
     t->exact = from->exact && solver->exact;
     t->word = from->word;
-    for (int op = 0; op < 2; op++) mpq_set(t->weight[op], from->weight[op]);
+    t->colours = from->colours;
+    for (int op = 0; op < COLOURS; op++) mpq_set(t->weight[op], from->weight[op]);
     for (size_t i = 0; !t->exact && i < t->points; i++)
         for (size_t k = 0; k < t->point[i].row.terms; k++)
             expression_round(t->point[i].row.term[k].c);

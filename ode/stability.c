@@ -110,9 +110,10 @@ size_t stability_work(const Stability *s)
     return s->a.samples * (terms + s->a.samples) * s->a.columns + 10 * s->a.degree * s->a.degree;
 }
 
-double stability_at(Stability *s, const double f[2], const double g[2])
+double stability_at(Stability *s, const double lambda[][2])
 {
-    double complex z[2] = {f[0] + f[1] * I, g[0] + g[1] * I}, sum = 0;
+    double complex z[COLOURS] = {0}, sum = 0;
+    for (int op = 0; op < s->t->colours; op++) z[op] = lambda[op][0] + lambda[op][1] * I;
     for (size_t i = 0; i < s->t->flows; i++)
         sum += table_double(s->t->flow[i].c) * z[s->t->flow[i].op];
     if (s->t->flows) return exp(creal(sum));
@@ -120,11 +121,11 @@ double stability_at(Stability *s, const double f[2], const double g[2])
     return amp_radius(&s->a);
 }
 
-int stability_modulus(const Table *t, const double f[2], const double g[2], double *modulus)
+int stability_modulus(const Table *t, const double z[][2], double *modulus)
 {
     Stability *s;
     TRY(stability_new(t, &s));
-    *modulus = stability_at(s, f, g);
+    *modulus = stability_at(s, z);
     stability_free(s);
     return 0;
 }

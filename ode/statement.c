@@ -20,18 +20,18 @@ static void *push(void *list, size_t *count, size_t size)
 
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
-/* OP[set]: F, G, H, L with a set number, 1 by default. */
+/* OP[set], one of the first `most` operators with a set number, 1 by default. */
 static int parse_operator(Parser *p, int most, int *op, int *set)
 {
-    static const char letters[] = "FGHL";
     Cursor *c = &p->cursor;
-    const char *found;
+    const char *found = NULL;
     long s = 1;
     cursor_blanks(c);
-    if (c->at == c->end || !(found = strchr(letters, *c->at)) || found - letters > most)
+    if (c->at < c->end) found = memchr(table_letters, *c->at, (size_t)most);
+    if (!found)
         return cursor_error(c, "expected an operator: %s",
-                            most == OP_G ? "F or G" : "F, G, H or L");
-    *op = (int)(found - letters);
+                            most == COLOURS ? "F, G or C" : "F, G, C, H, L or A");
+    *op = (int)(found - table_letters);
     c->at++;
     if (c->at < c->end && isdigit((unsigned char)*c->at)) TRY(cursor_integer(c, 999, &s));
     if (s == 0) return cursor_error(c, "expected a parameter set from 1");
@@ -43,7 +43,7 @@ static int parse_operator(Parser *p, int most, int *op, int *set)
 static int operator_stands(const Cursor *c)
 {
     const char *p = c->at;
-    if (p == c->end || !strchr("FGHL", *p)) return 0;
+    if (p == c->end || !memchr(table_letters, *p, OPS)) return 0;
     for (p++; p < c->end && isdigit((unsigned char)*p);) p++;
     return p == c->end || !(isalpha((unsigned char)*p) || *p == '_');
 }
@@ -67,7 +67,7 @@ static int add_point(Table *t, const Row *row, const mpq_t at, int timed)
     Point *q = &grown[t->points - 1];
     int code = 0;
     q->timed = timed;
-    for (int op = 0; op < 2; op++) {
+    for (int op = 0; op < COLOURS; op++) {
         mpq_init(q->c[op]);
         if (timed) mpq_set(q->c[op], at);
     }
@@ -83,14 +83,17 @@ static int add_stage(Table *t, size_t i, Row *row, const mpq_t at, int timed)
 {
     mpq_t one;
     const Stage *s = &t->stage[i];
-    t->eval[s->eval].point = (int)t->points;
-    if (s->op >= OP_H) t->eval[s->eval + 1].point = (int)t->points + (s->op == OP_L);
-    TRY(add_point(t, row, at, timed));
-    if (s->op != OP_L) return 0;
+    const Parts *parts = stage_parts(t, s->op);
+    int code = add_point(t, row, at, timed);
     mpq_init(one);
     mpq_set_ui(one, 1, 1);
-    int code = row_add(row, s->eval, 0, one, 0, NULL);
-    if (code == 0) code = add_point(t, row, at, timed);
+    for (int k = 0; k < parts->count && code == 0; k++) {
+        if (k > 0 && parts->in_turn) {
+            code = row_add(row, s->eval + k - 1, 0, one, 0, NULL);
+            if (code == 0) code = add_point(t, row, at, timed);
+        }
+        t->eval[s->eval + k].point = (int)t->points - 1;
+    }
     mpq_clear(one);
     return code;
 }
@@ -108,15 +111,27 @@ int statement_declare(Parser *p)
 {
     Table *t = p->table;
     int op, set;
-    TRY(parse_operator(p, OP_L, &op, &set));
+    TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
     Stage *grown = push(t->stage, &p->declared, sizeof(Stage));
     if (!grown) return ERR_MEMORY;
     t->stage = grown;
-    grown[p->declared - 1] = (Stage){.op = op, .set = set, .eval = (int)t->evals};
-    TRY(add_eval(t, op == OP_G ? OP_G : OP_F, set, p->declared - 1));
-    return op >= OP_H ? add_eval(t, OP_G, set, p->declared - 1) : 0;
+    grown[p->declared - 1] = (Stage){.op = op, .set = set};
+    if (op == OP_C || op == OP_A) t->colours = 3;
+    return 0;
+}
+
+int statement_evaluations(Parser *p)
+{
+    Table *t = p->table;
+    for (size_t i = 0; i < p->declared; i++) {
+        Stage *s = &t->stage[i];
+        const Parts *parts = stage_parts(t, s->op);
+        s->eval = (int)t->evals;
+        for (int k = 0; k < parts->count; k++) TRY(add_eval(t, parts->colour[k], s->set, i));
+    }
+    return 0;
 }
 
 /* ---- statements ---------------------------------------------------------------------------------- */
@@ -140,7 +155,7 @@ static int read_stage(Parser *p, size_t number)
         return cursor_error(c, "expected stage k%zu here: stages are numbered in order",
                             p->table->stages + 1);
     TRY(cursor_expect(c, "="));
-    TRY(parse_operator(p, OP_L, &op, &set));
+    TRY(parse_operator(p, OPS, &op, &set));
     TRY(cursor_expect(c, "("));
     mpq_init(at);
     code = expression_parse(p, &row);
@@ -203,7 +218,8 @@ static int read_flow(Parser *p)
     mpq_init(c);
     mpq_set_ui(c, 1, 1);
     int code = operator_stands(&p->cursor) ? 0 : expression_number(p, c);
-    if (code == 0) code = parse_operator(p, OP_G, &op, &set);
+    if (code == 0) code = parse_operator(p, COLOURS, &op, &set);
+    if (code == 0 && op == OP_C) t->colours = 3;
     if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
     Flow *grown = code == 0 ? push(t->flow, &t->flows, sizeof(Flow)) : NULL;
     if (grown) {
@@ -218,16 +234,32 @@ static int read_flow(Parser *p)
     return code == 0 && !grown ? ERR_MEMORY : code;
 }
 
+/* The weights of F, then of C in a decoder, then of G. */
 static int read_field(Parser *p)
 {
-    for (int op = 0; op < 2; op++) {
-        int found, set;
-        TRY(expression_number(p, p->table->weight[op]));
-        TRY(parse_operator(p, OP_G, &found, &set));
-        if (found != op)
-            return cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G");
+    static const int order[] = {OP_F, OP_C, OP_G};
+    mpq_t weight;
+    mpq_init(weight);
+    int code = 0, found, set;
+    for (int i = 0; i < 3 && code == 0; i++) {
+        code = expression_number(p, weight);
+        if (code == 0) code = parse_operator(p, COLOURS, &found, &set);
+        if (code == 0 && order[i] == OP_C && found == OP_G) i++;
+        if (code == 0 && found != order[i])
+            code = cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G, or of a "
+                                            "decoder field COEFFICIENT F COEFFICIENT C "
+                                            "COEFFICIENT G");
+        if (code == 0) mpq_set(p->table->weight[order[i]], weight);
+        if (code == 0 && found == OP_C) p->table->colours = 3;
     }
+    mpq_clear(weight);
     p->table->word = 1;
+    return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
+}
+
+/* Read before the stages are (scheme.c), so that H and L among them know. */
+static int read_decoder(Parser *p)
+{
     return cursor_end(&p->cursor, "the end of the line");
 }
 
@@ -235,12 +267,13 @@ static int read_field(Parser *p)
 
 static int new_name(Parser *p, char *name)
 {
-    static const char *const taken[] = {"y", "F", "G", "H", "L", "sqrt", "first", "all"};
+    static const char *const taken[] = {"y", "sqrt", "first", "all"};
     Cursor *c = &p->cursor;
     if (!cursor_word(c, name, PLAIN_NAME)) return cursor_error(c, "expected a name");
     if (p->bindings == NAMES_MAX) return cursor_error(c, "expected at most %d names", NAMES_MAX);
     int bad = name[0] == 'k' && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) bad |= strcmp(name, taken[i]) == 0;
+    bad |= name[1] == 0 && memchr(table_letters, name[0], OPS) != NULL;
     if (bad) return cursor_error(c, "expected a name of its own; '%s' has a meaning already", name);
     for (size_t i = 0; i < p->bindings; i++)
         if (strcmp(p->binding[i].name, name) == 0)
@@ -363,11 +396,8 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},
-                  {"learn", read_learn},
-                  {"gate", read_gate},
-                  {"flow", read_flow},
-                  {"field", read_field}};
+} statements[] = {{"let", read_let},   {"learn", read_learn}, {"gate", read_gate},
+                  {"flow", read_flow}, {"field", read_field}, {"decoder", read_decoder}};
 
 int statement_parse(Parser *p)
 {
@@ -389,6 +419,6 @@ int statement_parse(Parser *p)
     }
     c->at = at;
     return cursor_error(
-        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, k1 = ..., "
-           "or y' = ...");
+        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
+           "k1 = ..., or y' = ...");
 }

@@ -18,7 +18,7 @@
  * A slope depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond
  * any order measured here.
  *
- * Time and words: each operator has a clock of its own. A table whose field is a F + b G evaluates F
+ * Time and words: each operator has a clock of its own. A table whose field is a F + b G (+ c C) evaluates F
  * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
  * a timed sub-flow with weight other than 1 is that of a F over its share of h, by reference_flow.
  */
@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     size_t parts;
     Part *part;
-    double node[2];
+    double node[COLOURS];
     int plain;
 } Sum;
 
@@ -123,7 +123,7 @@ static int program_compile(const Table *t, const int *pair, Program *p)
     p->points = t->points;
     for (size_t i = 0; i < t->points; i++) {
         TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
-        for (int op = 0; op < 2; op++) p->point[i].node[op] = node(t, &t->point[i], op);
+        for (int op = 0; op < t->colours; op++) p->point[i].node[op] = node(t, &t->point[i], op);
     }
     return sum_compile(&t->update, pair, &p->update);
 }
@@ -225,6 +225,11 @@ static int make(Stepper *st)
 int stepper_new(const Table *t, const System *s, Stepper **out)
 {
     if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
+    if (t->colours > 2 && !s->field[OP_C])
+        return error_set(ERR_INPUT,
+                         "scheme %s has C, which reads a memory, and system %s has no memory; "
+                         "attention, linear, or a system file with a line 'memory N' has one",
+                         t->name, s->name);
     Stepper *st = memory_new(1, sizeof *st);
     if (!st) return ERR_MEMORY;
     st->table = t;
@@ -455,7 +460,7 @@ static int not_finite(const Stepper *st)
 /* Sub-flows one after another, each by its operator's clock. */
 static int flow_pass(Stepper *st, const Program *p, double t)
 {
-    double clock[2] = {0, 0}, *y = state(st, -1);
+    double clock[COLOURS] = {0}, *y = state(st, -1);
     (void)p;
     memcpy(y, state(st, 0), window_size(st) * sizeof *y);
     for (size_t i = 0; i < st->table->flows; i++) {

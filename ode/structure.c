@@ -75,18 +75,18 @@ static int is_palindrome(const Table *t, int *yes)
 static int flows_symmetric_order(const Table *t, int most, int *order)
 {
     Words step = {0}, back = {0}, both = {0};
-    int code = lie_new(most, &step);
-    if (code == 0) code = lie_new(most, &back);
-    if (code == 0) code = lie_new(most, &both);
+    int code = lie_new(t->colours, most, &step);
+    if (code == 0) code = lie_new(t->colours, most, &back);
+    if (code == 0) code = lie_new(t->colours, most, &both);
     if (code == 0) code = lie_step(t, &step);
     if (code == 0) {
         lie_copy(&back, &step);
-        for (size_t w = 0; w < lie_count(most); w++)
-            if (lie_length(w) % 2) mpq_neg(back.c[w], back.c[w]);
+        for (size_t w = 0; w < lie_count(&step); w++)
+            if (lie_length(&step, w) % 2) mpq_neg(back.c[w], back.c[w]);
         lie_multiply(&both, &step, &back);
         size_t w = 1;
-        while (w < lie_count(most) && theory_is_zero(t, both.c[w])) w++;
-        *order = w < lie_count(most) ? lie_length(w) - 1 : most;
+        while (w < lie_count(&both) && theory_is_zero(t, both.c[w])) w++;
+        *order = w < lie_count(&both) ? lie_length(&both, w) - 1 : most;
     }
     lie_free(&step);
     lie_free(&back);
@@ -147,7 +147,7 @@ static int find_symmetry(const Table *t, Structure *out)
     int all = 0, separable = 0, code = 0;
     for (int max = out->searched < 3 ? out->searched : 3; code == 0; max++) {
         Forest *f;
-        code = forest_new(max, &f);
+        code = forest_new(max, t->colours, &f);
         if (code == 0) code = first_defects(t, f, &all, &separable);
         forest_free(f);
         if ((all && separable) || max >= out->searched) break;
@@ -276,16 +276,16 @@ static int find_symplectic(const Table *t, int separable, int *out)
 
 /* ---- linear multistep ------------------------------------------------------------------------------------ */
 
-/* y[+1] - sum v_j y[-j] = h sum beta_j f[-j]: alpha (k + 2), beta (2, k + 2), index j + 1. */
+/* y[+1] - sum v_j y[-j] = h sum beta_j f[-j]: alpha (k + 2), beta (colours, k + 2), index j + 1. */
 typedef struct {
-    int k;
-    mpq_t *alpha, *beta[2];
+    int k, colours;
+    mpq_t *alpha, *beta[COLOURS];
 } Multistep;
 
 static void multistep_free(Multistep *m)
 {
     clear_all(m->alpha, (size_t)m->k + 2);
-    for (int op = 0; op < 2; op++) clear_all(m->beta[op], (size_t)m->k + 2);
+    for (int op = 0; op < m->colours; op++) clear_all(m->beta[op], (size_t)m->k + 2);
 }
 
 /* Is every slope taken at some past state itself? */
@@ -309,28 +309,36 @@ static void add_term(const Table *t, const Term *x, Multistep *m)
 
 static int multistep_new(const Table *t, Multistep *m)
 {
-    *m = (Multistep){.k = t->past_y + t->past_k};
+    *m = (Multistep){.k = t->past_y + t->past_k, .colours = t->colours};
     size_t n = (size_t)m->k + 2;
     m->alpha = new_all(n);
-    for (int op = 0; op < 2; op++) m->beta[op] = new_all(n);
-    if (!m->alpha || !m->beta[0] || !m->beta[1]) return ERR_MEMORY;
+    int all = m->alpha != NULL;
+    for (int op = 0; op < m->colours; op++) all &= (m->beta[op] = new_all(n)) != NULL;
+    if (!all) return ERR_MEMORY;
     mpq_set_ui(m->alpha[0], 1, 1);
     for (size_t i = 0; i < t->update.terms; i++) add_term(t, &t->update.term[i], m);
     return 0;
+}
+
+/* Is there nothing j steps ago, j = i - 1? */
+static int is_empty(const Multistep *m, int i)
+{
+    int empty = mpq_sgn(m->alpha[i]) == 0;
+    for (int op = 0; op < m->colours; op++) empty = empty && mpq_sgn(m->beta[op][i]) == 0;
+    return empty;
 }
 
 static int multistep_symmetric(const Table *t, const Multistep *m)
 {
     mpq_t minus;
     int last = m->k + 1, ok = 1;
-    while (last > 0 && mpq_sgn(m->alpha[last]) == 0 && mpq_sgn(m->beta[0][last]) == 0 &&
-           mpq_sgn(m->beta[1][last]) == 0)
-        last--;
+    while (last > 0 && is_empty(m, last)) last--;
     mpq_init(minus);
     for (int i = 0; i <= last; i++) {
         mpq_neg(minus, m->alpha[last - i]);
         ok = ok && !differ(t, m->alpha[i], minus);
-        for (int op = 0; op < 2; op++) ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
+        for (int op = 0; op < m->colours; op++)
+            ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
     }
     mpq_clear(minus);
     return ok;
@@ -361,14 +369,15 @@ static void error_term(const Multistep *m, int n, mpq_t out)
     mpq_clears(x, power, j, NULL);
 }
 
-/* Both operators with the same weights, and consistent? Then the constant. */
+/* All operators with the same weights, and consistent? Then the constant. */
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
     mpq_t sum, sigma;
     mpq_inits(sum, sigma, NULL);
     int same = 1, n = 1;
     for (int i = 0; i <= m->k + 1; i++) {
-        same = same && !differ(t, m->beta[0][i], m->beta[1][i]);
+        for (int op = 1; op < m->colours; op++)
+            same = same && !differ(t, m->beta[0][i], m->beta[op][i]);
         mpq_add(sum, sum, m->alpha[i]);
         mpq_add(sigma, sigma, m->beta[0][i]);
     }
@@ -410,11 +419,13 @@ int structure_find(const Table *t, int searched, Structure *out)
     if (searched < 1 || searched > TREE_MAX)
         return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX,
                          searched);
+    if (searched > forest_most(t->colours)) out->searched = forest_most(t->colours);
     mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
     int code = t->flows ? find_flows(t, out) : 0;
     if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);
     if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
-    if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
+    if (code == 0 && !t->flows && t->colours == 2)
+        code = find_symplectic(t, 1, &out->symplectic_separable);
     if (code == 0 && is_linear(t)) code = find_multistep(t, out);
     if (code != 0) structure_free(out);
     return code;

@@ -105,7 +105,7 @@ const char *system_default(void)
     return kinds[0]->base.name;
 }
 
-/* ---- the field of a word -------------------------------------------------------------------------- */
+/* ---- the field of a table ------------------------------------------------------------------------- */
 
 static void weighted(const System *s, int op, int set, double t, const double *y, double *dy)
 {
@@ -124,14 +124,24 @@ static void weighted_G(const System *s, int set, double t, const double *y, doub
     weighted(s, OP_G, set, t, y, dy);
 }
 
+static void weighted_C(const System *s, int set, double t, const double *y, double *dy)
+{
+    weighted(s, OP_C, set, t, y, dy);
+}
+
 Weighted system_weigh(const System *s, const Table *t)
 {
-    Weighted w = {.system = *s, .base = s};
-    for (int op = 0; op < 2; op++) w.weight[op] = table_double(t->weight[op]);
+    Weighted w = {.system = *s, .base = s, .same = s->decoder == (t->colours > 2)};
+    for (int op = 0; op < t->colours; op++) {
+        w.weight[op] = table_double(t->weight[op]);
+        w.same = w.same && w.weight[op] == 1;
+        w.system.flow[op] = NULL;
+    }
+    w.system.decoder = t->colours > 2;
     w.system.field[OP_F] = weighted_F;
     w.system.field[OP_G] = weighted_G;
+    w.system.field[OP_C] = s->field[OP_C] ? weighted_C : NULL;
     w.system.both = NULL;
-    w.system.flow[OP_F] = w.system.flow[OP_G] = NULL;
     w.system.solution = NULL;
     return w;
 }

@@ -37,12 +37,13 @@ void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* weight[0] F + weight[1] G of a system, without closed flows or solution: the field a word is
- * compared with. `system` comes first, so that its functions find the rest behind it. */
+/* The field that a table solves on a system, the sum of its colours times their weights, without closed flows
+ * or solution. `system` comes first, so that its functions find the rest behind it. */
 typedef struct {
     System system;
     const System *base; /* borrowed */
-    double weight[2];
+    double weight[COLOURS];
+    int same; /* it is the system's own field: the weights are 1 and the colours its own */
 } Weighted;
 
 Weighted system_weigh(const System *s, const Table *t);

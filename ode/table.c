@@ -8,6 +8,25 @@
 #include <math.h>
 #include <string.h>
 
+const char table_letters[OPS + 1] = "FGCHLA";
+
+const Parts *stage_parts(const Table *t, int op)
+{
+    static const Parts parts[2][OPS] = {
+        {[OP_F] = {1, {OP_F}, 0},
+         [OP_G] = {1, {OP_G}, 0},
+         [OP_H] = {2, {OP_F, OP_G}, 0},
+         [OP_L] = {2, {OP_F, OP_G}, 1}},
+        {[OP_F] = {1, {OP_F}, 0},
+         [OP_G] = {1, {OP_G}, 0},
+         [OP_C] = {1, {OP_C}, 0},
+         [OP_H] = {3, {OP_F, OP_C, OP_G}, 0},
+         [OP_L] = {3, {OP_F, OP_C, OP_G}, 1},
+         [OP_A] = {2, {OP_F, OP_C}, 1}},
+    };
+    return &parts[t->colours - 2][op];
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
 static int term_compare(const Term *a, int eval, int past, int symbols, const int *symbol)
@@ -102,7 +121,8 @@ Table *table_new(const char *name)
     if (!t) return NULL;
     strncpy(t->name, name, TABLE_NAME - 1);
     t->exact = 1;
-    for (int i = 0; i < 2; i++) {
+    t->colours = 2;
+    for (int i = 0; i < COLOURS; i++) {
         mpq_init(t->weight[i]);
         mpq_set_ui(t->weight[i], 1, 1);
     }
@@ -120,7 +140,7 @@ void table_free(Table *t)
     if (!t) return;
     for (size_t i = 0; i < t->points; i++) {
         row_free(&t->point[i].row);
-        for (int c = 0; c < 2; c++) mpq_clear(t->point[i].c[c]);
+        for (int c = 0; c < COLOURS; c++) mpq_clear(t->point[i].c[c]);
     }
     for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
     for (size_t i = 0; i < t->symbols; i++) {
@@ -129,7 +149,7 @@ void table_free(Table *t)
         mpq_clear(t->symbol[i].start);
     }
     row_free(&t->update);
-    for (int i = 0; i < 2; i++) mpq_clear(t->weight[i]);
+    for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
     void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
                      t->point, t->eval,   t->flow, t->symbol};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
@@ -143,7 +163,7 @@ static int copy_points(Table *to, const Table *from)
         Point *p = &to->point[to->points];
         const Point *q = &from->point[to->points];
         p->timed = q->timed;
-        for (int c = 0; c < 2; c++) {
+        for (int c = 0; c < COLOURS; c++) {
             mpq_init(p->c[c]);
             mpq_set(p->c[c], q->c[c]);
         }
@@ -200,12 +220,13 @@ static int copy_into(Table *to, const Table *from)
         mpq_init(to->flow[to->flows].c);
         mpq_set(to->flow[to->flows].c, from->flow[to->flows].c);
     }
+    to->colours = from->colours;
     to->exact = from->exact;
     to->dense = from->dense;
     to->word = from->word;
     to->past_y = from->past_y;
     to->past_k = from->past_k;
-    for (int i = 0; i < 2; i++) mpq_set(to->weight[i], from->weight[i]);
+    for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     return row_copy(&to->update, &from->update);
 }
 
@@ -229,7 +250,7 @@ static void point_times(const Table *t, Point *p)
 {
     mpq_t w, past;
     mpq_inits(w, past, NULL);
-    for (int op = 0; op < 2; op++) mpq_set_ui(p->c[op], 0, 1);
+    for (int op = 0; op < t->colours; op++) mpq_set_ui(p->c[op], 0, 1);
     for (size_t i = 0; i < p->row.terms; i++) {
         const Term *s = &p->row.term[i];
         table_value(t, s, w);
@@ -240,7 +261,7 @@ static void point_times(const Table *t, Point *p)
         }
         mpq_set_si(past, -s->past, 1);
         mpq_mul(w, w, past);
-        for (int op = 0; op < 2; op++) mpq_add(p->c[op], p->c[op], w);
+        for (int op = 0; op < t->colours; op++) mpq_add(p->c[op], p->c[op], w);
     }
     mpq_clears(w, past, NULL);
 }
@@ -320,13 +341,13 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     mpq_clear(c);
 }
 
-/* y' = y + K: past slopes become current ones, F's and G's weights are normalised to total 1. */
+/* y' = y + K: past slopes become current ones, the weights of each colour are normalised to total 1. */
 static int start_update(const Table *t, Row *r)
 {
     Row out = {0};
-    mpq_t c, total[2];
-    mpq_inits(c, total[0], total[1], NULL);
-    for (int op = 0; op < 2; op++) slope_total(t, r, op, 0, total[op]);
+    mpq_t c, total[COLOURS];
+    mpq_inits(c, total[OP_F], total[OP_G], total[OP_C], NULL);
+    for (int op = 0; op < t->colours; op++) slope_total(t, r, op, 0, total[op]);
     mpq_set_ui(c, 1, 1);
     int code = row_add(&out, TABLE_STATE, 0, c, 0, NULL);
     for (size_t i = 0; i < r->terms && code == 0; i++) {
@@ -337,7 +358,7 @@ static int start_update(const Table *t, Row *r)
         mpq_div(c, s->c, total[op]);
         code = row_add(&out, s->eval, 0, c, s->symbols, s->symbol);
     }
-    mpq_clears(c, total[0], total[1], NULL);
+    mpq_clears(c, total[OP_F], total[OP_G], total[OP_C], NULL);
     row_free(r);
     *r = out;
     return code;
@@ -414,7 +435,8 @@ static int points_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->points; i++) {
         const Point *p = &a->point[i], *q = &b->point[i];
         if (!row_equal(&p->row, &q->row) || p->timed != q->timed) return 0;
-        if (!mpq_equal(p->c[0], q->c[0]) || !mpq_equal(p->c[1], q->c[1])) return 0;
+        for (int op = 0; op < a->colours; op++)
+            if (!mpq_equal(p->c[op], q->c[op])) return 0;
     }
     return 1;
 }
@@ -444,9 +466,10 @@ int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
-        a->dense != b->dense || a->word != b->word || !mpq_equal(a->weight[0], b->weight[0]) ||
-        !mpq_equal(a->weight[1], b->weight[1]))
+        a->dense != b->dense || a->word != b->word || a->colours != b->colours)
         return 0;
+    for (int op = 0; op < a->colours; op++)
+        if (!mpq_equal(a->weight[op], b->weight[op])) return 0;
     for (size_t i = 0; i < a->stages; i++)
         if (memcmp(&a->stage[i], &b->stage[i], sizeof(Stage)) != 0) return 0;
     for (size_t i = 0; i < a->evals; i++)

@@ -1,15 +1,17 @@
 /* table.h: the table, the one structure that everything about a scheme is read off.
  *
- * A scheme advances y' = F(y, t) + G(y, t) by h. Its table is an explicit, partitioned, general
+ * A scheme advances y' = F(y, t) + G(y, t) by h, or, being a decoder's, y' = F(y, t) + C(y, t) + G(y, t), C
+ * reading a memory that stands still (the encoder's output). Its table is an explicit, partitioned, general
  * linear method (Butcher 2006, "General linear methods", with one colour per operator):
  *
  *     Y_p = sum_j u_pj y[-j] + sum_e a_pe k_e + sum_e,j a_pej k_e[-j]     points
- *     k_e = h f_e(Y_point(e), t + c h),   f_e = F or G                    evaluations
+ *     k_e = h f_e(Y_point(e), t + c h),   f_e = F, G or C                 evaluations
  *     y'  = sum_j v_j y[-j]  + sum_e b_e k_e  + sum_e,j b_ej k_e[-j]      update
  *
- * y[-j] is the state and k_e[-j] the evaluation of j steps ago. A stage of the text is one or two
- * evaluations: F and G are themselves; H = F + G are two at one point; L(x) = F(x) + G(x + F(x)) are
- * two at two points. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and
+ * y[-j] is the state and k_e[-j] the evaluation of j steps ago. A stage of the text is one to three
+ * evaluations: F, G and C are themselves; H = F + G is two at one point; L(x) = F(x) + G(x + F(x)) is
+ * two at two points. In a decoder H = F + C + G, L runs F, C and G in turn, and A(x) = F(x) + C(x + F(x)) is
+ * its first two: the attention of a decoder layer. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and
  * are kept to TABLE_DIGITS decimals. A coefficient may carry learned symbols as factors.
  *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (split.c) turns it
@@ -22,8 +24,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { OP_F, OP_G, OP_H, OP_L, OPS }; /* colours are OP_F and OP_G */
-enum { TABLE_STATE = -1 };            /* Term.eval of a state y[-j] */
+/* The colours of a field, F and G, and of a decoder's C; then the operators that are made of them. */
+enum { OP_F, OP_G, OP_C, COLOURS, OP_H = COLOURS, OP_L, OP_A, OPS };
+extern const char table_letters[OPS + 1]; /* "FGCHLA" */
+enum { TABLE_STATE = -1 };                /* Term.eval of a state y[-j] */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
 
@@ -45,12 +49,12 @@ typedef struct {
 
 typedef struct {
     Row row;
-    mpq_t c[2]; /* time node for F, for G: t + c h; by the rule of rows unless `timed` */
-    int timed;  /* written by @ */
+    mpq_t c[COLOURS]; /* time node of a colour: t + c h; by the rule of rows unless `timed` */
+    int timed;        /* written by @ */
 } Point;
 
 typedef struct {
-    int op;    /* OP_F or OP_G */
+    int op;    /* a colour */
     int set;   /* parameter set, from 1 */
     int point; /* where */
     int stage; /* stage of the text it belongs to, from 0 */
@@ -58,12 +62,12 @@ typedef struct {
 
 /* A stage as written: k(i+1) = OP set (row). */
 typedef struct {
-    int op, set; /* op: OP_F .. OP_L */
-    int eval;    /* its first evaluation; H and L have a second, eval + 1 */
+    int op, set; /* op: OP_F .. OP_A */
+    int eval;    /* its first evaluation, which stage_parts says how many follow */
 } Stage;
 
 typedef struct {
-    int op; /* OP_F or OP_G */
+    int op; /* a colour */
     int set;
     mpq_t c; /* fraction of h */
 } Flow;
@@ -80,7 +84,8 @@ typedef struct {
 typedef struct {
     char name[TABLE_NAME];
     char *title, *source, *note, *start; /* rest of the line; "" if absent */
-    int exact; /* 0: some coefficient is a decimal, a root or a broken power */
+    int colours; /* 2; 3 of a decoder: C or A stands in its text, or `decoder` */
+    int exact;   /* 0: some coefficient is a decimal, a root or a broken power */
     int dense; /* 1: update is y' = y[first] + sum c k[all], kept telescoped as y' = y + sum c k */
     int word;  /* 1: `field` is written (words): sublayers of full size, weights as below */
     size_t stages, points, evals, flows, symbols;
@@ -90,16 +95,23 @@ typedef struct {
     Flow *flow;
     Symbol *symbol;
     Row update;
-    /* The field the scheme solves: weight[0] F + weight[1] G; 1, 1 but for words. */
-    mpq_t weight[2];
+    /* The field the scheme solves: the sum of its colours, each times its weight, 1 but for words. */
+    mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
 } Table;
 
 /* ---- table.c ---- */
 
-Table *table_new(const char *name); /* NULL: out of memory */
+Table *table_new(const char *name); /* of two colours; NULL: out of memory */
 void table_free(Table *t);
 Table *table_copy(const Table *t);
+
+/* The evaluations of a stage of op, in their order; in_turn: each at a point of its own, behind those before. */
+typedef struct {
+    int count, colour[COLOURS];
+    int in_turn;
+} Parts;
+const Parts *stage_parts(const Table *t, int op);
 
 /* Adds c * (first n symbols of s) * source to a row, merging like terms; 0 or ERR_MEMORY. */
 int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *symbol);
@@ -109,8 +121,8 @@ int row_equal(const Row *a, const Row *b);
 /* Value of a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
 
-/* Time nodes of the points that no '@' set, by the rule of design: F's node is the row's total weight on
- * F slopes, G's that on G slopes, a state y[-j] counts -j; symbols at their starting values. */
+/* Time nodes of the points that no '@' set, by the rule of design: a colour's node is the row's total weight on
+ * its slopes, a state y[-j] counts -j; symbols at their starting values. */
 void table_times(Table *t);
 
 /* A copy whose symbols are replaced by their starting values: what theory and stepping read. */
@@ -118,7 +130,7 @@ Table *table_freeze(const Table *t);
 
 /* The table of a step that has only `history` past steps behind it (design: start of a multistep
  * scheme in a network). If history >= max(past_y, past_k) a plain copy. Otherwise update y' = y + K,
- * K the update's slopes with past ones replaced by the current and F's and G's weights each
+ * K the update's slopes with past ones replaced by the current and the weights of each colour
  * normalised to total 1; in the arguments a missing y[-j] becomes y, a missing past slope the
  * current one, left out if not yet computed. Works with symbols kept. NULL: out of memory. */
 Table *table_start(const Table *t, int history);
@@ -141,7 +153,7 @@ int table_sets(const Table *t, int op);
 /* Total weight of the update on slopes of (op, set), past ones included, at starting values. */
 void table_weight(const Table *t, int op, int set, mpq_t out);
 
-/* 1 where there are stages and every one is of this operator, OP_F .. OP_L. */
+/* 1 where there are stages and every one is of this operator, OP_F .. OP_A. */
 int table_over(const Table *t, int op);
 
 /* Whether some stage says by @ where it stands in time. */

@@ -85,13 +85,13 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
     return 1;
 }
 
-/* In one colour, F stands for F + G: where every stage is H a defect depends on its tree's shape alone. */
+/* In one colour, F stands for the sum of all: where every stage is H a defect depends on its tree's shape alone. */
 static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
 {
     mpq_t sum, q;
     mpq_inits(sum, q, NULL);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
-        if (one_colour && tree_has_G(f, i)) continue;
+        if (one_colour && !tree_is_F(f, i)) continue;
         mpq_mul(q, defect[i], defect[i]);
         mpq_add(sum, sum, q);
     }
@@ -140,9 +140,10 @@ int theory_search(const Table *t, int most, Theory *out)
     Table *frozen = table_freeze(t);
     if (!frozen) return ERR_MEMORY;
     int code = 0;
+    if (most > forest_most(t->colours)) most = forest_most(t->colours);
     for (int max = most < 3 ? most : 3; code == 0; max++) {
         Forest *f;
-        code = forest_new(max, &f);
+        code = forest_new(max, t->colours, &f);
         if (code == 0) code = theory_find(f, frozen, out);
         forest_free(f);
         if (code == 0 && (out->order < max || max >= most)) break;

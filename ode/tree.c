@@ -1,10 +1,10 @@
-/* tree.c: all rooted trees with vertices of two colours, and the ways to cut each.
+/* tree.c: all rooted trees with vertices of two or three colours, and the ways to cut each.
  *
  * A tree is a root colour and a multiset of smaller trees, kept as rising indices; within an order
  * trees are listed in lexicographic order of (colour, children), so one is found by bisection.
  * Cutting follows the recursion of the composition law (Hairer, Lubich, Wanner 2006, III.1.3): each
- * child is cut off whole, or kept with one of its own cuts. Source of the counts 2, 4, 14, 52, 214,
- * 916, ...: OEIS A038055. */
+ * child is cut off whole, or kept with one of its own cuts. Sources of the counts 2, 4, 14, 52, 214,
+ * 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
@@ -53,7 +53,7 @@ static void measure(Forest *f, Tree *t)
 
 static int add_order(Forest *f, int order)
 {
-    for (int colour = 0; colour < 2; colour++) {
+    for (int colour = 0; colour < f->colours; colour++) {
         Tree t = {.colour = colour, .order = order};
         TRY(add_children(f, &t, order - 1, 0));
     }
@@ -155,14 +155,21 @@ static int grow(Forest *f, int max)
     return 0;
 }
 
-int forest_new(int max, Forest **out)
+int forest_most(int colours)
+{
+    return colours == 2 ? TREE_MAX : TREE_MAX_3;
+}
+
+int forest_new(int max, int colours, Forest **out)
 {
     *out = NULL;
-    if (max < 1 || max > TREE_MAX)
-        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX, max);
+    if (max < 1 || max > forest_most(colours))
+        return error_set(ERR_INPUT, "expected an order of 1 to %d%s; %d is asked for",
+                         forest_most(colours), colours == 2 ? "" : " of a decoder's scheme", max);
     Forest *f = memory_new(1, sizeof(Forest));
     if (!f) return ERR_MEMORY;
     f->max = max;
+    f->colours = colours;
     if (grow(f, max) != 0) {
         forest_free(f);
         return ERR_MEMORY;
@@ -198,7 +205,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     for (int i = 0; i < t->children; i++)
         tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);
     qsort(child, (size_t)t->children, sizeof child[0], compare_names);
-    name[n++] = "FG"[t->colour];
+    name[n++] = table_letters[t->colour];
     for (int i = 0; i < t->children; i++) name[n++] = '\'';
     name[n] = 0;
     for (int i = 0; i < t->children; i++)
@@ -212,10 +219,10 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-int tree_has_G(const Forest *f, size_t tree)
+int tree_is_F(const Forest *f, size_t tree)
 {
     const Tree *t = &f->tree[tree];
-    int found = t->colour == OP_G;
-    for (int i = 0; i < t->children; i++) found = found || tree_has_G(f, (size_t)t->child[i]);
-    return found;
+    int all = t->colour == OP_F;
+    for (int i = 0; i < t->children; i++) all = all && tree_is_F(f, (size_t)t->child[i]);
+    return all;
 }

@@ -1,5 +1,5 @@
 /* zoo.c: schemes by name. The built-in texts are ode/zoo.scheme, embedded as it is; names with a
- * pattern (word:, sandwich:, looped:, repeat:, -layer, -F, -G) are written as texts here and parsed, so the
+ * pattern (word:, sandwich:, looped:, repeat:, -layer, -F, -G, -decoder) are written as texts here and parsed, so the
  * language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -70,25 +70,28 @@ static int parse_made(const char *name, const char *text, size_t bytes, Table **
 static int no_word(void)
 {
     return error_set(ERR_INPUT,
-                     "expected word: and 1 to %d letters s (attention) and f (feed-forward)",
+                     "expected word: and 1 to %d letters s (attention) and f (feed-forward), in a "
+                     "decoder c (cross-attention) too",
                      LETTERS_MAX);
 }
 
 static int write_word(const char *letters, FILE *f)
 {
-    int count[2] = {0, 0};
+    static const char known[COLOURS + 1] = "sfc";
+    int count[COLOURS] = {0}, set[COLOURS] = {0};
     size_t n = strlen(letters);
-    if (n == 0 || n > LETTERS_MAX || strspn(letters, "sf") != n) return no_word();
-    for (size_t i = 0; i < n; i++) count[letters[i] == 'f']++;
+    if (n == 0 || n > LETTERS_MAX || strspn(letters, known) != n) return no_word();
+    for (size_t i = 0; i < n; i++) count[strchr(known, letters[i]) - known]++;
     fprintf(
         f,
         "scheme word\ntitle The word %s\nsource Sandwich Transformer (Press, Smith, Levy 2020)\n",
         letters);
-    fprintf(f, "field %d F %d G\n", count[0], count[1]);
-    int set[2] = {0, 0};
+    fprintf(f, "field %d F ", count[OP_F]);
+    if (count[OP_C]) fprintf(f, "%d C ", count[OP_C]);
+    fprintf(f, "%d G\n", count[OP_G]);
     for (size_t i = 0; i < n; i++) {
-        int op = letters[i] == 'f';
-        fprintf(f, "flow %c%d\n", "FG"[op], ++set[op]);
+        int op = (int)(strchr(known, letters[i]) - known);
+        fprintf(f, "flow %c%d\n", table_letters[op], ++set[op]);
     }
     return 0;
 }
@@ -189,6 +192,24 @@ static const struct {
     int op;
 } forms[] = {{"-layer", OP_L}, {"-F", OP_F}, {"-G", OP_G}};
 
+static int find_base(const Zoo *z, const char *name, Table **out);
+
+/* NAME-decoder of any scheme NAME; *made = 0 where it is none. */
+static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
+{
+    static const char suffix[] = "-decoder";
+    size_t n = strlen(name), m = sizeof suffix - 1;
+    char base[TABLE_NAME];
+    Table *t;
+    *made = n > m && n < TABLE_NAME && strcmp(name + n - m, suffix) == 0;
+    if (!*made) return 0;
+    snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
+    TRY(find_base(z, base, &t));
+    int code = scheme_over(t, OP_A, name, f);
+    table_free(t);
+    return code;
+}
+
 /* NAME-layer, NAME-F, NAME-G of a stored scheme NAME; *made = 0 where it is none of these. */
 static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
@@ -244,11 +265,13 @@ static int unknown(const Zoo *z, const char *name)
 
 static int write_made(const Zoo *z, const char *name, FILE *f)
 {
+    int made;
+    TRY(write_decoder(z, name, f, &made));
+    if (made) return 0;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         size_t n = strlen(makers[i].prefix);
         if (strncmp(name, makers[i].prefix, n) == 0) return makers[i].write(name + n, f);
     }
-    int made;
     TRY(write_form(z, name, f, &made));
     return made ? 0 : unknown(z, name);
 }
@@ -340,17 +363,39 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
     return 0;
 }
 
-static int add_all(const Zoo *z, const char *solver, Table ***list, size_t *count)
+/* A stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its name. */
+static int add_form(const Zoo *z, const Table *t, int colours, const char *form, const char *solver,
+                    Table ***list, size_t *count)
 {
-    char name[TABLE_NAME];
+    char name[2 * TABLE_NAME];
+    if (t->colours > colours) return 0;
+    snprintf(name, sizeof name, "%s%s%s", t->name, form, t->colours < colours ? "-decoder" : "");
+    return form[0] && stored(z, name) ? 0 : add_found(z, name, solver, list, count);
+}
+
+static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+{
     for (size_t i = 0; i < z->count; i++)
-        TRY(add_found(z, z->scheme[i]->name, solver, list, count));
-    for (size_t i = 0; i < z->count; i++) {
-        if (!table_over(z->scheme[i], OP_H)) continue;
-        snprintf(name, sizeof name, "%.*s-layer", TABLE_NAME - 8, z->scheme[i]->name);
-        if (!stored(z, name)) TRY(add_found(z, name, solver, list, count));
-    }
+        TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+    for (size_t i = 0; i < z->count; i++)
+        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2)
+            TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
     return 0;
+}
+
+static const struct {
+    const char *name;
+    int colours;
+} groups[] = {{"all", 2}, {"decoders", 3}};
+
+/* The schemes of a name: one, or a group. */
+static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
+                     size_t *count)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(name, groups[i].name) == 0)
+            return add_all(z, groups[i].colours, solver, list, count);
+    return add_found(z, name, solver, list, count);
 }
 
 /* Length of the first name of "A, B,...", with the blanks behind it; sandwich:N,K, as it is also
@@ -376,14 +421,15 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
         while (n > 0 && strchr(" \t", at[n - 1])) n--;
         if (n == 0)
             code = error_set(ERR_INPUT,
-                             "expected scheme names separated by commas, or 'all': '%.60s'", names);
+                             "expected scheme names separated by commas, 'all' or 'decoders': "
+                             "'%.60s'",
+                             names);
         else if (n >= TABLE_NAME)
             code = too_long(at);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             if (strchr(name, ',')) *strchr(name, ',') = '-';
-            code = strcmp(name, "all") == 0 ? add_all(z, solver, out, count)
-                                            : add_found(z, name, solver, out, count);
+            code = add_named(z, name, solver, out, count);
         }
         at += whole;
         if (!*at) break;

@@ -34,7 +34,8 @@ static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
-/* "word:sffs: signed area 0; [F,[F,G]] 1/12, ...": every bracket of at most three letters. */
+/* "word:sffs: signed area 0, [F,[F,G]] 1/12, ...": every bracket of at most three letters; of a decoder's splitting
+ * "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
 static int print_area(const Table *t)
 {
     mpq_t area;
@@ -42,9 +43,17 @@ static int print_area(const Table *t)
     Brackets b;
     TRY(bracket_error(t, 3, &b));
     mpq_init(area);
-    int code = bracket_area(t, area);
-    expansion_number(t, area, number, sizeof number);
-    printf("%s: signed area %s", t->name, number);
+    static const int pair[][2] = {{OP_F, OP_G}, {OP_F, OP_C}, {OP_F, OP_G}, {OP_C, OP_G}};
+    int code = 0, decoder = t->colours > 2;
+    printf("%s: signed area%s", t->name, decoder ? "s" : "");
+    for (int i = decoder; i <= 3 * decoder && code == 0; i++) {
+        code = bracket_area(t, pair[i][0], pair[i][1], area);
+        expansion_number(t, area, number, sizeof number);
+        if (decoder)
+            printf("%s [%c,%c]", i > 1 ? "," : "", table_letters[pair[i][0]],
+                   table_letters[pair[i][1]]);
+        printf(" %s", number);
+    }
     for (size_t i = 0; i < b.count; i++) {
         if (b.bracket[i].degree != 3) continue;
         expansion_number(t, b.bracket[i].c, number, sizeof number);

@@ -190,31 +190,32 @@ static int check_work(const Study *u)
                      u->points, u->points, u->schemes.count);
 }
 
-/* Coordinates (x, y) as h lambda_F and h lambda_G. */
-static void split_point(int plane, double x, double y, double f[2], double g[2])
+/* Coordinates (x, y) as h lambda of each colour: equal shares, or of a split plane x for attention, which in a
+ * decoder is F and C in equal shares, and y for G. */
+static void split_point(int plane, int colours, double x, double y, double z[COLOURS][2])
 {
-    f[0] = f[1] = g[0] = g[1] = 0;
-    if (plane == PLANE_LAMBDA) {
-        f[0] = g[0] = x / 2;
-        f[1] = g[1] = y / 2;
-    } else {
-        f[plane == PLANE_IMAG] = x;
-        g[plane == PLANE_IMAG] = y;
+    int part = plane == PLANE_IMAG, attention = colours - 1;
+    for (int op = 0; op < colours; op++) {
+        z[op][0] = x / colours;
+        z[op][1] = y / colours;
+        if (plane == PLANE_LAMBDA) continue;
+        z[op][part] = op == OP_G ? y : x / attention;
+        z[op][!part] = 0;
     }
 }
 
 static int fill_scheme(const Study *u, size_t i)
 {
     Stability *s;
-    double f[2], g[2], *v = scheme_values(u, i);
+    double z[COLOURS][2], *v = scheme_values(u, i);
     TRY(stability_new(u->table[i], &s));
     for (size_t row = 0; row < u->points; row++) {
         progress_show("%s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name, row + 1,
                       u->points, i + 1, u->schemes.count);
         for (size_t column = 0; column < u->points; column++) {
-            split_point(u->plane, u->origin[0] + u->step[0] * (double)column,
-                        u->origin[1] + u->step[1] * (double)row, f, g);
-            *v++ = stability_at(s, f, g);
+            split_point(u->plane, u->table[i]->colours, u->origin[0] + u->step[0] * (double)column,
+                        u->origin[1] + u->step[1] * (double)row, z);
+            *v++ = stability_at(s, (const double(*)[2])z);
         }
     }
     stability_free(s);

@@ -56,7 +56,7 @@ static int find_trees(Expansion *e)
 {
     Forest *f;
     mpq_t empty;
-    TRY(forest_new(e->degree, &f));
+    TRY(forest_new(e->degree, e->table->colours, &f));
     mpq_t *defect = memory_new(f->count, sizeof *defect);
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);

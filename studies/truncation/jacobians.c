@@ -62,13 +62,12 @@ typedef struct {
     int seen[2];            /* a field was studied */
 } Study;
 
-/* The two parts of mu: halves for F and G, all of it for L. */
-static void part(int field, const double mu[2], double F[2], double G[2])
+/* The parts of mu: equal shares of the colours, or all of it for L. */
+static void part(int field, int colours, const double mu[2], double z[COLOURS][2])
 {
-    for (int k = 0; k < 2; k++) {
-        F[k] = field == FIELD_LAYER ? mu[k] : mu[k] / 2;
-        G[k] = field == FIELD_LAYER ? 0 : mu[k] / 2;
-    }
+    for (int op = 0; op < colours; op++)
+        for (int k = 0; k < 2; k++)
+            z[op][k] = field != FIELD_LAYER ? mu[k] / colours : op == OP_F ? mu[k] : 0;
 }
 
 /* What a scheme makes of the eigenvalues; unstable: the share where |R| > 1 though the flow does not grow. */
@@ -85,9 +84,9 @@ static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
     int code = stability_new(t, &s);
     for (size_t i = 0; code == 0 && i < u->now.count; i++) {
         const double *mu = u->now.eigen[i];
-        double F[2], G[2];
-        part(u->field, mu, F, G);
-        double r = stability_at(s, F, G);
+        double z[COLOURS][2];
+        part(u->field, t->colours, mu, z);
+        double r = stability_at(s, (const double(*)[2])z);
         row.largest_amplification = fmax(row.largest_amplification, r);
         still += mu[0] <= 0;
         grown += mu[0] <= 0 && r > 1;
@@ -191,9 +190,11 @@ static int fill_grid(const Table *scheme, const double low[2], const double step
     if (!t) return ERR_MEMORY;
     int code = stability_new(t, &s);
     for (size_t k = 0; code == 0 && k < GRID * GRID; k++) {
-        double half[2] = {(low[0] + step[0] * (double)(k % GRID)) / 2,
-                          (low[1] + step[1] * (double)(k / GRID)) / 2};
-        value[k] = stability_at(s, half, half);
+        double at[2] = {low[0] + step[0] * (double)(k % GRID),
+                        low[1] + step[1] * (double)(k / GRID)},
+               z[COLOURS][2];
+        part(FIELD_SPLIT, t->colours, at, z);
+        value[k] = stability_at(s, (const double(*)[2])z);
     }
     if (code == 0) stability_free(s);
     table_free(t);

@@ -82,21 +82,21 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
 
 enum { SINE_D = 4, SINE_UNITS = 5, SINE_SETS = 2 };
 
-/* f_s(y) = A_s sin(B_s y + b_s) for either operator and each set s: a network of one layer, so
+/* f_s(y) = A_s sin(B_s y + b_s) for each colour and each set s: a network of one layer, so
  * f^(m)(y)(v1, .., vm) = A (sin(B y + b + m pi/2) * B v1 * .. * B vm), and every elementary
  * differential is a recursion over its tree. */
 typedef struct {
-    System system;               /* first: its functions find the rest behind it */
-    int sets;                    /* 0: all sets are the first */
-    double weight[2][SINE_SETS]; /* with `mixed` the operator is sum_s weight f_s */
+    System system;                     /* first: its functions find the rest behind it */
+    int sets;                          /* 0: all sets are the first */
+    double weight[COLOURS][SINE_SETS]; /* with `mixed` the operator is sum_s weight f_s */
     int mixed;
-    double A[2][SINE_SETS][SINE_D][SINE_UNITS];
-    double B[2][SINE_SETS][SINE_UNITS][SINE_D];
-    double b[2][SINE_SETS][SINE_UNITS];
+    double A[COLOURS][SINE_SETS][SINE_D][SINE_UNITS];
+    double B[COLOURS][SINE_SETS][SINE_UNITS][SINE_D];
+    double b[COLOURS][SINE_SETS][SINE_UNITS];
     double y[SINE_D]; /* initial */
 } Sine;
 
-/* one_field: G = 0, so that F alone stands for the field. */
+/* one_field: G = C = 0, so that F alone stands for the field. */
 void sine_new(Sine *s, uint64_t seed, int one_field);
 
 /* out (D) = f^(m)(y)(v1, .., vm) of a set (from 1), v (m, D). */
@@ -106,8 +106,8 @@ void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
 /* out (D) = F(t)(y) of a tree, set 1. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
 
-/* y (D) over time t of w[0] F + w[1] G, set 1; t of either sign. */
-int sine_flow(const Sine *s, const double w[2], double t, double *y);
+/* y (D) over time t of w[OP_F] F + w[OP_G] G + w[OP_C] C, set 1; t of either sign. */
+int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y);
 
 /* y (D) one step of a frozen table; history from the flow. */
 int sine_step(const Sine *s, const Table *t, double h, double *y);
@@ -132,7 +132,8 @@ typedef struct {
         Table *table; /* frozen; NULL: the exact flow */
         mpq_t theta;
     } part[MAP_PARTS];
-    mpq_t weight[2]; /* of F and G in the exact flow */
+    int colours;           /* the most of any table */
+    mpq_t weight[COLOURS]; /* in the exact flow; 0 of a colour that no table has */
 } Map;
 
 int map_read(const Zoo *z, const char *spec, Map *out);

@@ -94,11 +94,11 @@ static int subtract_series(Expansion *x)
 
 static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
 {
-    TRY(forest_new(x->degree + 1, &x->forest));
+    TRY(forest_new(x->degree + 1, x->map.colours, &x->forest));
     if (minus) {
         TRY(map_read(z, minus, &x->minus));
         x->has_minus = 1;
-        for (int op = 0; op < 2; op++) mpq_set(x->minus.weight[op], x->map.weight[op]);
+        for (int op = 0; op < COLOURS; op++) mpq_set(x->minus.weight[op], x->map.weight[op]);
     }
     x->want = expansion_rationals(x->forest->count);
     x->have = expansion_rationals(x->forest->count);

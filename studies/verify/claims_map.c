@@ -53,8 +53,8 @@ static int read_part(const Zoo *z, const char *spec, Map *m)
 int map_read(const Zoo *z, const char *spec, Map *out)
 {
     static const char then[] = " then ";
-    *out = (Map){.open = 1};
-    mpq_inits(out->weight[0], out->weight[1], NULL);
+    *out = (Map){.open = 1, .colours = 2};
+    mpq_inits(out->weight[OP_F], out->weight[OP_G], out->weight[OP_C], NULL);
     for (int op = 0; op < 2; op++) mpq_set_ui(out->weight[op], 1, 1);
     char *text = memory_string(spec);
     int code = text ? 0 : ERR_MEMORY;
@@ -65,8 +65,12 @@ int map_read(const Zoo *z, const char *spec, Map *out)
                                       : error_set(ERR_INPUT, "a map of too many parts: %s", spec);
     }
     memory_free(text);
-    for (int op = 0; op < 2 && code == 0; op++)
-        if (out->part[0].table) mpq_set(out->weight[op], out->part[0].table->weight[op]);
+    for (size_t i = 0; i < out->parts && code == 0; i++) {
+        const Table *t = out->part[i].table;
+        if (t && t->colours > out->colours) out->colours = t->colours;
+        for (int op = 0; t && op < t->colours && (i == 0 || op >= 2); op++)
+            mpq_set(out->weight[op], t->weight[op]);
+    }
     if (code != 0) map_free(out);
     return code;
 }
@@ -78,7 +82,7 @@ void map_free(Map *m)
         table_free(m->part[i].table);
         mpq_clear(m->part[i].theta);
     }
-    mpq_clears(m->weight[0], m->weight[1], NULL);
+    mpq_clears(m->weight[OP_F], m->weight[OP_G], m->weight[OP_C], NULL);
     m->open = 0;
 }
 
@@ -106,9 +110,15 @@ int map_series(const Map *m, const Forest *f, Series **out)
     return 0;
 }
 
+static void weights(const Map *m, double w[COLOURS])
+{
+    for (int op = 0; op < COLOURS; op++) w[op] = table_double(m->weight[op]);
+}
+
 int map_apply(const Map *m, const Sine *s, double h, double *y)
 {
-    double w[2] = {table_double(m->weight[0]), table_double(m->weight[1])};
+    double w[COLOURS];
+    weights(m, w);
     for (size_t i = 0; i < m->parts; i++) {
         if (m->part[i].table)
             TRY(sine_step(s, m->part[i].table, h, y));
@@ -120,7 +130,8 @@ int map_apply(const Map *m, const Sine *s, double h, double *y)
 
 int map_error(const Map *m, const Sine *s, double h, double *e)
 {
-    double w[2] = {table_double(m->weight[0]), table_double(m->weight[1])}, exact[SINE_D];
+    double w[COLOURS], exact[SINE_D];
+    weights(m, w);
     memcpy(e, s->y, sizeof exact);
     memcpy(exact, s->y, sizeof exact);
     TRY(map_apply(m, s, h, e));

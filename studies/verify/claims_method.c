@@ -222,7 +222,7 @@ int check_gate_bias(const Zoo *z, const char *const *arg, Finding *f)
 {
     enum { STEPS = 6 };
     double bias = strtod(arg[0], NULL), e[2][STEPS], slope[2];
-    static const double one[2] = {1, 0};
+    static const double one[COLOURS] = {[OP_F] = 1};
     Sine s;
     (void)z;
     sine_new(&s, 61, 1);

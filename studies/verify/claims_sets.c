@@ -14,10 +14,10 @@
 #include "kernels/memory.h"
 #include "studies/verify/claims.h"
 
-enum { COLOURS = 2 * SINE_SETS, STEPS = 6, SEED = 31 };
+enum { KINDS = 2 * SINE_SETS, STEPS = 6, SEED = 31 };
 
 typedef struct {
-    mpq_t b[COLOURS], c[COLOURS][COLOURS]; /* c: defect at h^2, numerical - exact */
+    mpq_t b[KINDS], c[KINDS][KINDS]; /* c: defect at h^2, numerical - exact */
 } Chains;
 
 static int colour(const Eval *e)
@@ -33,17 +33,17 @@ static void colour_name(int x, int one_F, char out[4])
 
 static void chains_init(Chains *y)
 {
-    for (int i = 0; i < COLOURS; i++) {
+    for (int i = 0; i < KINDS; i++) {
         mpq_init(y->b[i]);
-        for (int j = 0; j < COLOURS; j++) mpq_init(y->c[i][j]);
+        for (int j = 0; j < KINDS; j++) mpq_init(y->c[i][j]);
     }
 }
 
 static void chains_free(Chains *y)
 {
-    for (int i = 0; i < COLOURS; i++) {
+    for (int i = 0; i < KINDS; i++) {
         mpq_clear(y->b[i]);
-        for (int j = 0; j < COLOURS; j++) mpq_clear(y->c[i][j]);
+        for (int j = 0; j < KINDS; j++) mpq_clear(y->c[i][j]);
     }
 }
 
@@ -65,8 +65,8 @@ static void chains_read(const Table *t, Chains *y)
             mpq_add(c, c, q);
         }
     }
-    for (int i = 0; i < COLOURS; i++)
-        for (int j = 0; j < COLOURS; j++) {
+    for (int i = 0; i < KINDS; i++)
+        for (int j = 0; j < KINDS; j++) {
             mpq_mul(q, y->b[i], y->b[j]);
             mpq_div_2exp(q, q, 1);
             mpq_sub(y->c[i][j], y->c[i][j], q);
@@ -81,8 +81,8 @@ static int chains_text(const Table *t, const Chains *y, Finding *f, char **out)
     int said = 0, code = 0, one_F = table_sets(t, OP_F) == 1;
     FILE *s = open_memstream(out, &bytes);
     if (!s) return error_set(ERR_MEMORY, "out of memory");
-    for (int i = 0; i < COLOURS; i++)
-        for (int j = 0; j < COLOURS; j++) {
+    for (int i = 0; i < KINDS; i++)
+        for (int j = 0; j < KINDS; j++) {
             char a[4], b[4], term[16];
             if (mpq_sgn(y->c[i][j]) == 0) continue;
             colour_name(i, one_F, a);
@@ -102,8 +102,8 @@ static void predicted(const Sine *s, const Chains *y, double *v)
 {
     double inner[SINE_D], outer[SINE_D];
     memset(v, 0, SINE_D * sizeof *v);
-    for (int i = 0; i < COLOURS; i++)
-        for (int j = 0; j < COLOURS; j++) {
+    for (int i = 0; i < KINDS; i++)
+        for (int j = 0; j < KINDS; j++) {
             double c = table_double(y->c[i][j]);
             if (c == 0) continue;
             sine_derivative(s, j / SINE_SETS, j % SINE_SETS + 1, s->y, 0, NULL, inner);
@@ -121,8 +121,7 @@ static int measure(const Table *t, const Chains *y, int apart, double slope[3])
     double e[3][STEPS], v[SINE_D];
     sine_new(&s, SEED, 0);
     s.sets = apart;
-    for (int x = 0; x < COLOURS; x++)
-        s.weight[x / SINE_SETS][x % SINE_SETS] = table_double(y->b[x]);
+    for (int x = 0; x < KINDS; x++) s.weight[x / SINE_SETS][x % SINE_SETS] = table_double(y->b[x]);
     predicted(&s, y, v);
     for (int j = 0; j < STEPS; j++) {
         double h = ldexp(1, -3 - j), a[SINE_D], b[SINE_D];

@@ -66,6 +66,12 @@ static void field_G(const System *s, int set, double t, const double *y, double 
     field(s, OP_G, set, y, dy);
 }
 
+static void field_C(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)t;
+    field(s, OP_C, set, y, dy);
+}
+
 void sine_new(Sine *s, uint64_t seed, int one_field)
 {
     *s = (Sine){.system = {.name = "sine",
@@ -73,7 +79,7 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
                            .source = "claims_sine.c",
                            .n = 1,
                            .d = SINE_D,
-                           .field = {field_F, field_G},
+                           .field = {field_F, field_G, field_C},
                            .t_end = 1,
                            .h0 = 0.125}};
     /* A of size 1, B of size 1/2: Lipschitz constants near 1, so that h = 1/8 is asymptotic. */
@@ -84,16 +90,17 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
     for (int a = 0; a < 4; a++)
         for (size_t i = 0; i < count[a]; i++)
             all[a][i] = scale[a] * random_normal(seed, (uint64_t)a, i);
-    if (one_field) memset(s->A[OP_G], 0, sizeof s->A[OP_G]);
+    for (int op = OP_G; one_field && op < COLOURS; op++) memset(s->A[op], 0, sizeof s->A[op]);
 }
 
-int sine_flow(const Sine *s, const double w[2], double t, double *y)
+int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y)
 {
     Sine mixed = *s;
     double end[SINE_D], agreement;
     if (!s->mixed) {
         mixed.mixed = 1;
-        for (int op = 0; op < 2; op++) mixed.weight[op][0] = w[op];
+        mixed.system.decoder = w[OP_C] != 0;
+        for (int op = 0; op < COLOURS; op++) mixed.weight[op][0] = w[op];
     }
     mixed.system.initial = y;
     mixed.system.context = &mixed;
@@ -107,7 +114,8 @@ int sine_flow(const Sine *s, const double w[2], double t, double *y)
 static int past_states(const Sine *s, const Table *t, double h, int count, const double *y,
                        double *past)
 {
-    double w[2] = {table_double(t->weight[0]), table_double(t->weight[1])};
+    double w[COLOURS] = {0};
+    for (int op = 0; op < t->colours; op++) w[op] = table_double(t->weight[op]);
     for (int j = 1; j <= count; j++) {
         double *at = past + (size_t)(j - 1) * SINE_D;
         memcpy(at, y, SINE_D * sizeof *at);

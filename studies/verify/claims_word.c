@@ -142,7 +142,7 @@ static int area_is(const Zoo *z, const char *name, long n, int *equal)
     mpq_t area;
     TRY(map_table(z, name, &t));
     mpq_init(area);
-    int code = bracket_area(t, area);
+    int code = bracket_area(t, OP_F, OP_G, area);
     mpq_mul_2exp(area, area, 1);
     *equal = mpq_cmp_si(area, n, 1) == 0;
     mpq_clear(area);

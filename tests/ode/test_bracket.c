@@ -265,8 +265,8 @@ TEST(test_area)
             for (int j = i + 1; j < 5 + n; j++)
                 twice += (name[i] == 's' && name[j] == 'f') - (name[i] == 'f' && name[j] == 's');
         Table *t = frozen(name), *u = frozen(back);
-        assert_int_equal(bracket_area(t, area), 0);
-        assert_int_equal(bracket_area(u, other), 0);
+        assert_int_equal(bracket_area(t, OP_F, OP_G, area), 0);
+        assert_int_equal(bracket_area(u, OP_F, OP_G, other), 0);
         mpq_set_si(want, twice, 2);
         mpq_canonicalize(want);
         assert_true(mpq_equal(area, want));
@@ -286,7 +286,7 @@ TEST(test_refused)
     mpq_t area;
     mpq_init(area);
     assert_int_equal(bracket_error(rk4, 3, &b), ERR_INPUT);
-    assert_int_equal(bracket_area(rk4, area), ERR_INPUT);
+    assert_int_equal(bracket_area(rk4, OP_F, OP_G, area), ERR_INPUT);
     assert_int_equal(bracket_error(lie, 0, &b), ERR_INPUT);
     assert_int_equal(bracket_error(lie, 30, &b), ERR_INPUT);
     mpq_clear(area);

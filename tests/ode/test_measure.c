@@ -10,7 +10,7 @@ static Forest *forest;
 
 static int set_up(void **state)
 {
-    return zoo_begin(state) != 0 || forest_new(6, &forest) != 0;
+    return zoo_begin(state) != 0 || forest_new(6, 2, &forest) != 0;
 }
 
 static int tear_down(void **state)

@@ -234,7 +234,7 @@ static void try_scheme(const Table *t, Count *c)
     Bench b[2];
     assert_int_equal(theory_search(t, 6, &th), 0);
     if (!th.consistent || !th.zero_stable) return;
-    assert_int_equal(forest_new(th.order + 1, &f), 0);
+    assert_int_equal(forest_new(th.order + 1, 2, &f), 0);
     Defects d = defects(f, t);
     benches_new(t, &th, b);
     if (caught(t, b, 2, th.order) != BY_NOTHING) fail_msg("%s, unspoiled, is caught", t->name);

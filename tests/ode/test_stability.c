@@ -106,10 +106,10 @@ static double between(uint64_t stream, uint64_t i, double low, double high)
 static void check_modulus(const Table *t)
 {
     for (uint64_t i = 0; i < 20; i++) {
-        double f[2] = {between(1, i, -2, 1), between(2, i, -2, 2)};
-        double g[2] = {between(3, i, -2, 1), between(4, i, -2, 2)}, m;
-        double want = history_modulus(t, f[0] + f[1] * I, g[0] + g[1] * I);
-        assert_int_equal(stability_modulus(t, f, g, &m), 0);
+        const double z[2][2] = {{between(1, i, -2, 1), between(2, i, -2, 2)},
+                                {between(3, i, -2, 1), between(4, i, -2, 2)}};
+        double m, want = history_modulus(t, z[0][0] + z[0][1] * I, z[1][0] + z[1][1] * I);
+        assert_int_equal(stability_modulus(t, z, &m), 0);
         if (!(fabs(m - want) <= 1e-10 * (1 + want)))
             fail_msg("%s: |R| = %.15g, not %.15g", t->name, m, want);
     }
@@ -366,12 +366,13 @@ TEST(test_history)
 {
     char text[4096];
     size_t n = 0;
-    double m, real, imag, z[2] = {0, 0};
+    const double z[2][2] = {{0}};
+    double m, real, imag;
     for (int i = 1; i <= 40; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "k%d = H(y + 1/9*k%d[-9])\n", i, i);
     snprintf(text + n, sizeof text - n, "y' = y + k1");
     Table *t = frozen(text);
-    assert_int_equal(stability_modulus(t, z, z, &m), ERR_INPUT); /* 721 factors */
+    assert_int_equal(stability_modulus(t, z, &m), ERR_INPUT); /* 721 factors */
     assert_int_equal(stability_limits(t, &real, &imag), 0);
     assert_true(isnan(real) && isnan(imag));
     table_free(t);

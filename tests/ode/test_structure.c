@@ -247,7 +247,7 @@ TEST(test_constants)
         mpq_set_si(want, known[i].np, (unsigned long)known[i].nq);
         assert_true(mpq_equal(s.error_constant[1], want));
         if (t->past_y || t->past_k) assert_int_equal(s.symmetric, known[i].symmetric);
-        assert_int_equal(forest_new(known[i].order + 1, &f), 0);
+        assert_int_equal(forest_new(known[i].order + 1, 2, &f), 0);
         mpq_t *defect = malloc(f->count * sizeof(mpq_t));
         for (size_t k = 0; k < f->count; k++) mpq_init(defect[k]);
         assert_int_equal(theory_defect(f, t, defect, empty), 0);
@@ -352,7 +352,7 @@ static int series_symmetric(const Table *t)
     Forest *f;
     Series *a, *b, *both;
     int zero = 1;
-    assert_int_equal(forest_new(6, &f), 0);
+    assert_int_equal(forest_new(6, 2, &f), 0);
     assert_int_equal(series_step(f, t, &a), 0);
     assert_int_equal(series_new(f, &b), 0);
     assert_int_equal(series_new(f, &both), 0);

@@ -6,24 +6,31 @@
 #include "kernels/memory.h"
 #include "tests/lib/schemes.h"
 
-/* OEIS A038055, and sum over trees of order n of n!/(gamma sigma) = (n-1)! 2^n (ode-facts 2.3). */
-TEST(test_trees)
+/* Sum over trees of order n of n!/(gamma sigma) = (n-1)! colours^n (ode-facts 2.3). */
+static void check_trees(int colours, const size_t *known)
 {
-    static const size_t known[] = {0, 2, 4, 14, 52, 214, 916, 4116};
     Forest *f;
-    assert_int_equal(forest_new(7, &f), 0);
+    int most = colours == 2 ? 7 : 6;
+    assert_int_equal(forest_new(most, colours, &f), 0);
     double factorial = 1;
-    for (int n = 1; n <= 7; n++) {
+    for (int n = 1; n <= most; n++) {
         double sum = 0;
         assert_int_equal(f->first[n + 1] - f->first[n], known[n]);
         for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
             sum += factorial * n / ((double)f->tree[i].gamma * (double)f->tree[i].sigma);
-        assert_true(fabs(sum - factorial * pow(2, n)) < 1e-9 * sum);
+        assert_true(fabs(sum - factorial * pow(colours, n)) < 1e-9 * sum);
         factorial *= n;
     }
     forest_free(f);
-    assert_int_equal(forest_new(0, &f), ERR_INPUT);
-    assert_int_equal(forest_new(30, &f), ERR_INPUT);
+    assert_int_equal(forest_new(0, colours, &f), ERR_INPUT);
+    assert_int_equal(forest_new(forest_most(colours) + 1, colours, &f), ERR_INPUT);
+}
+
+/* Two colours: OEIS A038055. */
+TEST(test_trees)
+{
+    check_trees(2, (const size_t[]){0, 2, 4, 14, 52, 214, 916, 4116});
+    check_trees(3, (const size_t[]){0, 3, 9, 45, 246, 1485, 9432});
 }
 
 /* Names are unique, and those of design section 4 are among them. */
@@ -32,7 +39,7 @@ TEST(test_names)
     static const char *const known[] = {
         "F", "F'F", "G'F", "F''(F,G)", "F'G'F", "F'F''(F,G)", "F''''(F,F,F,G)", "G''(F'F,G)"};
     Forest *f;
-    assert_int_equal(forest_new(5, &f), 0);
+    assert_int_equal(forest_new(5, 2, &f), 0);
     char(*name)[64] = malloc(f->count * sizeof *name);
     int found = 0;
     for (size_t i = 0; i < f->count; i++) {
@@ -54,28 +61,31 @@ static void assert_equal_series(const Series *a, const Series *b)
 
 /* Flows of one field compose as a group; composition of different flows is associative and does not
  * commute. */
-TEST(test_composition)
+static void check_composition(int colours)
 {
     Forest *f;
     Series *s[6];
-    mpq_t q, half, both[2], F[2], G[2];
-    mpq_inits(q, half, both[0], both[1], F[0], F[1], G[0], G[1], NULL);
+    int last = colours - 1;
+    mpq_t q, half, all[COLOURS], F[COLOURS], other[COLOURS];
+    mpq_inits(q, half, NULL);
     mpq_set_ui(half, 1, 2);
-    mpq_set_ui(both[0], 1, 1);
-    mpq_set_ui(both[1], 2, 3);
-    mpq_set_ui(F[0], 1, 1);
-    mpq_set_ui(G[1], 1, 1);
-    assert_int_equal(forest_new(6, &f), 0);
+    for (int op = 0; op < COLOURS; op++) {
+        mpq_inits(all[op], F[op], other[op], NULL);
+        mpq_set_ui(all[op], (unsigned)op + 1, 3);
+    }
+    mpq_set_ui(F[OP_F], 1, 1);
+    mpq_set_ui(other[last], 1, 1);
+    assert_int_equal(forest_new(colours == 2 ? 6 : 5, colours, &f), 0);
     for (int i = 0; i < 6; i++) assert_int_equal(series_new(f, &s[i]), 0);
     mpq_set_si(q, -3, 7);
-    series_exact(s[0], q, both);
-    series_exact(s[1], half, both);
+    series_exact(s[0], q, all);
+    series_exact(s[1], half, all);
     series_compose(s[2], s[0], s[1]);
     mpq_add(q, q, half);
-    series_exact(s[3], q, both);
+    series_exact(s[3], q, all);
     assert_equal_series(s[2], s[3]);
     series_exact(s[1], half, F);
-    series_exact(s[2], half, G);
+    series_exact(s[2], half, other);
     series_compose(s[3], s[0], s[1]);
     series_compose(s[4], s[3], s[2]); /* (0 1) 2 */
     series_compose(s[3], s[1], s[2]);
@@ -87,7 +97,14 @@ TEST(test_composition)
     assert_false(same);
     for (int i = 0; i < 6; i++) series_free(s[i]);
     forest_free(f);
-    mpq_clears(q, half, both[0], both[1], F[0], F[1], G[0], G[1], NULL);
+    mpq_clears(q, half, NULL);
+    for (int op = 0; op < COLOURS; op++) mpq_clears(all[op], F[op], other[op], NULL);
+}
+
+TEST(test_composition)
+{
+    check_composition(2);
+    check_composition(3);
 }
 
 /* The table of design section 4, and what the schemes' sources say of themselves. */
@@ -181,7 +198,7 @@ TEST(test_norms)
         Forest *f;
         Table *t = table_freeze(zoo.scheme[i]);
         assert_int_equal(theory_search(t, 6, &th), 0);
-        assert_int_equal(forest_new(th.order + 1, &f), 0);
+        assert_int_equal(forest_new(th.order + 1, t->colours, &f), 0);
         double *c = memory_new(f->count, sizeof *c), sum = 0;
         if (th.expands) {
             assert_int_equal(theory_terms(f, t, th.order + 1, c), 0);
@@ -248,7 +265,7 @@ static void check_terms(const char *name, int degree, const Coefficient *known, 
 {
     Table *t = frozen(name);
     Forest *f;
-    assert_int_equal(forest_new(degree, &f), 0);
+    assert_int_equal(forest_new(degree, 2, &f), 0);
     mpq_t *defect = malloc(f->count * sizeof(mpq_t)), empty, want;
     for (size_t i = 0; i < f->count; i++) mpq_init(defect[i]);
     mpq_inits(empty, want, NULL);
@@ -312,7 +329,7 @@ TEST(test_adams)
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         Table *t = frozen(known[k].name);
         Forest *f;
-        assert_int_equal(forest_new(known[k].order + 1, &f), 0);
+        assert_int_equal(forest_new(known[k].order + 1, 2, &f), 0);
         mpq_t *defect = malloc(f->count * sizeof(mpq_t)), empty;
         for (size_t i = 0; i < f->count; i++) mpq_init(defect[i]);
         mpq_init(empty);
@@ -350,7 +367,7 @@ TEST(test_symmetry)
         Forest *f;
         Series *a, *b, *both;
         for (size_t i = 0; i < t->flows; i++) mpq_neg(back->flow[i].c, t->flow[i].c);
-        assert_int_equal(forest_new(5, &f), 0);
+        assert_int_equal(forest_new(5, 2, &f), 0);
         assert_int_equal(series_step(f, t, &a), 0);
         assert_int_equal(series_step(f, back, &b), 0);
         assert_int_equal(series_new(f, &both), 0);
@@ -430,16 +447,19 @@ TEST(test_modulus)
 {
     Table *rk4 = frozen("rk4"), *lie = frozen("transformer"), *exact = frozen("lie-trotter");
     double m, f[2] = {-0.3, 0.4}, g[2] = {-0.2, 0.1};
-    assert_int_equal(stability_modulus(rk4, f, g, &m), 0);
+    assert_int_equal(stability_modulus(rk4, (const double[][2]){{f[0], f[1]}, {g[0], g[1]}}, &m),
+                     0);
     double re = 1, im = 0, tr = 1, ti = 0;
     for (int k = 1; k <= 4; k++) { /* z = -0.5 + 0.5 i */
         double a = (tr * -0.5 - ti * 0.5) / k, b = (tr * 0.5 + ti * -0.5) / k;
         tr = a, ti = b, re += tr, im += ti;
     }
     assert_true(fabs(m - hypot(re, im)) <= 1e-15 * 8);
-    assert_int_equal(stability_modulus(lie, f, g, &m), 0);
+    assert_int_equal(stability_modulus(lie, (const double[][2]){{f[0], f[1]}, {g[0], g[1]}}, &m),
+                     0);
     assert_true(fabs(m - hypot(0.7, 0.4) * hypot(0.8, 0.1)) <= 1e-15 * 8);
-    assert_int_equal(stability_modulus(exact, f, g, &m), 0);
+    assert_int_equal(stability_modulus(exact, (const double[][2]){{f[0], f[1]}, {g[0], g[1]}}, &m),
+                     0);
     assert_true(fabs(m - exp(-0.5)) <= 1e-15 * 8);
     table_free(rk4);
     table_free(lie);
