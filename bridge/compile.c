@@ -341,6 +341,11 @@ static int compile(Compiler *c, const Table *t)
 int bridge_takes(const Table *t)
 {
     static const char exact[] = ":exact";
+    if (t->colours > 2)
+        return error_set(ERR_INPUT,
+                         "%s: its C is cross-attention, which reads an encoder's output, and a "
+                         "language model has no encoder; take a scheme of F and G",
+                         t->name);
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;

@@ -424,9 +424,10 @@ int structure_find(const Table *t, int searched, Structure *out)
     int code = t->flows ? find_flows(t, out) : 0;
     if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);
     if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
-    if (code == 0 && !t->flows && t->colours == 2)
-        code = find_symplectic(t, 1, &out->symplectic_separable);
+    if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
     if (code == 0 && is_linear(t)) code = find_multistep(t, out);
+    if (t->colours > 2) /* who kicks and who drifts is said of two fields */
+        out->symmetric_separable = out->symplectic_separable = TOLD_NOT;
     if (code != 0) structure_free(out);
     return code;
 }

@@ -10,7 +10,8 @@
 #include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, or all", 0, 0},
+    {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, all, or decoders",
+     0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, at most 8 in trees (default: one more than each scheme's order)", 1,
@@ -24,8 +25,8 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
     {"latex", OPTION_FLAG, NULL, NULL, "the terms as LaTeX (align* of amsmath)", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting (.csv, .gp, "
-     ".svg, .png)",
+     "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting of F and G (.csv, "
+     ".gp, .svg, .png)",
      0, 0},
     {0},
 };
@@ -67,14 +68,16 @@ static int print_area(const Table *t)
 
 static int print_words(const Expansion *e, size_t n)
 {
+    int decoder = 0;
+    for (size_t i = 0; i < n; i++) decoder |= e[i].table->colours > 2;
     if (e[0].basis == BASIS_TREES)
         printf("terms of numerical - exact after one step: coefficient h^degree term(y)\n");
     else
-        printf(
-            "terms of log(step)/h - field: coefficient h^(degree-1) term, field F+G (of a word: "
-            "aF+bG);\n"
-            "brackets of the Lyndon basis, F < G, each split at its longest proper Lyndon suffix;\n"
-            "[F,G] = G'F - F'G\n");
+        printf("terms of log(step)/h - field: coefficient h^(degree-1) term, field %s;\n"
+               "brackets of the Lyndon basis, %s, each split at its longest proper Lyndon suffix;\n"
+               "[F,G] = G'F - F'G\n",
+               decoder ? "F+C+G, of a decoder, or F+G" : "F+G (of a word: aF+bG)",
+               decoder ? "F < C < G" : "F < G");
     for (size_t i = 0; i < n; i++) {
         if (e[i].count == 0) printf("%s: no term up to h^%d\n", e[i].table->name, e[i].degree);
         if (e[i].table->flows) TRY(print_area(e[i].table));
@@ -114,7 +117,7 @@ static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
     TRY(output_sheet(r, SHEET_MARKDOWN, dir, "expand.md"));
     TRY(save_latex(e, n, dir));
     for (size_t i = 0; i < n; i++)
-        if (e[i].table->flows) TRY(save_path(e[i].table, dir));
+        if (e[i].table->flows && e[i].table->colours == 2) TRY(save_path(e[i].table, dir));
     return 0;
 }
 
@@ -190,7 +193,9 @@ const Command command_expand = {
         "[F,G] is\n"
         "the signed area between the splitting's lattice path and its chord. Up to h^8 in trees, "
         "about a\n"
-        "second a scheme; up to 10 letters in brackets.\n",
+        "second a scheme; up to 10 letters in brackets. Decoders, of y' = F + C + G: up to h^6 and 7 "
+        "letters,\n"
+        "F < C < G, three signed areas.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -8,13 +8,14 @@
 #include "studies/theory/structure_table.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "names separated by commas, or all", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "names separated by commas, all, or decoders", 0, 0},
     SELECT_FILE,
     {0},
 };
 
 static const Option output_options[] = {
-    {"degree", OPTION_SIZE, "6", "N", "trees are compared up to this order", 2, TREE_MAX},
+    {"degree", OPTION_SIZE, "6", "N", "trees are compared up to this order (decoders: at most 6)",
+     2, TREE_MAX},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
     {"structure", OPTION_FLAG, NULL, NULL,
      "what the schemes keep instead: symmetry, symplecticity, effective order, error constants", 0,
@@ -31,7 +32,7 @@ static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
 typedef struct {
     const char *scheme;
-    size_t stages, evals_F, evals_G;
+    size_t stages, evals_F, evals_G, evals_C;
     int past_y, past_k, exact;
     Theory theory;
     double real_limit, imag_limit;
@@ -42,6 +43,7 @@ static const Column columns[] = {
     COLUMN(SchemeRow, stages),
     COLUMN(SchemeRow, evals_F),
     COLUMN(SchemeRow, evals_G),
+    COLUMN(SchemeRow, evals_C, .sparse = 1),
     COLUMN(SchemeRow, past_y),
     COLUMN(SchemeRow, past_k),
     COLUMN(SchemeRow, exact, .form = SHEET_FLAG),
@@ -60,6 +62,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .stages = scheme->flows ? scheme->flows : scheme->stages,
                      .evals_F = table_evals(scheme, OP_F),
                      .evals_G = table_evals(scheme, OP_G),
+                     .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX,
                      .past_y = scheme->past_y,
                      .past_k = scheme->past_k,
                      .exact = scheme->exact};
@@ -131,8 +134,12 @@ static int show(const Options *o, const Selection *s)
             "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
-            "is H\n\n",
+            "is H\n",
             options_size(o, "degree"));
+        if (select_decoders(s))
+            printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
+                   TREE_MAX_3);
+        putchar('\n');
     }
     if (code == 0) code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));
@@ -163,10 +170,14 @@ static const Kind kinds[] = {
 const Command command_schemes = {
     .name = "schemes",
     .purpose = "list schemes with their order and stability",
-    .about = "Reads each scheme's table: stages, evaluations, history, exact order from "
-             "two-coloured trees,\n"
-             "root condition, stability limits. A splitting without suffix has exact sub-flows.\n"
-             "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n",
+    .about =
+        "Reads each scheme's table: stages, evaluations, history, exact order from "
+        "coloured trees,\n"
+        "root condition, stability limits. A splitting without suffix has exact sub-flows.\n"
+        "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n"
+        "NAME-decoder is any scheme with cross-attention C behind its attention F, of y' = F + C + "
+        "G; 'decoders'\n"
+        "has them all.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

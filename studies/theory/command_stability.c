@@ -12,8 +12,8 @@
 #include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...", "names separated by commas, or all", 0,
-     0},
+    {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
+     "names separated by commas, all, or decoders", 0, 0},
     SELECT_FILE,
     {0},
 };
@@ -409,7 +409,10 @@ static int study(const Options *o, Study *u)
     } else {
         printf("ends of the stability interval from 0 on y' = lambda y, lambda_F = lambda_G = "
                "lambda/2: "
-               "negative\nreal and positive imaginary h lambda; --csv or --out: the region\n\n");
+               "negative\nreal and positive imaginary h lambda; --csv or --out: the region\n%s\n",
+               select_decoders(&u->schemes)
+                   ? "(of a decoder lambda_F = lambda_C = lambda_G = lambda/3)\n"
+                   : "");
         TRY(sheet_write(u->limits, SHEET_PLAIN, stdout));
     }
     return dir ? save(u, dir) : 0;
@@ -466,7 +469,9 @@ const Command command_stability = {
         "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary "
         "parts\n"
         "(real parts 0). The plot overlays the boundaries |R| = 1; of a single scheme it shades "
-        "the inside.\n",
+        "the inside. Of a decoder's scheme each of F, C and G has lambda/3; with --split F and C share "
+        "the axis\n"
+        "of lambda_F, half of it each.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -83,8 +83,9 @@ static int find_brackets(Expansion *e)
 static int default_degree(const Table *t, int *degree)
 {
     Theory theory;
-    TRY(theory_search(t, TREE_MAX - 1, &theory));
-    *degree = theory.order + 1;
+    int most = forest_most(t->colours);
+    TRY(theory_search(t, most, &theory));
+    *degree = theory.order < most ? theory.order + 1 : most;
     return 0;
 }
 
@@ -208,15 +209,17 @@ static void latex_degree(const Expansion *e, size_t *i, FILE *f)
     fprintf(f, "\\bigr)");
 }
 
-/* The field that log(step)/h is compared with, F+G or 2F+3G. */
+/* The field that log(step)/h is compared with, F+G or 2F+3G, of a decoder F+C+G. */
 static void latex_field(const Table *t, FILE *f)
 {
+    static const int order[] = {OP_F, OP_C, OP_G};
     int terms = 0;
-    for (int op = 0; op < 2; op++) {
-        if (mpq_sgn(t->weight[op]) == 0) continue;
+    for (int i = 0; i < COLOURS; i++) {
+        int op = order[i];
+        if (op >= t->colours || mpq_sgn(t->weight[op]) == 0) continue;
         fprintf(f, "%s", terms++ ? "+" : "");
         if (mpq_cmp_ui(t->weight[op], 1, 1) != 0) gmp_fprintf(f, "%Qd", t->weight[op]);
-        fputc("FG"[op], f);
+        fputc(table_letters[op], f);
     }
 }
 

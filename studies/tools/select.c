@@ -94,6 +94,13 @@ void select_close(Selection *s)
     *s = (Selection){0};
 }
 
+size_t select_decoders(const Selection *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++) n += s->scheme[i]->colours > 2;
+    return n;
+}
+
 void select_warn_times(const Table *t)
 {
     if (table_timed(t))

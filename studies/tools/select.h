@@ -29,6 +29,9 @@ int select_beside(const Options *o, const char *solver, const Table *own, const 
 int select_add(const char *name, const char *solver, Selection *s);
 void select_close(Selection *s);
 
+/* How many of the schemes are decoders', of y' = F + C + G. */
+size_t select_decoders(const Selection *s);
+
 /* For whoever shows an order or error terms of t: says on stderr that these leave out what @ writes. */
 void select_warn_times(const Table *t);
 

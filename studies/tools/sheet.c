@@ -21,6 +21,7 @@ typedef struct {
     const char *name;     /* in CSV; NULL: for people alone */
     const char *head;     /* for people */
     int half;             /* 1: half of the column's interval */
+    int absent;           /* a sparse column that no row has so far */
 } Slot;
 
 struct Sheet {
@@ -34,22 +35,24 @@ struct Sheet {
     int code;
 };
 
-/* Columns that people see, in the order of their places; all where none has a place. */
+/* Columns that people see, in the order of their places; all where none has a place; none that is absent. */
 static void choose_view(Sheet *r)
 {
     short place = 0, next;
+    r->shown = 0;
     do {
         next = 0;
         for (size_t j = 0; j < r->columns; j++) {
             const Column *c = r->slot[j].column;
-            if (c && c->place > place && (!next || c->place < next)) next = c->place;
+            if (c && !r->slot[j].absent && c->place > place && (!next || c->place < next))
+                next = c->place;
         }
         for (size_t j = 0; next && j < r->columns; j++)
-            if (r->slot[j].column->place == next) r->view[r->shown++] = j;
+            if (r->slot[j].column->place == next && !r->slot[j].absent) r->view[r->shown++] = j;
         place = next;
     } while (next);
-    if (r->shown == 0)
-        while (r->shown < r->columns) r->view[r->shown] = r->shown, r->shown++;
+    for (size_t j = 0, all = r->shown == 0; all && j < r->columns; j++)
+        if (!r->slot[j].absent) r->view[r->shown++] = j;
 }
 
 /* Room for a row of so many cells. */
@@ -75,8 +78,8 @@ int sheet_new(const Column *list, Sheet **out)
     TRY(make(n, out));
     Slot *s = (*out)->slot;
     for (const Column *c = list; c->name || c->head; c++) {
-        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0};
-        if (c->half) *s++ = (Slot){c, NULL, c->half, 1};
+        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse};
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, 0};
     }
     choose_view(*out);
     return 0;
@@ -199,6 +202,10 @@ void sheet_row(Sheet *s, const void *record)
         const Column *c = s->slot[j].column;
         if (!s->slot[j].half) {
             add_member(s, c, at + c->at);
+            if (s->slot[j].absent && s->code == 0 && s->cell[s->cells - 1].exact[0]) {
+                s->slot[j].absent = 0;
+                choose_view(s);
+            }
             continue;
         }
         const double *low = (const void *)(at + named(s, c->low)->at),
@@ -266,7 +273,7 @@ static void csv_row(const Sheet *r, size_t first, FILE *f)
 {
     const char *gap = "";
     for (size_t j = 0; j < r->columns; j++) {
-        if (!r->slot[j].name) continue;
+        if (!r->slot[j].name || r->slot[j].absent) continue;
         fputs(gap, f);
         put_csv(f, first == SIZE_MAX ? r->slot[j].name : r->cell[first + j].exact);
         gap = ",";

@@ -44,6 +44,7 @@ typedef struct {
     short place;
     short digits; /* of a double; 0: 6 */
     unsigned char type, form;
+    unsigned char sparse; /* 1: left out where no row has it (not of sheet_stream) */
     /* The same in tables of `trotter report`, several may have one; all 0: those that have a place, else all. */
     unsigned char page;
 } Column;

@@ -526,6 +526,57 @@ static const Claim claims[] = {
      VERIFIED(check_symmetry),
      {"strang-marchuk", "8"},
      {0, "lie-trotter", "Lie-Trotter"}},
+
+    /* ---- decoder layers: y' = F + C + G, C being cross-attention to a memory that stands still ---------- */
+    {"decoder-leading",
+     "the decoder layer (" SANDWICH "section 5.3), read as a splitting",
+     "log(step)/h - (F+C+G) of self-attention, cross-attention, feed-forward, by exact flows, begins "
+     "with h/2 ([F,C] + [F,G] + [C,G]).",
+     VERIFIED(check_brackets),
+     {"lie-trotter-decoder", "2", "1/2 [F,C]; 1/2 [F,G]; 1/2 [C,G]"},
+     {0, "flow C\nflow F\nflow G", "cross-attention before self-attention"}},
+    {"macaron-decoder-flows",
+     MACARON
+     "section 4.1, note 3: the decoder layer (FFN, self-attention, encoder-decoder-attention, FFN)",
+     "With exact flows the Macaron decoder layer has the order of its encoder layer, Strang-Marchuk's 2 "
+     "(local error h^3).",
+     REFUTED(check_order),
+     {"strang-marchuk-decoder", "2", "F+C+G"},
+     {0, "strang-decoder", "cross-attention between two halves of self-attention"}},
+    {"macaron-decoder-leading",
+     "leading term of the decoder layer of " MACARON "section 4.1, note 3",
+     "log(step)/h - (F+C+G) of it begins with h/2 [F,C]: the two attentions stand one after another, and "
+     "only the halves of G are symmetric.",
+     VERIFIED(check_brackets),
+     {"strang-marchuk-decoder", "2", "1/2 [F,C]"},
+     {0, "strang-decoder", "cross-attention between two halves of self-attention"}},
+    {"macaron-decoder-error",
+     "leading error of the decoder layer of " MACARON "section 4.1, note 3",
+     "By Euler sub-steps, as the network has it, numerical - exact = h^2 (1/2 (C'F - F'C) - 1/2 F'F - 1/2 "
+     "C'C - 1/4 G'G) + O(h^3).",
+     VERIFIED(check_expansion),
+     {"macaron-decoder", "exact", "1/2 C'F; -1/2 F'C; -1/2 F'F; -1/2 C'C; -1/4 G'G", "2", "F+C+G"},
+     {0, "att-ffn-att-decoder", "the halves are of attention"}},
+    {"strang-decoder-order",
+     "what the decoder layer of " MACARON "section 4.1, note 3, would have to be",
+     "Half G, half F, C, half F, half G has order 2 by exact flows and by sub-flows of order 2, no less and "
+     "no more.",
+     VERIFIED(check_order),
+     {"strang-decoder|strang-decoder:heun|strang-decoder:rk4", "2", "F+C+G"},
+     {0, "strang-decoder:euler", "Euler sub-steps"}},
+    {"sandwich-decoder-word",
+     SANDWICH "section 5.3",
+     "With self- and cross-attention as one unit, the three layer decoder with k = 1 is scscfscfff.",
+     REFUTED(check_decoder_word),
+     {"scscfscfff", "3", "1"},
+     {0, "scscfscff", "three f, as there are layers"}},
+    {"sandwich-decoder-area",
+     SANDWICH "section 5.3, read as a splitting",
+     "The word (sc)^k (scf)^(n-k) f^k has signed area n/2 in the plane of F and C, and (n + k (2n - k - "
+     "1))/2 in that of F and G and that of C and G.",
+     VERIFIED(check_decoder_sandwich),
+     {"1", "16"},
+     {0, "0", "k (2n - k) in place of k (2n - k - 1)"}},
 };
 enum { CLAIMS = sizeof claims / sizeof *claims };
 

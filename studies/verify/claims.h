@@ -165,12 +165,14 @@ ClaimCheck check_times;  /* scheme, nodes of F and G */
 ClaimCheck check_global; /* scheme, system, order of the global error */
 
 /* claims_word.c */
-ClaimCheck check_brackets;    /* scheme, degree, brackets */
-ClaimCheck check_symmetry;    /* scheme, degree */
-ClaimCheck check_sandwich;    /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_extreme;     /* n, n - k */
-ClaimCheck check_palindromes; /* mirror or repeat, longest half */
-ClaimCheck check_converse;    /* longest word */
+ClaimCheck check_brackets;         /* scheme, degree, brackets */
+ClaimCheck check_symmetry;         /* scheme, degree */
+ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
+ClaimCheck check_extreme;          /* n, n - k */
+ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
+ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
+ClaimCheck check_palindromes;      /* mirror or repeat, longest half */
+ClaimCheck check_converse;         /* longest word */
 
 /* claims_sets.c */
 ClaimCheck check_sets;      /* scheme, h^2 terms with two feed-forward sets */

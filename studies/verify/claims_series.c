@@ -117,10 +117,10 @@ static int all_of_order(const Zoo *z, const char *maps, int want, const char *fi
 
 int check_order(const Zoo *z, const char *const *arg, Finding *f)
 {
-    finding_say(f, "exact order over %s: ", strcmp(arg[2], "F") == 0 ? "one field" : "F+G");
+    finding_say(f, "exact order over %s: ", strcmp(arg[2], "F") == 0 ? "one field" : arg[2]);
     TRY(all_of_order(z, arg[0], atoi(arg[1]), arg[2], f, &f->holds));
     if (!arg[3]) return 0;
-    finding_say(f, "; over %s: ", strcmp(arg[4], "F") == 0 ? "one field" : "F+G");
+    finding_say(f, "; over %s: ", strcmp(arg[4], "F") == 0 ? "one field" : arg[4]);
     return all_of_order(z, arg[3], atoi(arg[1]), arg[4], f, &f->conditional);
 }
 

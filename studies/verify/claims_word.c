@@ -54,7 +54,7 @@ static int local_slope(const Zoo *z, const char *scheme, double *slope)
 static int first_degree(const char *brackets)
 {
     int letters = 0;
-    for (const char *s = brackets; *s && *s != ';'; s++) letters += *s == 'F' || *s == 'G';
+    for (const char *s = brackets; *s && *s != ';'; s++) letters += strchr("FCG", *s) != NULL;
     return letters;
 }
 
@@ -67,7 +67,8 @@ int check_brackets(const Zoo *z, const char *const *arg, Finding *f)
     if (code == 0) {
         f->holds = strcmp(have, arg[2]) == 0;
         f->sound = f->sound && fabs(slope - first_degree(have)) <= 0.25;
-        finding_say(f, "log(step)/h - (F+G) = %s; measured local error h^%.2f", have, slope);
+        finding_say(f, "log(step)/h - (%s) = %s; measured local error h^%.2f",
+                    strchr(have, 'C') ? "F+C+G" : "F+G", have, slope);
     }
     free(have);
     return code;
@@ -122,32 +123,43 @@ int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- signed areas ------------------------------------------------------------------------------------ */
 
-/* Twice the signed area of a word: pairs s before f less pairs f before s. Counted, not read off a table. */
-static long pairs(const char *word)
+/* Twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. Counted, not
+ * read off a table. */
+static long pairs_of(const char *word, char a, char b)
 {
-    long s = 0, f = 0, sum = 0;
+    long as = 0, bs = 0, sum = 0;
     for (; *word; word++) {
-        if (*word == 's')
-            s++, sum -= f;
-        else
-            f++, sum += s;
+        if (*word == a)
+            as++, sum -= bs;
+        else if (*word == b)
+            bs++, sum += as;
     }
     return sum;
 }
 
-/* Is twice the coefficient of [F,G] in log(step) of a name equal to n? */
-static int area_is(const Zoo *z, const char *name, long n, int *equal)
+static long pairs(const char *word)
+{
+    return pairs_of(word, 's', 'f');
+}
+
+/* Is twice the coefficient of [p,q] in log(step) of a name equal to n? */
+static int area_of(const Zoo *z, const char *name, int p, int q, long n, int *equal)
 {
     Table *t;
     mpq_t area;
     TRY(map_table(z, name, &t));
     mpq_init(area);
-    int code = bracket_area(t, OP_F, OP_G, area);
+    int code = bracket_area(t, p, q, area);
     mpq_mul_2exp(area, area, 1);
     *equal = mpq_cmp_si(area, n, 1) == 0;
     mpq_clear(area);
     table_free(t);
     return code;
+}
+
+static int area_is(const Zoo *z, const char *name, long n, int *equal)
+{
+    return area_of(z, name, OP_F, OP_G, n, equal);
 }
 
 static void write_sandwich(int n, int k, char *w)
@@ -181,6 +193,76 @@ int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
         "twice the area is as stated for %d of %d pairs (n <= %d, 0 <= k < n), pairs counted and "
         "brackets %s; n = 16: interleaved 8, k = 6 %g, k = 15 128",
         met, words, most, sound ? "agree" : "DISAGREE", (double)pairs(word) / 2);
+    return 0;
+}
+
+/* (sc)^k (scf)^(n-k) f^k: attention and cross-attention move as one. */
+static void write_decoder_sandwich(int n, int k, char *w)
+{
+    char word[2 * WORD_MAX + 1];
+    write_sandwich(n, k, word);
+    for (const char *s = word; *s; s++) {
+        *w++ = *s;
+        if (*s == 's') *w++ = 'c';
+    }
+    *w = '\0';
+}
+
+/* Do brackets and counted pairs of a decoder's word agree in the planes of all pairs of its operators? */
+static int decoder_areas(const Zoo *z, const char *word, long twice[3], int *agree)
+{
+    static const struct {
+        int p, q;
+        char a, b;
+    } plane[] = {{OP_F, OP_C, 's', 'c'}, {OP_F, OP_G, 's', 'f'}, {OP_C, OP_G, 'c', 'f'}};
+    char name[4 * WORD_MAX];
+    snprintf(name, sizeof name, "word:%s", word);
+    *agree = 1;
+    for (int i = 0; i < 3; i++) {
+        int equal;
+        twice[i] = pairs_of(word, plane[i].a, plane[i].b);
+        TRY(area_of(z, name, plane[i].p, plane[i].q, twice[i], &equal));
+        *agree = *agree && equal;
+    }
+    return 0;
+}
+
+int check_decoder_word(const Zoo *z, const char *const *arg, Finding *f)
+{
+    int n = atoi(arg[1]), k = atoi(arg[2]), agree;
+    char word[3 * WORD_MAX + 1];
+    long twice[3];
+    write_decoder_sandwich(n, k, word);
+    TRY(decoder_areas(z, word, twice, &agree));
+    size_t fs[2] = {0};
+    for (const char *c = arg[0]; *c; c++) fs[0] += *c == 'f';
+    for (const char *c = word; *c; c++) fs[1] += *c == 'f';
+    f->holds = strcmp(arg[0], word) == 0;
+    f->sound = f->sound && agree && (fs[0] == (size_t)n || !f->holds);
+    finding_say(f, "(sc)^%d (scf)^%d f^%d is %s, of %zu f; the word given is %s, of %zu", k, n - k,
+                k, word, fs[1], arg[0], fs[0]);
+    return 0;
+}
+
+int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
+{
+    int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1;
+    for (int n = 1; n <= most; n++)
+        for (int k = 0; k < n; k++, words++) {
+            char word[3 * WORD_MAX + 1];
+            long twice[3], area = n + (long)k * (2 * n - k - c);
+            int agree;
+            write_decoder_sandwich(n, k, word);
+            TRY(decoder_areas(z, word, twice, &agree));
+            sound = sound && agree;
+            met += twice[0] == n && twice[1] == area && twice[2] == area;
+        }
+    f->holds = met == words;
+    f->sound = f->sound && sound;
+    finding_say(
+        f,
+        "the three areas are as stated for %d of %d pairs (n <= %d, 0 <= k < n), pairs counted and brackets %s",
+        met, words, most, sound ? "agree" : "DISAGREE");
     return 0;
 }
 

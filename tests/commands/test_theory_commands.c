@@ -36,6 +36,31 @@ TEST(test_expand)
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
+/* Decoders have their column, and one that no scheme has is left out. */
+TEST(test_decoders)
+{
+    must_say("schemes --csv --scheme transformer", "scheme,stages,evals_F,evals_G,past_y,");
+    must_say("schemes --csv --scheme transformer,macaron-decoder",
+             "scheme,stages,evals_F,evals_G,evals_C,past_y,");
+    must_say("schemes --csv --scheme transformer,macaron-decoder",
+             "\ntransformer,2,1,1,,0,0,yes,yes,1,yes,-4,0,1,\n"
+             "macaron-decoder,3,1,2,1,0,0,yes,yes,1,yes,-9,0,1.0625,\n");
+    must_say("schemes --scheme transformer,macaron-decoder", "y' = F + C + G");
+    run_ok("schemes --scheme transformer");
+    assert_null(strstr(out, "F + C + G"));
+    assert_null(strstr(out, "evals_C"));
+    must_say("schemes --csv --scheme decoders", "\nrk4-layer-decoder,");
+    must_say("expand --scheme strang-marchuk-decoder --csv",
+             "strang-marchuk-decoder,2,F'C,-1/2\nstrang-marchuk-decoder,2,C'F,1/2\n");
+    must_say("expand --scheme word:scscfscff", "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2");
+    must_say("expand --scheme lie-trotter-decoder --basis brackets --degree 2 --latex",
+             "\\Phi_h - (F+C+G)\n  &= h\\bigl(\\tfrac{1}{2}[F,C] + \\tfrac{1}{2}[F,G] + "
+             "\\tfrac{1}{2}[C,G]\\bigr)");
+    must_say("expand --scheme strang-decoder --out y", "strang-decoder");
+    must_say("stability --scheme transformer-decoder", "lambda/3");
+    must_say("stability --scheme transformer-decoder", "-6 ");
+}
+
 TEST(test_structure)
 {
     must_say("schemes --structure --csv --scheme leapfrog,macaron,lie-trotter",
