@@ -83,20 +83,31 @@ typedef struct {
     } factor[LIN_FACTORS];
 } LinTerm;
 
-/* Causal multi-head attention of packed sequences. Row i of sequence attends to rows j <= i:
- *     s_ij = q_i . (k_j + r_{clip(j-i)}) / sqrt(E)
+/* Multi-head attention of packed sequences. Row i of a sequence attends to the keys j that it sees:
+ * those of its own sequence with j <= i where causal, else all keys of its own sequence or, with
+ * `memory`, of the sequence of the same number of another text.
+ *     s_ij = q_i . (k_j + r_{clip + clamp(j-i, -clip, clip)}) / sqrt(E)
  *     a_ij = m_h(i-j) exp(s_ij) / sum_k m_h(i-k) exp(s_ik),   out_i = sum_j drop(a_ij) v_j
  *     m_h(x) = clamp((R + z_h - x) / R, 0, 1),  z_h = longest_span u_h, R = ramp;  m = 1 without span
- * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4; the mask
- * m of a head's span z: Sukhbaatar, Grave, Bojanowski, Joulin 2019.
- * Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest. */
+ * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4 (causal rows
+ * meet rows 0 .. clip of it alone); the mask m of a head's span z: Sukhbaatar, Grave, Bojanowski,
+ * Joulin 2019. Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
+ *
+ * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
+ * k = q + D, v = q + 2D. Every length is at least 1. Models are refused, when they are built, what is
+ * not defined here: causal or relative with memory, and a span where not causal. What the rows of a
+ * sequence receive does not depend on the other sequences, to the bit. */
 typedef struct {
     size_t S;             /* sequences */
-    const size_t *start;  /* (S+1) */
-    size_t longest;       /* Tmax >= every length */
+    const size_t *start;  /* (S+1) rows of queries */
+    const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
+    int causal;           /* row i sees j <= i alone */
+    size_t longest;       /* Tmax >= every length of keys */
     size_t D, H;          /* width, heads; H divides D */
-    const void *qkv;      /* (N, 3D): q, k, v of head h at columns h*E, D + h*E, 2D + h*E */
-    const void *relative; /* (2*clip+1, E) or NULL; row clip + max(j-i, -clip) */
+    const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
+    const void *k, *v;    /* (M, D), row stride ldk */
+    size_t ldq, ldk;
+    const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
     const void *span;     /* (H) u, or NULL; below 0 it counts as 0, above 1 as 1 */
     size_t longest_span;  /* z where u = 1 */
@@ -156,11 +167,12 @@ struct Backend {
 
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
-    /* out, lse as forward left them; dout (N, D) in; dqkv (N, 3D) is *written*; drelative as
-     * `relative` accumulates (NULL with it), and so does dspan (H): that of u, from the keys with
-     * 0 < m < 1 alone, m having kinks at both ends. */
+    /* out, lse as forward left them; dout (N, D) in. dq (N, D), row stride ldq, is *written*; dk and dv
+     * (M, D), row stride ldk, are written too (more = 0) or accumulate (1: others read the same keys
+     * and values); none of the three is NULL. drelative as `relative` accumulates (NULL with it), and so
+     * does dspan (H): that of u, from the keys with 0 < m < 1 alone, m having kinks at both ends. */
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
-                           void *dqkv, void *drelative, void *dspan);
+                           void *dq, void *dk, void *dv, int more, void *drelative, void *dspan);
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);

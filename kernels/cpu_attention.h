@@ -1,11 +1,10 @@
-/* cpu_attention.h: causal attention of packed sequences without a (T, T) matrix in memory. Part of
- * cpu.c.
+/* cpu_attention.h: attention of packed sequences without a (T, T) matrix in memory. Part of cpu.c.
  *
  * A work item is one head of one sequence. Its scores are made BLOCK x BLOCK at a time on the stack
  * of its thread; the softmax over a row is carried from tile to tile with a running maximum and
  * denominator (Milakov, Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3;
  * Dao et al. 2022, FlashAttention, algorithm 1). A tile's products are made on the strided windows of
- * the packed (N, 3D) matrix, STRIP rows at a time, and only as far as these rows may see.
+ * q, k and v, STRIP rows at a time, and only as far as these rows may see.
  *
  * Backward. With S_ij the scaled scores, P_ij = exp(S_ij - lse_i), m_ij the dropout factor (0 or
  * 1/(1-p)), A = m P and out_i = sum_j A_ij v_j:
@@ -35,10 +34,11 @@
 
 enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, CHUNK = 128, RELATIVE_MAX = 8192 };
 
-/* One head of one sequence: q, k, v have T rows of E numbers, ld apart. */
+/* One head of one sequence: T rows of q, from row `first` of the batch, and M rows of k and v, from row
+ * `key`, of E numbers each. */
 typedef struct {
     const Attention *a;
-    size_t first, T, E, ld, head;
+    size_t first, T, key, M, E, ldq, ldk, head;
     const real *q, *k, *v;
     real scale;
     double z, end; /* a span, infinite without; z + R */
@@ -56,17 +56,20 @@ static void set_span(Head *p)
 
 static Head head_of(const Attention *a, size_t item)
 {
-    size_t s = item / a->H, h = item % a->H, E = a->D / a->H, first = a->start[s];
-    const real *q = (const real *)a->qkv + first * 3 * a->D + h * E;
+    size_t s = item / a->H, h = item % a->H, E = a->D / a->H;
+    const size_t *keys = a->memory ? a->memory : a->start;
     Head p = {.a = a,
-              .first = first,
-              .T = a->start[s + 1] - first,
+              .first = a->start[s],
+              .T = a->start[s + 1] - a->start[s],
+              .key = keys[s],
+              .M = keys[s + 1] - keys[s],
               .E = E,
-              .ld = 3 * a->D,
+              .ldq = a->ldq,
+              .ldk = a->ldk,
               .head = h,
-              .q = q,
-              .k = q + a->D,
-              .v = q + 2 * a->D,
+              .q = (const real *)a->q + a->start[s] * a->ldq + h * E,
+              .k = (const real *)a->k + keys[s] * a->ldk + h * E,
+              .v = (const real *)a->v + keys[s] * a->ldk + h * E,
               .scale = (real)(1 / sqrt((double)E))};
     set_span(&p);
     return p;
@@ -83,29 +86,37 @@ static inline size_t first_tile(const Head *p, size_t i0)
     return first_key(p, i0) / BLOCK * BLOCK;
 }
 
-/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1, j0 <= i0. */
+/* The last key that row i sees. */
+static inline size_t last_key(const Head *p, size_t i)
+{
+    return p->a->causal ? i : p->M - 1;
+}
+
+/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1; row i0 sees no column behind `last`, row i0+1
+ * none behind last+1, and so on. */
 typedef struct {
-    size_t i0, m, j0, n;
+    size_t i0, m, j0, n, last;
     size_t lo, bands; /* rows lo .. lo+bands-1 of `relative` are met */
 } Tile;
 
 static inline size_t relative_row(const Attention *a, size_t i, size_t j)
 {
-    return a->clip - least(i - j, a->clip);
+    return j > i ? a->clip + least(j - i, a->clip) : a->clip - least(i - j, a->clip);
 }
 
 static Tile tile_of(const Head *p, size_t i0, size_t j0)
 {
-    Tile t = {.i0 = i0, .m = least(BLOCK, p->T - i0), .j0 = j0, .n = least(BLOCK, p->T - j0)};
+    Tile t = {.i0 = i0, .m = least(BLOCK, p->T - i0), .j0 = j0, .n = least(BLOCK, p->M - j0)};
+    t.last = last_key(p, i0);
     t.lo = relative_row(p->a, i0 + t.m - 1, j0);
-    t.bands = relative_row(p->a, i0, least(i0, j0 + t.n - 1)) - t.lo + 1;
+    t.bands = relative_row(p->a, i0, least(t.last, j0 + t.n - 1)) - t.lo + 1;
     return t;
 }
 
 /* Columns unseen .. seen-1 of the tile are those that row i may see. */
 static inline size_t seen(const Tile *t, size_t i)
 {
-    return least(t->n, t->i0 + i + 1 - t->j0);
+    return least(t->n, t->last + i + 1 - t->j0);
 }
 
 static inline size_t unseen(const Head *p, const Tile *t, size_t i)
@@ -128,7 +139,7 @@ static inline size_t strip_seen(const Tile *t, size_t i)
 /* The first row of the tile that sees column j. */
 static inline size_t first_row(const Tile *t, size_t j)
 {
-    return t->j0 + j > t->i0 ? t->j0 + j - t->i0 : 0;
+    return t->j0 + j > t->last ? t->j0 + j - t->last : 0;
 }
 
 /* S (m, n), row stride BLOCK, out: c X Y^T for X (m, E) and Y (n, E); what a row may not see is
@@ -168,7 +179,7 @@ static void combine_columns(const Tile *t, size_t E, real c, const real *S, cons
     }
 }
 
-/* Distances between rows and columns of a tile: near .. far. */
+/* Distances between rows and columns of a causal tile: near .. far. */
 static inline size_t near_of(const Tile *t)
 {
     return t->i0 - least(t->i0, t->j0 + t->n - 1);
@@ -185,7 +196,7 @@ static void mask_scores(const Head *p, const Tile *t, real *S)
     real log_m[BAND];
     double ramp = (double)p->a->ramp;
     size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
-    if ((double)far_of(t) <= p->z) return;
+    if (!p->a->span || (double)far_of(t) <= p->z) return;
     for (size_t x = near; x < far; x++)
         log_m[x - near] = (real)log(fmin(1, (p->end - (double)x) / ramp));
     for (size_t i = 0; i < t->m; i++)
@@ -198,7 +209,7 @@ static real span_back(const Head *p, const Tile *t, const real *dS)
 {
     double sum[BAND] = {0}, dz = 0;
     size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
-    if ((double)far_of(t) <= p->z) return 0;
+    if (!p->a->span || (double)far_of(t) <= p->z) return 0;
     for (size_t i = 0; i < t->m; i++)
         for (size_t j = unseen(p, t, i), n = seen(t, i); j < n; j++)
             sum[t->i0 + i - t->j0 - j - near] += (double)dS[i * BLOCK + j];
@@ -207,22 +218,44 @@ static real span_back(const Head *p, const Tile *t, const real *dS)
     return (real)dz;
 }
 
+/* The columns 0 .. end-1 of a tile that its row i may see, by the rows of `relative` that they meet: those
+ * before `near` all meet the tile's first, those from `far` on its last, and those between meet one after
+ * another, from its row `row` on. */
+typedef struct {
+    size_t near, far, end, row;
+} Bands;
+
+static inline Bands bands_of(const Head *p, const Tile *t, size_t i)
+{
+    size_t own = t->i0 + i, clip = p->a->clip;
+    Bands b = {.end = seen(t, i)};
+    b.near = own > t->j0 + clip ? least(b.end, own - clip - t->j0) : 0;
+    b.far = own + clip >= t->j0 ? least(b.end, own + clip + 1 - t->j0) : 0;
+    b.row = relative_row(p->a, own, t->j0 + b.near) - t->lo;
+    return b;
+}
+
 /* S += scale q r^T by distance; q: the tile's first row. */
 static void add_relative(const Head *p, const Tile *t, const real *q, real *S)
 {
     real B[BLOCK * BAND];
     const real *relative = (const real *)p->a->relative + t->lo * p->E;
-    gemm_one(0, 1, t->m, t->bands, p->E, p->scale, q, p->ld, relative, p->E, 0, B, BAND);
-    for (size_t i = 0; i < t->m; i++)
-        for (size_t j = 0, n = seen(t, i); j < n; j++)
-            S[i * BLOCK + j] += B[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo];
+    gemm_one(0, 1, t->m, t->bands, p->E, p->scale, q, p->ldq, relative, p->E, 0, B, BAND);
+    for (size_t i = 0; i < t->m; i++) {
+        Bands x = bands_of(p, t, i);
+        real *s = S + i * BLOCK;
+        const real *b = B + i * BAND;
+        for (size_t j = 0; j < x.near; j++) s[j] += b[0];
+        add_row(x.far - x.near, b + x.row, s + x.near);
+        for (size_t j = x.far; j < x.end; j++) s[j] += b[t->bands - 1];
+    }
 }
 
 /* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
 static void scores(const Head *p, const Tile *t, real *S)
 {
-    const real *q = p->q + t->i0 * p->ld;
-    products_of_rows(t, p->E, p->scale, q, p->ld, p->k + t->j0 * p->ld, p->ld, S);
+    const real *q = p->q + t->i0 * p->ldq;
+    products_of_rows(t, p->E, p->scale, q, p->ldq, p->k + t->j0 * p->ldk, p->ldk, S);
     if (p->a->relative) add_relative(p, t, q, S);
     mask_scores(p, t, S);
 }
@@ -287,7 +320,7 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
     for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
     size_t first = first_tile(p, i0);
-    for (size_t j0 = first; j0 <= i0; j0 += BLOCK) {
+    for (size_t j0 = first; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         scores(p, &t, S);
         for (size_t i = 0; i < m; i++) {
@@ -295,7 +328,7 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
             if (j0 > first) scale_row(p->E, shrink, out + i * D);
         }
-        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ld, p->ld, j0 > first, out, D);
+        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > first, out, D);
     }
     for (size_t i = 0; i < m; i++) {
         scale_row(p->E, 1 / sum[i], out + i * D);
@@ -315,10 +348,12 @@ static void cpu_attention(const Attention *a, void *out, void *lse)
     }
 }
 
-/* What backward knows of a head: windows of dout, of dq, dk, dv, and where dr and du accumulate. */
+/* What backward knows of a head (before head_back: of all): windows of out, lse, dout and of dq, dk, dv, and
+ * where dr and du accumulate; more: dk and dv accumulate too. */
 typedef struct {
     const real *out, *lse, *dout;
     real *dq, *dk, *dv, *drelative, *dspan;
+    int more;
 } HeadBack;
 
 /* P (scores in) becomes A = m P, G (g in) becomes dS; both zero where a row may not see. */
@@ -346,75 +381,82 @@ static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const rea
 static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const real *dS)
 {
     real W[BLOCK * BAND] = {0};
-    for (size_t i = 0; i < t->m; i++)
-        for (size_t j = 0, n = seen(t, i); j < n; j++)
-            W[i * BAND + relative_row(p->a, t->i0 + i, t->j0 + j) - t->lo] += dS[i * BLOCK + j];
+    for (size_t i = 0; i < t->m; i++) {
+        Bands x = bands_of(p, t, i);
+        real *w = W + i * BAND;
+        const real *s = dS + i * BLOCK;
+        for (size_t j = 0; j < x.near; j++) w[0] += s[j];
+        add_row(x.far - x.near, s + x.near, w + x.row);
+        for (size_t j = x.far; j < x.end; j++) w[t->bands - 1] += s[j];
+    }
     const real *relative = (const real *)p->a->relative + t->lo * p->E;
     gemm_one(0, 0, t->m, p->E, t->bands, p->scale, W, BAND, relative, p->E, 1,
-             b->dq + t->i0 * p->ld, p->ld);
+             b->dq + t->i0 * p->ldq, p->ldq);
     if (b->drelative)
-        gemm_one(1, 0, t->bands, p->E, t->m, p->scale, W, BAND, p->q + t->i0 * p->ld, p->ld, 1,
+        gemm_one(1, 0, t->bands, p->E, t->m, p->scale, W, BAND, p->q + t->i0 * p->ldq, p->ldq, 1,
                  b->drelative + t->lo * p->E, p->E);
 }
 
-/* Rows i0 .. of a head. dq of these rows is first written by their first tile, dk and dv of a tile of
- * columns by its first tile of rows, i0 = j0: nothing needs to be zeroed. */
+/* Rows i0 .. of a head. dq of these rows is first written by their first tile, dk and dv of a tile of columns
+ * by the first tile of rows that sees it (causal: i0 = j0): nothing needs to be zeroed. */
 static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
 {
-    size_t D = p->a->D, m = least(BLOCK, p->T - i0), ld = p->ld, E = p->E;
-    const real *dout = b->dout + i0 * D, *q = p->q + i0 * ld;
-    real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK];
+    size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E;
+    const real *dout = b->dout + i0 * D, *q = p->q + i0 * p->ldq;
+    real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK], *dq = b->dq + i0 * p->ldq;
     size_t first = first_tile(p, i0);
     for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
-    for (size_t j0 = first; j0 <= i0; j0 += BLOCK) {
+    for (size_t j0 = first; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
-        int add = i0 > j0;
+        int add = b->more || i0 > (p->a->causal ? j0 : 0);
         scores(p, &t, P);
-        products_of_rows(&t, E, 1, dout, D, p->v + j0 * ld, ld, G);
+        products_of_rows(&t, E, 1, dout, D, p->v + j0 * ldk, ldk, G);
         tile_back(p, &t, b, delta, P, G);
-        combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ld, ld);
-        combine_columns(&t, E, p->scale, G, q, ld, add, b->dk + j0 * ld, ld);
-        combine_rows(&t, E, p->scale, G, p->k + j0 * ld, ld, j0 > first, b->dq + i0 * ld, ld);
+        combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ldk, ldk);
+        combine_columns(&t, E, p->scale, G, q, p->ldq, add, b->dk + j0 * ldk, ldk);
+        combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > first, dq, p->ldq);
         if (p->a->relative) relative_back(p, &t, b, G);
         if (b->dspan) *b->dspan += (real)p->a->longest_span * span_back(p, &t, G);
     }
 }
 
-static void head_back(const Attention *a, size_t item, const real *out, const real *lse,
-                      const real *dout, real *dqkv, real *drelative, real *dspan)
+static void head_back(const Attention *a, size_t item, const HeadBack *all)
 {
     Head p = head_of(a, item);
-    size_t at = p.first * a->D + p.head * p.E;
-    real *dq = dqkv + p.first * p.ld + p.head * p.E;
-    HeadBack b = {.out = out + at,
-                  .lse = lse + p.first * a->H + p.head,
-                  .dout = dout + at,
-                  .dq = dq,
-                  .dk = dq + a->D,
-                  .dv = dq + 2 * a->D,
-                  .drelative = drelative,
-                  .dspan = dspan ? dspan + p.head : NULL};
+    size_t at = p.first * a->D + p.head * p.E, q = p.first * p.ldq + p.head * p.E;
+    size_t k = p.key * p.ldk + p.head * p.E;
+    HeadBack b = {.out = all->out + at,
+                  .lse = all->lse + p.first * a->H + p.head,
+                  .dout = all->dout + at,
+                  .dq = all->dq + q,
+                  .dk = all->dk + k,
+                  .dv = all->dv + k,
+                  .drelative = all->drelative,
+                  .dspan = all->dspan ? all->dspan + p.head : NULL,
+                  .more = all->more};
     for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
 }
 
 /* Threads take every `panels`-th item; each sums dr and du of its items on its stack, and the sums are
  * added in order. A table of relative positions too large for that is summed by one thread. */
 static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dqkv, void *drelative, void *dspan)
+                               const void *dout, void *dq, void *dk, void *dv, int more,
+                               void *drelative, void *dspan)
 {
     size_t items = a->S * a->H, E = a->D / a->H, spans = dspan ? a->H : 0;
-    size_t relative = drelative ? (a->clip + 1) * E : 0, size = relative + spans;
+    size_t rows = (a->causal ? 1 : 2) * a->clip + 1, relative = drelative ? rows * E : 0;
+    size_t size = relative + spans;
     size_t panels = size > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
 #pragma omp parallel for ordered schedule(static, 1)
     for (size_t t = 0; t < panels; t++) {
-        real sum[RELATIVE_MAX], *dr = drelative, *du = dspan;
+        real sum[RELATIVE_MAX];
+        HeadBack all = {out, lse, dout, dq, dk, dv, drelative, dspan, more};
         if (panels > 1) {
             memset(sum, 0, size * sizeof *sum);
-            dr = relative ? sum : NULL;
-            du = spans ? sum + relative : NULL;
+            all.drelative = relative ? sum : NULL;
+            all.dspan = spans ? sum + relative : NULL;
         }
-        for (size_t item = t; item < items; item += panels)
-            head_back(a, item, out, lse, dout, dqkv, dr, du);
+        for (size_t item = t; item < items; item += panels) head_back(a, item, &all);
 #pragma omp ordered
         if (panels > 1) {
             add_scaled(relative, 1, sum, drelative);

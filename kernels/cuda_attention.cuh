@@ -1,4 +1,4 @@
-/* cuda_attention.cuh: causal attention of packed sequences without a (T, T) matrix in memory. Part of
+/* cuda_attention.cuh: attention of packed sequences without a (T, T) matrix in memory. Part of
  * cuda.cu. What is computed, and the formulas of backward: kernels/cpu_attention.h.
  *
  * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). The widths of q, k, v
@@ -8,18 +8,18 @@
  * Forward: a block takes SIDE rows and walks over the columns with a running maximum and denominator
  * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
  * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
- * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds every
- * sequence, the first of the two does all. dr is summed in a slice of scratch for each block, du (of a
- * head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh). Nothing is added
- * to by two blocks, so the bits are the same each time.
+ * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds the
+ * keys of every sequence, the first of the two does all. dr is summed in a slice of scratch for each
+ * block, du (of a head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh).
+ * Nothing is added to by two blocks, so the bits are the same each time.
  *
- * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8).
- * Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
+ * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8,
+ * causal). Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
  * 3 x 16 KiB, writes 16 KiB and 0.25 KiB: 34 MB, 18 flop a byte. Backward: 5 products and a half,
  * 2.9 Mflop a head, 1.5 Gflop; reads q, k, v, out, dout, writes dq, dk, dv: 67 MB, 22 flop a byte. An
  * H100 SXM has by its data sheet 67 Tflop/s in f32 and 3.35 TB/s, 20 flop a byte; an H200 4.8 TB/s, 14 flop
  * a byte. So memory and arithmetic would each take about 9 + 10 us forward and 22 + 20 us backward, less
- * what of the 50 MB of L2 still holds qkv; the exponential, the ten rounds of Philox for each four
+ * what of the 50 MB of L2 still holds q, k and v; the exponential, the ten rounds of Philox for each four
  * weights (some 130 integer instructions, 0.5 M for 1.0 M multiply-adds of the two products) and 512
  * blocks on 132 multiprocessors, which is no whole number of waves, come on top: arithmetic bounds it.
  */
@@ -39,8 +39,10 @@ enum {
 /* What backward is told too. */
 typedef struct {
     const float *lse, *dout;
-    float *dqkv, *slices; /* slices (blocks, clip + 1, E) or NULL */
-    float *spans;         /* (blocks, TILE_WARPS, H) or NULL: shares of du */
+    float *dq, *dk, *dv;
+    int more;      /* dk, dv accumulate */
+    float *slices; /* (blocks, rows, E) or NULL: shares of dr */
+    float *spans;  /* (blocks, TILE_WARPS, H) or NULL: shares of du */
 } HeadsBack;
 
 /* ---- forward ------------------------------------------------------------------------------------- */
@@ -67,7 +69,7 @@ static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, con
     for (int r = 0; r < ROWS; r++) {
         float top = max[r], add = 0;
         for (int c = 0; c < COLS; c++) {
-            int sees = row_sees(i0 + my_row() + r, j0 + my_column() + c);
+            int sees = row_sees(h, i0 + my_row() + r, j0 + my_column() + c);
             int x = i0 + my_row() + r - j0 - my_column() - c;
             s[r][c] = sees ? s[r][c] * p->scale + log_mask(p, h, x) : -INFINITY;
             top = fmaxf(top, s[r][c]);
@@ -94,12 +96,12 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
     Rows y = {out + (h->first + (size_t)i0) * p->D + h->head * (size_t)p->E, p->D, left};
     for (int r = 0; r < ROWS; r++)
         max[r] = -FLT_MAX, sum[r] = 0; /* a row may see nothing of a tile */
-    for (int j0 = begin; j0 <= i0; j0 += SIDE) {
+    for (int j0 = begin; j0 <= last_column(h, i0); j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &held);
         softmax_tile(s, p, h, i0, j0, max, sum, shrink);
         tile_write_turned(m, s);
-        combine<KEPT>(acc, m, h->v + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
-                      j0 > begin, shrink, y);
+        combine<KEPT>(acc, m, h->v + (size_t)j0 * p->ldk, p->ldk, min(SIDE, h->M - j0), p->E,
+                      p->wide, j0 > begin, shrink, y);
     }
     for (int r = 0; r < ROWS; r++) {
         sum[r] = row_sum(sum[r]);
@@ -132,7 +134,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float 
 
 static __device__ inline float *dq_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
 {
-    return b->dqkv + (h->first + (size_t)i) * h->ld + h->head * (size_t)p->E;
+    return b->dq + (h->first + (size_t)i) * p->ldq + h->head * (size_t)p->E;
 }
 
 static __device__ inline const float *dout_of(const Heads *p, const HeadsBack *b, const OneHead *h,
@@ -175,7 +177,8 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
 {
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
-            int i = i0 + my_row() + r, j = j0 + my_column() + c, sees = row_sees(i, j) && i < h->T;
+            int i = i0 + my_row() + r, j = j0 + my_column() + c;
+            int sees = row_sees(h, i, j) && i < h->T;
             s[r][c] = sees ? expf(s[r][c] * p->scale + log_mask(p, h, i - j) - lse[r]) : 0;
         }
 }
@@ -186,8 +189,8 @@ static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, c
                                              uint32_t kept, const float *delta)
 {
     float g[ROWS][COLS];
-    products_of_rows(g, m, dout_of(p, b, h, i0), p->D, h->T - i0, h->v + (size_t)j0 * h->ld, h->ld,
-                     h->T - j0, p->E, p->wide);
+    products_of_rows(g, m, dout_of(p, b, h, i0), p->D, h->T - i0, h->v + (size_t)j0 * p->ldk,
+                     p->ldk, h->M - j0, p->E, p->wide);
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++)
             s[r][c] *= p->scale * (keep_factor(p, kept, r, c) * g[r][c] - delta[r]);
@@ -197,7 +200,7 @@ static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, c
 static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
 {
     if (!b->slices) return NULL;
-    size_t n = ((size_t)p->clip + 1) * (size_t)p->E;
+    size_t n = (size_t)p->rows * (size_t)p->E;
     float *slice = b->slices + blockIdx.x * n;
     for (size_t x = threadIdx.x; x < n; x += TILE_THREADS) slice[x] = 0;
     return slice;
@@ -235,31 +238,37 @@ static __global__ void attend_slices_sum(size_t n, size_t size, const float *sli
 
 /* ---- backward: columns and rows ------------------------------------------------------------------ */
 
-/* dq where one tile is the whole sequence; dS is in s. */
+/* dq of rows i0 .. where one tile holds all columns; dS is in s. */
 static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const HeadsBack *b,
-                                         const OneHead *h, const Room *m, float *slice)
+                                         const OneHead *h, const Room *m, int i0, float *slice)
 {
     float dq[ROWS][COLS];
     int held = -1;
-    Rows y = {dq_of(p, b, h, 0), h->ld, h->T};
+    Rows y = {dq_of(p, b, h, i0), p->ldq, h->T - i0};
     __syncthreads(); /* the tile may still be read */
     tile_write_turned(m, s);
-    combine<0>(dq, m, h->k, h->ld, h->T, p->E, p->wide, 0, NULL, y);
+    combine<0>(dq, m, h->k, p->ldk, h->M, p->E, p->wide, 0, NULL, y);
     if (!p->relative) return;
-    relative_back<0>(dq, p, h, m, 0, 0, slice, y, &held);
-    far_spread<0>(dq, p, h, m, 0, held, slice, y);
+    relative_back<0>(dq, p, h, m, i0, 0, slice, y, &held);
+    far_spread<0>(dq, p, h, m, i0, held, slice, y);
 }
 
-/* dk and dv of columns j0 .. of a head; ALONE: no sequence is longer than a tile, dq too, and nothing
- * is KEPT because nothing is added to. */
+/* dk and dv of columns j0 .. of a head; ALONE: no sequence has columns beyond a tile, dq too, and nothing
+ * is KEPT because there is seldom a second tile of rows to add. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                            const Room *m, int j0, float *slice, float *spans)
 {
     float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
-    Rows yk = {dq_of(p, b, h, j0) + p->D, h->ld, h->T - j0}, yv = {yk.at + p->D, h->ld, h->T - j0};
-    for (int i0 = j0; i0 < h->T && tile_seen(h, i0, j0); i0 += SIDE) {
-        int held = -1, n = min(SIDE, h->T - i0), begun = !ALONE && i0 > j0;
+    size_t at = (h->key + (size_t)j0) * p->ldk + h->head * (size_t)p->E;
+    int begin = first_row(h, j0);
+    Rows yk = {b->dk + at, p->ldk, h->M - j0}, yv = {b->dv + at, p->ldk, h->M - j0};
+    if (KEPT && b->more) {
+        read_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
+        read_rows(dv, yv.at, yv.ld, yv.rows, 0, p->E, p->wide);
+    }
+    for (int i0 = begin; i0 < h->T && tile_seen(h, i0, j0); i0 += SIDE) {
+        int held = -1, n = min(SIDE, h->T - i0), begun = b->more || i0 > begin;
         row_numbers(p, b, h, i0, lse, delta);
         scores(s, p, h, m, i0, j0, &held);
         weights(s, p, h, i0, j0, lse);
@@ -271,9 +280,9 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         combine<KEPT>(dv, m, dout_of(p, b, h, i0), p->D, n, p->E, p->wide, begun, NULL, yv);
         score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
         tile_write(m, s);
-        combine<KEPT>(dk, m, h->q + (size_t)i0 * h->ld, h->ld, n, p->E, p->wide, begun, NULL, yk);
+        combine<KEPT>(dk, m, h->q + (size_t)i0 * p->ldq, p->ldq, n, p->E, p->wide, begun, NULL, yk);
         if (ALONE && spans) span_add(p, h, spans, span_back(s, p, h, i0, j0));
-        if (ALONE) rows_alone(s, p, b, h, m, slice);
+        if (ALONE) rows_alone(s, p, b, h, m, i0, slice);
     }
     if (!KEPT) return;
     write_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
@@ -289,7 +298,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(He
     float *slice = ALONE ? slice_of(&p, &b) : NULL, *spans = ALONE ? span_slice(&p, &b) : NULL;
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
-        for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.T; j0 += p.tiles * SIDE)
+        for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.M; j0 += p.tiles * SIDE)
             columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice, spans);
     }
 }
@@ -301,16 +310,16 @@ static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, cons
 {
     float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS], dz = 0;
     int near = -1, far = -1, begin = first_tile(h, i0);
-    Rows y = {dq_of(p, b, h, i0), h->ld, h->T - i0};
+    Rows y = {dq_of(p, b, h, i0), p->ldq, h->T - i0};
     row_numbers(p, b, h, i0, lse, delta); /* before dq is written, a barrier later */
-    for (int j0 = begin; j0 <= i0; j0 += SIDE) {
+    for (int j0 = begin; j0 <= last_column(h, i0); j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &near);
         weights(s, p, h, i0, j0, lse);
         score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
         if (spans) dz += span_back(s, p, h, i0, j0);
         tile_write_turned(m, s);
-        combine<KEPT>(dq, m, h->k + (size_t)j0 * h->ld, h->ld, min(SIDE, h->T - j0), p->E, p->wide,
-                      j0 > begin, NULL, y);
+        combine<KEPT>(dq, m, h->k + (size_t)j0 * p->ldk, p->ldk, min(SIDE, h->M - j0), p->E,
+                      p->wide, j0 > begin, NULL, y);
         if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
     }
     if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
@@ -344,13 +353,24 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* Rows of `relative` that are met: causal rows see nothing behind them. */
+static size_t rows_met(const Attention *a)
+{
+    return (a->causal ? 1 : 2) * a->clip + 1;
+}
+
 /* At most `most` blocks. What they leave over, they do in turn. */
 static Heads heads_of(const Attention *a, size_t most)
 {
     Heads p = {a->start,
-               (const float *)a->qkv,
+               a->memory ? a->memory : a->start,
+               (const float *)a->q,
+               (const float *)a->k,
+               (const float *)a->v,
                (const float *)a->relative,
                (const float *)a->span,
+               a->ldq,
+               a->ldk,
                a->H,
                a->D,
                a->longest,
@@ -359,6 +379,8 @@ static Heads heads_of(const Attention *a, size_t most)
                0,
                (int)(a->D / a->H),
                (int)a->clip,
+               (int)rows_met(a),
+               a->causal,
                0,
                0,
                (float)a->longest_span,
@@ -366,7 +388,8 @@ static Heads heads_of(const Attention *a, size_t most)
                keep_of(&a->drop)};
     p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
-    p.wide = p.E % 4 == 0 && aligned(a->qkv);
+    p.wide = p.E % 4 == 0 && p.ldq % 4 == 0 && p.ldk % 4 == 0 && aligned(a->q) && aligned(a->k) &&
+             aligned(a->v);
     p.scale = (float)(1 / sqrt((double)p.E));
     return p;
 }
@@ -401,14 +424,22 @@ static void sum_slices(size_t n, size_t size, const float *slices, void *d)
 }
 
 static void cuda_attention_back(const Attention *a, const void *out, const void *lse,
-                                const void *dout, void *dqkv, void *drelative, void *dspan)
+                                const void *dout, void *dq, void *dk, void *dv, int more,
+                                void *drelative, void *dspan)
 {
-    size_t size = a->relative && drelative ? (a->clip + 1) * (a->D / a->H) : 0;
+    size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
     size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
     size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
     Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
-    HeadsBack b = {(const float *)lse, (const float *)dout, (float *)dqkv, NULL, NULL};
-    all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dqkv);
+    HeadsBack b = {(const float *)lse,
+                   (const float *)dout,
+                   (float *)dq,
+                   (float *)dk,
+                   (float *)dv,
+                   more,
+                   NULL,
+                   NULL};
+    all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);
     size_t slices = blocks_of(&sliced);
     if (each && slices) {
         float *scratch = (float *)cuda_scratch(slices * each * sizeof *scratch);

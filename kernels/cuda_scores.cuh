@@ -13,21 +13,22 @@
 
 /* What a kernel is told. Distances of q, k, v in memory are counted in floats. */
 typedef struct {
-    const size_t *start;
-    const float *qkv, *relative, *span;
-    size_t H, D, longest, heads; /* heads: S H */
-    size_t lanes;                /* heads that have blocks of their own */
-    int tiles;                   /* blocks of a head */
-    int E, clip, wide;           /* wide: rows can be read four numbers at a time */
+    const size_t *start, *keys; /* rows of queries, and of keys and values */
+    const float *q, *k, *v, *relative, *span;
+    size_t ldq, ldk, H, D, longest, heads; /* heads: S H */
+    size_t lanes;                          /* heads that have blocks of their own */
+    int tiles;                             /* blocks of a head */
+    int E, clip, rows, causal;             /* rows: those of `relative` that are met */
+    int wide;                              /* rows can be read four numbers at a time */
     float scale;
     float longest_span, ramp;
     Keep keep;
 } Heads;
 
-/* One head of one sequence. */
+/* One head of one sequence: T queries from row `first` of the batch, M keys from row `key`. */
 typedef struct {
-    size_t first, head, ld;
-    int T;
+    size_t first, key, head;
+    int T, M, causal;
     const float *q, *k, *v;
     uint64_t stream;
     float end; /* z + R: m > 0 at distances below it */
@@ -36,14 +37,36 @@ typedef struct {
 
 static __device__ inline OneHead head_of(const Heads *p, size_t item)
 {
-    size_t s = item / p->H, head = item % p->H, first = p->start[s];
-    const float *q = p->qkv + first * 3 * p->D + head * (size_t)p->E;
-    int T = (int)(p->start[s + 1] - first);
-    OneHead h = {first, head, 3 * p->D, T, q, q + p->D, q + 2 * p->D, keep_stream(&p->keep), 0, T};
+    size_t s = item / p->H, head = item % p->H, first = p->start[s], key = p->keys[s];
+    size_t at = head * (size_t)p->E;
+    int T = (int)(p->start[s + 1] - first), M = (int)(p->keys[s + 1] - key);
+    const float *q = p->q + first * p->ldq + at;
+    const float *k = p->k + key * p->ldk + at, *v = p->v + key * p->ldk + at;
+    OneHead h = {first, key, head, T, M, p->causal, q, k, v, keep_stream(&p->keep), 0, T};
     if (!p->span) return h;
     h.end = p->ramp + p->longest_span * fminf(fmaxf(p->span[head], 0), 1);
     if (h.end < (float)T) h.reach = (int)ceilf(h.end);
     return h;
+}
+
+/* ---- what is seen ---------------------------------------------------------------------------------- */
+
+/* The last column that row i sees. */
+static __device__ inline int last_column(const OneHead *h, int i)
+{
+    return h->causal ? min(i, h->M - 1) : h->M - 1;
+}
+
+/* But for spans. */
+static __device__ inline int row_sees(const OneHead *h, int i, int j)
+{
+    return j <= last_column(h, i);
+}
+
+/* The first row of tiles that sees columns j0 ... */
+static __device__ inline int first_row(const OneHead *h, int j0)
+{
+    return h->causal ? j0 : 0;
 }
 
 /* ---- spans ----------------------------------------------------------------------------------------- */
@@ -88,7 +111,7 @@ static __device__ inline float span_back(float (*s)[COLS], const Heads *p, const
 
 static __device__ inline int relative_row(const Heads *p, int i, int j)
 {
-    return p->clip - min(i - j, p->clip);
+    return p->clip + max(min(j - i, p->clip), -p->clip);
 }
 
 /* The groups of rows of `relative` that tile (i0, j0) meets. */
@@ -99,13 +122,14 @@ static __device__ inline int group_first(const Heads *p, int i0, int j0)
 
 static __device__ inline int group_last(const Heads *p, int i0, int j0)
 {
-    return relative_row(p, i0, min(i0, j0 + SIDE - 1)) / GROUP;
+    int j = j0 + SIDE - 1;
+    return relative_row(p, i0, p->causal ? min(i0, j) : j) / GROUP;
 }
 
 /* Rows of `relative` in a group. */
 static __device__ inline int group_rows(const Heads *p, int group)
 {
-    return min(GROUP, p->clip + 1 - group * GROUP);
+    return min(GROUP, p->rows - group * GROUP);
 }
 
 /* near = q r^T: two rows and four columns a thread. */
@@ -116,7 +140,7 @@ static __device__ inline void group_products(const Heads *p, const OneHead *h, c
     float acc[2][4] = {{0}};
     for (int e = 0; e < p->E; e += DEPTH) {
         __syncthreads();
-        stage_turned(m->a, h->q + (size_t)i0 * h->ld, h->ld, h->T - i0, SIDE, e, p->E, p->wide);
+        stage_turned(m->a, h->q + (size_t)i0 * p->ldq, p->ldq, h->T - i0, SIDE, e, p->E, p->wide);
         stage_turned(m->b, p->relative + (size_t)group * GROUP * (size_t)p->E, (size_t)p->E,
                      group_rows(p, group), GROUP, e, p->E, 0);
         __syncthreads();
@@ -143,9 +167,9 @@ static __device__ inline void add_relative(float (*s)[COLS], const Heads *p, con
         *held = group;
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLS; c++) {
-                int i = my_row() + r, at = i0 + i - j0 - my_column() - c;
-                int row = p->clip - min(at, p->clip) - group * GROUP;
-                if (at >= 0 && row >= 0 && row < GROUP) s[r][c] += m->near[i * PITCH + row];
+                int i = my_row() + r;
+                int row = relative_row(p, i0 + i, j0 + my_column() + c) - group * GROUP;
+                if (row >= 0 && row < GROUP) s[r][c] += m->near[i * PITCH + row];
             }
     }
 }
@@ -154,8 +178,8 @@ static __device__ inline void add_relative(float (*s)[COLS], const Heads *p, con
 static __device__ inline void scores(float (*s)[COLS], const Heads *p, const OneHead *h,
                                      const Room *m, int i0, int j0, int *held)
 {
-    products_of_rows(s, m, h->q + (size_t)i0 * h->ld, h->ld, h->T - i0, h->k + (size_t)j0 * h->ld,
-                     h->ld, h->T - j0, p->E, p->wide);
+    products_of_rows(s, m, h->q + (size_t)i0 * p->ldq, p->ldq, h->T - i0,
+                     h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, p->E, p->wide);
     if (p->relative) add_relative(s, p, h, m, i0, j0, held);
 }
 
@@ -178,13 +202,13 @@ enum { FAR_STEP = TILE_THREADS / SIDE };
  * the clip are one. */
 static __device__ inline void far_gather(const Heads *p, const Room *m, int i0, int j0, int group)
 {
-    int i = far_row(), last = i0 + i - p->clip - j0; /* the last column beyond the clip */
+    int i = far_row(), last = i0 + i - p->clip - j0; /* the last column at the clip or before */
     for (int c = far_column(); c < group_rows(p, group); c += FAR_STEP) {
-        int row = group * GROUP + c, j = last + row;
+        int row = group * GROUP + c, end = last + row;
         float sum = 0;
-        if (row > 0 && j >= 0 && j < SIDE) sum = m->tile[cell(j, i)];
-        if (row == 0)
-            for (j = 0; j <= min(last, SIDE - 1); j++) sum += m->tile[cell(j, i)];
+        if (row == 2 * p->clip && !p->causal) end = SIDE - 1;
+        for (int j = row ? max(last + row, 0) : 0; j <= min(end, SIDE - 1); j++)
+            sum += m->tile[cell(j, i)];
         m->far[i * PITCH + c] += sum;
     }
 }
@@ -212,9 +236,9 @@ static __device__ inline void far_spread(float (*acc)[COLS], const Heads *p, con
     }
     for (int e = far_row(); slice && e < E; e += SIDE)
         for (int c = far_column(); c < rows; c += FAR_STEP) {
-            const float *q = h->q + (size_t)i0 * h->ld + e;
+            const float *q = h->q + (size_t)i0 * p->ldq + e;
             float sum = 0;
-            for (int i = 0; i < left; i++) sum += m->far[i * PITCH + c] * q[(size_t)i * h->ld];
+            for (int i = 0; i < left; i++) sum += m->far[i * PITCH + c] * q[(size_t)i * p->ldq];
             slice[((size_t)group * GROUP + (size_t)c) * (size_t)E + (size_t)e] += sum;
         }
     __syncthreads(); /* far may be cleared */
@@ -262,7 +286,7 @@ static __device__ inline uint32_t keep_tile(const Heads *p, const OneHead *h, in
     uint32_t kept = 0;
     for (int r = 0; r < ROWS; r++) {
         int i = i0 + my_row() + r, j = j0 + my_column();
-        if (j > i) continue;
+        if (!row_sees(h, i, j)) continue;
         uint64_t at = ((h->first + (size_t)i) * p->H + h->head) * p->longest + (size_t)j;
         kept |= keep_bits(&p->keep, h->stream, at) << (COLS * r);
     }

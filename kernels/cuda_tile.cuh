@@ -53,12 +53,6 @@ static __device__ inline int my_column(void)
     return (int)(threadIdx.x % LANES) * COLS;
 }
 
-/* A causal row sees its own column and those before it. */
-static __device__ inline int row_sees(int i, int j)
-{
-    return j <= i;
-}
-
 /* Where number i of depth k of a piece lies; four numbers from a multiple of 4 stay neighbours. */
 static __device__ inline int cell(int k, int i)
 {

@@ -38,12 +38,18 @@ static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t co
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     int relative = m->config.positions & POSITIONS_RELATIVE;
+    size_t D = m->config.width;
     return (Attention){.S = p->S,
                        .start = m->batch.begins,
+                       .causal = 1,
                        .longest = m->config.max_length,
-                       .D = m->config.width,
+                       .D = D,
                        .H = m->config.heads,
-                       .qkv = w->in,
+                       .q = w->in,
+                       .k = backend_at(m->backend, w->in, D),
+                       .v = backend_at(m->backend, w->in, 2 * D),
+                       .ldq = 3 * D,
+                       .ldk = 3 * D,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
                        .clip = relative ? m->config.clip : 0,
                        .span = m->config.span ? data(m, m->slot[in->slot].span) : NULL,
@@ -71,9 +77,10 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->attention_back(&a, w->core, w->lse, w->dcore, w->din,
-                               a.relative ? grad(m, o->relative) : NULL,
-                               a.span ? grad(m, o->span) : NULL);
+    m->backend->attention_back(
+        &a, w->core, w->lse, w->dcore, w->din, backend_at(m->backend, w->din, a.D),
+        backend_at(m->backend, w->din, 2 * a.D), 0, a.relative ? grad(m, o->relative) : NULL,
+        a.span ? grad(m, o->span) : NULL);
     m->backend->bias_drop_back(p->N, 3 * a.D, w->din, grad(m, o->in_b), no_drop);
 }
 

@@ -23,8 +23,8 @@ static void barrier_at(int number, const char *file, int line)
 
 enum { BARRIERS_BEFORE = __COUNTER__ };
 #define __syncthreads() barrier_at(__COUNTER__ - BARRIERS_BEFORE, __FILE__, __LINE__)
-#include "kernels/cuda_tile.cuh"
-#define row_sees(i, j) row_sees(i, (j)-planted.mask)
+#include "kernels/cuda_scores.cuh"
+#define row_sees(h, i, j) row_sees(h, i, (j)-planted.mask)
 #include "kernels/cuda_attention.cuh"
 #undef row_sees
 #undef __syncthreads
@@ -38,10 +38,11 @@ cudaError_t attention_forward(const Attention *a, void *out, void *lse)
 }
 
 cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dqkv, void *drelative, void *dspan)
+                               const void *dout, void *dq, void *dk, void *dv, int more,
+                               void *drelative, void *dspan)
 {
     cuda.failed = cudaSuccess;
-    cuda_attention_back(a, out, lse, dout, dqkv, drelative, dspan);
+    cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);
     return cuda.failed;
 }
 

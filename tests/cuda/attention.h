@@ -14,7 +14,8 @@ extern "C" {
 /* As Backend's members of these names. */
 cudaError_t attention_forward(const Attention *a, void *out, void *lse);
 cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dqkv, void *drelative, void *dspan);
+                               const void *dout, void *dq, void *dk, void *dv, int more,
+                               void *drelative, void *dspan);
 
 /* What is left out or wrong from now on. */
 typedef struct {

@@ -16,80 +16,141 @@ typedef struct {
     size_t length[SEQUENCES];
     size_t D, H, clip, longest; /* longest 0: as it is */
     int shift;                  /* numbers by which all arrays are off an aligned address */
+    size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
 } Case;
 
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
  * change within a row of tiles; blocks without work; dropout blocks cut by a row; unaligned arrays. */
 static const Case cases[] = {
-    {{1}, 1, 1, 0, 0, 0},       {{3, 1, 7}, 6, 2, 3, 0, 0},
-    {{64, 33}, 32, 2, 8, 0, 0}, {{33, 64}, 64, 1, 8, 0, 1},
-    {{40, 9}, 68, 1, 16, 0, 0}, {{70, 130, 1}, 20, 2, 15, (size_t)1 << 34, 0},
-    {{150}, 8, 1, 40, 151, 0},  {{131, 2}, 66, 1, 20, 0, 0},
-    {{66}, 132, 1, 0, 67, 0},   {{150}, 2, 1, 4200, 0, 0},
+    {{1}, 1, 1, 0, 0, 0},
+    {{3, 1, 7}, 6, 2, 3, 0, 0},
+    {{64, 33}, 32, 2, 8, 0, 0},
+    {{33, 64}, 64, 1, 8, 0, 1},
+    {{40, 9}, 68, 1, 16, 0, 0},
+    {{70, 130, 1}, 20, 2, 15, (size_t)1 << 34, 0},
+    {{150}, 8, 1, 40, 151, 0},
+    {{131, 2}, 66, 1, 20, 0, 0},
+    {{66}, 132, 1, 0, 67, 0},
+    {{150}, 2, 1, 4200, 0, 0},
+    {{1, 5}, 6, 2, 0, 0, 0, {9, 1}},
+    {{64, 150, 33}, 32, 2, 0, 0, 0, {7, 64, 31}},
+    {{3, 130, 65}, 20, 1, 0, 0, 1, {129, 1, 65}},
+    {{70, 20}, 68, 1, 0, (size_t)1 << 34, 0, {5, 140}},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-enum { OUT, LSE, DQKV, DRELATIVE, DSPAN, RESULTS };
+/* DQ: dk and dv too where they are packed; DKV: of another text. */
+enum { OUT, LSE, DQ, DKV, DRELATIVE, DSPAN, RESULTS };
 enum { LONGEST_SPAN = 10, RAMP = 17 };
+
+/* Which attention: causal, with spans, or every key of the own or of another text. */
+enum { CAUSAL, SPANS, ALL, KINDS };
 
 /* A case with its numbers, and what cpu-f64 makes of them. */
 typedef struct {
     const Case *c;
-    size_t S, N, rows, start[SEQUENCES + 1], size[RESULTS];
+    size_t S, N, M, rows, start[SEQUENCES + 1], memory[SEQUENCES + 1], size[RESULTS];
     Attention a; /* but for what lies in backend memory */
-    double *qkv, *relative, *span, *dout, *expected[RESULTS];
+    int more;    /* dk, dv accumulate */
+    double *q, *kv, *relative, *span, *dout, *expected[RESULTS];
 } Problem;
+
+/* Results that accumulate begin at this. */
+static const double BEFORE = 0.5;
+static int accumulates(const Problem *p, int k)
+{
+    return k >= DRELATIVE || (k == DKV && p->more);
+}
+
+/* k or (v = 1) v, of numbers of `bytes` each; the same of their adjoints. */
+static void *keys_at(const Problem *p, void *q, void *kv, size_t v, size_t bytes)
+{
+    return (char *)(p->M ? kv : q) + (v + !p->M) * p->c->D * bytes;
+}
+
+/* What lies in backend memory, and results and dout there. */
+typedef struct {
+    size_t *start, *memory;
+    void *q, *kv, *relative, *span, *dout, *y[RESULTS];
+} Arrays;
+
+static Attention with(const Problem *p, const Arrays *x, size_t bytes)
+{
+    Attention a = p->a;
+    a.start = x->start, a.memory = p->M ? x->memory : NULL;
+    a.q = x->q, a.k = keys_at(p, x->q, x->kv, 0, bytes), a.v = keys_at(p, x->q, x->kv, 1, bytes);
+    a.ldq = (p->M ? 1 : 3) * a.D, a.ldk = (p->M ? 2 : 3) * a.D;
+    a.relative = a.clip ? x->relative : NULL;
+    a.span = a.ramp ? x->span : NULL;
+    return a;
+}
 
 static void expect(Problem *p)
 {
     const Backend *b;
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Attention a = p->a;
-    void *qkv = buffer_new(b, p->size[DQKV], p->qkv), *dout = buffer_new(b, p->size[OUT], p->dout);
-    void *relative = buffer_new(b, p->size[DRELATIVE], p->relative), *y[RESULTS];
-    void *span = buffer_new(b, p->size[DSPAN], p->span);
-    for (int k = 0; k < RESULTS; k++) y[k] = buffer_new(b, p->size[k], NULL);
-    b->fill(y[DRELATIVE], 0.5, p->size[DRELATIVE]);
-    b->fill(y[DSPAN], 0.5, p->size[DSPAN]);
-    size_t *start = sent(b, p->start, (p->S + 1) * sizeof *start);
-    a.start = start, a.qkv = qkv, a.relative = a.clip ? relative : NULL;
-    a.span = a.ramp ? span : NULL;
-    b->attention(&a, y[OUT], y[LSE]);
-    b->attention_back(&a, y[OUT], y[LSE], dout, y[DQKV], a.clip ? y[DRELATIVE] : NULL,
-                      a.span ? y[DSPAN] : NULL);
+    Arrays x = {.q = buffer_new(b, p->size[DQ], p->q),
+                .kv = buffer_new(b, p->size[DKV], p->kv),
+                .relative = buffer_new(b, p->size[DRELATIVE], p->relative),
+                .span = buffer_new(b, p->size[DSPAN], p->span),
+                .dout = buffer_new(b, p->size[OUT], p->dout),
+                .start = sent(b, p->start, sizeof p->start),
+                .memory = sent(b, p->memory, sizeof p->memory)};
     for (int k = 0; k < RESULTS; k++) {
-        p->expected[k] = fetch(b, y[k], p->size[k]);
-        buffer_free(b, y[k], p->size[k]);
+        x.y[k] = buffer_new(b, p->size[k], NULL);
+        if (accumulates(p, k)) b->fill(x.y[k], BEFORE, p->size[k]);
     }
-    buffer_free(b, qkv, p->size[DQKV]);
-    buffer_free(b, dout, p->size[OUT]);
-    buffer_free(b, relative, p->size[DRELATIVE]);
-    buffer_free(b, span, p->size[DSPAN]);
-    b->release(start);
+    Attention a = with(p, &x, b->size);
+    b->attention(&a, x.y[OUT], x.y[LSE]);
+    b->attention_back(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
+                      keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
+                      keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more,
+                      a.clip ? x.y[DRELATIVE] : NULL, a.span ? x.y[DSPAN] : NULL);
+    for (int k = 0; k < RESULTS; k++) {
+        p->expected[k] = fetch(b, x.y[k], p->size[k]);
+        buffer_free(b, x.y[k], p->size[k]);
+    }
+    buffer_free(b, x.q, p->size[DQ]);
+    buffer_free(b, x.kv, p->size[DKV]);
+    buffer_free(b, x.relative, p->size[DRELATIVE]);
+    buffer_free(b, x.span, p->size[DSPAN]);
+    buffer_free(b, x.dout, p->size[OUT]);
+    b->release(x.start);
+    b->release(x.memory);
+}
+
+/* 1: this attention is no case's of the kind. */
+static int foreign(const Case *c, int kind)
+{
+    return c->keys[0] && kind != ALL;
 }
 
 /* spans: z is 2.5 and 1.25 more in the next head, so keys beyond 20 are not seen, of 130 a whole tile. */
-static Problem problem_new(const Case *c, double rate, int spans)
+static Problem problem_new(const Case *c, double rate, int kind)
 {
-    Problem p = {.c = c};
+    Problem p = {.c = c, .more = rate > 0 && c->keys[0]};
     size_t longest = 0;
     for (; p.S < SEQUENCES && c->length[p.S]; p.S++) {
+        size_t keys = c->keys[p.S] ? c->keys[p.S] : c->length[p.S];
         p.start[p.S + 1] = p.N += c->length[p.S];
-        longest = longest < c->length[p.S] ? c->length[p.S] : longest;
+        p.memory[p.S + 1] = p.M += c->keys[p.S];
+        longest = longest < keys ? keys : longest;
     }
     p.rows = 2 * c->clip + 1;
     p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
-    p.a.clip = c->clip;
+    p.a.clip = c->clip, p.a.causal = kind != ALL;
     p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
     memcpy(p.size,
-           (size_t[RESULTS]){p.N * c->D, p.N * c->H, 3 * p.N * c->D, p.rows * c->D / c->H, c->H},
+           (size_t[RESULTS]){p.N * c->D, p.N * c->H, (p.M ? 1 : 3) * p.N * c->D, 2 * p.M * c->D,
+                             p.rows * c->D / c->H, c->H},
            sizeof p.size);
-    if (spans) p.a.longest_span = LONGEST_SPAN, p.a.ramp = RAMP;
+    if (kind == SPANS) p.a.longest_span = LONGEST_SPAN, p.a.ramp = RAMP;
     p.span = host_new(c->H);
     for (size_t h = 0; h < c->H; h++) p.span[h] = 0.25 + 0.125 * (double)h;
-    p.qkv = host_random(p.size[DQKV], 1);
+    p.q = host_random(p.size[DQ], 1);
     p.relative = host_random(p.size[DRELATIVE], 2);
     p.dout = host_random(p.size[OUT], 3);
+    p.kv = host_random(p.size[DKV], 4);
     expect(&p);
     return p;
 }
@@ -97,7 +158,8 @@ static Problem problem_new(const Case *c, double rate, int spans)
 static void problem_free(Problem *p)
 {
     for (int k = 0; k < RESULTS; k++) memory_free(p->expected[k]);
-    memory_free(p->qkv);
+    memory_free(p->q);
+    memory_free(p->kv);
     memory_free(p->relative);
     memory_free(p->span);
     memory_free(p->dout);
@@ -143,28 +205,33 @@ static double *floats_take(float *p, size_t n, int shift, int wanted)
 static int run(const Problem *p, double *y[RESULTS])
 {
     int shift = p->c->shift, ran;
-    float *qkv = floats_new(p->size[DQKV], shift, p->qkv, 0), *at[RESULTS];
-    float *relative = floats_new(p->size[DRELATIVE], shift, p->relative, 0);
-    float *dout = floats_new(p->size[OUT], shift, p->dout, 0);
-    float *span = floats_new(p->size[DSPAN], shift, p->span, 0);
-    size_t *start = device_copy(p->start, (p->S + 1) * sizeof *start);
+    Arrays x = {.q = floats_new(p->size[DQ], shift, p->q, 0),
+                .kv = floats_new(p->size[DKV], shift, p->kv, 0),
+                .relative = floats_new(p->size[DRELATIVE], shift, p->relative, 0),
+                .span = floats_new(p->size[DSPAN], shift, p->span, 0),
+                .dout = floats_new(p->size[OUT], shift, p->dout, 0),
+                .start = device_copy(p->start, sizeof p->start),
+                .memory = device_copy(p->memory, sizeof p->memory)};
     for (int k = 0; k < RESULTS; k++)
-        at[k] = floats_new(p->size[k], shift, NULL, k >= DRELATIVE ? 0.5 : NAN);
-    Attention a = p->a;
-    a.start = start, a.qkv = qkv, a.relative = a.clip ? relative : NULL;
-    a.span = a.ramp ? span : NULL;
-    ran = attention_forward(&a, at[OUT], at[LSE]) == cudaSuccess &&
-          attention_backward(&a, at[OUT], at[LSE], dout, at[DQKV], a.clip ? at[DRELATIVE] : NULL,
-                             a.span ? at[DSPAN] : NULL) == cudaSuccess &&
+        x.y[k] = floats_new(p->size[k], shift, NULL, accumulates(p, k) ? BEFORE : NAN);
+    Attention a = with(p, &x, sizeof(float));
+    ran = attention_forward(&a, x.y[OUT], x.y[LSE]) == cudaSuccess &&
+          attention_backward(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
+                             keys_at(p, x.y[DQ], x.y[DKV], 0, sizeof(float)),
+                             keys_at(p, x.y[DQ], x.y[DKV], 1, sizeof(float)), p->more,
+                             a.clip ? x.y[DRELATIVE] : NULL,
+                             a.span ? x.y[DSPAN] : NULL) == cudaSuccess &&
           !*cuda_host_fault();
     if (!ran) printf("# %s\n", cuda_host_fault());
     cuda_host_reset();
-    for (int k = 0; k < RESULTS; k++) y[k] = floats_take(at[k], p->size[k], shift, 1);
-    floats_take(qkv, p->size[DQKV], shift, 0);
-    floats_take(relative, p->size[DRELATIVE], shift, 0);
-    floats_take(span, p->size[DSPAN], shift, 0);
-    floats_take(dout, p->size[OUT], shift, 0);
-    OK(cudaFree(start));
+    for (int k = 0; k < RESULTS; k++) y[k] = floats_take(x.y[k], p->size[k], shift, 1);
+    floats_take(x.q, p->size[DQ], shift, 0);
+    floats_take(x.kv, p->size[DKV], shift, 0);
+    floats_take(x.relative, p->size[DRELATIVE], shift, 0);
+    floats_take(x.span, p->size[DSPAN], shift, 0);
+    floats_take(x.dout, p->size[OUT], shift, 0);
+    OK(cudaFree(x.start));
+    OK(cudaFree(x.memory));
     return ran;
 }
 
@@ -177,10 +244,12 @@ static void run_free(double *y[RESULTS])
 static int first_wrong(const Problem *p, double *const y[RESULTS])
 {
     size_t E = p->a.D / p->a.H, longest = 0;
-    for (size_t s = 0; s < p->S; s++)
+    for (size_t s = 0; s < p->S; s++) {
         longest = longest < p->c->length[s] ? p->c->length[s] : longest;
+        longest = longest < p->c->keys[s] ? p->c->keys[s] : longest;
+    }
     for (int k = 0; k < RESULTS; k++) {
-        double n = 2 * (double)(E + longest + 16) + (k < DQKV ? 0 : 4 * (double)p->N);
+        double n = 2 * (double)(E + longest + 16) + (k < DQ ? 0 : 4 * (double)(p->N + p->M));
         double tol = 4 * n * (double)FLT_EPSILON * (1 + largest(p->expected[k], p->size[k]));
         if (!near(y[k], p->expected[k], p->size[k], tol)) return k;
     }
@@ -189,22 +258,24 @@ static int first_wrong(const Problem *p, double *const y[RESULTS])
 
 /* ---- tests ---------------------------------------------------------------------------------------- */
 
-static const char *const result_names[] = {"out", "lse", "dqkv", "drelative", "dspan"};
+static const char *const result_names[] = {"out", "lse", "dq", "dkv", "drelative", "dspan"};
 
 CHECKED(agrees_with_cpu_f64)
 {
     for (size_t c = 0; c < CASES; c++)
-        for (int way = 0; way < 4; way++) {
-            int drops = way & 1, spans = way / 2;
-            Problem p = problem_new(cases + c, drops ? 0.1 : 0, spans);
+        for (int way = 0; way < 2 * KINDS; way++) {
+            int drops = way & 1, kind = way / 2;
+            if (foreign(cases + c, kind)) continue;
+            Problem p = problem_new(cases + c, drops ? 0.1 : 0, kind);
             double *y[RESULTS];
             assert_true(run(&p, y));
             int wrong = first_wrong(&p, y);
             if (wrong < RESULTS)
-                fail_msg("case %zu, dropout %d, spans %d: %s differs", c, drops, spans,
+                fail_msg("case %zu, dropout %d, kind %d: %s differs", c, drops, kind,
                          result_names[wrong]);
             for (int k = 0; k < RESULTS; k++) { /* the checker sees */
-                if ((k == DRELATIVE && !p.a.clip) || (k == DSPAN && !spans)) continue;
+                if ((k == DRELATIVE && !p.a.clip) || (k == DSPAN && kind != SPANS)) continue;
+                if (k == DKV && !p.M) continue;
                 double kept = y[k][p.size[k] / 2];
                 y[k][p.size[k] / 2] = NAN;
                 assert_int_equal(first_wrong(&p, y), k);
@@ -237,6 +308,7 @@ static const Case planted_cases[] = {
     {{20}, 36, 1, 8, 0, 0},
     {{70}, 68, 1, 20, 0, 0},
     {{66}, 4, 1, 40, 0, 0},
+    {{70}, 36, 1, 0, 0, 0, {20}},
 };
 enum { PLANTED = sizeof planted_cases / sizeof *planted_cases };
 
@@ -244,7 +316,8 @@ CHECKED(every_missing_barrier_shows)
 {
     Problem p[PLANTED];
     for (int c = 0; c < PLANTED; c++) {
-        p[c] = problem_new(planted_cases + c, 0.1, 0);
+        p[c] =
+            problem_new(planted_cases + c, 0.1, foreign(planted_cases + c, CAUSAL) ? ALL : CAUSAL);
         assert_true(right_in_all_orders(p + c));
     }
     assert_true(attention_barriers() > 8);
@@ -262,16 +335,18 @@ CHECKED(every_missing_barrier_shows)
 CHECKED(shifted_mask_shows)
 {
     for (int c = 0; c < PLANTED; c++)
-        for (int by = -1; by <= 1; by++) {
-            Problem p = problem_new(planted_cases + c, 0, 0);
-            double *y[RESULTS];
-            attention_plant((AttentionError){.mask = by});
-            assert_true(run(&p, y));
-            assert_int_equal(first_wrong(&p, y) == RESULTS, by == 0);
-            attention_plant((AttentionError){0});
-            run_free(y);
-            problem_free(&p);
-        }
+        for (int by = -1; by <= 1; by++)
+            for (int kind = 0; kind < KINDS; kind++) {
+                if (foreign(planted_cases + c, kind)) continue;
+                Problem p = problem_new(planted_cases + c, 0, kind);
+                double *y[RESULTS];
+                attention_plant((AttentionError){.mask = by});
+                assert_true(run(&p, y));
+                assert_int_equal(first_wrong(&p, y) == RESULTS, by == 0);
+                attention_plant((AttentionError){0});
+                run_free(y);
+                problem_free(&p);
+            }
 }
 
 TEST_MAIN(NULL, NULL)

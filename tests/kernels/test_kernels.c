@@ -47,11 +47,14 @@ static Trial trial_of(const Trial *plain, double rate)
 {
     Trial t = *plain;
     size_t longest = 0;
-    for (size_t s = 0; s < t.S; s++) {
+    for (size_t s = 0; s < t.S; s++) { /* the other text has its longest sequences elsewhere */
+        size_t n = 1 + (t.length[t.S - 1 - s] - 1) * 5 / 3;
         t.start[s + 1] = t.start[s] + t.length[s];
+        t.memory[s + 1] = t.memory[s] + n;
         longest = longest < t.length[s] ? t.length[s] : longest;
+        longest = longest < n ? n : longest;
     }
-    t.N = t.start[t.S];
+    t.N = t.start[t.S], t.M = t.memory[t.S];
     if (!t.longest) t.longest = longest;
     t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 3 * t.D};
     t.token = memory_new(3 * t.N, sizeof *t.token);
@@ -178,13 +181,14 @@ static Trial trial_on(const Backend *b, const Trial *t)
     on.position = sent(b, t->position, bytes);
     on.target = sent(b, t->target, bytes);
     on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
+    on.remembers = sent(b, t->memory, (t->S + 1) * sizeof *t->memory);
     return on;
 }
 
 static void trial_off(const Backend *b, Trial *on)
 {
-    void *list[] = {on->token, on->position, on->target, (void *)on->begins};
-    for (int i = 0; i < 4; i++) b->release(list[i]);
+    void *list[] = {on->token, on->position, on->target, (void *)on->begins, (void *)on->remembers};
+    for (int i = 0; i < 5; i++) b->release(list[i]);
 }
 
 static Run run_new(const Backend *b, const Reference *r)
@@ -304,7 +308,7 @@ static void check_optional(Run *u)
     for (int a = 0; a < INPUTS; a++)
         if (u->din[a]) first[a] = fetch(u->b, u->din[a], u->r->size[a]);
     for (int without = -1; without < INPUTS; without++) {
-        if (without >= 0 && !u->base[without]) continue;
+        if (without >= 0 && (!u->base[without] || u->r->op->needed >> without & 1)) continue;
         void *din[INPUTS];
         memcpy(din, u->din, sizeof din);
         if (without >= 0) din[without] = NULL;
@@ -500,8 +504,9 @@ TEST(attention_extremes)
         void *d = buffer_new(b, 3 * N, qkv), *out = buffer_new(b, N, NULL);
         void *lse = buffer_new(b, N, NULL);
         size_t *begins = sent(b, start, sizeof start);
-        b->attention(&(Attention){.S = 1, .start = begins, .longest = N, .D = 1, .H = 1, .qkv = d},
-                     out, lse);
+        Trial t = {.S = 1, .begins = begins, .longest = N, .D = 1, .H = 1};
+        Attention a = attention_of(b, &t, 0, &d);
+        b->attention(&a, out, lse);
         double *y = fetch(b, out, N), *l = fetch(b, lse, N);
         b->release(begins);
         for (size_t r = 5; r < N; r++) {
@@ -535,10 +540,11 @@ TEST(large_relative_table)
             void *rel = buffer_new(b, rows * D, relative), *din = buffer_new(b, 3 * N * D, NULL);
             void *drel = b->alloc(rows * D);
             Trial on = trial_on(b, &t);
-            Attention a = attention_of(&on, 0, (void *[]){in});
+            Attention a = attention_of(b, &on, 0, &in);
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
-            b->attention_back(&a, out, lse, dout, din, drel, NULL);
+            b->attention_back(&a, out, lse, dout, din, attention_keys(b, &on, 0, &din, 0),
+                              attention_keys(b, &on, 0, &din, 1), 0, drel, NULL);
             sum[k] = host_new((N + 1) * D);
             b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
             b->release(drel);

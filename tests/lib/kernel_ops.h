@@ -16,14 +16,19 @@
 
 enum { INPUTS = 6, SEQUENCES = 4 };
 
+/* An error in the reference of attention, which the checks must see. */
+enum { SPOIL_MASK = 1, SPOIL_SEQUENCE, SPOIL_SIDES, SPOILS };
+
 /* Sizes of one trial. */
 typedef struct {
     size_t S, length[SEQUENCES];
     size_t D, H, V, longest;
     size_t start[SEQUENCES + 1], N;
+    size_t memory[SEQUENCES + 1], M; /* rows of another text, for attention to it */
     Dropout drop;
     int32_t *token, *position, *target; /* (N) */
-    const size_t *begins;               /* start, where `run` and `back` read it */
+    const size_t *begins, *remembers;   /* start, memory, where `run` and `back` read them */
+    int spoil;
 } Trial;
 
 typedef struct {
@@ -42,6 +47,7 @@ typedef struct {
     void (*run)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept);
     void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
                  const void *dout, void *const *din);
+    unsigned needed; /* bits: din accumulated that may not be left out */
 } Op;
 
 static double ref_keep(const Dropout *d, uint64_t i)
@@ -115,13 +121,14 @@ static void norm_dback(const Backend *b, const Trial *t, int act, void *const *i
     b->norm_back(t->N, t->D, in[0], in[1], kept, dout, din[0], din[1], din[2]);
 }
 
-/* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0) ----------------------------------- */
+/* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0); q and k v apart: q, relative, span, kv */
 
+enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
+enum { ALL = 16 /* not causal */, MEMORY = 32 /* of another text, apart */, MORE = 64 /* apart */ };
 static size_t attention_inputs(const Trial *t, int i)
 {
     return i == 0 ? 3 * t->N * t->D : 0;
 }
-enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
 static size_t relative_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
@@ -133,6 +140,14 @@ static size_t span_inputs(const Trial *t, int i)
 static size_t both_inputs(const Trial *t, int i)
 {
     return i == 2 ? t->H : relative_inputs(t, i);
+}
+static size_t memory_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, 0, 0, 2 * t->M * t->D}[i];
+}
+static size_t more_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 0, 2 * t->N * t->D}[i];
 }
 /* u of a head: 0 < z < 1 at every step of a difference, so that the kinks of m, at whole z, are far. */
 static double span_start(double x)
@@ -147,55 +162,96 @@ static size_t span_ramp(const Trial *t)
 static size_t attention_count(const Trial *t)
 {
     size_t longest = 0;
-    for (size_t s = 0; s < t->S; s++) longest = longest < t->length[s] ? t->length[s] : longest;
+    for (size_t s = 0; s < t->S; s++) {
+        size_t n = t->memory[s + 1] - t->memory[s];
+        longest = longest < t->length[s] ? t->length[s] : longest;
+        longest = longest < n ? n : longest;
+    }
     return 2 * (t->D / t->H + longest + 16);
+}
+/* Row r of q, and of k, v behind it. */
+static const double *ref_query(const Trial *t, int act, const double *const *in, size_t r)
+{
+    return in[0] + r * t->D * (act & (MEMORY | MORE) ? 1 : 3);
+}
+static const double *ref_keys(const Trial *t, int act, const double *const *in, size_t r)
+{
+    return act & (MEMORY | MORE) ? in[3] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
 }
 static double attention_mask(const Trial *t, int act, const double *const *in, size_t h, size_t x)
 {
     double R = (double)span_ramp(t);
     return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - (double)x) / R, 0), 1) : 1;
 }
-/* m exp(s) */
+/* m exp(s) of rows i and j of a sequence, q and k being these rows of head h. */
 static double attention_weight(const Trial *t, int act, const double *const *in, size_t h, size_t i,
-                               size_t j)
-{
-    size_t E = t->D / t->H, clip = (size_t)(act & CLIP), far = i - j < clip ? i - j : clip;
-    double s = 0;
-    for (size_t e = 0; e < E; e++) {
-        double k = in[0][j * 3 * t->D + t->D + h * E + e];
-        if (clip) k += in[1][(clip - far) * E + e];
-        s += in[0][i * 3 * t->D + h * E + e] * k;
-    }
-    return attention_mask(t, act, in, h, i - j) * exp(s / sqrt((double)E));
-}
-static void attention_row(const Trial *t, int act, const double *const *in, size_t h, size_t i0,
-                          size_t i, double *out)
+                               size_t j, const double *q, const double *k)
 {
     size_t E = t->D / t->H;
+    int clip = act & CLIP, x = (int)j - (int)i,
+        row = clip + (x < -clip  ? -clip
+                      : x > clip ? clip
+                                 : x);
+    double s = 0;
+    if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
+    for (size_t e = 0; e < E; e++)
+        s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
+    return attention_mask(t, act, in, h, act & ALL ? 0 : i - j) * exp(s / sqrt((double)E));
+}
+/* Keys that row i of sequence s sees: the first so many of `keys`. */
+static size_t attention_sees(const Trial *t, int act, size_t i, size_t keys)
+{
+    size_t n = act & ALL ? keys : i + 1;
+    if (t->spoil == SPOIL_MASK && act & ALL) return n > 1 ? n - 1 : n;
+    if (t->spoil == SPOIL_MASK) return n < keys ? n + 1 : n;
+    return n;
+}
+static void attention_row(const Trial *t, int act, const double *const *in, size_t h, size_t s,
+                          size_t r, double *out)
+{
+    const size_t *start = act & MEMORY ? t->memory : t->start;
+    size_t E = t->D / t->H, i = r - t->start[s];
+    if (t->spoil == SPOIL_SEQUENCE && act & MEMORY) s = (s + 1) % t->S;
+    size_t n = attention_sees(t, act, i, start[s + 1] - start[s]);
+    const double *q = ref_query(t, act, in, r), *k = ref_keys(t, act, in, start[s]);
+    size_t ld = (size_t)(ref_keys(t, act, in, 1) - ref_keys(t, act, in, 0));
     double sum = 0;
-    for (size_t j = i0; j <= i; j++) sum += attention_weight(t, act, in, h, i, j);
-    for (size_t e = 0; e < E; e++) out[i * t->D + h * E + e] = 0;
-    for (size_t j = i0; j <= i; j++) {
-        double a = attention_weight(t, act, in, h, i, j) / sum;
-        a *= ref_keep(&t->drop, (i * t->H + h) * t->longest + (j - i0));
+    for (size_t j = 0; j < n; j++) sum += attention_weight(t, act, in, h, i, j, q, k + j * ld);
+    for (size_t e = 0; e < E; e++) out[r * t->D + h * E + e] = 0;
+    for (size_t j = 0; j < n; j++) {
+        double a = attention_weight(t, act, in, h, i, j, q, k + j * ld) / sum;
+        a *= ref_keep(&t->drop, (r * t->H + h) * t->longest + j);
         for (size_t e = 0; e < E; e++)
-            out[i * t->D + h * E + e] += a * in[0][j * 3 * t->D + 2 * t->D + h * E + e];
+            out[r * t->D + h * E + e] += a * k[j * ld + t->D + h * E + e];
     }
 }
 static void attention_ref(const Trial *t, int act, const double *const *in, double *out)
 {
     for (size_t s = 0; s < t->S; s++)
-        for (size_t i = t->start[s]; i < t->start[s + 1]; i++)
-            for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, t->start[s], i, out);
+        for (size_t r = t->start[s]; r < t->start[s + 1]; r++)
+            for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, s, r, out);
 }
-static Attention attention_of(const Trial *t, int act, void *const *in)
+/* k, then v, in the backend's memory of k and v packed with q or apart; the same of their adjoints. */
+static void *attention_keys(const Backend *b, const Trial *t, int act, void *const *in, size_t v)
 {
+    int apart = act & (MEMORY | MORE);
+    return backend_at(b, in[apart ? 3 : 0], (v + !apart) * t->D);
+}
+static Attention attention_of(const Backend *b, const Trial *t, int act, void *const *in)
+{
+    int apart = act & (MEMORY | MORE);
     return (Attention){.S = t->S,
                        .start = t->begins,
+                       .memory = act & MEMORY ? t->remembers : NULL,
+                       .causal = !(act & ALL),
                        .longest = t->longest,
                        .D = t->D,
                        .H = t->H,
-                       .qkv = in[0],
+                       .q = in[0],
+                       .k = attention_keys(b, t, act, in, 0),
+                       .v = attention_keys(b, t, act, in, 1),
+                       .ldq = (apart ? 1 : 3) * t->D,
+                       .ldk = (apart ? 2 : 3) * t->D,
                        .relative = act & CLIP ? in[1] : NULL,
                        .clip = (size_t)(act & CLIP),
                        .span = act & SPAN ? in[2] : NULL,
@@ -206,15 +262,16 @@ static Attention attention_of(const Trial *t, int act, void *const *in)
 static void attention_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                           void *kept)
 {
-    Attention a = attention_of(t, act, in);
+    Attention a = attention_of(b, t, act, in);
     b->attention(&a, out, kept);
 }
 static void attention_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                             void *kept, const void *dout, void *const *din)
 {
-    Attention a = attention_of(t, act, in);
-    b->attention_back(&a, out, kept, dout, din[0], act & CLIP ? din[1] : NULL,
-                      act & SPAN ? din[2] : NULL);
+    Attention a = attention_of(b, t, act, in);
+    b->attention_back(&a, out, kept, dout, din[0], attention_keys(b, t, act, din, 0),
+                      attention_keys(b, t, act, din, 1), (act & MORE) != 0,
+                      act & CLIP ? din[1] : NULL, act & SPAN ? din[2] : NULL);
 }
 
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
@@ -431,6 +488,18 @@ static const Op op_table[] = {
      attention_ref, attention_run, attention_dback},
     {"attention, span, relative", SPAN | CLIP, 1, 0, 0, both_inputs, size_ND, size_NH,
      attention_count, attention_ref, attention_run, attention_dback},
+    {"attention, more", CLIP | MORE, 1, 0, 0, more_inputs, size_ND, size_NH, attention_count,
+     attention_ref, attention_run, attention_dback, 8},
+    {"attention, all", ALL, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count,
+     attention_ref, attention_run, attention_dback},
+    {"attention, all, relative", ALL | CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH,
+     attention_count, attention_ref, attention_run, attention_dback},
+    {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, size_ND, size_NH,
+     attention_count, attention_ref, attention_run, attention_dback, 8},
+    {"attention, memory", ALL | MEMORY, 9, 0, 0, memory_inputs, size_ND, size_NH, attention_count,
+     attention_ref, attention_run, attention_dback},
+    {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, size_ND, size_NH,
+     attention_count, attention_ref, attention_run, attention_dback, 8},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, bias_count, bias_ref,
      bias_run, bias_dback},
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
