@@ -94,9 +94,9 @@ typedef struct {
  * Joulin 2019. Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
  *
  * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
- * k = q + D, v = q + 2D. Every length is at least 1. Models are refused, when they are built, what is
- * not defined here: causal or relative with memory, and a span where not causal. What the rows of a
- * sequence receive does not depend on the other sequences, to the bit. */
+ * k = q + D, v = q + 2D. Every length is at least 1. Not defined, and for models to refuse: causal or
+ * relative with memory, and a span where not causal. All but drelative and dspan of a sequence does not
+ * depend on the others in its batch, to the bit. */
 typedef struct {
     size_t S;             /* sequences */
     const size_t *start;  /* (S+1) rows of queries */

@@ -239,13 +239,19 @@ static void run_backward(Run *u, void *const *din)
     assert_int_equal(memory_calls(), calls);
 }
 
+static double forward_tolerance(const Run *u)
+{
+    const Reference *r = u->r;
+    return 4 * (double)r->op->count(r->t) * eps_of(u->b) * (1 + largest(r->y, r->out));
+}
+
 static void check_forward(Run *u)
 {
     const Op *op = u->r->op;
     size_t n = u->r->out;
     run_forward(u);
     double *x = fetch(u->b, u->out, n);
-    double tol = 4 * (double)op->count(u->r->t) * eps_of(u->b) * (1 + largest(u->r->y, n));
+    double tol = forward_tolerance(u);
     CHECK(near(x, u->r->y, n, tol), op, u->b, u->r->t, "differs from the reference");
     double kept = x[n / 2];
     x[n / 2] += 3 * tol;
@@ -274,6 +280,13 @@ static double gradient_count(const Run *u)
     return 4 * (double)(u->r->op->count(u->r->t) + u->r->t->N + u->r->t->D);
 }
 
+static double gradient_tolerance(const Run *u, int a)
+{
+    const Reference *r = u->r;
+    double tol = gradient_count(u) * eps_of(u->b) * (2 + largest(r->grad[a], r->size[a]));
+    return tol + r->fd_error;
+}
+
 static void check_gradient(Run *u)
 {
     const Reference *r = u->r;
@@ -281,11 +294,11 @@ static void check_gradient(Run *u)
     for (int a = 0; a < INPUTS; a++) {
         if (!u->din[a]) continue;
         double *x = gradient_of(u, a);
-        double tol = gradient_count(u) * eps_of(u->b) * (2 + largest(r->grad[a], r->size[a]));
-        CHECK(near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+        double tol = gradient_tolerance(u, a);
+        CHECK(near(x, r->grad[a], r->size[a], tol), r->op, u->b, r->t,
               "a gradient differs from differences of the reference");
-        x[r->size[a] - 1] += 3 * (tol + r->fd_error);
-        CHECK(!near(x, r->grad[a], r->size[a], tol + r->fd_error), r->op, u->b, r->t,
+        x[r->size[a] - 1] += 3 * tol;
+        CHECK(!near(x, r->grad[a], r->size[a], tol), r->op, u->b, r->t,
               "a spoiled gradient went unseen");
         memory_free(x);
     }
@@ -519,6 +532,110 @@ TEST(attention_extremes)
         buffer_free(b, out, N);
         buffer_free(b, lse, N);
     }
+}
+
+/* The output and the gradient of input 0 agree with the reference, or neither does. */
+static int agrees(const Backend *b, const Reference *r)
+{
+    Run u = run_new(b, r);
+    run_forward(&u);
+    run_backward(&u, u.din);
+    double *y = fetch(b, u.out, r->out), *d = gradient_of(&u, 0);
+    int out = near(y, r->y, r->out, forward_tolerance(&u));
+    int grad = near(d, r->grad[0], r->size[0], gradient_tolerance(&u, 0));
+    memory_free(y);
+    memory_free(d);
+    run_free(&u);
+    CHECK(out == grad, r->op, b, r->t, "output and gradient disagree about a spoiled reference");
+    return out;
+}
+
+TEST(wrong_attention_shows)
+{
+    for (int spoil = 0; spoil < SPOILS; spoil++)
+        for (size_t o = 0; o < OPS; o++) {
+            const Op *op = op_table + o;
+            if (op->ref != attention_ref) continue;
+            int wrong = spoil == SPOIL_MASK || (spoil == SPOIL_SEQUENCE && op->act & MEMORY) ||
+                        (spoil == SPOIL_SIDES && op->act & ALL && op->act & CLIP);
+            Trial t = trial_of(small_trials + 2, 0.1);
+            t.spoil = spoil;
+            Reference r = reference_new(op, &t);
+            reference_gradient(&r);
+            for (size_t i = 0; i < backend_count; i++)
+                CHECK(agrees(backends[i], &r) == !wrong, op, backends[i], &t, "spoiled, unseen");
+            reference_free(&r);
+            trial_free(&t);
+        }
+}
+
+/* Forward and backward of the sequences s .. end-1 as a batch, with the indices of dropout that they have in u's,
+ * but for `shift`; what accumulates begins at 0. */
+static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *din)
+{
+    const Op *op = u->r->op;
+    const Trial *t = u->r->t;
+    const Backend *b = u->b;
+    int apart = op->act & (MEMORY | MORE);
+    const size_t *keys = op->act & MEMORY ? t->memory : t->start;
+    size_t q = t->start[s] * t->D, k = keys[s] * t->D;
+    void *in[INPUTS], *d[INPUTS];
+    for (int a = 0; a < INPUTS; a++) {
+        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 3 ? 2 * k : 0;
+        in[a] = backend_at(b, u->in[a], at);
+        d[a] = backend_at(b, din[a], at);
+    }
+    Trial part = *t;
+    part.S = end - s;
+    for (size_t i = 0; i <= part.S; i++) {
+        part.start[i] = t->start[s + i] - t->start[s];
+        part.memory[i] = t->memory[s + i] - t->memory[s];
+    }
+    part.drop.first += t->start[s] * t->H * t->longest + shift;
+    Trial on = trial_on(b, &part);
+    void *out = backend_at(b, u->out, q), *lse = backend_at(b, u->kept, t->start[s] * t->H);
+    op->run(b, &on, op->act, in, out, lse);
+    op->back(b, &on, op->act, in, out, lse, backend_at(b, u->dy, q), d);
+    trial_off(b, &on);
+}
+
+/* All sequences in one batch (each = S), or `each` at a time: out, dq, dk and dv, the caller's. */
+static void run_parts(const Backend *b, const Reference *r, size_t each, uint64_t shift,
+                      double *y[3])
+{
+    Run u = run_new(b, r);
+    void *din[INPUTS];
+    for (int a = 0; a < INPUTS; a++) din[a] = b->alloc(r->size[a] + 1);
+    for (size_t s = 0; s < r->t->S; s += each) run_part(&u, s, s + each, shift, din);
+    y[0] = fetch(b, u.out, r->out);
+    y[1] = fetch(b, din[0], r->size[0]);
+    y[2] = fetch(b, din[3], r->size[3]);
+    for (int a = 0; a < INPUTS; a++) b->release(din[a]);
+    run_free(&u);
+}
+
+TEST(sequences_are_alone_in_a_batch)
+{
+    Trial t = trial_of(large_trials + 4, 0.1);
+    for (size_t o = 0; o < OPS; o++) {
+        const Op *op = op_table + o;
+        if (op->ref != attention_ref) continue;
+        Reference r = reference_new(op, &t);
+        for (size_t i = 0; i < backend_count; i++) {
+            double *all[3], *one[3], *other[3];
+            run_parts(backends[i], &r, t.S, 0, all);
+            run_parts(backends[i], &r, 1, 0, one);
+            run_parts(backends[i], &r, 1, 1, other);
+            for (int k = 0; k < 3; k++) {
+                size_t n = (size_t[]){r.out, r.size[0], r.size[3]}[k];
+                CHECK(same(all[k], one[k], n), op, backends[i], &t, "a batch changes a sequence");
+                CHECK(!n || !same(all[k], other[k], n), op, backends[i], &t, "other masks unseen");
+                for (int f = 0; f < 3; f++) memory_free((double **[]){all, one, other}[f][k]);
+            }
+        }
+        reference_free(&r);
+    }
+    trial_free(&t);
 }
 
 /* A relative table too large for a thread's stack takes another way to the same sums. */

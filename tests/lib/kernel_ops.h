@@ -16,7 +16,8 @@
 
 enum { INPUTS = 6, SEQUENCES = 4 };
 
-/* An error in the reference of attention, which the checks must see. */
+/* An error in the reference of attention, which the checks must see: rows see a key more (causal) or less, or the
+ * keys of the next sequence of another text, or what is ahead of them has the row of `relative` of what is level. */
 enum { SPOIL_MASK = 1, SPOIL_SEQUENCE, SPOIL_SIDES, SPOILS };
 
 /* Sizes of one trial. */
@@ -178,10 +179,10 @@ static const double *ref_keys(const Trial *t, int act, const double *const *in, 
 {
     return act & (MEMORY | MORE) ? in[3] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
 }
-static double attention_mask(const Trial *t, int act, const double *const *in, size_t h, size_t x)
+static double attention_mask(const Trial *t, int act, const double *const *in, size_t h, int x)
 {
     double R = (double)span_ramp(t);
-    return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - (double)x) / R, 0), 1) : 1;
+    return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - x) / R, 0), 1) : 1;
 }
 /* m exp(s) of rows i and j of a sequence, q and k being these rows of head h. */
 static double attention_weight(const Trial *t, int act, const double *const *in, size_t h, size_t i,
@@ -196,7 +197,7 @@ static double attention_weight(const Trial *t, int act, const double *const *in,
     if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
     for (size_t e = 0; e < E; e++)
         s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
-    return attention_mask(t, act, in, h, act & ALL ? 0 : i - j) * exp(s / sqrt((double)E));
+    return attention_mask(t, act, in, h, -x) * exp(s / sqrt((double)E));
 }
 /* Keys that row i of sequence s sees: the first so many of `keys`. */
 static size_t attention_sees(const Trial *t, int act, size_t i, size_t keys)
