@@ -100,6 +100,12 @@ typedef struct {
     size_t N, S, longest;
     int32_t *input, *target, *position; /* (N) */
     size_t *start;                      /* (S+1) */
+    /* The source sequence of each of the S sequences, packed alike; N = 0 in a batch of a language model. */
+    struct {
+        size_t N, longest;
+        int32_t *input, *position; /* (N) */
+        size_t *start;             /* (S+1) */
+    } source;
 } Batch;
 
 /* Batches of a text, in an order that is a function of (seed, epoch) alone; epoch < 0: evaluation,
@@ -144,6 +150,8 @@ typedef struct {
     double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
+    /* The same of the source; 0: a language model. */
+    size_t max_source, max_source_length;
     uint64_t seed;
     /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last
      * goes on to V. Rising, the first > 0, the last < V. */
