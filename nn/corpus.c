@@ -1,4 +1,4 @@
-/* corpus.c: three texts under one vocabulary, from a directory or from inside the program.
+/* corpus.c: three texts (or three pairs of texts) under one vocabulary, from a directory or from inside the program.
  *
  * In a directory the first line of `layouts` that finds all three texts is taken, so that a folder
  * which holds the same corpus in several forms (PTB's by words and by characters) is read in one
@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -179,20 +180,50 @@ static int open_kjv(const char *name, CorpusChoice w, Corpus *c)
     return 0;
 }
 
-static int open_markov(const char *name, CorpusChoice w, Corpus *c)
+static size_t name_proper(const char *name)
+{
+    return strcspn(name, ":");
+}
+
+int corpus_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
+{
+    size_t proper = name_proper(name),
+           n = name[proper] ? strspn(name + proper + 1, "0123456789") : 0;
+    *V = name[proper] ? 0 : usual;
+    if (n > 0 && n <= 7 && !name[proper + 1 + n]) *V = strtoul(name + proper + 1, NULL, 10);
+    if (*V >= least && *V <= most) return 0;
+    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from %zu to %zu", name,
+                     (int)proper, name, least, most);
+}
+
+/* Words that are drawn are numbers, and as many as the name says. */
+static int check_drawn(const char *name, CorpusChoice w)
 {
     if (w.level == LEVEL_CHAR)
-        return error_set(ERR_INPUT, "corpus %s: its states have no characters", name);
+        return error_set(ERR_INPUT, "corpus %s: its words have no characters", name);
     if (w.vocab_limit)
-        return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; markov:V has V words", name);
+        return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; %.*s:V has V words", name,
+                         (int)name_proper(name), name);
+    return 0;
+}
+
+static int open_markov(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(check_drawn(name, w));
     return markov_corpus(name, w.seed, splits(w), most(w), c);
+}
+
+static int open_reverse(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(check_drawn(name, w));
+    return reverse_corpus(name, w.seed, splits(w), most(w), c);
 }
 
 /* The name proper ends at a colon. A directory of that name is reached as ./name. */
 static const struct {
     const char *name;
     int (*open)(const char *name, CorpusChoice w, Corpus *c);
-} builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}};
+} builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}, {"reverse", open_reverse}};
 enum { BUILTINS = sizeof builtin / sizeof *builtin };
 
 const char *corpus_builtin(size_t i)
@@ -216,12 +247,14 @@ static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 static int open_any(const char *name, CorpusChoice w, Corpus *c)
 {
     TRY(name_corpus(name, w, c));
-    size_t n = strcspn(name, ":");
+    size_t n = name_proper(name);
     for (size_t i = 0; i < BUILTINS; i++)
         if (strlen(builtin[i].name) == n && strncmp(name, builtin[i].name, n) == 0)
             return builtin[i].open(name, w, c);
     if (is_directory(name)) return open_directory(name, w, c);
-    return error_set(ERR_INPUT, "no corpus '%s': neither a directory nor kjv, markov or markov:V",
+    return error_set(ERR_INPUT,
+                     "no corpus '%s': neither a directory nor kjv, markov, markov:V, reverse or "
+                     "reverse:V",
                      name);
 }
 
@@ -242,7 +275,10 @@ void corpus_free(Corpus *c)
 {
     memory_free(c->name);
     vocab_free(&c->vocab);
-    for (int i = 0; i < SPLITS; i++) text_free(&c->text[i]);
+    for (int i = 0; i < SPLITS; i++) {
+        text_free(&c->text[i]);
+        text_free(&c->source[i]);
+    }
     *c = (Corpus){.entropy_rate = NAN};
 }
 

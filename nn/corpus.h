@@ -3,6 +3,7 @@
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
  *   markov.c a source of known entropy           builtin.c texts inside the program
+ *   reverse.c pairs for a model of two sides
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -66,6 +67,13 @@ void words_free(Words *w);
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v);
 /* Vocabulary of n distinct words, by id; <eos> must be among them. */
 int vocab_make(const Word *list, size_t n, Vocab *v);
+/* <eos>, then the prefix with 1, 2, .. n - 1 behind it. */
+int vocab_numbered(const char *prefix, size_t n, Vocab *v);
+
+/* ---- corpus.c ---- */
+
+/* V of "NAME:V", or `usual` of "NAME"; anything else, or V below `least` or above `most` < 10^7: ERR_INPUT. */
+int corpus_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
 
 /* ---- markov.c ---- */
 
@@ -89,6 +97,12 @@ void markov_free(Markov *m);
 /* "markov" or "markov:V" as a corpus: the first so many splits, of valid and test whole lines of at least `most`
  * tokens, or all. */
 int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
+
+/* ---- reverse.c ---- */
+
+/* "reverse" or "reverse:V" as a corpus of pairs, a function of (V, seed); splits and most as above, of the targets'
+ * tokens. */
+int reverse_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
 
 /* ---- builtin.c ---- */
 

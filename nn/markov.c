@@ -12,9 +12,7 @@
  * single sentences, too. Ids are state numbers, not by count: no word can be missing by chance. */
 #include "nn/corpus.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -150,44 +148,13 @@ static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *
     return 0;
 }
 
-/* <eos>, w1, w2, ... */
-static int name_states(size_t V, Vocab *v)
-{
-    enum { NAME = 24 };
-    Word *list = memory_new(V, sizeof *list);
-    char *name = memory_new(V, NAME);
-    int code = list && name ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < V && !code; i++) {
-        char *s = name + i * NAME;
-        int n = i ? snprintf(s, NAME, "w%zu", i) : snprintf(s, NAME, WORD_EOS);
-        list[i] = (Word){s, (size_t)n, 0};
-    }
-    if (!code) code = vocab_make(list, V, v);
-    memory_free(list);
-    memory_free(name);
-    return code;
-}
-
-static int states(const char *name, size_t *V)
-{
-    *V = STATES;
-    if (strcmp(name, "markov") == 0) return 0;
-    const char *digits = name + strlen("markov:");
-    size_t n = strspn(digits, "0123456789");
-    if (n == 0 || n > 7 || digits[n])
-        return error_set(ERR_INPUT, "corpus '%s': expected markov:V, V from 2 to %d", name,
-                         STATES_MAX);
-    *V = strtoul(digits, NULL, 10);
-    return 0;
-}
-
 int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c)
 {
     size_t V;
     Markov m;
-    TRY(states(name, &V));
+    TRY(corpus_number(name, STATES, 2, STATES_MAX, &V));
     TRY(markov_new(V, seed, &m));
-    int code = name_states(V, &c->vocab);
+    int code = vocab_numbered("w", V, &c->vocab);
     for (int i = 0; i < splits && !code; i++) {
         size_t size = i != SPLIT_TRAIN && most < SIZE[i] ? most : SIZE[i];
         code = sample(&m, seed, i, size, &c->text[i]);

@@ -43,7 +43,10 @@ typedef struct {
     char *name;
     Vocab vocab;
     Text text[SPLITS];
-    double entropy_rate; /* nats a token where it is known (markov), else NaN */
+    /* In a corpus of pairs line i of source[s] belongs to line i of text[s], the target; tokens = 0 elsewhere. */
+    Text source[SPLITS];
+    /* Nats a token where it is known (a target's token, given its source), else NaN. */
+    double entropy_rate;
 } Corpus;
 
 /* Opens `name`: a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens,
@@ -51,7 +54,9 @@ typedef struct {
  * val or dev; two files for one '*' are an error), or a built-in name: "kjv" (King James text,
  * vocabulary 10,000 cut by count), or "markov[:V]" (a first-order Markov source with <eos> as one of
  * its V states, 256 by default, sparse random transitions, drawn from `seed`; its entropy rate is
- * exact; ids are state numbers, <eos> 0, and there is no <unk>). Words are separated by blanks or
+ * exact; ids are state numbers, <eos> 0, and there is no <unk>), or "reverse[:V]" (pairs: 12 of V symbols, 26 by
+ * default, and the same reversed and exchanged by a permutation, all drawn from `seed`; 20,000 pairs of training,
+ * 500 of each other text, none of which is in training; <eos> is 0, no <unk>). Words are separated by blanks or
  * tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end of the file.
  * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A
  * token of valid or test that the training text lacks becomes <unk>; where the vocabulary has no
@@ -59,7 +64,7 @@ typedef struct {
  * or missing file: ERR_INPUT.
  * LEVEL_CHAR: the tokens are the characters (UTF-8; a byte that begins none is one by itself) of the
  * words, "_" between two words of a line, <eos> at its end; how many blanks there were, and a written
- * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov.
+ * "_", is lost. <unk> is always there; no cut unless a limit says so. Not for markov and reverse.
  * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
 
@@ -89,6 +94,9 @@ int text_encode(const char *file, const char *bytes, size_t count, const Vocab *
 /* Up to the end of the line with the `most`-th token. */
 int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
                Text *t);
+/* 0 where line i of one text and line i of the other can be a pair, for all i. Unequal counts of lines, a line that
+ * is blank on one side alone, <eos> written inside a line: ERR_INPUT with files, lines, counts. */
+int text_pairs(const Text *source, const Text *target, int32_t eos);
 void text_free(Text *t);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned

@@ -54,8 +54,10 @@ static int hash_plan(const Plan *p, uint64_t *hash)
 static uint64_t hash_corpus(const Corpus *c)
 {
     uint64_t h = HASH_START;
-    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++)
+    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++) {
         h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
+        h = hash_bytes(h, c->source[s].id, c->source[s].tokens * sizeof *c->source[s].id);
+    }
     return h;
 }
 

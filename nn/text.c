@@ -74,6 +74,39 @@ int text_read(const char *file, const Vocab *v, Text *t)
     return code;
 }
 
+static int eos_ends_lines(const Text *t, int32_t eos)
+{
+    size_t ends = 0;
+    for (size_t i = 0; i < t->tokens; i++) ends += t->id[i] == eos;
+    return ends == t->lines && t->tokens && t->id[t->tokens - 1] == eos;
+}
+
+int text_pairs(const Text *source, const Text *target, int32_t eos)
+{
+    const Text *const both[] = {source, target};
+    if (source->lines != target->lines)
+        return error_set(ERR_INPUT, "%s has %zu lines and %s has %zu: line by line they are pairs",
+                         source->file, source->lines, target->file, target->lines);
+    for (int i = 0; i < 2; i++)
+        if (!eos_ends_lines(both[i], eos))
+            return error_set(ERR_INPUT,
+                             "%s: " WORD_EOS " is written inside a line, where it would end a "
+                             "sentence: in pairs a line is one",
+                             both[i]->file);
+    for (size_t line = 1, at[2] = {0, 0}; line <= source->lines; line++) {
+        int blank[2];
+        for (int i = 0; i < 2; i++) {
+            blank[i] = both[i]->id[at[i]] == eos;
+            while (both[i]->id[at[i]++] != eos) continue;
+        }
+        if (blank[0] == blank[1]) continue;
+        const Text *t = both[blank[1]], *other = both[blank[0]];
+        return error_set(ERR_INPUT, "%s:%zu is blank and %s:%zu is not: that is no pair", t->file,
+                         line, other->file, line);
+    }
+    return 0;
+}
+
 void text_free(Text *t)
 {
     memory_free(t->file);

@@ -298,6 +298,15 @@ static int check_schedule(const TrainConfig *t)
     return 0;
 }
 
+static int check_sides(const Run *r)
+{
+    int pairs = r->c->source[SPLIT_TRAIN].tokens > 0, sides = model_config(r->m)->max_source > 0;
+    if (pairs == sides) return 0;
+    return error_set(ERR_INPUT, "corpus %s is %s, and the model is %s", r->c->name,
+                     pairs ? "of pairs" : "a text without a source",
+                     sides ? "an encoder and a decoder" : "a language model, which has no encoder");
+}
+
 static int check_config(const Run *r)
 {
     const TrainConfig *t = r->t;
@@ -305,6 +314,7 @@ static int check_config(const Run *r)
     if (t->epochs < 1) return error_set(ERR_INPUT, "epochs: %ld is not at least 1", t->epochs);
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
     TRY(check_schedule(t));
+    TRY(check_sides(r));
     if (t->average > 1 && !t->out)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)

@@ -123,6 +123,23 @@ int vocab_make(const Word *list, size_t n, Vocab *v)
     return code;
 }
 
+int vocab_numbered(const char *prefix, size_t n, Vocab *v)
+{
+    enum { NAME = 24 };
+    Word *list = memory_new(n, sizeof *list);
+    char *name = memory_new(n, NAME);
+    int code = list && name ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < n && !code; i++) {
+        char *s = name + i * NAME;
+        int bytes = i ? snprintf(s, NAME, "%s%zu", prefix, i) : snprintf(s, NAME, WORD_EOS);
+        list[i] = (Word){s, (size_t)bytes, 0};
+    }
+    if (!code) code = vocab_make(list, n, v);
+    memory_free(list);
+    memory_free(name);
+    return code;
+}
+
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes)
 {
     const Index *ix = v->index;

@@ -27,7 +27,8 @@ typedef struct {
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
     {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
-     "directory with train, valid and test text, or kjv, markov, markov:V", 0, 0,                  \
+     "directory with train, valid and test text, or kjv, markov, markov:V, reverse, reverse:V",    \
+     0, 0,                                                                                         \
      .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: characters, _ between words", 0, 0,                            \
@@ -36,7 +37,7 @@ typedef struct {
      "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
      "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9,               \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
-    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov source", 0, 1e18,                          \
+    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov or reverse source", 0, 1e18,               \
      .sets = {NETWORK_SETS(corpus.seed)}}
 /* clang-format on */
 

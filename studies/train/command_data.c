@@ -44,11 +44,10 @@ typedef struct {
     size_t count;
 } Bytes;
 
-static int write_words(const Corpus *c, int split, Bytes *b)
+static int write_words(const Corpus *c, const Text *t, Bytes *b)
 {
     Output o;
     TRY(output_open(&o));
-    const Text *t = &c->text[split];
     for (size_t i = 0; i < t->tokens; i++) {
         int ends = t->id[i] == c->vocab.eos,
             next_ends = i + 1 < t->tokens && t->id[i + 1] == c->vocab.eos;
@@ -65,17 +64,17 @@ static int write_words(const Corpus *c, int split, Bytes *b)
     return b->bytes ? 0 : ERR_MEMORY;
 }
 
-static int read_bytes(const Corpus *c, int split, Bytes *b)
+static int read_bytes(const Corpus *c, int split, const Text *t, Bytes *b)
 {
     if (strcmp(c->name, "kjv") == 0) {
-        BuiltinText t = builtin_kjv(split);
-        b->count = t.count;
-        b->bytes = memory_new(t.count + 1, 1);
-        if (b->bytes) memcpy(b->bytes, t.bytes, t.count);
+        BuiltinText text = builtin_kjv(split);
+        b->count = text.count;
+        b->bytes = memory_new(text.count + 1, 1);
+        if (b->bytes) memcpy(b->bytes, text.bytes, text.count);
         return b->bytes ? 0 : ERR_MEMORY;
     }
-    if (!isnan(c->entropy_rate)) return write_words(c, split, b);
-    return read_file(c->text[split].file, SIZE_MAX, &b->bytes, &b->count);
+    if (!isnan(c->entropy_rate)) return write_words(c, t, b);
+    return read_file(t->file, SIZE_MAX, &b->bytes, &b->count);
 }
 
 static void digest(const Bytes *b, char hex[2 * SHA256_DIGEST_SIZE + 1])
@@ -102,13 +101,12 @@ static int count_distinct(const Bytes *b, int level, size_t *distinct)
     return code;
 }
 
-static int add_row(Sheet *r, const Corpus *c, int split)
+static int add_row(Sheet *r, const Corpus *c, int split, const Text *t)
 {
-    const Text *t = &c->text[split];
     char hex[2 * SHA256_DIGEST_SIZE + 1];
     size_t distinct;
     Bytes b = {0};
-    TRY(read_bytes(c, split, &b));
+    TRY(read_bytes(c, split, t, &b));
     digest(&b, hex);
     int code = count_distinct(&b, c->vocab.level, &distinct);
     memory_free(b.bytes);
@@ -119,22 +117,29 @@ static int add_row(Sheet *r, const Corpus *c, int split)
 
 static void print_bounds(const Corpus *c)
 {
+    int pairs = c->source[SPLIT_TRAIN].tokens > 0;
     printf("\nvocabulary: %zu %s%s\n", c->vocab.size,
            c->vocab.level == LEVEL_CHAR ? "characters" : "words",
            c->vocab.unk < 0 ? ", none of them <unk>" : "");
+    if (pairs)
+        printf(
+            "pairs: line i of a source and line i of its target; what follows is about targets\n");
     printf(
         "unigram perplexity (what the frequencies of words alone reach): valid %.2f, test %.2f\n",
         corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST));
     if (!isnan(c->entropy_rate))
-        printf("entropy rate: %.6f nats a token, so no model has a perplexity below %.4f\n",
-               c->entropy_rate, exp(c->entropy_rate));
+        printf("entropy rate%s: %.6f nats a token, so no model has a perplexity below %.4f\n",
+               pairs ? ", given the source" : "", c->entropy_rate, exp(c->entropy_rate));
 }
 
 static int show(const Options *o, const Corpus *c, Sheet *r)
 {
     int csv = options_flag(o, "csv");
     const char *dir = options_text(o, "out");
-    for (int split = 0; split < SPLITS; split++) TRY(add_row(r, c, split));
+    for (int split = 0; split < SPLITS; split++) {
+        if (c->source[split].tokens) TRY(add_row(r, c, split, &c->source[split]));
+        TRY(add_row(r, c, split, &c->text[split]));
+    }
     TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!csv) print_bounds(c);
     if (!dir) return 0;
@@ -166,11 +171,14 @@ static const Kind kinds[] = {{.command = "data",
 const Command command_data = {
     .name = "data",
     .purpose = "check a corpus",
-    .about = "Lines, tokens (<eos> ends every line), distinct words before a cut of the "
-             "vocabulary, words that\n"
-             "became <unk>, and the sha256 of each text; the perplexity of word frequencies alone, "
-             "and the\n"
-             "least possible one where it is known.\n",
+    .about =
+        "Lines, tokens (<eos> ends every line), distinct words before a cut of the "
+        "vocabulary, words that\n"
+        "became <unk>, and the sha256 of each text; the perplexity of word frequencies alone, "
+        "and the\n"
+        "least possible one where it is known. A corpus of pairs has a row for the sources and "
+        "one for the\n"
+        "targets of each text.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

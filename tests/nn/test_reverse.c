@@ -1,0 +1,224 @@
+/* test_reverse.c: the pairs of reverse:V are read by a program that knows the rule alone. */
+#include "tests/lib/test.h"
+
+#include "nn/corpus.h"
+#include "tests/lib/scratch.h"
+
+enum { LENGTH = 12, ROW = LENGTH + 1 };
+static const size_t pairs[SPLITS] = {20000, 500, 500};
+static const size_t symbols[] = {2, 3, 26, 500, 10000};
+enum { SIZES = sizeof symbols / sizeof *symbols };
+
+static int says(const char *part)
+{
+    return strstr(error_text(), part) != NULL;
+}
+
+static void open_reverse(size_t V, uint64_t seed, Corpus *c)
+{
+    char name[32];
+    snprintf(name, sizeof name, "reverse:%zu", V);
+    assert_int_equal(corpus_open(name, LEVEL_WORD, 0, seed, c), 0);
+}
+
+/* 1: every target is its source reversed, or in its order with `ahead`, under one exchange of symbols that the
+ * first pairs tell: to (V+1) in/out, 0 where a symbol has not been seen. */
+static int follows(const Text *source, const Text *target, size_t V, int ahead, int32_t *to)
+{
+    if (source->tokens != target->tokens || source->tokens != source->lines * ROW) return 0;
+    for (size_t at = 0; at < source->tokens; at += ROW) {
+        const int32_t *x = source->id + at, *y = target->id + at;
+        if (x[LENGTH] != 0 || y[LENGTH] != 0) return 0;
+        for (size_t j = 0; j < LENGTH; j++) {
+            int32_t from = x[j], image = y[ahead ? j : LENGTH - 1 - j];
+            if (from < 1 || (size_t)from > V || image < 1 || (size_t)image > V) return 0;
+            if (!to[from]) to[from] = image;
+            if (to[from] != image) return 0;
+        }
+    }
+    return 1;
+}
+
+/* 1: no two symbols go to one. */
+static int is_injective(const int32_t *to, size_t V)
+{
+    uint8_t *taken = memory_new(V + 1, 1);
+    int good = 1;
+    for (size_t i = 1; i <= V; i++)
+        if (to[i]) good &= !taken[to[i]]++;
+    memory_free(taken);
+    return good;
+}
+
+TEST(test_pairs_follow_the_rule)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        size_t V = symbols[k];
+        Corpus c;
+        open_reverse(V, 7, &c);
+        assert_int_equal(c.vocab.size, V + 1);
+        assert_int_equal(c.vocab.eos, 0);
+        assert_int_equal(c.vocab.unk, -1);
+        assert_string_equal(c.vocab.word[0], WORD_EOS);
+        assert_string_equal(c.vocab.word[2], "2");
+        assert_true(c.entropy_rate == 0);
+        int32_t *to = memory_new(V + 1, sizeof *to), *other = memory_new(V + 1, sizeof *other);
+        for (int i = 0; i < SPLITS; i++) {
+            assert_int_equal(c.text[i].lines, pairs[i]);
+            assert_int_equal(c.source[i].lines, pairs[i]);
+            assert_int_equal(text_pairs(&c.source[i], &c.text[i], 0), 0);
+            assert_true(follows(&c.source[i], &c.text[i], V, 0, to));
+        }
+        assert_true(is_injective(to, V));
+        /* controls: a target in its source's order, one symbol exchanged, pairs moved by one */
+        memset(other, 0, (V + 1) * sizeof *other);
+        assert_false(follows(&c.source[0], &c.text[0], V, 1, other));
+        int32_t *y = &c.text[0].id[ROW + 3], was = *y;
+        *y = was == 1 ? 2 : 1;
+        assert_false(follows(&c.source[0], &c.text[0], V, 0, to));
+        *y = was;
+        Text moved = c.text[0];
+        moved.id += ROW;
+        moved.tokens -= ROW;
+        c.source[0].tokens -= ROW;
+        c.source[0].lines--;
+        assert_false(follows(&c.source[0], &moved, V, 0, to));
+        if (V == 26) { /* all symbols were seen */
+            for (size_t i = 1; i <= V; i++) assert_true(to[i] > 0);
+            to[1] = to[2];
+            assert_false(is_injective(to, V));
+        }
+        memory_free(to);
+        memory_free(other);
+        corpus_free(&c);
+    }
+}
+
+/* All symbols are as frequent: 240,000 / V each, binomial, within 5 standard deviations. */
+TEST(test_symbols_are_uniform)
+{
+    enum { V = 26 };
+    Corpus c;
+    open_reverse(V, 3, &c);
+    double count[V + 1] = {0}, p = 1.0 / V, n = 20000 * LENGTH;
+    for (size_t i = 0; i < c.source[0].tokens; i++) count[c.source[0].id[i]]++;
+    for (size_t i = 1; i <= V; i++)
+        assert_true(fabs(count[i] - n * p) <= 5 * sqrt(n * p * (1 - p)));
+    corpus_free(&c);
+}
+
+/* Lines of `t` that are in the table. */
+static size_t lines_found(const Words *w, const Text *t)
+{
+    size_t found = 0;
+    for (size_t at = 0; at < t->tokens; at += ROW)
+        found += words_find(w, (const char *)(t->id + at), ROW * sizeof *t->id) >= 0;
+    return found;
+}
+
+TEST(test_splits_are_disjoint)
+{
+    for (size_t k = 0; k < SIZES; k++)
+        for (uint64_t seed = 1; seed < 4; seed++) {
+            Corpus c;
+            open_reverse(symbols[k], seed, &c);
+            for (int i = 0; i < SPLITS; i++) {
+                const Text *t = &c.source[i];
+                Words w = {0};
+                for (size_t at = 0; at < t->tokens; at += ROW)
+                    assert_int_equal(
+                        words_add(&w, (const char *)(t->id + at), ROW * sizeof *t->id, 1), 0);
+                for (int j = 0; j < SPLITS; j++)
+                    assert_int_equal(lines_found(&w, &c.source[j]), i == j ? pairs[j] : 0);
+                words_free(&w);
+            }
+            corpus_free(&c);
+        }
+}
+
+static int same(const Text *a, const Text *b)
+{
+    return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
+}
+
+TEST(test_a_function_of_size_and_seed)
+{
+    Corpus a, b, d, e;
+    assert_int_equal(corpus_open("reverse", LEVEL_WORD, 0, 3, &a), 0);
+    open_reverse(26, 3, &b);
+    open_reverse(26, 4, &d);
+    open_reverse(27, 3, &e);
+    for (int i = 0; i < SPLITS; i++) {
+        assert_true(same(&a.source[i], &b.source[i]) && same(&a.text[i], &b.text[i]));
+        assert_false(same(&a.source[i], &d.source[i]) || same(&a.text[i], &d.text[i]));
+        assert_false(same(&a.source[i], &e.source[i]) || same(&a.text[i], &e.text[i]));
+    }
+    corpus_free(&b);
+    corpus_free(&d);
+    corpus_free(&e);
+    /* Parts of it: whole pairs from the beginning, so many targets' tokens at least. */
+    static const size_t most[] = {1, 13, 14, 100000}, lines[] = {1, 1, 2, 500};
+    for (size_t k = 0; k < 4; k++) {
+        CorpusChoice w = {LEVEL_WORD, 0, 3, k % 2, most[k]};
+        assert_int_equal(corpus_choose("reverse", &w, &b), 0);
+        assert_true(same(&a.source[SPLIT_TRAIN], &b.source[SPLIT_TRAIN]));
+        assert_int_equal(b.text[SPLIT_VALID].lines, lines[k]);
+        assert_int_equal(b.text[SPLIT_VALID].tokens, lines[k] * ROW);
+        assert_int_equal(b.source[SPLIT_VALID].tokens, lines[k] * ROW);
+        assert_memory_equal(a.source[SPLIT_VALID].id, b.source[SPLIT_VALID].id,
+                            lines[k] * ROW * sizeof(int32_t));
+        assert_int_equal(b.source[SPLIT_TEST].tokens, w.untested ? 0 : lines[k] * ROW);
+        assert_int_equal(b.text[SPLIT_TEST].id == NULL, w.untested);
+        corpus_free(&b);
+    }
+    corpus_free(&a);
+}
+
+TEST(test_refused_names)
+{
+    static const char *const bad[] = {"reverse:",
+                                      "reverse:0",
+                                      "reverse:1",
+                                      "reverse:10001",
+                                      "reverse:99999999",
+                                      "reverse:x",
+                                      "reverse:8x",
+                                      "reverse:-8",
+                                      "reverse:+8",
+                                      "reverse: 8",
+                                      "reverse::8",
+                                      "reverse:8:",
+                                      "reverse:1e2",
+                                      "reverse:0x8",
+                                      "reverse:8.0",
+                                      "reverse:08 ",
+                                      "reverse:18446744073709551618"};
+    Corpus c;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(corpus_open(bad[i], LEVEL_WORD, 0, 1, &c), ERR_INPUT);
+        assert_true(says(bad[i]) && says("expected reverse:V, V from 2 to 10000"));
+        assert_null(c.name);
+        assert_null(c.source[0].id);
+    }
+    assert_int_equal(corpus_open("reverse8", LEVEL_WORD, 0, 1, &c), ERR_INPUT);
+    assert_true(says("no corpus 'reverse8'") && says("reverse:V"));
+    assert_int_equal(corpus_open("reverse:8", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
+    assert_true(says("no characters"));
+    assert_int_equal(corpus_open("reverse:8", LEVEL_WORD, 100, 1, &c), ERR_INPUT);
+    assert_true(says("reverse:V has V words"));
+}
+
+static int job(void)
+{
+    Corpus c;
+    TRY(corpus_open("reverse:8", LEVEL_WORD, 0, 0, &c));
+    corpus_free(&c);
+    return 0;
+}
+
+TEST(test_failing_allocator)
+{
+    assert_true(fail_each(job, ERR_MEMORY) >= 18);
+}
+
+TEST_MAIN(scratch_open, scratch_close)
