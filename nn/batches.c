@@ -5,8 +5,11 @@
  *   stream    the text cut every T tokens; in training the first cut is at a random offset
  *   sentence  the text cut behind every <eos>, and every T tokens within a line; blank lines left out
  *
- * An epoch orders the windows, packs them in that order while they fit, and orders the batches.
- * Evaluation keeps both orders. Training shuffles both; sentences are sorted by length in between.
+ * With a source a sequence is a line of the text and the same line of the source, whole and as it stands: of n words
+ * the source has n + 1 rows, <eos> the last. A pair that is longer than T on either side is refused.
+ *
+ * An epoch orders the sequences, packs them in that order while both sides fit, and orders the batches.
+ * Evaluation keeps both orders. Training shuffles both; sentences are sorted by length (both sides' sum) in between.
  * No state is carried from block to block, so a row of the stream is nothing but blocks: they are
  * shuffled one by one. Every token is trained on exactly once an epoch. */
 #include "nn/corpus.h"
@@ -21,23 +24,28 @@ typedef struct {
     size_t first, length;
 } Window;
 
+typedef struct {
+    Window target, source; /* the source of length 0 where there is none */
+} Sequence;
+
 struct Batches {
-    const Text *text; /* borrowed */
+    const Text *text, *source; /* borrowed; source NULL: a text alone */
     int32_t eos;
     int context;
     uint64_t seed;
-    size_t T;                /* longest window, at most the text */
-    size_t tokens, rows;     /* most tokens, most windows of a batch */
-    size_t windows, batches; /* in this epoch */
-    Window *window, *cut;    /* in this epoch's order; in the text's */
-    uint32_t *order;         /* (windows) scratch: the shuffle */
-    size_t *bucket;          /* (T+2) scratch of the sort by length */
-    size_t *begin;           /* (batches+1) first window of each batch */
-    uint32_t *turn;          /* (batches) batch i of the epoch is number turn[i] */
+    size_t T;                  /* longest window, at most the text */
+    size_t longest;            /* most tokens of a sequence, both sides together */
+    size_t tokens, rows;       /* most tokens of a side, most sequences of a batch */
+    size_t sequences, batches; /* in this epoch */
+    Sequence *sequence, *cut;  /* in this epoch's order; in the text's */
+    uint32_t *order;           /* (sequences) scratch: the shuffle */
+    size_t *bucket;            /* (longest+2) scratch of the sort by length */
+    size_t *begin;             /* (batches+1) first sequence of each batch */
+    uint32_t *turn;            /* (batches) batch i of the epoch is number turn[i] */
     Batch data;
 };
 
-enum { DRAW_OFFSET, DRAW_WINDOWS, DRAW_BATCHES, DRAWS };
+enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAWS };
 
 static uint64_t stream_of(long epoch, int draw)
 {
@@ -50,9 +58,9 @@ static size_t least(size_t a, size_t b)
 }
 
 /* End of the window that begins at i: behind the first <eos> before `end`, or there. */
-static size_t line_end(const Batches *b, size_t i, size_t end)
+static size_t line_end(const Text *t, int32_t eos, size_t i, size_t end)
 {
-    while (i < end && b->text->id[i] != b->eos) i++;
+    while (i < end && t->id[i] != eos) i++;
     return i < end ? i + 1 : end;
 }
 
@@ -62,47 +70,56 @@ static int is_blank(const Batches *b, size_t i)
     return id[i] == b->eos && (i == 0 || id[i - 1] == b->eos);
 }
 
-/* out: the windows of the text, or NULL: they are counted. offset: length of the stream's first. */
-static size_t cut_text(const Batches *b, size_t offset, Window *out)
+/* out: the sequences of the text, or NULL: they are counted. offset: length of the stream's first. */
+static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
 {
     int sentence = b->context == CONTEXT_SENTENCE;
     size_t n = 0, tokens = b->text->tokens;
-    for (size_t i = 0, end; i < tokens; i = end) {
+    for (size_t i = 0, end, s = 0, source_end = 0; i < tokens; i = end, s = source_end) {
         end = least(i + (i == 0 && offset ? offset : b->T), tokens);
-        if (sentence) end = line_end(b, i, end);
+        if (sentence) end = line_end(b->text, b->eos, i, end);
+        if (b->source) source_end = line_end(b->source, b->eos, s, b->source->tokens);
         if (sentence && is_blank(b, i)) continue;
-        if (out) out[n] = (Window){i, end - i};
+        if (out) out[n] = (Sequence){{i, end - i}, {s, source_end - s}};
         n++;
     }
     return n;
 }
 
-/* window = cut in the order given, sorted by length (counting sort, stable) if `sort`. */
-static void order_windows(Batches *b, int sort)
+static size_t both_lengths(const Sequence *s)
 {
-    memset(b->bucket, 0, (b->T + 2) * sizeof *b->bucket);
-    for (size_t i = 0; i < b->windows; i++) b->bucket[(sort ? b->cut[i].length : 0) + 1]++;
-    for (size_t i = 0; i <= b->T; i++) b->bucket[i + 1] += b->bucket[i];
-    for (size_t i = 0; i < b->windows; i++) {
-        Window w = b->cut[b->order[i]];
-        b->window[b->bucket[sort ? w.length : 0]++] = w;
+    return s->target.length + s->source.length;
+}
+
+/* sequence = cut in the order given, sorted by length (counting sort, stable) if `sort`. */
+static void order_sequences(Batches *b, int sort)
+{
+    memset(b->bucket, 0, (b->longest + 2) * sizeof *b->bucket);
+    for (size_t i = 0; i < b->sequences; i++)
+        b->bucket[(sort ? both_lengths(&b->cut[i]) : 0) + 1]++;
+    for (size_t i = 0; i <= b->longest; i++) b->bucket[i + 1] += b->bucket[i];
+    for (size_t i = 0; i < b->sequences; i++) {
+        Sequence s = b->cut[b->order[i]];
+        b->sequence[b->bucket[sort ? both_lengths(&s) : 0]++] = s;
     }
 }
 
 static void pack(Batches *b)
 {
-    size_t tokens = 0, rows = 0;
+    size_t tokens = 0, source = 0, rows = 0;
     b->batches = 0;
-    for (size_t i = 0; i < b->windows; i++) {
-        size_t length = b->window[i].length;
-        if (i == 0 || tokens + length > b->tokens || rows == b->rows) {
+    for (size_t i = 0; i < b->sequences; i++) {
+        const Sequence *s = &b->sequence[i];
+        if (i == 0 || tokens + s->target.length > b->tokens ||
+            source + s->source.length > b->tokens || rows == b->rows) {
             b->begin[b->batches++] = i;
-            tokens = rows = 0;
+            tokens = source = rows = 0;
         }
-        tokens += length;
+        tokens += s->target.length;
+        source += s->source.length;
         rows++;
     }
-    b->begin[b->batches] = b->windows;
+    b->begin[b->batches] = b->sequences;
 }
 
 static void shuffle(const Batches *b, long epoch, int draw, size_t n, uint32_t *order)
@@ -118,9 +135,9 @@ void batches_epoch(Batches *b, long epoch)
     int train = epoch >= 0, sentence = b->context == CONTEXT_SENTENCE;
     size_t offset = 0;
     if (train && !sentence) offset = random_below(b->seed, stream_of(epoch, DRAW_OFFSET), 0, b->T);
-    b->windows = cut_text(b, offset, b->cut);
-    shuffle(b, epoch, DRAW_WINDOWS, b->windows, b->order);
-    order_windows(b, train && sentence);
+    b->sequences = cut_text(b, offset, b->cut);
+    shuffle(b, epoch, DRAW_SEQUENCES, b->sequences, b->order);
+    order_sequences(b, train && sentence);
     pack(b);
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
@@ -128,23 +145,50 @@ void batches_epoch(Batches *b, long epoch)
 static int allocate(Batches *b)
 {
     size_t most = cut_text(b, 0, NULL) + 1; /* an offset adds one window at most */
-    size_t tokens = least(b->tokens, b->text->tokens);
+    size_t tokens = least(b->tokens, b->text->tokens), rows = least(tokens, most);
+    size_t source = b->source ? least(b->tokens, b->source->tokens) : 0;
     Batch *d = &b->data;
     if (most > UINT32_MAX)
         return error_set(ERR_INPUT, "%s: more than 2^32 sequences", b->text->file);
-    b->window = memory_new(most, sizeof *b->window);
+    b->sequence = memory_new(most, sizeof *b->sequence);
     b->cut = memory_new(most, sizeof *b->cut);
     b->order = memory_new(most, sizeof *b->order);
-    b->bucket = memory_new(b->T + 2, sizeof *b->bucket);
+    b->bucket = memory_new(b->longest + 2, sizeof *b->bucket);
     b->begin = memory_new(most + 1, sizeof *b->begin);
     b->turn = memory_new(most, sizeof *b->turn);
     d->input = memory_new(tokens, sizeof *d->input);
     d->target = memory_new(tokens, sizeof *d->target);
     d->position = memory_new(tokens, sizeof *d->position);
-    d->start = memory_new(least(tokens, most) + 1, sizeof *d->start);
-    int all = b->window && b->cut && b->order && b->bucket && b->begin && b->turn && d->input &&
+    d->start = memory_new(rows + 1, sizeof *d->start);
+    int all = b->sequence && b->cut && b->order && b->bucket && b->begin && b->turn && d->input &&
               d->target && d->position && d->start;
+    if (all && source) {
+        d->source.input = memory_new(source, sizeof *d->source.input);
+        d->source.position = memory_new(source, sizeof *d->source.position);
+        d->source.start = memory_new(rows + 1, sizeof *d->source.start);
+        all = d->source.input && d->source.position && d->source.start;
+    }
     return all ? 0 : ERR_MEMORY;
+}
+
+static int check_pairs(const Text *t, const Text *source, int32_t eos, int context, size_t T)
+{
+    if (context != CONTEXT_SENTENCE)
+        return error_set(ERR_INPUT, "%s and %s are pairs of sentences, and a stream has none",
+                         source->file, t->file);
+    TRY(text_pairs(source, t, eos));
+    for (size_t line = 1, i = 0, s = 0, end, source_end; line <= t->lines; line++) {
+        end = line_end(t, eos, i, t->tokens);
+        source_end = line_end(source, eos, s, source->tokens);
+        if (end - i > T || source_end - s > T)
+            return error_set(ERR_INPUT,
+                             "%s:%zu has %zu tokens and %s:%zu has %zu, <eos> included: a sequence "
+                             "can have %zu, and no pair is cut",
+                             source->file, line, source_end - s, t->file, line, end - i, T);
+        i = end;
+        s = source_end;
+    }
+    return 0;
 }
 
 static int check(const Text *t, int context, size_t batch_tokens, size_t T)
@@ -159,20 +203,23 @@ static int check(const Text *t, int context, size_t batch_tokens, size_t T)
     return t->tokens ? 0 : error_set(ERR_INPUT, "%s holds no tokens", t->file);
 }
 
-int batches_new(const Text *t, const Vocab *v, int context, size_t batch_tokens, size_t T,
-                uint64_t seed, Batches **out)
+int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
+                size_t T, uint64_t seed, Batches **out)
 {
     *out = NULL;
     TRY(check(t, context, batch_tokens, T));
+    if (source && source->tokens == 0) source = NULL;
+    if (source) TRY(check_pairs(t, source, v->eos, context, T));
     Batches *b = memory_new(1, sizeof *b);
     if (!b) return ERR_MEMORY;
-    *b = (Batches){.text = t, .eos = v->eos, .context = context, .seed = seed};
+    *b = (Batches){.text = t, .source = source, .eos = v->eos, .context = context, .seed = seed};
     b->T = least(T, t->tokens);
+    b->longest = b->T + (source ? least(T, source->tokens) : 0);
     b->tokens = batch_tokens;
     b->rows = context == CONTEXT_STREAM ? batch_tokens / T : SIZE_MAX;
     int code = allocate(b);
     if (!code) batches_epoch(b, -1);
-    if (!code && b->windows == 0)
+    if (!code && b->sequences == 0)
         code = error_set(ERR_INPUT, "%s: every line is blank: no sentence", t->file);
     if (code)
         batches_free(b);
@@ -189,14 +236,15 @@ size_t batches_count(const Batches *b)
 size_t batches_tokens(const Batches *b, size_t i)
 {
     size_t N = 0, k = b->turn[i];
-    for (size_t w = b->begin[k]; w < b->begin[k + 1]; w++) N += b->window[w].length;
+    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) N += b->sequence[s].target.length;
     return N;
 }
 
-/* Appends the window to the batch. */
-static void add(const Batches *b, Window w, Batch *d)
+/* Appends the sequence to the batch. */
+static void add(const Batches *b, const Sequence *q, Batch *d)
 {
     const int32_t *id = b->text->id;
+    Window w = q->target, s = q->source;
     for (size_t j = 0, i = w.first; j < w.length; j++, i++, d->N++) {
         d->input[d->N] = i ? id[i - 1] : b->eos;
         d->target[d->N] = id[i];
@@ -204,6 +252,13 @@ static void add(const Batches *b, Window w, Batch *d)
     }
     d->start[++d->S] = d->N;
     if (w.length > d->longest) d->longest = w.length;
+    if (!b->source) return;
+    for (size_t j = 0; j < s.length; j++, d->source.N++) {
+        d->source.input[d->source.N] = b->source->id[s.first + j];
+        d->source.position[d->source.N] = (int32_t)j;
+    }
+    d->source.start[d->S] = d->source.N;
+    if (s.length > d->source.longest) d->source.longest = s.length;
 }
 
 int batches_get(Batches *b, size_t i, Batch *out)
@@ -211,9 +266,9 @@ int batches_get(Batches *b, size_t i, Batch *out)
     if (i >= b->batches)
         return error_set(ERR_MISUSE, "batch %zu of %zu was asked for", i, b->batches);
     Batch *d = &b->data;
-    d->N = d->S = d->longest = 0;
+    d->N = d->S = d->longest = d->source.N = d->source.longest = 0;
     size_t k = b->turn[i];
-    for (size_t w = b->begin[k]; w < b->begin[k + 1]; w++) add(b, b->window[w], d);
+    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) add(b, &b->sequence[s], d);
     *out = *d;
     return 0;
 }
@@ -221,7 +276,7 @@ int batches_get(Batches *b, size_t i, Batch *out)
 void batches_free(Batches *b)
 {
     if (!b) return;
-    memory_free(b->window);
+    memory_free(b->sequence);
     memory_free(b->cut);
     memory_free(b->order);
     memory_free(b->bucket);
@@ -231,5 +286,8 @@ void batches_free(Batches *b)
     memory_free(b->data.target);
     memory_free(b->data.position);
     memory_free(b->data.start);
+    memory_free(b->data.source.input);
+    memory_free(b->data.source.position);
+    memory_free(b->data.source.start);
     memory_free(b);
 }

@@ -46,7 +46,7 @@ int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batc
                size_t sequence, double *mean, size_t *tokens)
 {
     Batches *b;
-    TRY(batches_new(t, v, context, batch_tokens, sequence, 0, &b));
+    TRY(batches_new(t, NULL, v, context, batch_tokens, sequence, 0, &b));
     batches_epoch(b, -1);
     int code = evaluate_batches(m, NULL, b, NULL, mean, tokens);
     batches_free(b);

@@ -127,10 +127,15 @@ typedef struct {
  *     order of batches drawn each epoch.
  * Every token (but a blank line's <eos> in sentence) is a target exactly once an epoch. Positions
  * begin at 0 in every sequence. t is borrowed until batches_free; T > batch_tokens: ERR_INPUT.
- * batches_new sets the evaluation order; batches_epoch allocates nothing. */
+ * batches_new sets the evaluation order; batches_epoch allocates nothing.
+ *
+ * source (NULL or without tokens: t is a text alone): line i of it belongs to line i of t, the target. A sequence is
+ * then a pair of lines, whole; at most batch_tokens rows a batch on either side, pairs of like length (both sides'
+ * sum) batched. Pairs that text_pairs refuses, longer ones than T on either side (told with both lengths), and
+ * CONTEXT_STREAM: ERR_INPUT. */
 typedef struct Batches Batches;
-int batches_new(const Text *t, const Vocab *v, int context, size_t batch_tokens, size_t T,
-                uint64_t seed, Batches **out);
+int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
+                size_t T, uint64_t seed, Batches **out);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
 size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */

@@ -327,15 +327,19 @@ static int check_config(const Run *r)
     return 0;
 }
 
+static int open_split(const Run *r, int split, uint64_t seed, Batches **b)
+{
+    const TrainConfig *t = r->t;
+    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab, t->context,
+                       t->batch_tokens, t->sequence, seed, b);
+}
+
 static int open_run(Run *r)
 {
     const TrainConfig *t = r->t;
-    const Vocab *v = &r->c->vocab;
     TRY(check_config(r));
-    TRY(batches_new(&r->c->text[SPLIT_TRAIN], v, t->context, t->batch_tokens, t->sequence, t->seed,
-                    &r->train));
-    TRY(batches_new(&r->c->text[SPLIT_VALID], v, t->context, t->batch_tokens, t->sequence, t->seed,
-                    &r->valid));
+    TRY(open_split(r, SPLIT_TRAIN, t->seed, &r->train));
+    TRY(open_split(r, SPLIT_VALID, t->seed, &r->valid));
     batches_epoch(r->valid, -1);
     r->steps = steps_of_all(r);
     r->files = t->out && (!t->ranks || t->ranks->rank == 0);
@@ -383,12 +387,11 @@ static int take_model(Run *r, TrainResult *result)
 static int test_perplexity(Run *r, double *ppl)
 {
     const TrainConfig *t = r->t;
-    const Text *test = &r->c->text[SPLIT_TEST];
     Batches *b;
     double mean;
     *ppl = NAN;
-    if (!test->id) return 0;
-    int code = batches_new(test, &r->c->vocab, t->context, t->batch_tokens, t->sequence, 0, &b);
+    if (!r->c->text[SPLIT_TEST].id) return 0;
+    int code = open_split(r, SPLIT_TEST, 0, &b);
     TRY(agree(r, code));
     code = evaluate_batches(r->m, t->ranks, b, t->stop, &mean, NULL);
     batches_free(b);

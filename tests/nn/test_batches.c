@@ -93,7 +93,7 @@ TEST(test_batches_cover)
                 size_t T = lengths[l / 2], most = l % 2 ? 3 * T + 1 : T;
                 Text t = text_for(context, 8, sizes[k]);
                 Batches *b;
-                int code = batches_new(&t, &v, context, most, T, 5, &b);
+                int code = batches_new(&t, NULL, &v, context, most, T, 5, &b);
                 if (sizes[k] == 1 && context == CONTEXT_SENTENCE) {
                     assert_int_equal(code, ERR_INPUT); /* one blank line */
                 } else {
@@ -117,7 +117,7 @@ TEST(test_batches_control)
     uint8_t *seen = memory_new(TOKENS, 1);
     Batches *b;
     Batch x;
-    assert_int_equal(batches_new(&t, &v, CONTEXT_STREAM, 128, 32, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 128, 32, 5, &b), 0);
     for (int spoil = 0; spoil < 6; spoil++) {
         assert_int_equal(batches_get(b, 1, &x), 0);
         if (spoil == 1) x.input[3]++;
@@ -152,7 +152,7 @@ TEST(test_evaluation)
         Batches *b;
         Batch x;
         size_t at = 0;
-        assert_int_equal(batches_new(t, &c.vocab, context, 1000, 70, 1, &b), 0);
+        assert_int_equal(batches_new(t, NULL, &c.vocab, context, 1000, 70, 1, &b), 0);
         batches_epoch(b, 4);
         batches_epoch(b, -1);
         for (size_t i = 0; i < batches_count(b); i++) {
@@ -182,6 +182,8 @@ static uint64_t epoch_sum(Batches *b, long epoch)
         assert_int_equal(batches_get(b, i, &x), 0);
         for (size_t j = 0; j < x.N; j++)
             h = (h ^ (uint64_t)(x.target[j] + 7 * x.position[j])) * UINT64_C(0x9e3779b97f4a7c15);
+        for (size_t j = 0; j < x.source.N; j++)
+            h = (h ^ (uint64_t)x.source.input[j]) * UINT64_C(0x9e3779b97f4a7c15);
         h = (h ^ x.S) * UINT64_C(0x9e3779b97f4a7c15);
     }
     return h;
@@ -193,9 +195,9 @@ TEST(test_batches_order)
     for (int context = 0; context < 2; context++) {
         Text t = text_for(context, 8, TOKENS);
         Batches *a, *b, *d;
-        assert_int_equal(batches_new(&t, &v, context, 256, 64, 5, &a), 0);
-        assert_int_equal(batches_new(&t, &v, context, 256, 64, 5, &b), 0);
-        assert_int_equal(batches_new(&t, &v, context, 256, 64, 6, &d), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 5, &a), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 5, &b), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 6, &d), 0);
         uint64_t sum[6];
         for (long e = 0; e < 6; e++) sum[e] = epoch_sum(a, e);
         for (long e = 5; e >= 0; e--) assert_true(epoch_sum(b, e) == sum[e]);
@@ -213,6 +215,12 @@ TEST(test_batches_order)
 
 /* Sum over batches of (longest - shortest sequence), less the same for the whole epoch. Sorted by
  * length it is <= 0: the batches' ranges do not overlap. */
+static size_t length_of(const Batch *x, size_t s)
+{
+    size_t n = x->start[s + 1] - x->start[s];
+    return x->source.N ? n + x->source.start[s + 1] - x->source.start[s] : n;
+}
+
 static long spread(Batches *b, long epoch)
 {
     size_t low = SIZE_MAX, high = 0;
@@ -220,13 +228,16 @@ static long spread(Batches *b, long epoch)
     batches_epoch(b, epoch);
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        size_t shortest = SIZE_MAX;
+        size_t shortest = SIZE_MAX, longest = 0;
         assert_int_equal(batches_get(b, i, &x), 0);
-        for (size_t s = 0; s < x.S; s++)
-            if (x.start[s + 1] - x.start[s] < shortest) shortest = x.start[s + 1] - x.start[s];
-        sum += (long)(x.longest - shortest);
+        for (size_t s = 0; s < x.S; s++) {
+            size_t n = length_of(&x, s);
+            if (n < shortest) shortest = n;
+            if (n > longest) longest = n;
+        }
+        sum += (long)(longest - shortest);
         if (shortest < low) low = shortest;
-        if (x.longest > high) high = x.longest;
+        if (longest > high) high = longest;
     }
     return sum - (long)(high - low);
 }
@@ -236,7 +247,7 @@ TEST(test_like_length)
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
     Batches *b;
-    assert_int_equal(batches_new(&t, &v, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
     for (long epoch = 0; epoch < 4; epoch++) assert_true(spread(b, epoch) <= 0);
     assert_true(spread(b, -1) > 0); /* control: in the text's order */
     batches_free(b);
@@ -251,7 +262,7 @@ TEST(test_offsets)
     Text t = text_for(CONTEXT_STREAM, 8, 100);
     Batches *b;
     size_t first = 0;
-    assert_int_equal(batches_new(&t, &v, CONTEXT_STREAM, 32, T, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, T, 5, &b), 0);
     for (long epoch = 0; epoch < EPOCHS; epoch++) {
         batches_epoch(b, epoch);
         for (size_t i = 0; i < batches_count(b); i++) {
@@ -273,16 +284,254 @@ TEST(test_refused_batches)
     int32_t eos[3] = {0};
     Text t = text_for(CONTEXT_STREAM, 8, 100), blank = {.file = "blank", .id = eos, .tokens = 3};
     Batches *b;
-    assert_int_equal(batches_new(&t, &v, CONTEXT_STREAM, 32, 33, 5, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, &v, CONTEXT_STREAM, 32, 0, 5, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, &v, 2, 32, 8, 5, &b), ERR_MISUSE);
-    assert_int_equal(batches_new(&blank, &v, CONTEXT_SENTENCE, 32, 8, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 33, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 0, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, 2, 32, 8, 5, &b), ERR_MISUSE);
+    assert_int_equal(batches_new(&blank, NULL, &v, CONTEXT_SENTENCE, 32, 8, 5, &b), ERR_INPUT);
     assert_non_null(strstr(error_text(), "blank"));
     assert_null(b);
-    assert_int_equal(batches_new(&blank, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
+    assert_int_equal(batches_new(&blank, NULL, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     assert_int_equal(batches_count(b), 1);
     batches_free(b);
     text_free(&t);
+}
+
+/* ---- pairs -------------------------------------------------------------------------------------- */
+
+enum { LINES = 700, WORDS = 30, SIDE = 1 << 20 };
+
+static size_t words_in(int side, size_t line)
+{
+    if (line % 97 == 5) return 0; /* blank on both sides */
+    return 1 + (size_t)random_below(9, 3 + (uint64_t)side, line, WORDS);
+}
+
+/* Word j of a line tells line and place, and its side. <eos> is 0. */
+static int32_t word_of(int side, size_t line, size_t j)
+{
+    return (int32_t)(j == words_in(side, line) ? 0
+                                               : side * SIDE + 1 + (int)(line * (WORDS + 1) + j));
+}
+
+static Text side_of(int side)
+{
+    Text t = {.file = memory_string(side ? "sources" : "targets"), .lines = LINES};
+    t.id = memory_new(LINES * (WORDS + 1), sizeof *t.id);
+    for (size_t line = 0; line < LINES; line++)
+        for (size_t j = 0; j <= words_in(side, line); j++)
+            t.id[t.tokens++] = word_of(side, line, j);
+    return t;
+}
+
+/* 1: rows from .. to-1 are the whole line, numbered from 0. */
+static int whole_line(int side, size_t line, size_t from, size_t to, const int32_t *row,
+                      const int32_t *position)
+{
+    if (to - from != words_in(side, line) + 1) return 0;
+    for (size_t j = 0; j < to - from; j++)
+        if (row[from + j] != word_of(side, line, j) || position[from + j] != (int32_t)j) return 0;
+    return 1;
+}
+
+/* 1: a sound batch of pairs; seen (LINES) counts the lines. */
+static int sound_pairs(const Batch *b, size_t most, uint8_t *seen)
+{
+    size_t longest[2] = {0, 0};
+    if (b->N < 1 || b->N > most || b->source.N < 1 || b->source.N > most) return 0;
+    if (b->start[0] != 0 || b->source.start[0] != 0) return 0;
+    if (b->start[b->S] != b->N || b->source.start[b->S] != b->source.N) return 0;
+    for (size_t s = 0; s < b->S; s++) {
+        size_t from = b->start[s], to = b->start[s + 1];
+        size_t begin = b->source.start[s], end = b->source.start[s + 1];
+        if (to <= from || end <= begin || b->target[from] < 1) return 0;
+        size_t line = (size_t)(b->target[from] - 1) / (WORDS + 1);
+        if (line >= LINES || b->input[from] != 0) return 0;
+        if (!whole_line(0, line, from, to, b->target, b->position)) return 0;
+        if (!whole_line(1, line, begin, end, b->source.input, b->source.position)) return 0;
+        for (size_t i = from + 1; i < to; i++)
+            if (b->input[i] != b->target[i - 1]) return 0;
+        if (to - from > longest[0]) longest[0] = to - from;
+        if (end - begin > longest[1]) longest[1] = end - begin;
+        seen[line]++;
+    }
+    return longest[0] == b->longest && longest[1] == b->source.longest;
+}
+
+/* 1: the epoch's batches are sound, each pair is in one of them, and in the texts' order nothing more had fitted. */
+static int covers_pairs(Batches *b, size_t most, int in_order)
+{
+    uint8_t seen[LINES] = {0};
+    size_t rows = 0, source_rows = 0, line = 0;
+    int good = 1;
+    for (size_t i = 0; i < batches_count(b); i++) {
+        Batch x;
+        good &= batches_get(b, i, &x) == 0 && sound_pairs(&x, most, seen);
+        good &= batches_tokens(b, i) == x.N;
+        if (!good) return 0;
+        if (in_order && i)
+            good &= rows + x.start[1] > most || source_rows + x.source.start[1] > most;
+        for (size_t s = 0; in_order && s < x.S; s++, line++) {
+            if (words_in(0, line) == 0) line++;
+            good &= x.target[x.start[s]] == word_of(0, line, 0);
+        }
+        rows = x.N;
+        source_rows = x.source.N;
+    }
+    for (size_t l = 0; l < LINES; l++) good &= seen[l] == (words_in(0, l) > 0);
+    return good;
+}
+
+TEST(test_pairs_stay_together)
+{
+    static const size_t most[] = {WORDS + 1, 64, 500, 1000000};
+    Vocab v = {.eos = 0};
+    Text t = side_of(0), s = side_of(1);
+    for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+        Batches *b;
+        assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, most[k], WORDS + 1, 5, &b), 0);
+        assert_true(covers_pairs(b, most[k], 1));
+        for (long epoch = 3; epoch >= -1; epoch--) {
+            batches_epoch(b, epoch);
+            assert_true(covers_pairs(b, most[k], epoch < 0));
+            if (epoch >= 0) assert_true(spread(b, epoch) <= 0);
+        }
+        batches_free(b);
+    }
+    text_free(&t);
+    text_free(&s);
+}
+
+/* The checkers see what is wrong on either side, sources exchanged, and a batch left out. */
+TEST(test_pairs_control)
+{
+    Vocab v = {.eos = 0};
+    Text t = side_of(0), s = side_of(1);
+    uint8_t seen[LINES] = {0};
+    Batches *b;
+    Batch x;
+    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    for (int spoil = 0; spoil < 11; spoil++) {
+        assert_int_equal(batches_get(b, 1, &x), 0);
+        assert_true(x.S > 2);
+        size_t second = x.source.start[1], last = x.source.N - 1;
+        if (spoil == 1) x.source.input[second]++;
+        if (spoil == 2) x.source.start[1]++;
+        if (spoil == 3) x.source.position[second] = 1;
+        if (spoil == 4) x.source.longest++;
+        if (spoil == 5) x.source.input[last] = x.source.input[last - 1]; /* no <eos> */
+        if (spoil == 6) x.source.N--;
+        if (spoil == 7) x.input[0] = x.target[0];
+        if (spoil == 8) x.longest--;
+        if (spoil == 9) x.source.start++; /* each target with the next one's source */
+        if (spoil == 10) x.target[x.start[1]] = x.target[0];
+        assert_int_equal(sound_pairs(&x, 200, seen), spoil == 0);
+        if (spoil == 0) assert_false(sound_pairs(&x, x.N - 1, seen));
+    }
+    batches_free(b);
+    /* one word of the source text is another's */
+    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    assert_true(covers_pairs(b, 200, 1));
+    s.id[0]++;
+    assert_false(covers_pairs(b, 200, 1));
+    s.id[0]--;
+    assert_false(covers_pairs(b, 150, 1)); /* more rows than that */
+    assert_false(covers_pairs(b, 400, 1)); /* more would fit into that */
+    batches_free(b);
+    text_free(&t);
+    text_free(&s);
+}
+
+TEST(test_pairs_order)
+{
+    Vocab v = {.eos = 0};
+    Text t = side_of(0), s = side_of(1);
+    Batches *a, *b, *d;
+    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &a), 0);
+    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 6, &d), 0);
+    uint64_t sum[4];
+    for (long e = 0; e < 4; e++) sum[e] = epoch_sum(a, e);
+    for (long e = 3; e >= 0; e--) assert_true(epoch_sum(b, e) == sum[e]);
+    for (long e = 0; e < 4; e++) {
+        assert_false(epoch_sum(d, e) == sum[e]);
+        for (long f = 0; f < e; f++) assert_false(sum[e] == sum[f]);
+    }
+    assert_true(epoch_sum(a, -1) == epoch_sum(d, -1));
+    uint64_t whole = epoch_sum(a, -1);
+    s.id[0]++; /* control: the sum reads sources */
+    assert_false(epoch_sum(a, -1) == whole);
+    size_t before = memory_calls();
+    batches_epoch(a, 1);
+    Batch x;
+    assert_int_equal(batches_get(a, 0, &x), 0);
+    assert_true(memory_calls() == before);
+    batches_free(a);
+    batches_free(b);
+    batches_free(d);
+    text_free(&t);
+    text_free(&s);
+}
+
+/* A text alone has no source in its batches, whether there is none or one without tokens, and is the same. */
+TEST(test_no_source)
+{
+    Vocab v = {.eos = 0};
+    Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS), none = {0};
+    Batches *a, *b;
+    Batch x;
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 256, 64, 5, &a), 0);
+    assert_int_equal(batches_new(&t, &none, &v, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
+    for (long e = -1; e < 2; e++) assert_true(epoch_sum(a, e) == epoch_sum(b, e));
+    assert_int_equal(batches_get(b, 0, &x), 0);
+    assert_true(x.source.N == 0 && !x.source.start && !x.source.input && !x.source.position);
+    batches_free(a);
+    batches_free(b);
+    text_free(&t);
+}
+
+TEST(test_refused_pairs)
+{
+    Vocab v = {.eos = 0};
+    int32_t four[] = {1, 0, 1, 2, 3, 0}, two[] = {1, 0, 2, 0}, blank[] = {1, 0, 0};
+    Text a = {.file = "four", .id = four, .tokens = 6, .lines = 2};
+    Text b = {.file = "two", .id = two, .tokens = 4, .lines = 2};
+    Text c = {.file = "blank", .id = blank, .tokens = 3, .lines = 2};
+    Text d = {.file = "one", .id = two, .tokens = 2, .lines = 1};
+    const struct {
+        const Text *target, *source;
+        int context;
+        size_t T;
+        const char *says;
+    } row[] = {
+        {&a, &b, CONTEXT_SENTENCE, 4, NULL},
+        {&b, &a, CONTEXT_SENTENCE, 4, NULL},
+        {&a, &b, CONTEXT_SENTENCE, 3, "two:2 has 2 tokens and four:2 has 4, <eos> included"},
+        {&b, &a, CONTEXT_SENTENCE, 3, "four:2 has 4 tokens and two:2 has 2, <eos> included"},
+        {&a, &b, CONTEXT_STREAM, 4, "two and four are pairs of sentences"},
+        {&a, &d, CONTEXT_SENTENCE, 4, "one has 1 lines and four has 2"},
+        {&a, &c, CONTEXT_SENTENCE, 4, "blank:2 is blank and four:2 is not"},
+        {&c, &a, CONTEXT_SENTENCE, 4, "blank:2 is blank and four:2 is not"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Batches *x;
+        int code =
+            batches_new(row[i].target, row[i].source, &v, row[i].context, 8, row[i].T, 1, &x);
+        assert_int_equal(code, row[i].says ? ERR_INPUT : 0);
+        assert_true(!row[i].says || strstr(error_text(), row[i].says));
+        assert_int_equal(x == NULL, code != 0);
+        batches_free(x);
+    }
+}
+
+static int job_pairs(void)
+{
+    int32_t id[] = {1, 2, 0, 1, 0};
+    Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
+    Vocab v = {.eos = 0};
+    Batches *b;
+    TRY(batches_new(&t, &t, &v, CONTEXT_SENTENCE, 8, 4, 1, &b));
+    batches_free(b);
+    return 0;
 }
 
 static int job_batches(void)
@@ -291,7 +540,7 @@ static int job_batches(void)
     Text t = {.file = "text", .id = id, .tokens = 5};
     Vocab v = {.eos = 0};
     Batches *b;
-    TRY(batches_new(&t, &v, CONTEXT_SENTENCE, 8, 4, 1, &b));
+    TRY(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 8, 4, 1, &b));
     batches_free(b);
     return 0;
 }
@@ -299,6 +548,7 @@ static int job_batches(void)
 TEST(test_failing_allocator)
 {
     assert_true(fail_each(job_batches, ERR_MEMORY) >= 10);
+    assert_true(fail_each(job_pairs, ERR_MEMORY) >= 13);
 }
 
 /* An epoch and its batches allocate nothing. */
@@ -308,7 +558,7 @@ TEST(test_no_allocation)
     Text t = text_for(CONTEXT_STREAM, 8, 100);
     Batches *b;
     Batch x;
-    assert_int_equal(batches_new(&t, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     size_t before = memory_calls();
     batches_epoch(b, 1);
     assert_int_equal(batches_get(b, 0, &x), 0);

@@ -40,7 +40,7 @@ TEST(evaluation_predicts_every_token)
         Batch x;
         assert_int_equal(train_eval(m, text, &corpus.vocab, context, 40, 10, &mean, &tokens), 0);
         assert_int_equal(tokens, text->tokens);
-        assert_int_equal(batches_new(text, &corpus.vocab, context, 40, 10, 0, &b), 0);
+        assert_int_equal(batches_new(text, NULL, &corpus.vocab, context, 40, 10, 0, &b), 0);
         batches_epoch(b, -1);
         for (size_t i = 0; i < batches_count(b); i++) {
             assert_int_equal(batches_get(b, i, &x), 0);
