@@ -3,15 +3,16 @@
  *
  * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). The widths of q, k, v
  * beyond SIDE are taken chunk by chunk; results of a row of tiles stay in registers while E <= SIDE
- * (KEPT), else in the memory that they are for.
+ * (KEPT), else in the memory that they are for. Registers are short: dk and dv that accumulate over calls
+ * are not KEPT.
  *
  * Forward: a block takes SIDE rows and walks over the columns with a running maximum and denominator
  * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
  * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
- * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds the
- * keys of every sequence, the first of the two does all. dr is summed in a slice of scratch for each
- * block, du (of a head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh).
- * Nothing is added to by two blocks, so the bits are the same each time.
+ * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds queries and keys of
+ * every sequence, the first of the two does all. dr is summed in a slice of scratch for each block, du (of a
+ * head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh). Nothing is added
+ * to by two blocks, so the bits are the same each time.
  *
  * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8,
  * causal). Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
@@ -238,23 +239,23 @@ static __global__ void attend_slices_sum(size_t n, size_t size, const float *sli
 
 /* ---- backward: columns and rows ------------------------------------------------------------------ */
 
-/* dq of rows i0 .. where one tile holds all columns; dS is in s. */
+/* dq where one tile is all rows and columns; dS is in s. */
 static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const HeadsBack *b,
-                                         const OneHead *h, const Room *m, int i0, float *slice)
+                                         const OneHead *h, const Room *m, float *slice)
 {
     float dq[ROWS][COLS];
     int held = -1;
-    Rows y = {dq_of(p, b, h, i0), p->ldq, h->T - i0};
+    Rows y = {dq_of(p, b, h, 0), p->ldq, h->T};
     __syncthreads(); /* the tile may still be read */
     tile_write_turned(m, s);
     combine<0>(dq, m, h->k, p->ldk, h->M, p->E, p->wide, 0, NULL, y);
     if (!p->relative) return;
-    relative_back<0>(dq, p, h, m, i0, 0, slice, y, &held);
-    far_spread<0>(dq, p, h, m, i0, held, slice, y);
+    relative_back<0>(dq, p, h, m, 0, 0, slice, y, &held);
+    far_spread<0>(dq, p, h, m, 0, held, slice, y);
 }
 
-/* dk and dv of columns j0 .. of a head; ALONE: no sequence has columns beyond a tile, dq too, and nothing
- * is KEPT because there is seldom a second tile of rows to add. */
+/* dk and dv of columns j0 .. of a head, `more` only where not KEPT; ALONE: no sequence is longer than a tile, dq
+ * too, and nothing is KEPT because nothing is added to. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                            const Room *m, int j0, float *slice, float *spans)
@@ -263,12 +264,9 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
     size_t at = (h->key + (size_t)j0) * p->ldk + h->head * (size_t)p->E;
     int begin = first_row(h, j0);
     Rows yk = {b->dk + at, p->ldk, h->M - j0}, yv = {b->dv + at, p->ldk, h->M - j0};
-    if (KEPT && b->more) {
-        read_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
-        read_rows(dv, yv.at, yv.ld, yv.rows, 0, p->E, p->wide);
-    }
     for (int i0 = begin; i0 < h->T && tile_seen(h, i0, j0); i0 += SIDE) {
-        int held = -1, n = min(SIDE, h->T - i0), begun = b->more || i0 > begin;
+        int held = -1, n = min(SIDE, h->T - i0);
+        int begun = !ALONE && (i0 > begin || (!KEPT && b->more));
         row_numbers(p, b, h, i0, lse, delta);
         scores(s, p, h, m, i0, j0, &held);
         weights(s, p, h, i0, j0, lse);
@@ -282,7 +280,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         tile_write(m, s);
         combine<KEPT>(dk, m, h->q + (size_t)i0 * p->ldq, p->ldq, n, p->E, p->wide, begun, NULL, yk);
         if (ALONE && spans) span_add(p, h, spans, span_back(s, p, h, i0, j0));
-        if (ALONE) rows_alone(s, p, b, h, m, i0, slice);
+        if (ALONE) rows_alone(s, p, b, h, m, slice);
     }
     if (!KEPT) return;
     write_rows(dk, yk.at, yk.ld, yk.rows, 0, p->E, p->wide);
@@ -448,9 +446,9 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         if (warps) b.spans = scratch + slices * size;
     }
     RUN(attend_delta, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
-    if (a->longest <= SIDE)
+    if (a->longest <= SIDE && !a->memory && !more)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
-    else if (all.E <= SIDE)
+    else if (all.E <= SIDE && !more)
         attend_tiles_back<1>(&all, &sliced, b);
     else
         attend_tiles_back<0>(&all, &sliced, b);

@@ -47,12 +47,15 @@ static void attend(const Backend *b, const Problem *p, double *out, double *dqkv
     b->put(qkv, p->qkv, T * 3 * WIDE);
     b->put(u, p->u, HEADS);
     b->send(begins, start, sizeof start);
-    Attention a = {.S = 1, .start = begins, .longest = T, .D = WIDE, .H = HEADS, .qkv = qkv};
+    Attention a = {.S = 1, .start = begins, .causal = 1, .longest = T, .D = WIDE, .H = HEADS};
+    a.q = qkv, a.k = backend_at(b, qkv, WIDE), a.v = backend_at(b, qkv, 2 * WIDE);
+    a.ldq = a.ldk = 3 * WIDE;
     if (p->ramp) a.span = u, a.longest_span = p->longest, a.ramp = p->ramp;
     b->attention(&a, y, lse);
     b->get(out, y, T * WIDE);
     if (dqkv) {
-        b->attention_back(&a, y, lse, y, dx, NULL, p->ramp ? dspan : NULL);
+        b->attention_back(&a, y, lse, y, dx, backend_at(b, dx, WIDE), backend_at(b, dx, 2 * WIDE),
+                          0, NULL, p->ramp ? dspan : NULL);
         b->get(dqkv, dx, T * 3 * WIDE);
         b->get(du, dspan, HEADS);
     }
