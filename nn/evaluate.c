@@ -13,42 +13,62 @@ int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first)
     return 0;
 }
 
-/* total (2): sum of nll and tokens of all batches, or of this rank's shares; stop may be NULL. */
+int evaluate_sides(const Model *m, const char *name, int pairs)
+{
+    int sides = model_config(m)->max_source > 0;
+    if (pairs == sides) return 0;
+    return error_set(ERR_INPUT, "%s is %s, and the model is %s", name,
+                     pairs ? "of pairs" : "a text without a source",
+                     sides ? "an encoder and a decoder" : "a language model, which has no encoder");
+}
+
+enum { SUM_NLL, SUM_TOKENS, SUM_PAIRS, SUM_EXACT, SUMS };
+
+/* total (SUMS): of all batches, or of this rank's shares; stop may be NULL. */
 static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *total)
 {
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        size_t first;
+        size_t first, exact = 0;
         double mean;
         if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
         TRY(evaluate_batch(r, b, i, &x, &first));
         if (x.N == 0) continue;
-        TRY(model_forward(m, &x, 0, 0, NULL, &mean));
-        total[0] += mean * (double)x.N;
-        total[1] += (double)x.N;
+        int pairs = x.source.N > 0;
+        TRY(pairs ? model_exact(m, &x, &mean, &exact) : model_forward(m, &x, 0, 0, NULL, &mean));
+        total[SUM_NLL] += mean * (double)x.N;
+        total[SUM_TOKENS] += (double)x.N;
+        total[SUM_PAIRS] += pairs ? (double)x.S : 0;
+        total[SUM_EXACT] += (double)exact;
     }
     return 0;
 }
 
-/* Mean nll over all batches as they stand. */
-int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *mean,
-                     size_t *tokens)
+int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, Evaluation *e)
 {
-    double total[2] = {0, 0};
+    double total[SUMS] = {0};
     TRY(ranks_agree(r, eval_own(m, r, b, stop, total)));
-    if (r) r->sum(r, total, 2);
-    *mean = total[0] / total[1];
-    if (tokens) *tokens = (size_t)total[1];
-    return isfinite(*mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
+    if (r) r->sum(r, total, SUMS);
+    *e = (Evaluation){.mean = total[SUM_NLL] / total[SUM_TOKENS],
+                      .tokens = (size_t)total[SUM_TOKENS],
+                      .pairs = (size_t)total[SUM_PAIRS],
+                      .exact = (size_t)total[SUM_EXACT]};
+    return isfinite(e->mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
 }
 
-int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
-               size_t sequence, double *mean, size_t *tokens)
+double evaluation_exact(const Evaluation *e)
+{
+    return e->pairs ? (double)e->exact / (double)e->pairs : NAN;
+}
+
+int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, int context,
+               size_t batch_tokens, size_t sequence, Evaluation *e)
 {
     Batches *b;
-    TRY(batches_new(t, NULL, v, context, batch_tokens, sequence, 0, &b));
+    TRY(evaluate_sides(m, t->file, source && source->tokens));
+    TRY(batches_new(t, source, v, context, batch_tokens, sequence, 0, &b));
     batches_epoch(b, -1);
-    int code = evaluate_batches(m, NULL, b, NULL, mean, tokens);
+    int code = evaluate_batches(m, NULL, b, NULL, e);
     batches_free(b);
     return code;
 }

@@ -273,6 +273,9 @@ void model_tally_set(Model *m, double loss, double norm);
 /* Logits (N, V) of a batch, dropout off, into host doubles; of a model with tails log p, whose softmax
  * is p too. ERR_MEMORY with tails. */
 int model_logits(Model *m, const Batch *b, double *logits);
+/* ends.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
+ * most probable token (of equal ones the least id, as greedy decoding has it). Allocates (64, V) numbers. */
+int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 /* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
  * between r0 and output. For the bridge and for tests. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
@@ -341,7 +344,8 @@ typedef struct {
     size_t tokens;        /* trained so far */
     /* Mean of model_step's nll since the last log line, nats; of smoothed labels. */
     double train_loss;
-    double valid_ppl; /* 0 except at an epoch's end */
+    double valid_ppl;   /* 0 except at an epoch's end */
+    double valid_exact; /* then, of pairs, the share of exact sequences; else NaN */
     double rate, grad_norm, tokens_per_s, seconds_left;
     int best; /* this epoch is the best so far */
 } TrainReport;
@@ -375,11 +379,12 @@ typedef struct {
 } TrainConfig;
 
 typedef struct {
-    long best_epoch;            /* the last one averaged, where the model is a mean */
-    long averaged;              /* epochs' ends in the mean; 0: the model is the best epoch's */
-    double valid_ppl, test_ppl; /* of the model; test: read once, NaN without one */
-    double tokens_per_s;        /* training only, without evaluation */
-    size_t peak_bytes;          /* of the process */
+    long best_epoch;                /* the last one averaged, where the model is a mean */
+    long averaged;                  /* epochs' ends in the mean; 0: the model is the best epoch's */
+    double valid_ppl, test_ppl;     /* of the model; test: read once, NaN without one */
+    double valid_exact, test_exact; /* the share of exact sequences (evaluation_exact) */
+    double tokens_per_s;            /* training only, without evaluation */
+    size_t peak_bytes;              /* of the process */
     uint64_t steps;
     struct {
         uint64_t steps;
@@ -409,8 +414,22 @@ typedef struct {
  * al. 2017, section 6.1; average_checkpoints.py of fairseq. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
 
-/* Mean nll and count over a text, every token predicted once. */
-int train_eval(Model *m, const Text *t, const Vocab *v, int context, size_t batch_tokens,
-               size_t sequence, double *mean, size_t *tokens);
+/* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
+
+typedef struct {
+    double mean; /* nll, nats a token */
+    size_t tokens;
+    /* Pairs, and those of them that are exact: at every place the right token, <eos> too, is the most probable one
+     * behind the right ones before it. So it is what greedy decoding gives. 0 for a text alone. */
+    size_t pairs, exact;
+} Evaluation;
+
+/* Share of the pairs that are exact; NaN for a text alone. */
+double evaluation_exact(const Evaluation *e);
+
+/* Reads a text (source as batches_new has it), every token predicted once. Pairs and a language model, or a text alone
+ * and a model that needs a source: ERR_INPUT. */
+int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, int context,
+               size_t batch_tokens, size_t sequence, Evaluation *e);
 
 #endif

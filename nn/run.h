@@ -83,8 +83,9 @@ int run_log(Run *r, double valid_ppl);
 
 /* evaluate.c. Batch i, or this rank's share of it, before which there are *first rows. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first);
-/* Mean nll over all batches as they stand, and their tokens (NULL: not asked); stop may be NULL. */
-int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *mean,
-                     size_t *tokens);
+/* All batches as they stand; stop may be NULL. */
+int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, Evaluation *e);
+/* ERR_INPUT, naming the text, unless pairs go to a model with an encoder and a text alone to one without. */
+int evaluate_sides(const Model *m, const char *name, int pairs);
 
 #endif

@@ -17,6 +17,11 @@
 
 enum { ROWS_PER_EPOCH = 20 };
 
+static int has_pairs(const Run *r)
+{
+    return r->c->source[SPLIT_TRAIN].tokens > 0;
+}
+
 /* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
  * counts them all; else the first epoch speaks for all. */
 static uint64_t steps_of_all(const Run *r)
@@ -34,7 +39,7 @@ static uint64_t steps_of_all(const Run *r)
     return most && most < steps ? most : steps;
 }
 
-static void report(Run *r, double loss, double valid_ppl, int best)
+static void report(Run *r, double loss, double valid_ppl, double valid_exact, int best)
 {
     const Progress *p = &r->p;
     if (!r->t->report) return;
@@ -47,6 +52,7 @@ static void report(Run *r, double loss, double valid_ppl, int best)
                      .tokens = p->tokens,
                      .train_loss = loss,
                      .valid_ppl = valid_ppl,
+                     .valid_exact = valid_exact,
                      .rate = run_rate(r, p->step),
                      .grad_norm = p->grad_norm,
                      .tokens_per_s = run_speed(p),
@@ -194,7 +200,7 @@ static int after_step(Run *r, int code, size_t every)
         TRY(agree(r, run_log(r, 0)));
         tally_begin(r);
     }
-    if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, 0);
+    if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, NAN, 0);
     return 0;
 }
 
@@ -248,14 +254,15 @@ static int write_epoch(Run *r, double ppl, int best)
 static int epoch_end(Run *r)
 {
     Progress *p = &r->p;
-    double mean, loss = run_loss(p);
-    int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL);
+    double loss = run_loss(p);
+    Evaluation e;
+    int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e);
     if (code == ERR_INTERRUPTED) return interrupted(r);
     if (code) return failed_at(r, code, r->p.step);
-    double ppl = exp(mean);
+    double ppl = exp(e.mean);
     int best = p->best_epoch == 0 || ppl < p->best_ppl;
     TRY(agree(r, write_epoch(r, ppl, best)));
-    report(r, loss, ppl, best);
+    report(r, loss, ppl, evaluation_exact(&e), best);
     p->checked = p->step;
     if (p->batch >= batches_count(r->train)) {
         p->epoch++;
@@ -298,15 +305,6 @@ static int check_schedule(const TrainConfig *t)
     return 0;
 }
 
-static int check_sides(const Run *r)
-{
-    int pairs = r->c->source[SPLIT_TRAIN].tokens > 0, sides = model_config(r->m)->max_source > 0;
-    if (pairs == sides) return 0;
-    return error_set(ERR_INPUT, "corpus %s is %s, and the model is %s", r->c->name,
-                     pairs ? "of pairs" : "a text without a source",
-                     sides ? "an encoder and a decoder" : "a language model, which has no encoder");
-}
-
 static int check_config(const Run *r)
 {
     const TrainConfig *t = r->t;
@@ -314,7 +312,7 @@ static int check_config(const Run *r)
     if (t->epochs < 1) return error_set(ERR_INPUT, "epochs: %ld is not at least 1", t->epochs);
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
     TRY(check_schedule(t));
-    TRY(check_sides(r));
+    TRY(evaluate_sides(r->m, r->c->name, has_pairs(r)));
     if (t->average > 1 && !t->out)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)
@@ -364,46 +362,55 @@ static size_t peak_bytes(void)
 /* The mean of the last epochs' ends, which takes the place of the best epoch's model. */
 static int take_average(Run *r, TrainResult *result)
 {
-    double mean;
+    Evaluation e;
     TRY(agree(r, r->files ? run_average(r, &result->averaged) : 0));
     run_send(r);
-    TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &mean, NULL));
+    TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e));
     result->best_epoch = r->p.batch ? r->p.epoch : r->p.epoch - 1;
-    result->valid_ppl = exp(mean);
+    result->valid_ppl = exp(e.mean);
+    result->valid_exact = evaluation_exact(&e);
     if (!r->files) return 0;
     return store_save(r->m, run_file(r, "model.safetensors"), r->t->meta, r->t->meta_count);
 }
 
 static int take_model(Run *r, TrainResult *result)
 {
-    *result = (TrainResult){.best_epoch = r->p.best_epoch, .valid_ppl = r->p.best_ppl};
+    Evaluation e;
+    *result = (TrainResult){
+        .best_epoch = r->p.best_epoch, .valid_ppl = r->p.best_ppl, .valid_exact = NAN};
     if (r->t->average > 1) return agree(r, take_average(r, result));
     TRY(agree(r, load_best(r)));
     run_send(r);
+    if (!has_pairs(r)) return 0;
+    /* The progress of a run has the best perplexity and not what was exact. */
+    TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e));
+    result->valid_exact = evaluation_exact(&e);
     return 0;
 }
 
-/* Of the test text: NaN where there is none. */
-static int test_perplexity(Run *r, double *ppl)
+/* NaN where there is no test text. */
+static int read_test(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
     Batches *b;
-    double mean;
-    *ppl = NAN;
+    Evaluation e;
+    result->test_ppl = result->test_exact = NAN;
     if (!r->c->text[SPLIT_TEST].id) return 0;
     int code = open_split(r, SPLIT_TEST, 0, &b);
     TRY(agree(r, code));
-    code = evaluate_batches(r->m, t->ranks, b, t->stop, &mean, NULL);
+    code = evaluate_batches(r->m, t->ranks, b, t->stop, &e);
     batches_free(b);
-    *ppl = exp(mean);
-    return code;
+    if (code) return code;
+    result->test_ppl = exp(e.mean);
+    result->test_exact = evaluation_exact(&e);
+    return 0;
 }
 
 /* The one reading of the test text, if there is one, with the weights that are the model's in the end. */
 static int finish(Run *r, TrainResult *result)
 {
     TRY(take_model(r, result));
-    TRY(test_perplexity(r, &result->test_ppl));
+    TRY(read_test(r, result));
     result->tokens_per_s = run_speed(&r->p);
     result->peak_bytes = peak_bytes();
     result->steps = r->p.step;

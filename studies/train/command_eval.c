@@ -107,11 +107,11 @@ static int save_logits(Network *n, const Text *t, const char *file, size_t most)
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
 
-static int report_result(size_t tokens, double nll, int level, int csv)
+static int report_result(const Evaluation *e, int level, int csv)
 {
     Sheet *r;
     TRY(sheet_new(level == LEVEL_CHAR ? character_columns : word_columns, &r));
-    sheet_row(r, &(Result){tokens, nll, exp(nll), nll / log(2)});
+    sheet_row(r, &(Result){e->tokens, e->mean, exp(e->mean), e->mean / log(2)});
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(r);
     return code;
@@ -121,12 +121,11 @@ static int eval_text(const Options *o, Network *n, const Text *t)
 {
     const TrainConfig c = network_training(n->options);
     const char *logits = options_text(o, "logits");
-    double nll;
-    size_t tokens;
-    TRY(train_eval(n->model, t, &n->vocab, c.context, c.batch_tokens, c.sequence, &nll, &tokens));
+    Evaluation e;
+    TRY(train_eval(n->model, t, NULL, &n->vocab, c.context, c.batch_tokens, c.sequence, &e));
     if (logits) TRY(save_logits(n, t, logits, options_size(o, "max-tokens")));
     TRY(spans_tell(n->model));
-    return report_result(tokens, nll, n->vocab.level, options_flag(o, "csv"));
+    return report_result(&e, n->vocab.level, options_flag(o, "csv"));
 }
 
 static int run(Options *o)

@@ -30,8 +30,12 @@ typedef struct {
 
 static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
 {
-    return train_eval(m, &u->text, &u->in->network.vocab, u->how.context, u->how.batch_tokens,
-                      u->how.sequence, nll, tokens);
+    Evaluation e = {0};
+    int code = train_eval(m, &u->text, NULL, &u->in->network.vocab, u->how.context,
+                          u->how.batch_tokens, u->how.sequence, &e);
+    *nll = e.mean;
+    *tokens = e.tokens;
+    return code;
 }
 
 static int refine_once(Study *u, const Table *scheme, size_t substeps)

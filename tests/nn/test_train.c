@@ -34,12 +34,13 @@ TEST(evaluation_predicts_every_token)
     Model *m = new_model("cpu-f64");
     const Text *text = &corpus.text[SPLIT_VALID];
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
-        double mean, sum = 0, nll[40];
-        size_t tokens;
+        double sum = 0, nll[40];
+        Evaluation e;
         Batches *b;
         Batch x;
-        assert_int_equal(train_eval(m, text, &corpus.vocab, context, 40, 10, &mean, &tokens), 0);
-        assert_int_equal(tokens, text->tokens);
+        assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, context, 40, 10, &e), 0);
+        assert_int_equal(e.tokens, text->tokens);
+        assert_true(e.pairs == 0 && e.exact == 0 && isnan(evaluation_exact(&e)));
         assert_int_equal(batches_new(text, NULL, &corpus.vocab, context, 40, 10, 0, &b), 0);
         batches_epoch(b, -1);
         for (size_t i = 0; i < batches_count(b); i++) {
@@ -47,7 +48,7 @@ TEST(evaluation_predicts_every_token)
             assert_int_equal(model_forward(m, &x, 0, 0, nll, NULL), 0);
             for (size_t j = 0; j < x.N; j++) sum += nll[j];
         }
-        assert_true(fabs(sum / (double)tokens - mean) <= 1e-14 * mean);
+        assert_true(fabs(sum / (double)e.tokens - e.mean) <= 1e-14 * e.mean);
         batches_free(b);
     }
     model_free(m);
@@ -61,8 +62,7 @@ TEST(the_best_epoch_is_kept)
         for (int in_files = 0; in_files < 2; in_files++) {
             Trial a;
             char name[32];
-            double mean;
-            size_t tokens;
+            Evaluation e;
             snprintf(name, sizeof name, "best%zu", i);
             trial_init(&a, in_files ? name : NULL, CONTEXT_STREAM);
             a.level_epoch = 2;
@@ -71,10 +71,10 @@ TEST(the_best_epoch_is_kept)
             assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
             assert_int_equal(a.result.best_epoch, 2);
             assert_true(a.result.valid_ppl == a.epoch_ppl);
-            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], &corpus.vocab,
-                                        CONTEXT_STREAM, 40, 10, &mean, &tokens),
+            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab,
+                                        CONTEXT_STREAM, 40, 10, &e),
                              0);
-            assert_true(fabs(exp(mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
+            assert_true(fabs(exp(e.mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
             model_free(a.m);
         }
 }

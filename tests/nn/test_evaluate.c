@@ -1,0 +1,285 @@
+/* test_evaluate.c: which sequences are exact, against the logits, and what an evaluation and a training tell of pairs.
+ * Here a two-sided model's place is held by one that has room for a source and does not read it: the toy's targets need
+ * none. */
+#include "tests/lib/test.h"
+
+#include "kernels/random.h"
+#include "tests/lib/backends.h"
+#include "tests/lib/models.h"
+#include "tests/lib/toy.h"
+
+/* ---- exact sequences ----------------------------------------------------------------------------- */
+
+/* best (N): the most probable token of every row. */
+static void find_best(Model *m, const Batch *b, int32_t *best)
+{
+    size_t words = model_config(m)->vocab;
+    double *z = memory_new(b->N * words, sizeof *z);
+    assert_int_equal(model_logits(m, b, z), 0);
+    for (size_t i = 0; i < b->N; i++) {
+        best[i] = 0;
+        for (size_t v = 1; v < words; v++)
+            if (z[i * words + v] > z[i * words + (size_t)best[i]]) best[i] = (int32_t)v;
+    }
+    memory_free(z);
+}
+
+/* Where the sequences of `set` have their most probable tokens for targets, and every other one has them but in one row
+ * (any of them): so many are exact, and the mean is that of model_forward to the bit. */
+static void check_exact(Model *m, Batch b)
+{
+    int32_t *best = memory_new(b.N, sizeof *best), *target = memory_new(b.N, sizeof *target);
+    size_t words = model_config(m)->vocab;
+    find_best(m, &b, best);
+    b.target = target;
+    for (uint64_t set = 0; set < 16; set++) {
+        size_t want = 0, exact;
+        double mean, plain;
+        memcpy(target, best, b.N * sizeof *best);
+        for (size_t s = 0; s < b.S; s++) {
+            size_t length = b.start[s + 1] - b.start[s];
+            size_t row = b.start[s] + random_below(1, set, 2 * s, length);
+            int right = s < 3 ? set >> s & 1 : random_below(1, set, 2 * s + 1, 2) == 0;
+            want += (size_t)right;
+            if (!right) target[row] = (int32_t)(((size_t)target[row] + 1) % words);
+        }
+        assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
+        assert_int_equal(exact, want);
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &plain), 0);
+        assert_true(mean == plain);
+    }
+    memory_free(best);
+    memory_free(target);
+}
+
+TEST(exact_is_of_the_logits)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int tails = 0; tails < 2; tails++)
+            for (int training = 0; training < 2; training++) {
+                ModelConfig c = tiny_config();
+                c.tails = tails ? 2 : 0;
+                c.cut[0] = 4;
+                c.cut[1] = 7;
+                c.factor = 2;
+                c.smoothing = training ? 0.1 : 0;
+                Model *m = shaken(tested_backend(i), c, tiny_residual(), training);
+                check_exact(m, tiny_batch());
+                model_free(m);
+            }
+}
+
+/* More rows than are looked at at a time, sequences across that border. */
+TEST(exact_in_large_batches)
+{
+    enum { ROWS = 300, LONG = 7 };
+    static int32_t input[ROWS], position[ROWS];
+    static size_t start[ROWS / LONG + 2];
+    Batch b = {.N = ROWS, .longest = LONG, .input = input, .position = position, .start = start};
+    for (int i = 0; i < ROWS; i++) {
+        input[i] = (int32_t)random_below(1, 2, (uint64_t)i, TINY_VOCAB);
+        position[i] = i % LONG;
+        if (i % LONG == 0) start[b.S++] = (size_t)i;
+    }
+    start[b.S] = ROWS;
+    b.target = input;
+    for (size_t i = 0; tested_backend(i); i++) {
+        ModelConfig c = tiny_config();
+        c.max_tokens = ROWS;
+        Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+        check_exact(m, b);
+        model_free(m);
+    }
+}
+
+/* Of tokens that are all as probable the first is decoded; numbers that are none are no sequence. */
+TEST(ties_and_no_numbers)
+{
+    Batch b = tiny_batch();
+    int32_t target[TINY_ROWS] = {0};
+    double mean;
+    size_t exact;
+    b.target = target;
+    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    model_backend(m)->fill(model_data(m), 0, model_size(m));
+    assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
+    assert_int_equal(exact, 3);
+    target[6] = 1;
+    assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
+    assert_int_equal(exact, 2);
+    model_backend(m)->fill(model_data(m), NAN, model_size(m));
+    assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
+    assert_int_equal(exact, 0);
+    model_free(m);
+}
+
+static Model *starved;
+
+static int job_exact(void)
+{
+    Batch b = tiny_batch();
+    double mean;
+    size_t exact;
+    return model_exact(starved, &b, &mean, &exact);
+}
+
+TEST(exact_without_memory)
+{
+    starved = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    assert_int_equal(fail_each(job_exact, ERR_MEMORY), 1);
+    model_free(starved);
+}
+
+/* ---- pairs --------------------------------------------------------------------------------------- */
+
+/* The toy's texts as their own sources. */
+static void set_sources(int set)
+{
+    for (int s = 0; s < SPLITS; s++) corpus.source[s] = set ? corpus.text[s] : (Text){0};
+}
+
+static Model *model_with_source(const char *backend)
+{
+    const Backend *b;
+    Model *m;
+    ModelConfig c = tiny_config();
+    c.vocab = corpus.vocab.size;
+    c.max_tokens = c.max_source = 40;
+    c.max_length = c.max_source_length = 10;
+    assert_int_equal(backend_find(backend, NULL, &b), 0);
+    assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), 0);
+    return m;
+}
+
+static int evaluate(Model *m, int split, Evaluation *e)
+{
+    return train_eval(m, &corpus.text[split], &corpus.source[split], &corpus.vocab,
+                      CONTEXT_SENTENCE, 40, 10, e);
+}
+
+/* All lines are alike: once the toy is learned each is exact; of pairs that are not, the share is told. */
+TEST(pairs_are_learned_exactly)
+{
+    set_sources(1);
+    for (int average = 0; average < 2; average++) {
+        Trial a;
+        Evaluation e;
+        trial_init(&a, average ? "average" : NULL, CONTEXT_SENTENCE);
+        a.t.epochs = 20;
+        a.t.average = average ? 3 : 0;
+        a.t.arg = &a;
+        a.t.out = average ? a.out : NULL;
+        a.m = model_with_source("cpu-f64");
+        assert_int_equal(evaluate(a.m, SPLIT_VALID, &e), 0);
+        assert_true(e.pairs == 7 && e.exact == 0 && e.tokens == 70);
+        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), 0);
+        assert_true(a.result.valid_exact == 1 && a.result.test_exact == 1);
+        assert_int_equal(evaluate(a.m, SPLIT_TEST, &e), 0);
+        assert_true(e.pairs == 5 && e.exact == 5 && evaluation_exact(&e) == 1);
+        assert_true(fabs(exp(e.mean) / a.result.test_ppl - 1) <= 1e-12);
+        Text *t = &corpus.text[SPLIT_TEST];
+        int32_t was = t->id[14];
+        t->id[14] = was == 1 ? 2 : 1; /* one word of the second line */
+        assert_int_equal(evaluate(a.m, SPLIT_TEST, &e), 0);
+        assert_true(e.pairs == 5 && e.exact == 4 && evaluation_exact(&e) == 0.8);
+        t->id[14] = was;
+        model_free(a.m);
+    }
+    set_sources(0);
+}
+
+static double told[EPOCHS];
+
+static void keep_exact(void *arg, const TrainReport *r)
+{
+    (void)arg;
+    if (r->valid_ppl > 0)
+        told[r->epoch - 1] = r->valid_exact;
+    else
+        assert_true(isnan(r->valid_exact));
+}
+
+/* Reports have the share at epochs' ends, for pairs alone; so have results. */
+TEST(reports_tell_it_of_pairs)
+{
+    for (int pairs = 0; pairs < 2; pairs++) {
+        Trial a;
+        set_sources(pairs);
+        trial_init(&a, NULL, CONTEXT_SENTENCE);
+        a.t.report = keep_exact;
+        a.m = pairs ? model_with_source("cpu-f32") : new_model("cpu-f32");
+        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), 0);
+        for (int i = 0; i < EPOCHS; i++)
+            assert_true(pairs ? told[i] >= 0 && told[i] <= 1 : isnan(told[i]));
+        assert_int_equal(isnan(a.result.valid_exact), !pairs);
+        assert_int_equal(isnan(a.result.test_exact), !pairs);
+        if (pairs) assert_true(a.result.valid_exact == told[a.result.best_epoch - 1]);
+        model_free(a.m);
+    }
+    set_sources(0);
+}
+
+/* Pairs need a model of two sides, which needs pairs; a pair that is too long is told before the first step. */
+TEST(sides_must_fit)
+{
+    Evaluation e;
+    for (int pairs = 0; pairs < 2; pairs++) {
+        Trial a;
+        set_sources(pairs);
+        trial_init(&a, NULL, CONTEXT_SENTENCE);
+        a.m = pairs ? new_model("cpu-f32") : model_with_source("cpu-f32");
+        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
+        assert_non_null(strstr(error_text(), pairs
+                                                 ? "is of pairs, and the model is a language model"
+                                                 : "is a text without a source, and the model is "
+                                                   "an encoder and a decoder"));
+        assert_int_equal(evaluate(a.m, SPLIT_VALID, &e), ERR_INPUT);
+        assert_non_null(strstr(error_text(), corpus.text[SPLIT_VALID].file));
+        model_free(a.m);
+    }
+    Trial a;
+    set_sources(1);
+    trial_init(&a, NULL, CONTEXT_SENTENCE);
+    a.m = model_with_source("cpu-f32");
+    a.t.sequence = 9;
+    assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "has 10 tokens"));
+    a.t.sequence = 10;
+    a.t.context = CONTEXT_STREAM;
+    assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "pairs of sentences"));
+    model_free(a.m);
+    set_sources(0);
+}
+
+/* A run that goes on needs the same sources. */
+TEST(resuming_needs_the_same_sources)
+{
+    Trial a;
+    set_sources(1);
+    corpus.source[SPLIT_TRAIN] = (Text){0};
+    assert_int_equal(
+        text_read(corpus.text[SPLIT_TRAIN].file, &corpus.vocab, &corpus.source[SPLIT_TRAIN]), 0);
+    int32_t *word = &corpus.source[SPLIT_TRAIN].id[3];
+    for (int change = 0; change < 3; change++) {
+        trial_init(&a, "pairs", CONTEXT_SENTENCE);
+        a.t.epochs = 1;
+        a.t.out = a.out;
+        a.t.arg = &a;
+        a.t.resume = change > 0;
+        a.m = model_with_source("cpu-f32");
+        if (change == 1) *word ^= 1;
+        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), change == 1 ? ERR_INPUT : 0);
+        if (change == 1) assert_non_null(strstr(error_text(), "other options"));
+        if (change == 1) *word ^= 1;
+        model_free(a.m);
+    }
+    text_free(&corpus.source[SPLIT_TRAIN]);
+    set_sources(0);
+}
+
+int main(void)
+{
+    backend_threads(1);
+    return test_run(set_up, tear_down);
+}
