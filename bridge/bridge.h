@@ -15,6 +15,7 @@ enum { NORM_PRE, NORM_POST };
 
 typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
+    size_t encoder_layers;       /* of a plan of two sides; 0: as many as layers */
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
     int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
@@ -31,6 +32,13 @@ typedef struct {
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
 /* The same; state (layers + 1) out: the register of the state that enters each layer, and the output. */
 int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state);
+
+/* The plan of a network of two sides: encoder_layers steps of a scheme of F and G on the source, a final norm
+ * (NORM_PRE), then `layers` steps of a decoder's scheme on the target, whose C is cross-attention to what the
+ * encoder gave. Sets of C count like those of F: inner width (M - 2 d (f + c - 2)) / g. A scheme of the
+ * wrong number of colours: ERR_INPUT. */
+int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                     Plan **out);
 
 /* ERR_INPUT, with words on what to write instead, where the scheme is made of exact flows. */
 int bridge_takes(const Table *t);

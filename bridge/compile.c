@@ -21,6 +21,8 @@ typedef struct {
     const Table *table; /* of the layer now compiled */
     const BridgeOptions *options;
     Plan *plan;
+    int side;   /* SIDE_TARGET, SIDE_SOURCE: of the layers now compiled */
+    int memory; /* register that cross-attention reads; of a plan of two sides */
     size_t inner;
     int substeps; /* steps a layer, of size 1 / substeps */
     int step;     /* now compiled, counted over all layers */
@@ -54,10 +56,10 @@ static size_t count_sets(const Table *t, int op)
 
 int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
 {
-    size_t f = count_sets(t, OP_F), g = count_sets(t, OP_G);
+    size_t f = count_sets(t, OP_F), g = count_sets(t, OP_G), c = count_sets(t, OP_C);
     *inner = o->inner;
     if (o->match == MATCH_NONE || t->word || g == 0) return 0;
-    size_t lost = f > 1 ? 2 * o->width * (f - 1) : 0;
+    size_t more = (f > 1 ? f - 1 : 0) + (c > 1 ? c - 1 : 0), lost = 2 * o->width * more;
     if (lost < o->inner && (o->inner - lost) % g == 0) {
         *inner = (o->inner - lost) / g;
         return 0;
@@ -66,18 +68,25 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
         ERR_INPUT,
         "%s: equal parameters need inner width (M - 2 d (f-1))/g whole and positive, but M = %zu, "
         "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
-        t->name, o->inner, o->width, f, g);
+        t->name, o->inner, o->width, f + c, g);
 }
 
+/* A new slot of cross-attention has its keys and values made at once, of the memory. */
 static int find_slot(Compiler *c, const Eval *e)
 {
-    int kind = e->op == OP_F ? SLOT_ATTENTION : SLOT_FEEDFORWARD;
-    int slot = plan_find_slot(c->plan, kind, layer_of(c), e->set);
+    static const int kinds[COLOURS] = {
+        [OP_F] = SLOT_ATTENTION, [OP_G] = SLOT_FEEDFORWARD, [OP_C] = SLOT_CROSS};
+    int kind = kinds[e->op];
+    int slot = plan_find_slot(c->plan, c->side, kind, layer_of(c), e->set);
     if (slot >= 0) return slot;
-    return plan_slot(c->plan, (PlanSlot){.kind = kind,
+    slot = plan_slot(c->plan, (PlanSlot){.kind = kind,
+                                         .side = c->side,
                                          .layer = layer_of(c),
                                          .set = e->set,
-                                         .inner = e->op == OP_F ? 0 : c->inner});
+                                         .inner = e->op == OP_G ? c->inner : 0});
+    if (slot < 0 || kind != SLOT_CROSS) return slot;
+    int code = plan_keys(c->plan, slot, c->memory);
+    return code < 0 ? code : slot;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------- */
@@ -91,15 +100,15 @@ static int find_symbol(Compiler *c, int index)
     if (c->symbol[index] >= 0) return c->symbol[index];
     if (s->kind == SYMBOL_LEARN) {
         size_t size = c->table->dense ? (size_t)c->step + 1 : 1;
-        return c->symbol[index] =
-                   plan_scalar(c->plan, layer_of(c), s->name, size, table_double(s->start));
+        return c->symbol[index] = plan_scalar(c->plan, c->side, layer_of(c), s->name, size,
+                                              table_double(s->start));
     }
     int *x = memory_new(s->inputs, sizeof(int));
     if (!x) return ERR_MEMORY;
     int reg = 0;
     for (size_t i = 0; i < s->inputs && reg >= 0; i++) reg = x[i] = row_register(c, &s->input[i]);
     int act = s->kind == SYMBOL_SIGMOID ? ACT_SIGMOID : ACT_TANH;
-    if (reg >= 0) reg = plan_gate(c->plan, layer_of(c), s->name, act, s->inputs, x);
+    if (reg >= 0) reg = plan_gate(c->plan, c->side, layer_of(c), s->name, act, s->inputs, x);
     memory_free(x);
     return c->symbol[index] = reg;
 }
@@ -258,7 +267,10 @@ static int evaluate(Compiler *c, size_t e, int x, int *slot)
     *slot = find_slot(c, &c->table->eval[e]);
     if (*slot < 0) return *slot;
     int draw = c->options->masks == MASKS_STEP ? *slot : c->draws++;
-    return c->k[(size_t)c->step * c->table->evals + e] = plan_eval(c->plan, *slot, x, draw);
+    int y = c->table->eval[e].op == OP_C
+                ? plan_cross(c->plan, *slot, x, plan_find_keys(c->plan, *slot), draw)
+                : plan_eval(c->plan, *slot, x, draw);
+    return c->k[(size_t)c->step * c->table->evals + e] = y;
 }
 
 /* The term that leads from the argument of evaluation e to the next argument, or to the update: a
@@ -322,9 +334,10 @@ static int compile_step(Compiler *c)
     return 0;
 }
 
-static int compile(Compiler *c, const Table *t)
+/* `layers` layers of t from the register c->y[0]. */
+static int compile(Compiler *c, const Table *t, size_t layers)
 {
-    int steps = (int)c->options->layers * c->substeps;
+    int steps = (int)layers * c->substeps;
     for (int i = 0; i < steps; i++) {
         Table *step = table_start(t, i);
         if (!step) return ERR_MEMORY;
@@ -341,11 +354,6 @@ static int compile(Compiler *c, const Table *t)
 int bridge_takes(const Table *t)
 {
     static const char exact[] = ":exact";
-    if (t->colours > 2)
-        return error_set(ERR_INPUT,
-                         "%s: its C is cross-attention, which reads an encoder's output, and a "
-                         "language model has no encoder; take a scheme of F and G",
-                         t->name);
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;
@@ -353,44 +361,122 @@ int bridge_takes(const Table *t)
                      t->name, (int)n, t->name, (int)n, t->name);
 }
 
-static int check_options(const Table *t, const BridgeOptions *o)
+static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
 {
     TRY(bridge_takes(t));
-    if (o->layers < 1 || o->layers > 10000)
-        return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", o->layers);
-    if (o->substeps > 1 && (t->symbols || o->substeps > 10000 / o->layers))
+    if (layers < 1 || layers > 10000)
+        return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", layers);
+    if (o->substeps > 1 && (t->symbols || o->substeps > 10000 / layers))
         return error_set(ERR_MISUSE, "%s: %zu sub-steps need a frozen table, and 10000 in all",
                          t->name, o->substeps);
     return 0;
 }
 
-int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state)
+/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as bridge_plan_states has
+ * it, or NULL. */
+static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t layers, int side,
+                      int begin, int memory, int *draws, int *state)
 {
-    Compiler c = {.options = o, .table = t, .substeps = o->substeps > 1 ? (int)o->substeps : 1};
-    *out = NULL;
-    TRY(check_options(t, o));
+    Compiler c = {.options = o,
+                  .table = t,
+                  .plan = plan,
+                  .side = side,
+                  .memory = memory,
+                  .substeps = o->substeps > 1 ? (int)o->substeps : 1,
+                  .draws = *draws};
     TRY(bridge_inner(t, o, &c.inner));
-    size_t steps = o->layers * (size_t)c.substeps;
-    c.plan = plan_new(o->layers);
+    size_t steps = layers * (size_t)c.substeps;
     c.y = memory_new(steps + 1, sizeof(int));
     c.k = memory_new(steps * t->evals, sizeof(int));
     c.symbol = memory_new(t->symbols, sizeof(int));
-    if (c.plan) c.plan->post = o->norm == NORM_POST;
-    int code = c.plan && c.y && c.k && c.symbol ? compile(&c, t) : ERR_MEMORY;
-    for (size_t l = 0; state && code == 0 && l <= o->layers; l++)
+    int code = c.y && c.k && c.symbol ? 0 : ERR_MEMORY;
+    if (code == 0) c.y[0] = begin;
+    if (code == 0) code = compile(&c, t, layers);
+    for (size_t l = 0; state && code == 0 && l <= layers; l++)
         state[l] = c.y[l * (size_t)c.substeps];
+    *draws = c.draws;
     memory_free(c.list);
     memory_free(c.y);
     memory_free(c.k);
     memory_free(c.symbol);
+    return code;
+}
+
+int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state)
+{
+    int draws = 0;
+    *out = NULL;
+    TRY(check_options(t, o, o->layers));
+    if (t->colours > 2)
+        return error_set(ERR_INPUT,
+                         "%s: its C is cross-attention, which reads an encoder's output, and a "
+                         "language model has no encoder; take a scheme of F and G",
+                         t->name);
+    Plan *plan = plan_new(o->layers);
+    if (plan) plan->post = o->norm == NORM_POST;
+    int code =
+        plan ? add_layers(plan, t, o, o->layers, SIDE_TARGET, 0, -1, &draws, state) : ERR_MEMORY;
     if (code == 0)
-        *out = c.plan;
+        *out = plan;
     else
-        plan_free(c.plan);
+        plan_free(plan);
     return code;
 }
 
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
 {
     return bridge_plan_states(t, o, out, NULL);
+}
+
+/* ---- two sides ------------------------------------------------------------------------------------------ */
+
+static int check_pair(const Table *encoder, const Table *decoder)
+{
+    if (encoder->colours > 2)
+        return error_set(
+            ERR_INPUT,
+            "%s: its C is cross-attention, which reads an encoder's output; an encoder "
+            "takes a scheme of F and G",
+            encoder->name);
+    if (decoder->colours == 2)
+        return error_set(ERR_INPUT,
+                         "%s: a decoder reads the encoder's output by C; %s-decoder has it",
+                         decoder->name, decoder->name);
+    return 0;
+}
+
+/* The encoder's output, under a norm of its own where none was put behind the last sum. */
+static int add_memory(Plan *plan)
+{
+    if (plan->post) return plan->output;
+    int slot = plan_slot(plan, (PlanSlot){.kind = SLOT_NORM, .side = SIDE_SOURCE, .set = 1});
+    return slot < 0 ? slot : plan_norm(plan, slot, plan->output);
+}
+
+static int add_pair(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                    size_t above)
+{
+    int draws = 0;
+    TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws, NULL));
+    int memory = add_memory(plan);
+    if (memory < 0) return memory;
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, memory, &draws, NULL);
+}
+
+int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o, Plan **out)
+{
+    size_t above = o->encoder_layers ? o->encoder_layers : o->layers;
+    *out = NULL;
+    TRY(check_options(encoder, o, above));
+    TRY(check_options(decoder, o, o->layers));
+    TRY(check_pair(encoder, decoder));
+    Plan *plan = plan_new_pair(above, o->layers);
+    if (!plan) return ERR_MEMORY;
+    plan->post = o->norm == NORM_POST;
+    int code = add_pair(plan, encoder, decoder, o, above);
+    if (code == 0)
+        *out = plan;
+    else
+        plan_free(plan);
+    return code;
 }

@@ -16,7 +16,7 @@ typedef struct {
 static void evaluate(const System *s, int kind, int set, const double *y, double *dy)
 {
     Network *net = s->context;
-    int slot = plan_find_slot(model_plan(net->model), kind, net->layer, set);
+    int slot = plan_find_slot(model_plan(net->model), SIDE_TARGET, kind, net->layer, set);
     int code = slot < 0 ? ERR_MISUSE : model_sublayer(net->model, slot, s->n, y, dy);
     if (code == 0) return;
     net->failed = code;
@@ -39,9 +39,13 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
 {
     const ModelConfig *c = model_config(m);
     *out = NULL;
-    if (layer < 0 || (size_t)layer >= model_plan(m)->layers)
+    if (layer < 0 || (size_t)layer >= model_plan(m)->layers[SIDE_TARGET])
         return error_set(ERR_INPUT, "expected a layer below %zu; %d is asked for",
-                         model_plan(m)->layers, layer);
+                         model_plan(m)->layers[SIDE_TARGET], layer);
+    if (model_plan(m)->sides > 1)
+        return error_set(
+            ERR_INPUT,
+            "the model is an encoder and a decoder: its layers are no system by themselves yet");
     if (model_plan(m)->post)
         return error_set(ERR_INPUT,
                          "the model is post-norm: its layers normalise the state, so that they are "

@@ -179,7 +179,7 @@ static int build(LayerField *f, Model *m, const Table *trained, size_t n)
     f->point = f->first + f->N;
     f->part = f->point + f->N;
     for (int op = 0; op < 2; op++) {
-        f->sets[op] = plan_sets(model_plan(m), kind[op]);
+        f->sets[op] = plan_sets(model_plan(m), SIDE_TARGET, kind[op]);
         TRY(find_shares(f, trained, op));
     }
     f->own = make(f, "a trained layer, each set by itself", own_F, own_G);

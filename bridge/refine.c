@@ -105,7 +105,7 @@ static size_t inner_width(const Model *m)
 
 static int build(Model *m, const Table *t, size_t substeps, Model **out)
 {
-    BridgeOptions o = {.layers = model_plan(m)->layers,
+    BridgeOptions o = {.layers = model_plan(m)->layers[SIDE_TARGET],
                        .width = model_config(m)->width,
                        .inner = inner_width(m),
                        .match = MATCH_NONE,

@@ -32,7 +32,7 @@ static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
     const PlanSlot *s = &v->plan->slot[in->slot];
-    int slot = plan_find_slot(model_plan(v->arg), s->kind, s->layer, s->set);
+    int slot = plan_find_slot(model_plan(v->arg), s->side, s->kind, s->layer, s->set);
     return model_sublayer(v->arg, slot, v->N, plan_value(v, in->term[0].x), plan_value(v, in->out));
 }
 
@@ -63,7 +63,7 @@ static int gate(void *arg, const PlanInstr *in)
 
 int bridge_states(Model *m, const Table *trained, size_t n, const double *r0, double *state)
 {
-    size_t layers = model_plan(m)->layers, d = model_config(m)->width;
+    size_t layers = model_plan(m)->layers[SIDE_TARGET], d = model_config(m)->width;
     BridgeOptions o = {.layers = layers, .width = d, .inner = 1, .match = MATCH_NONE};
     int *at = memory_new(layers + 1, sizeof *at);
     if (!at) return ERR_MEMORY;

@@ -58,7 +58,7 @@ int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Tr
     if (!u) return ERR_MEMORY;
     *u = (Truncator){.model = m, .trained = trained, .options = *o, .layer = -1};
     u->points = (size_t)halvings + 1;
-    u->layers = model_plan(m)->layers;
+    u->layers = model_plan(m)->layers[SIDE_TARGET];
     *out = u;
     return 0;
 }

@@ -57,7 +57,7 @@ static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences
 int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
                        const TruncationOptions *o, TruncationSummary *out)
 {
-    size_t layers = model_plan(m)->layers, most = s->count * layers;
+    size_t layers = model_plan(m)->layers[SIDE_TARGET], most = s->count * layers;
     Truncator *u;
     *out = (TruncationSummary){0};
     TRY(truncator_new(m, trained, o, &u));

@@ -202,7 +202,7 @@ static void embed(const Model *m, const Pass *p)
         m->backend->gemm(0, 1, n, D, w, 1, x->narrow, w, data(m, t->project), w, 0,
                          row_of(m, x->wide, D, at), D);
     }
-    ends_embed(m, p, m->tails.place, x->wide);
+    ends_embed(m, p, SIDE_TARGET, m->tails.place, x->wide);
 }
 
 static void embed_back(const Model *m, const Pass *p)
@@ -211,7 +211,7 @@ static void embed_back(const Model *m, const Pass *p)
     const Mix *x = &m->tails.mix[MIX_BACK];
     size_t D = m->config.width, words = m->out.rows - m->config.tails;
     b->fill(x->wide, 0, p->N * D);
-    ends_embed_back(m, p, p->N, m->tails.place, x->wide);
+    ends_embed_back(m, p, SIDE_TARGET, p->N, m->tails.place, x->wide);
     if (p->in[1]) scatter(m, p->in[1], D, words, m->batch.input, x->wide, grad(m, m->embed));
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tails.tail[i];

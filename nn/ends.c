@@ -7,7 +7,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { PLACE_EMBED = 0 };
+/* Places of dropout's masks (pass.c): the last of all, which no draw reaches, is the source's. */
+static const uint64_t place[SIDES] = {0, (UINT64_C(1) << DROPOUT_STEP) - 1};
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
@@ -16,18 +17,20 @@ static double embed_scale(const Model *m)
     return sqrt((double)m->config.width);
 }
 
-void ends_embed(const Model *m, const Pass *p, const int32_t *index, const void *E)
+void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E)
 {
     size_t D = m->config.width;
-    m->backend->embed(p->N, D, index, m->batch.position, E, embed_scale(m), m->positions,
-                      drop(p, PLACE_EMBED, D), m->state[0]);
+    const int32_t *position = side == SIDE_SOURCE ? m->batch.place : m->batch.position;
+    m->backend->embed(rows(p, side), D, index, position, E, embed_scale(m), m->positions,
+                      drop(p, side, place[side], D), m->state[side]);
 }
 
-void ends_embed_back(const Model *m, const Pass *p, size_t rows, const int32_t *index, void *dE)
+void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, const int32_t *index,
+                     void *dE)
 {
     size_t D = m->config.width;
-    m->backend->embed_back(p->N, D, rows, index, embed_scale(m), drop(p, PLACE_EMBED, D),
-                           m->adjoint[0], dE);
+    m->backend->embed_back(rows(p, side), D, words, index, embed_scale(m),
+                           drop(p, side, place[side], D), m->adjoint[side], dE);
 }
 
 size_t ends_logits(const Model *m, const Pass *p, size_t at)
@@ -110,14 +113,19 @@ static void send(const Model *m, const Batch *x, Pass *p)
     m->backend->send(m->batch.target, x->target, x->N * sizeof *x->target);
 }
 
+/* One matrix for the words of both sides. */
 static void embed(const Model *m, const Pass *p)
 {
-    ends_embed(m, p, m->batch.input, data(m, m->embed));
+    ends_embed(m, p, SIDE_TARGET, m->batch.input, data(m, m->embed));
+    if (m->plan->sides > 1) ends_embed(m, p, SIDE_SOURCE, m->batch.source, data(m, m->embed));
 }
 
 static void embed_back(const Model *m, const Pass *p)
 {
-    ends_embed_back(m, p, m->config.vocab, m->batch.input, grad(m, m->embed));
+    size_t V = m->config.vocab;
+    ends_embed_back(m, p, SIDE_TARGET, V, m->batch.input, grad(m, m->embed));
+    if (m->plan->sides > 1)
+        ends_embed_back(m, p, SIDE_SOURCE, V, m->batch.source, grad(m, m->embed));
 }
 
 static void loss(const Model *m, const Pass *p, int back)

@@ -30,15 +30,17 @@
 #include "nn/nn.h"
 
 /* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
-enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 20 };
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 24 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
- * the core is attention (I = 3D, O = D) or bias and activation (I = O = M). Offsets into data. */
+ * the core is attention (I = 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation
+ * (I = O = M). Offsets into data. */
 typedef struct {
-    size_t I, O;
+    size_t I, O;           /* 0 of a norm */
     size_t norm_w, norm_b; /* (D) */
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
+    size_t keys_w, keys_b; /* (2D, D), (2D), of cross-attention */
     size_t relative;       /* (2*clip+1, D/H), if any */
     size_t span;           /* (H), if any; outside the slot's window, with those of all slots */
     size_t end;            /* of all but that, which begin with norm_w */
@@ -54,7 +56,7 @@ typedef struct {
     void *base;
     void *normed;                 /* (N, D); its own adjoint, in the end */
     void *stats;                  /* (N, 2) of the norm */
-    void *in;                     /* (N, I): qkv, or the input of the activation */
+    void *in;                     /* (N, I): qkv or q, or the input of the activation */
     void *core;                   /* (N, O): attention's output, or the activation's */
     void *lse;                    /* (N, H), attention */
     void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
@@ -70,13 +72,16 @@ typedef struct {
 typedef struct Pass Pass;
 struct Pass {
     const Model *m; /* for what has a Pass alone: the operations of plan_walk */
-    size_t N, S;
-    int train;     /* dropout on */
-    int more;      /* gradients are added to those there, not to zeros */
-    int elsewhere; /* the loss's term of spans is another rank's */
-    size_t tokens; /* the loss is the sum over the rows by so many */
-    size_t first;  /* rows of the batch before these, which other ranks have */
-    Sums *sums;    /* of the gradients over ranks, begun while they are made; NULL: none */
+    size_t N, S;    /* rows of the target; sequences */
+    int train;      /* dropout on */
+    int more;       /* gradients are added to those there, not to zeros */
+    int elsewhere;  /* the loss's term of spans is another rank's */
+    size_t tokens;  /* the loss is the sum over the rows by so many */
+    size_t first;   /* rows of the batch before these, which other ranks have */
+    struct {
+        size_t N, first;
+    } source;   /* the same of the source's rows */
+    Sums *sums; /* of the gradients over ranks, begun while they are made; NULL: none */
     /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
      * input, by target. The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
@@ -89,7 +94,7 @@ struct Pass {
 typedef struct {
     /* Sends a batch's inputs and targets. */
     void (*send)(const Model *m, const Batch *x, Pass *p);
-    /* Register 0 from the inputs; the embedding's gradient from register 0's adjoint. */
+    /* Register 0 (and 1) from the inputs; the embedding's gradient from their adjoints. */
     void (*embed)(const Model *m, const Pass *p);
     void (*embed_back)(const Model *m, const Pass *p);
     /* out.nll (N) from out.hidden; back: the adjoints of its sum / p->tokens too. */
@@ -147,6 +152,7 @@ typedef struct {
     size_t N, S, tokens;
     double beta1, beta2, eps, clip, decay;
     size_t first;
+    size_t source, source_first;
 } StepShape;
 
 /* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
@@ -206,7 +212,7 @@ struct Model {
     int *pull;      /* (registers) where backward first needs its adjoint, see pass.c */
     void *arena;    /* (arena_size) */
     size_t arena_size;
-    void **state;   /* (registers) (N, D) */
+    void **state;   /* (registers) (N, D); (M, 2D) of keys */
     void **adjoint; /* (registers) (N, D), training */
     void *gates;    /* (gates, max N) */
     void *dgates;   /* the same, training */
@@ -221,6 +227,8 @@ struct Model {
     struct {
         int32_t *input, *target, *position; /* (max N) */
         size_t *begins;                     /* (max N + 1) first rows of sequences */
+        int32_t *source, *place;            /* (max source N) input and position of the source */
+        size_t *source_begins;              /* (max N + 1): there are as many sequences */
     } batch;
     Step *step;
     uint64_t *masks; /* (1) numbers the dropout masks of a pass */
@@ -243,14 +251,45 @@ static inline void *grad(const Model *m, size_t offset)
     return backend_at(m->backend, m->grad, offset);
 }
 
-/* Dropout of rows of so many elements; place: pass.c. */
-static inline Dropout drop(const Pass *p, uint64_t place, size_t columns)
+/* Most rows of a side, and those of a pass. */
+static inline size_t most_rows(const Model *m, int side)
+{
+    return side == SIDE_SOURCE ? m->config.max_source : m->config.max_tokens;
+}
+
+/* The longest sequence of either side. */
+static inline size_t longest(const Model *m)
+{
+    const ModelConfig *c = &m->config;
+    return c->max_length > c->max_source_length ? c->max_length : c->max_source_length;
+}
+
+static inline size_t rows(const Pass *p, int side)
+{
+    return side == SIDE_SOURCE ? p->source.N : p->N;
+}
+
+/* Numbers from one gate's values to the next's: those of the side with more rows. */
+static inline size_t gate_rows(const Model *m)
+{
+    const ModelConfig *c = &m->config;
+    return c->max_tokens > c->max_source ? c->max_tokens : c->max_source;
+}
+
+/* Numbers of a row of a register. */
+static inline size_t columns(const Model *m, int r)
+{
+    return (m->plan->reg[r].keys ? 2 : 1) * m->config.width;
+}
+
+/* Dropout of a side's rows of so many elements; place: pass.c. */
+static inline Dropout drop(const Pass *p, int side, uint64_t place, size_t columns)
 {
     return (Dropout){.rate = p->train ? p->m->config.dropout : 0,
                      .seed = p->m->config.seed,
                      .stream = place,
                      .step = p->m->masks,
-                     .first = p->first * columns};
+                     .first = (side == SIDE_SOURCE ? p->source.first : p->first) * columns};
 }
 
 /* params.c. Lists all tensors and their places; their starting values. */
@@ -264,9 +303,10 @@ size_t ends_logits(const Model *m, const Pass *p, size_t at);
 void ends_loss(const Model *m, const Pass *p, const Labels *q, int back);
 /* The target's alone, or in training smoothed over the vocabulary. */
 Labels ends_labels(const Model *m, const Pass *p);
-/* Register 0 from rows `index` of a matrix, and the adjoint: into dE (rows, D). */
-void ends_embed(const Model *m, const Pass *p, const int32_t *index, const void *E);
-void ends_embed_back(const Model *m, const Pass *p, size_t rows, const int32_t *index, void *dE);
+/* The first register of a side from rows `index` of a matrix, and the adjoint: into dE (rows, D). */
+void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E);
+void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const int32_t *index,
+                     void *dE);
 
 /* adaptive.c. Checks a configuration; sets the shapes of the tails and
  * of the output, which without tails is plain. */

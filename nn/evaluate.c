@@ -4,10 +4,10 @@
 #include "kernels/error.h"
 #include "nn/run.h"
 
-/* Batch i, or this rank's share of it, before which there are *first rows. */
-int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first)
+/* Batch i, or this rank's share of it, before which there are first[side] rows. */
+int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES])
 {
-    *first = 0;
+    first[SIDE_TARGET] = first[SIDE_SOURCE] = 0;
     TRY(batches_get(b, i, x));
     if (r) share_batch(x, r->rank, r->size, x, first);
     return 0;
@@ -29,10 +29,10 @@ static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, do
 {
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        size_t first, exact = 0;
+        size_t first[SIDES], exact = 0;
         double mean;
         if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
-        TRY(evaluate_batch(r, b, i, &x, &first));
+        TRY(evaluate_batch(r, b, i, &x, first));
         if (x.N == 0) continue;
         int pairs = x.source.N > 0;
         TRY(pairs ? model_exact(m, &x, &mean, &exact) : model_forward(m, &x, 0, 0, NULL, &mean));

@@ -1,7 +1,7 @@
 /* fold.c: long lines summed ahead of time, so that what they sum need not all wait for them.
  *
  * A line r = y + c1 k1 + ... + cn kn at the end of a layer keeps every k alive until it comes. Where
- * an EVAL (or NORM, here and below) still comes before the line, those k that nothing else reads any more are summed first:
+ * an EVAL (or NORM or KEYS, here and below) still comes before the line, those k that nothing else reads any more are summed first:
  *     s1 = c1 k1 + c2 k2,   s2 = s1 + c3 k3 + c4 k4,   ...   r = y + s
  * Terms with learned factors stay, as gates are known late; so do registers that an EVAL, NORM or
  * GATE reads, which are kept in any case. The sum is the same, its order is not. */
@@ -35,7 +35,8 @@ static void touch(Reg *r, int i)
 static void find_lives(const Plan *p, Reg *reg)
 {
     for (size_t r = 0; r < p->registers; r++) reg[r].line = reg[r].ripe = -1;
-    reg[0].kept = reg[p->output].kept = 1;
+    for (int side = 0; side < p->sides; side++) reg[side].kept = 1;
+    reg[p->output].kept = 1;
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
         for (size_t k = 0; k < in->terms; k++) {
@@ -102,6 +103,7 @@ static int copy_instr(Folder *f, int i)
 
 static int copy_plan(Folder *f)
 {
+    for (int side = 0; side < f->old->sides; side++) f->reg[side].map = side;
     for (int i = 0; i < (int)f->old->instrs; i++) TRY(copy_instr(f, i));
     f->new->output = f->reg[f->old->output].map;
     return 0;

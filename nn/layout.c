@@ -44,11 +44,11 @@ static void extend(int *end, int time)
     if (time > *end) *end = time;
 }
 
-/* written[r]: the instruction that writes it, r0: -1. pull[r]: the first of the backward list that needs its adjoint
+/* written[r]: the instruction that writes it, an embedding: -1. pull[r]: the first of the backward list that needs its adjoint
  * for adding to it, or else the one that writes it; see pass.c. */
 static void find_pulls(const Plan *p, int *written, int *pull)
 {
-    written[0] = pull[0] = -1;
+    for (int side = 0; side < p->sides; side++) written[side] = pull[side] = -1;
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
         if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
@@ -92,10 +92,15 @@ typedef struct {
     size_t count;
 } Pieces;
 
-/* cols numbers for each row of a batch; pieces begin at multiples of 16 elements. */
-static size_t rows_of(const Model *m, size_t cols)
+/* cols numbers for each row of a side of a batch; pieces begin at multiples of 16 elements. */
+static size_t rows_of(const Model *m, int side, size_t cols)
 {
-    return (cols * m->config.max_tokens + 15) / 16 * 16;
+    return (cols * most_rows(m, side) + 15) / 16 * 16;
+}
+
+static size_t register_size(const Model *m, size_t r)
+{
+    return rows_of(m, m->plan->reg[r].side, columns(m, (int)r));
 }
 
 static void need(Pieces *o, void **where, size_t size, int begin, int end, int kind)
@@ -105,17 +110,17 @@ static void need(Pieces *o, void **where, size_t size, int begin, int end, int k
 
 static void need_registers(Pieces *o, const int *written, const int *end)
 {
-    size_t size = rows_of(o->m, o->m->config.width);
     for (size_t r = 0; r < o->m->plan->registers; r++)
-        need(o, &o->m->state[r], size, time_of(written[r]), end[r], MEMORY_ACTIVATIONS);
+        need(o, &o->m->state[r], register_size(o->m, r), time_of(written[r]), end[r],
+             MEMORY_ACTIVATIONS);
 }
 
 static void need_adjoints(Pieces *o, const int *end)
 {
     Model *m = o->m;
-    size_t size = rows_of(m, m->config.width);
     for (size_t r = 0; r < m->plan->registers; r++)
-        need(o, &m->adjoint[r], size, time_back(m->plan, m->pull[r]), end[r], MEMORY_ADJOINTS);
+        need(o, &m->adjoint[r], register_size(m, r), time_back(m->plan, m->pull[r]), end[r],
+             MEMORY_ADJOINTS);
 }
 
 /* ReLU works in place: its input is not kept, and its backward needs its output. */
@@ -128,8 +133,8 @@ static int in_place(const Model *m, int slot)
 static size_t lay_work(const Model *m, int slot, Work *w)
 {
     const SlotParams *o = &m->slot[slot];
-    size_t D = m->config.width, at = 0;
-    size_t H = m->plan->slot[slot].kind == SLOT_ATTENTION ? m->config.heads : 0;
+    const PlanSlot *s = &m->plan->slot[slot];
+    size_t D = m->config.width, at = 0, H = plan_attends(s) ? m->config.heads : 0;
     int normed = !m->plan->post; /* else the register is what the sublayer reads */
     const struct {
         void **p;
@@ -141,7 +146,7 @@ static size_t lay_work(const Model *m, int slot, Work *w)
                  {&w->lse, H}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         if (w->base) *piece[i].p = backend_at(m->backend, w->base, at);
-        at += rows_of(m, piece[i].cols);
+        at += rows_of(m, s->side, piece[i].cols);
     }
     if (in_place(m, slot)) w->in = w->core;
     return at;
@@ -157,9 +162,10 @@ static void need_work(Pieces *o, int i)
     need(o, &m->work[i].base, size, now, keep ? back : now, MEMORY_ACTIVATIONS);
     if (!m->training) return;
     if (!keep) need(o, &m->again[i].base, size, back, back, MEMORY_ACTIVATIONS);
-    int attention = m->plan->slot[slot].kind == SLOT_ATTENTION;
-    if (!attention && !in_place(m, slot)) return;
-    size_t adjoints = rows_of(m, m->slot[slot].O) + (attention ? rows_of(m, m->slot[slot].I) : 0);
+    int side = m->plan->slot[slot].side, attends = plan_attends(&m->plan->slot[slot]);
+    if (!attends && !in_place(m, slot)) return;
+    size_t adjoints = rows_of(m, side, m->slot[slot].O);
+    if (attends) adjoints += rows_of(m, side, m->slot[slot].I);
     need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
 }
 
@@ -168,7 +174,8 @@ static void need_stats(Pieces *o, int i)
 {
     Model *m = o->m;
     int now = time_of(i), end = m->training ? time_back(m->plan, i) : now;
-    need(o, &m->work[i].stats, rows_of(m, 2), now, end, MEMORY_ACTIVATIONS);
+    int side = m->plan->reg[m->plan->instr[i].out].side;
+    need(o, &m->work[i].stats, rows_of(m, side, 2), now, end, MEMORY_ACTIVATIONS);
 }
 
 static size_t least(size_t a, size_t b)
@@ -188,18 +195,20 @@ static void need_loss(Pieces *o)
     const ModelConfig *c = &m->config;
     int now = time_loss(m->plan);
     m->out.block = least(c->max_tokens, logit_rows(m->out.widest));
-    need(o, &m->out.hidden, rows_of(m, c->width), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->out.stats, rows_of(m, 2), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ACTIVATIONS);
+    need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
     need(o, &m->out.logits, (m->out.block * m->out.widest + 15) / 16 * 16, now, now,
          MEMORY_WORKSPACE);
-    if (m->training) need(o, &m->out.dhidden, rows_of(m, c->width), now, now, MEMORY_ADJOINTS);
+    if (m->training)
+        need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }
 
 /* What the tails of an adaptive softmax need at both ends. */
 static void need_mixes(Pieces *o)
 {
     Model *m = o->m;
-    size_t wide = rows_of(m, m->config.width), narrow = rows_of(m, m->tails.tail[0].width);
+    size_t wide = rows_of(m, SIDE_TARGET, m->config.width),
+           narrow = rows_of(m, SIDE_TARGET, m->tails.tail[0].width);
     const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
     for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
         Mix *x = &m->tails.mix[i];
@@ -222,9 +231,9 @@ static void need_all(Pieces *o, int *written, int *end)
     }
     need_loss(o);
     if (m->config.tails) need_mixes(o);
-    need(o, &m->gates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ACTIVATIONS);
+    need(o, &m->gates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;
-    need(o, &m->dgates, rows_of(m, p->gates), 0, INT_MAX, MEMORY_ADJOINTS);
+    need(o, &m->dgates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ADJOINTS);
     find_adjoint_ends(p, written, m->pull, end);
     need_adjoints(o, end);
 }
@@ -242,8 +251,9 @@ static void lay_again(const Model *m, int slot, const Work *w, Work *again)
     else
         *again = *w;
     again->dcore = adjoints ? adjoints : again->core;
-    int attention = m->plan->slot[slot].kind == SLOT_ATTENTION;
-    again->din = attention ? backend_at(m->backend, adjoints, rows_of(m, o->O)) : again->dcore;
+    const PlanSlot *s = &m->plan->slot[slot];
+    again->din = plan_attends(s) ? backend_at(m->backend, adjoints, rows_of(m, s->side, o->O))
+                                 : again->dcore;
 }
 
 static void lay_works(Model *m)
@@ -298,8 +308,9 @@ static int lay_arena(Model *m)
 static int lay_flat(Model *m)
 {
     size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;
+    size_t M = m->config.max_source;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
-    size_t sines = m->config.positions & POSITIONS_SINUSOID ? m->config.max_length : 0;
+    size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
     const struct {
         void **p;
         size_t bytes;
@@ -314,6 +325,10 @@ static int lay_flat(Model *m)
         {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
         {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},
         {(void **)&m->batch.begins, (N + 1) * sizeof *m->batch.begins, MEMORY_WORKSPACE},
+        {(void **)&m->batch.source, M * sizeof *m->batch.source, MEMORY_WORKSPACE},
+        {(void **)&m->batch.place, M * sizeof *m->batch.place, MEMORY_WORKSPACE},
+        {(void **)&m->batch.source_begins, (M ? N + 1 : 0) * sizeof *m->batch.source_begins,
+         MEMORY_WORKSPACE},
         {(void **)&m->step, sizeof *m->step, MEMORY_WORKSPACE},
         {(void **)&m->masks, sizeof *m->masks, MEMORY_WORKSPACE},
         {&m->out.nll, N * e, MEMORY_WORKSPACE},

@@ -23,6 +23,10 @@ static int check_sizes(const ModelConfig *c, const Plan *p)
         if (size[i].value < 1 || size[i].value > SIZE_LIMIT)
             return error_set(ERR_INPUT, "%s: %zu is not from 1 to %d", size[i].name, size[i].value,
                              SIZE_LIMIT);
+    if (p->sides > 1 && (c->max_source < 1 || c->max_source > SIZE_LIMIT ||
+                         c->max_source_length < 1 || c->max_source_length > SIZE_LIMIT))
+        return error_set(ERR_INPUT, "source: %zu tokens, sequences of %zu: not from 1 to %d",
+                         c->max_source, c->max_source_length, SIZE_LIMIT);
     for (size_t s = 0; s < p->slots; s++)
         if (p->slot[s].inner > SIZE_LIMIT)
             return error_set(ERR_INPUT, "inner width: %zu is above %d", p->slot[s].inner,
@@ -45,10 +49,19 @@ static int check_lists(const Plan *p)
     return 0;
 }
 
+/* What an encoder with its decoder has not. */
+static int check_sides(const ModelConfig *c, const Plan *p)
+{
+    if (p->sides == 1 || (c->span == 0 && c->tails == 0)) return 0;
+    return error_set(ERR_INPUT, "%s are of language models: an encoder with its decoder has none",
+                     c->span ? "attention spans" : "adaptive embeddings");
+}
+
 static int check_shape(const ModelConfig *c, const Plan *p)
 {
     TRY(check_sizes(c, p));
     TRY(check_lists(p));
+    TRY(check_sides(c, p));
     TRY(spans_check(c));
     if (c->width % c->heads)
         return error_set(ERR_INPUT, "width %zu is not divisible by %zu heads: change either",
@@ -78,6 +91,7 @@ static int fold(Model *m)
 static int build(Model *m)
 {
     TRY(plan_check(m->plan));
+    if (m->plan->sides == 1) m->config.max_source = m->config.max_source_length = 0;
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));
     TRY(fold(m));

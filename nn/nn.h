@@ -144,8 +144,9 @@ void batches_free(Batches *b);
 
 /* share.c. Of a batch, what a rank of `size` ranks has: whole sequences in a row, the ends where they
  * divide the tokens best; every rank has some where there are as many, and at most share_most rows.
- * *first: the rows before. *out borrows from x, whose starts it spoils; out == x allowed. */
-void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first);
+ * first: the rows before, of either side. *out borrows from x, whose starts it spoils; out == x allowed. A pair's
+ * source rows go with its target's, which are divided. */
+void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SIDES]);
 size_t share_most(size_t batch_tokens, size_t sequence, int size);
 
 /* ---- model.c, pass.c, weights.c, step.c: a model, forward, backward, steps ----------------------- */
@@ -163,7 +164,7 @@ typedef struct {
     double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
-    /* The same of the source; 0: a language model. */
+    /* The same of the source, of a plan of two sides; of one side 0, whatever is given. */
     size_t max_source, max_source_length;
     uint64_t seed;
     /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last
@@ -263,7 +264,7 @@ typedef struct {
     size_t tokens;      /* of all parts of this step */
     /* Of ranks that each have a share of the batch (which may be empty): the rows before it, whose masks
      * it leaves to them; gradients are summed over the ranks before Adam. NULL: alone. */
-    size_t first;
+    size_t first[SIDES];
     Ranks *ranks;
 } StepPart;
 int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamConfig *a,
@@ -276,8 +277,9 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* ends.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates (64, V) numbers. */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; or the whole plan
- * between r0 and output. For the bridge and for tests. */
+/* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; of
+ * cross-attention x (2, N, D), the second half being what KEYS reads. Or the whole plan between r0 and output, of two
+ * sides x (2, N, D): r0 and r1. For the bridge and for tests. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
 /* r0 of one sequence of N tokens, dropout off: y (N, D) host doubles out. A token or a position that

@@ -37,31 +37,52 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     return p->offset;
 }
 
+/* What a kind of sublayer calls its two matrices, and their inner width: so many times D, or the slot's own. */
+static const struct {
+    const char *in, *out;
+    size_t I, O;
+} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out", 3, 1},
+             [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
+             [SLOT_CROSS] = {"q", "out", 1, 1}};
+
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
-    int attention = s->kind == SLOT_ATTENTION, l = s->layer, n = s->set;
-    const char *kind = attention ? "attn" : "ffn";
-    const char *in = attention ? "qkv" : "up", *out = attention ? "out" : "down";
-    o->I = attention ? 3 * D : s->inner;
-    o->O = attention ? D : s->inner;
-    o->norm_w = add(m, D, 0, START_VALUE, 1, "layers.%d.%s.%d.norm.weight", l, kind, n);
-    o->norm_b = add(m, D, 0, START_VALUE, 0, "layers.%d.%s.%d.norm.bias", l, kind, n);
-    o->in_w = add(m, o->I, D, START_XAVIER, 0, "layers.%d.%s.%d.%s.weight", l, kind, n, in);
-    o->in_b = add(m, o->I, 0, START_VALUE, 0, "layers.%d.%s.%d.%s.bias", l, kind, n, in);
-    o->out_w = add(m, D, o->O, START_XAVIER, 0, "layers.%d.%s.%d.%s.weight", l, kind, n, out);
-    o->out_b = add(m, D, 0, START_VALUE, 0, "layers.%d.%s.%d.%s.bias", l, kind, n, out);
-    if (attention && (m->config.positions & POSITIONS_RELATIVE))
-        o->relative = add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0,
-                          "layers.%d.%s.%d.relative.weight", l, kind, n);
+    char name[64];
+    const char *side = plan_prefix(m->plan, s->side);
+    if (s->kind == SLOT_NORM)
+        snprintf(name, sizeof name, "%snorm", side);
+    else
+        snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
+                 s->set);
+    const char *norm = s->kind == SLOT_NORM ? "" : ".norm";
+    o->norm_w = add(m, D, 0, START_VALUE, 1, "%s%s.weight", name, norm);
+    o->norm_b = add(m, D, 0, START_VALUE, 0, "%s%s.bias", name, norm);
+    if (s->kind != SLOT_NORM) {
+        const char *in = kinds[s->kind].in, *out = kinds[s->kind].out;
+        o->I = s->inner ? s->inner : kinds[s->kind].I * D;
+        o->O = s->inner ? s->inner : kinds[s->kind].O * D;
+        o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
+        o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
+        o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
+        o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
+    }
+    if (s->kind == SLOT_CROSS) {
+        o->keys_w = add(m, 2 * D, D, START_XAVIER, 0, "%s.kv.weight", name);
+        o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
+    }
+    if (s->kind == SLOT_ATTENTION && (m->config.positions & POSITIONS_RELATIVE))
+        o->relative =
+            add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0, "%s.relative.weight", name);
     o->end = m->size;
 }
 
 static void add_gate(Model *m, const PlanGate *g, GateParams *o)
 {
-    o->w = add(m, 1, g->inputs * m->config.width, START_VALUE, 0, "layers.%d.scheme.%s.weight",
-               g->layer, g->name);
-    o->b = add(m, 1, 0, START_VALUE, 0, "layers.%d.scheme.%s.bias", g->layer, g->name);
+    const char *side = plan_prefix(m->plan, g->side);
+    o->w = add(m, 1, g->inputs * m->config.width, START_VALUE, 0, "%slayers.%d.scheme.%s.weight",
+               side, g->layer, g->name);
+    o->b = add(m, 1, 0, START_VALUE, 0, "%slayers.%d.scheme.%s.bias", side, g->layer, g->name);
 }
 
 /* Both such that an entry of sqrt(D) E W^T has variance 1, as the head's has. */
@@ -143,8 +164,8 @@ void params_list(Model *m)
     for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);
     for (size_t i = 0; i < p->scalars; i++) {
         const PlanScalar *s = &p->scalar[i];
-        m->scalar[i] =
-            add(m, s->size, 0, START_VALUE, s->init, "layers.%d.scheme.%s", s->layer, s->name);
+        m->scalar[i] = add(m, s->size, 0, START_VALUE, s->init, "%slayers.%d.scheme.%s",
+                           plan_prefix(p, s->side), s->layer, s->name);
     }
     add_tails(m);
     if (m->config.span) add_spans(m);
@@ -192,7 +213,7 @@ static void init_positions(Model *m, double *row)
 {
     size_t D = m->config.width, half = D / 2;
     double step = half > 1 ? log(10000) / (double)(half - 1) : 0;
-    for (size_t i = 0; i < m->config.max_length; i++) {
+    for (size_t i = 0; i < longest(m); i++) {
         for (size_t c = 0; c < half; c++) {
             double angle = (double)i * exp(-step * (double)c);
             row[c] = sin(angle);

@@ -30,33 +30,45 @@ static size_t index_of(const Model *m, const PlanInstr *in)
 
 static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t columns)
 {
-    return drop(p, 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
+    return drop(p, p->m->plan->slot[in->slot].side,
+                1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
 }
 
 /* ---- sublayers ---------------------------------------------------------------------------------- */
 
+/* Self-attention has q, k, v in w->in (N, 3D); cross-attention q alone, k and v in the register of its KEYS. */
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
-    int relative = m->config.positions & POSITIONS_RELATIVE;
-    size_t D = m->config.width;
+    const ModelConfig *c = &m->config;
+    const PlanSlot *s = &m->plan->slot[in->slot];
+    int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
+    size_t D = c->width, keys = cross ? 2 * D : 3 * D;
+    size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
+    const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
     return (Attention){.S = p->S,
-                       .start = m->batch.begins,
-                       .causal = 1,
-                       .longest = m->config.max_length,
+                       .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
+                       .memory = cross ? m->batch.source_begins : NULL,
+                       .causal = !cross && plan_causal(s->side),
+                       .longest = most,
                        .D = D,
-                       .H = m->config.heads,
+                       .H = c->heads,
                        .q = w->in,
-                       .k = backend_at(m->backend, w->in, D),
-                       .v = backend_at(m->backend, w->in, 2 * D),
-                       .ldq = 3 * D,
-                       .ldk = 3 * D,
+                       .k = k,
+                       .v = backend_at(m->backend, k, D),
+                       .ldq = cross ? D : 3 * D,
+                       .ldk = keys,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
-                       .clip = relative ? m->config.clip : 0,
-                       .span = m->config.span ? data(m, m->slot[in->slot].span) : NULL,
-                       .longest_span = m->config.span,
-                       .ramp = m->config.ramp,
-                       .drop =
-                           drop_eval(p, in, DROP_WEIGHTS, m->config.heads * m->config.max_length)};
+                       .clip = relative ? c->clip : 0,
+                       .span = c->span ? data(m, m->slot[in->slot].span) : NULL,
+                       .longest_span = c->span,
+                       .ramp = c->ramp,
+                       .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
+}
+
+/* Rows that an instruction of a slot works on. */
+static size_t rows_of(const Pass *p, const PlanInstr *in)
+{
+    return rows(p, p->m->plan->slot[in->slot].side);
 }
 
 /* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
@@ -69,7 +81,8 @@ typedef struct {
 static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     Attention a = attention(m, p, in, w);
-    m->backend->bias_drop(p->N, 3 * a.D, w->in, data(m, m->slot[in->slot].in_b), no_drop);
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_drop(rows_of(p, in), o->I, w->in, data(m, o->in_b), no_drop);
     m->backend->attention(&a, w->core, w->lse);
 }
 
@@ -77,24 +90,25 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
+    int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
+    void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->din, a.D);
     m->backend->attention_back(
-        &a, w->core, w->lse, w->dcore, w->din, backend_at(m->backend, w->din, a.D),
-        backend_at(m->backend, w->din, 2 * a.D), 0, a.relative ? grad(m, o->relative) : NULL,
-        a.span ? grad(m, o->span) : NULL);
-    m->backend->bias_drop_back(p->N, 3 * a.D, w->din, grad(m, o->in_b), no_drop);
+        &a, w->core, w->lse, w->dcore, w->din, dk, backend_at(m->backend, dk, a.D), cross,
+        a.relative ? grad(m, o->relative) : NULL, a.span ? grad(m, o->span) : NULL);
+    m->backend->bias_drop_back(rows_of(p, in), o->I, w->din, grad(m, o->in_b), no_drop);
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act(p->N, o->I, w->in, data(m, o->in_b), m->config.act,
+    m->backend->bias_act(rows_of(p, in), o->I, w->in, data(m, o->in_b), m->config.act,
                          drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(p->N, o->I, w->in, w->core, m->config.act,
+    m->backend->bias_act_back(rows_of(p, in), o->I, w->in, w->core, m->config.act,
                               drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore,
                               grad(m, o->in_b)); /* din is dcore */
 }
@@ -102,6 +116,7 @@ static void activation_core_back(const Model *m, const Pass *p, const PlanInstr 
 static const Core core[] = {
     [SLOT_ATTENTION] = {attention_core, attention_core_back, DROP_ATTENTION},
     [SLOT_FEEDFORWARD] = {activation_core, activation_core_back, DROP_FEEDFORWARD},
+    [SLOT_CROSS] = {attention_core, attention_core_back, DROP_ATTENTION},
 };
 
 static const Core *core_of(const Model *m, const PlanInstr *in)
@@ -114,7 +129,7 @@ static void inside(const Model *m, const Pass *p, const PlanInstr *in, const voi
 {
     const Backend *b = m->backend;
     const SlotParams *o = &m->slot[in->slot];
-    size_t N = p->N, D = m->config.width;
+    size_t N = rows_of(p, in), D = m->config.width;
     if (!m->plan->post)
         b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
     b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
@@ -128,7 +143,7 @@ static int eval(void *arg, const PlanInstr *in)
     const Model *m = p->m;
     const Backend *b = m->backend;
     const SlotParams *o = &m->slot[in->slot];
-    size_t i = index_of(m, in), N = p->N, D = m->config.width;
+    size_t i = index_of(m, in), N = rows_of(p, in), D = m->config.width;
     const Work *w = &m->work[i];
     void *y = m->state[in->out];
     inside(m, p, in, m->state[in->term[0].x], w);
@@ -148,7 +163,7 @@ static void eval_back(const Pass *p, const PlanInstr *in)
     const Core *c = core_of(m, in);
     const void *x = m->state[in->term[0].x];
     void *dy = m->adjoint[in->out], *dx = m->adjoint[in->term[0].x];
-    size_t N = p->N, D = m->config.width;
+    size_t N = rows_of(p, in), D = m->config.width;
     int post = m->plan->post;
     if (m->config.recompute) inside(m, p, in, x, w);
     b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(p, in, c->drop, D));
@@ -166,7 +181,7 @@ static void eval_back(const Pass *p, const PlanInstr *in)
 
 static void *gate_value(const Model *m, void *gates, size_t g)
 {
-    return backend_at(m->backend, gates, g * m->config.max_tokens);
+    return backend_at(m->backend, gates, g * gate_rows(m));
 }
 
 /* The kernel's term c f_1 f_2 ... x; adjoints are not wanted. */
@@ -189,7 +204,8 @@ static int lin(void *arg, const PlanInstr *in)
     const Model *m = p->m;
     for (size_t k = 0; k < in->terms; k++)
         m->term[k] = lin_term(m, &in->term[k], m->state[in->term[k].x]);
-    m->backend->lin(p->N, m->config.width, in->terms, m->term, m->state[in->out]);
+    m->backend->lin(rows(p, m->plan->reg[in->out].side), m->config.width, in->terms, m->term,
+                    m->state[in->out]);
     return 0;
 }
 
@@ -201,7 +217,7 @@ static void pull(const Model *m, const Pass *p, int r, int i)
         const PlanInstr *in = &m->plan->instr[m->reader[k].instr];
         m->term[n++] = lin_term(m, &in->term[m->reader[k].term], m->adjoint[in->out]);
     }
-    m->backend->lin(p->N, m->config.width, n, m->term, m->adjoint[r]);
+    m->backend->lin(rows(p, m->plan->reg[r].side), columns(m, r), n, m->term, m->adjoint[r]);
 }
 
 /* Adjoints that are first needed at instruction i. */
@@ -232,7 +248,8 @@ static void lin_back(const Pass *p, const PlanInstr *in)
         }
     }
     if (wanted)
-        m->backend->lin_back(p->N, m->config.width, in->terms, m->term, m->adjoint[in->out]);
+        m->backend->lin_back(rows(p, m->plan->reg[in->out].side), m->config.width, in->terms,
+                             m->term, m->adjoint[in->out]);
 }
 
 static int norm(void *arg, const PlanInstr *in)
@@ -240,7 +257,7 @@ static int norm(void *arg, const PlanInstr *in)
     const Pass *p = arg;
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm(p->N, m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
+    m->backend->norm(rows_of(p, in), m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
                      data(m, o->norm_b), m->state[in->out], m->work[index_of(m, in)].stats);
     return 0;
 }
@@ -249,9 +266,35 @@ static void norm_back(const Pass *p, const PlanInstr *in)
 {
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm_back(p->N, m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
-                          m->work[index_of(m, in)].stats, m->adjoint[in->out],
+    m->backend->norm_back(rows_of(p, in), m->config.width, m->state[in->term[0].x],
+                          data(m, o->norm_w), m->work[index_of(m, in)].stats, m->adjoint[in->out],
                           m->adjoint[in->term[0].x], grad(m, o->norm_w), grad(m, o->norm_b));
+}
+
+/* r (M, 2D) = x (M, D) K^T + b: keys, then values. */
+static int keys(void *arg, const PlanInstr *in)
+{
+    const Pass *p = arg;
+    const Model *m = p->m;
+    const SlotParams *o = &m->slot[in->slot];
+    size_t M = p->source.N, D = m->config.width;
+    void *r = m->state[in->out];
+    m->backend->gemm(0, 1, M, 2 * D, D, 1, m->state[in->term[0].x], D, data(m, o->keys_w), D, 0, r,
+                     2 * D);
+    m->backend->bias_drop(M, 2 * D, r, data(m, o->keys_b), no_drop);
+    return 0;
+}
+
+static void keys_back(const Pass *p, const PlanInstr *in)
+{
+    const Model *m = p->m;
+    const SlotParams *o = &m->slot[in->slot];
+    size_t M = p->source.N, D = m->config.width;
+    int x = in->term[0].x;
+    void *dr = m->adjoint[in->out];
+    m->backend->bias_drop_back(M, 2 * D, dr, grad(m, o->keys_b), no_drop);
+    m->backend->gemm(1, 0, 2 * D, D, M, 1, dr, 2 * D, m->state[x], D, 1, grad(m, o->keys_w), D);
+    m->backend->gemm(0, 0, M, D, 2 * D, 1, dr, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
 static void gate_inputs(const Model *m, const PlanInstr *in)
@@ -268,8 +311,9 @@ static int gate(void *arg, const PlanInstr *in)
     const Model *m = p->m;
     size_t g = (size_t)in->out;
     gate_inputs(m, in);
-    m->backend->gate(p->N, m->config.width, in->terms, m->gate_x, data(m, m->gate[g].w),
-                     data(m, m->gate[g].b), m->plan->gate[g].act, gate_value(m, m->gates, g));
+    m->backend->gate(rows(p, m->plan->gate[g].side), m->config.width, in->terms, m->gate_x,
+                     data(m, m->gate[g].w), data(m, m->gate[g].b), m->plan->gate[g].act,
+                     gate_value(m, m->gates, g));
     return 0;
 }
 
@@ -278,28 +322,32 @@ static void gate_back(const Pass *p, const PlanInstr *in)
     const Model *m = p->m;
     size_t g = (size_t)in->out;
     gate_inputs(m, in);
-    m->backend->gate_back(p->N, m->config.width, in->terms, m->gate_x, data(m, m->gate[g].w),
-                          m->plan->gate[g].act, gate_value(m, m->gates, g),
+    m->backend->gate_back(rows(p, m->plan->gate[g].side), m->config.width, in->terms, m->gate_x,
+                          data(m, m->gate[g].w), m->plan->gate[g].act, gate_value(m, m->gates, g),
                           gate_value(m, m->dgates, g), m->gate_dx, grad(m, m->gate[g].w),
                           grad(m, m->gate[g].b));
 }
 
-static PlanOp *const forward_op[PLAN_OPS] = {
-    [PLAN_LIN] = lin, [PLAN_EVAL] = eval, [PLAN_GATE] = gate, [PLAN_NORM] = norm};
+static PlanOp *const forward_op[PLAN_OPS] = {[PLAN_LIN] = lin,
+                                             [PLAN_EVAL] = eval,
+                                             [PLAN_GATE] = gate,
+                                             [PLAN_NORM] = norm,
+                                             [PLAN_KEYS] = keys};
 
 typedef void BackOp(const Pass *p, const PlanInstr *in);
 static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
                                           [PLAN_EVAL] = eval_back,
                                           [PLAN_GATE] = gate_back,
-                                          [PLAN_NORM] = norm_back};
+                                          [PLAN_NORM] = norm_back,
+                                          [PLAN_KEYS] = keys_back};
 
-/* From register 0 to the output. */
+/* From the embeddings' registers to the output. */
 static void run(const Pass *p)
 {
     plan_walk(p->m->plan, forward_op, (void *)p);
 }
 
-/* From the output's adjoint to register 0's. */
+/* From the output's adjoint to those of the embeddings. */
 static void run_back(const Model *m, const Pass *p)
 {
     for (size_t i = m->plan->instrs; i-- > 0;) {
@@ -308,7 +356,8 @@ static void run_back(const Model *m, const Pass *p)
         back_op[in->op](p, in);
         share_after(m, p, i);
     }
-    if (m->pull[0] < 0) pull(m, p, 0, -1);
+    for (int side = 0; side < m->plan->sides; side++)
+        if (m->pull[side] < 0) pull(m, p, side, -1);
 }
 
 /* A post plan's output is normalised. */
@@ -343,6 +392,11 @@ static int check_tokens(const Model *m, const Batch *x)
         if (x->input[i] < 0 || x->input[i] >= V || x->target[i] < 0 || x->target[i] >= V ||
             x->position[i] < 0 || (m->positions && x->position[i] >= T))
             return error_set(ERR_MISUSE, "row %zu of a batch is outside the model", i);
+    T = (int32_t)m->config.max_source_length;
+    for (size_t i = 0; i < x->source.N; i++)
+        if (x->source.input[i] < 0 || x->source.input[i] >= V || x->source.position[i] < 0 ||
+            (m->positions && x->source.position[i] >= T))
+            return error_set(ERR_MISUSE, "source row %zu of a batch is outside the model", i);
     return 0;
 }
 
@@ -364,9 +418,20 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
     if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
         return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
                          x->N, x->longest, m->config.max_tokens, m->config.max_length);
+    if ((x->source.N > 0) != (m->plan->sides > 1) || x->source.N > m->config.max_source ||
+        x->source.longest > m->config.max_source_length)
+        return error_set(
+            ERR_MISUSE, "a batch of %zu source tokens, longest %zu, in a model for %zu, %zu",
+            x->source.N, x->source.longest, m->config.max_source, m->config.max_source_length);
     TRY(check_tokens(m, x));
     *p = (Pass){.m = m, .N = x->N, .S = x->S, .train = train, .tokens = x->N};
+    p->source.N = x->source.N;
     m->ends->send(m, x, p);
+    if (x->source.N) {
+        b->send(m->batch.source, x->source.input, x->source.N * sizeof *x->source.input);
+        b->send(m->batch.place, x->source.position, x->source.N * sizeof *x->source.position);
+        b->send(m->batch.source_begins, x->source.start, (x->S + 1) * sizeof *x->source.start);
+    }
     b->send(m->batch.position, x->position, x->N * sizeof *x->position);
     b->send(m->batch.begins, x->start, (x->S + 1) * sizeof *x->start);
     return 0;
@@ -381,7 +446,7 @@ void pass_forward(const Model *m, const Pass *p)
 
 static void backward(const Model *m, const Pass *p)
 {
-    m->backend->fill(m->dgates, 0, m->plan->gates * m->config.max_tokens);
+    m->backend->fill(m->dgates, 0, m->plan->gates * gate_rows(m));
     pull(m, p, m->plan->output, (int)m->plan->instrs);
     final_norm_back(m, p);
     run_back(m, p);
@@ -438,15 +503,29 @@ int model_logits(Model *m, const Batch *b, double *logits)
 
 /* ---- parts by themselves ------------------------------------------------------------------------ */
 
-/* One sequence of N rows, without dropout. */
+/* One sequence of N rows on each side, without dropout. */
 static int begin_rows(const Model *m, size_t N, Pass *p)
 {
     size_t begins[2] = {0, N};
-    if (N < 1 || N > m->config.max_tokens)
+    int pair = m->plan->sides > 1;
+    if (N < 1 || N > m->config.max_tokens || (pair && N > m->config.max_source))
         return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
     m->backend->send(m->batch.begins, begins, sizeof begins);
     *p = (Pass){.m = m, .N = N, .S = 1};
+    if (!pair) return 0;
+    p->source.N = N;
+    m->backend->send(m->batch.source_begins, begins, sizeof begins);
     return 0;
+}
+
+/* What an EVAL of cross-attention reads, made of memory (N, D). */
+static void keys_of(const Pass *p, const PlanInstr *in, const double *memory)
+{
+    const Model *m = p->m;
+    const PlanInstr *k = m->plan->instr;
+    while (k->op != PLAN_KEYS || k->out != in->term[1].x) k++;
+    m->backend->put(m->state[k->term[0].x], memory, p->source.N * m->config.width);
+    keys((void *)p, k);
 }
 
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
@@ -456,8 +535,11 @@ int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
     TRY(begin_rows(m, N, &p));
     if (slot < 0 || (size_t)slot >= m->plan->slots)
         return error_set(ERR_MISUSE, "no slot %d", slot);
+    if (m->plan->slot[slot].kind == SLOT_NORM)
+        return error_set(ERR_MISUSE, "slot %d is a norm alone", slot);
     while (m->plan->instr[i].op != PLAN_EVAL || m->plan->instr[i].slot != slot) i++;
     const PlanInstr *in = &m->plan->instr[i];
+    if (in->terms > 1) keys_of(&p, in, x + N * m->config.width); /* they live on at the EVAL */
     m->backend->put(m->state[in->term[0].x], x, N * m->config.width);
     eval(&p, in);
     m->backend->get(y, m->state[in->out], N * m->config.width);
@@ -468,7 +550,9 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
 {
     Pass p;
     TRY(begin_rows(m, N, &p));
-    m->backend->put(m->state[0], x, N * m->config.width);
+    for (int side = 0; side < m->plan->sides; side++)
+        m->backend->put(m->state[side], x + (size_t)side * N * m->config.width,
+                        N * m->config.width);
     run(&p);
     m->backend->get(y, m->state[m->plan->output], N * m->config.width);
     return m->backend->wait();
@@ -481,7 +565,13 @@ int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
     if (!position) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
     /* Nothing is predicted: the inputs stand for the targets too. */
-    Batch x = {N, 1, N, (int32_t *)token, (int32_t *)token, position, begins};
+    Batch x = {.N = N,
+               .S = 1,
+               .longest = N,
+               .input = (int32_t *)token,
+               .target = (int32_t *)token,
+               .position = position,
+               .start = begins};
     int code = pass_begin(m, &x, 0, p);
     memory_free(position);
     return code;

@@ -27,18 +27,36 @@ static int push(Plan *p, size_t field, size_t *count, size_t size, const void *i
     return 0;
 }
 
-Plan *plan_new(size_t layers)
+/* With the embedding of every side. */
+static Plan *make(int sides, size_t target, size_t source)
 {
     Plan *p = memory_new(1, sizeof *p);
     if (!p) return NULL;
-    p->layers = layers;
-    p->registers = 1;
+    p->sides = sides;
+    p->layers[SIDE_TARGET] = target;
+    p->layers[SIDE_SOURCE] = source;
+    for (int side = 0; side < sides; side++) {
+        PlanRegister r = {.side = side};
+        if (PUSH(p, reg, registers, r) == 0) continue;
+        plan_free(p);
+        return NULL;
+    }
     return p;
+}
+
+Plan *plan_new(size_t layers)
+{
+    return make(1, layers, 0);
+}
+
+Plan *plan_new_pair(size_t encoder_layers, size_t decoder_layers)
+{
+    return make(2, decoder_layers, encoder_layers);
 }
 
 Plan *plan_like(const Plan *p)
 {
-    Plan *q = plan_new(p->layers);
+    Plan *q = make(p->sides, p->layers[SIDE_TARGET], p->layers[SIDE_SOURCE]);
     int code = q ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < p->slots; i++) code = PUSH(q, slot, slots, p->slot[i]);
     for (size_t i = 0; code == 0 && i < p->scalars; i++)
@@ -54,6 +72,7 @@ void plan_free(Plan *p)
 {
     if (!p) return;
     for (size_t i = 0; i < p->instrs; i++) memory_free(p->instr[i].term);
+    memory_free(p->reg);
     memory_free(p->slot);
     memory_free(p->scalar);
     memory_free(p->gate);
@@ -76,12 +95,20 @@ static int name_copy(char out[PLAN_NAME], const char *name)
     return 0;
 }
 
-int plan_scalar(Plan *p, int layer, const char *name, size_t size, double init)
+int plan_scalar(Plan *p, int side, int layer, const char *name, size_t size, double init)
 {
-    PlanScalar scalar = {.layer = layer, .size = size, .init = init};
+    PlanScalar scalar = {.side = side, .layer = layer, .size = size, .init = init};
     TRY(name_copy(scalar.name, name));
     TRY(PUSH(p, scalar, scalars, scalar));
     return (int)p->scalars - 1;
+}
+
+/* The side is that of the first register read; what reads none, or one that is not there, is the target's. */
+static PlanRegister written_by(const Plan *p, const PlanInstr *in)
+{
+    int x = in->terms ? in->term[0].x : -1;
+    int side = x >= 0 && (size_t)x < p->registers ? p->reg[x].side : SIDE_TARGET;
+    return (PlanRegister){.side = side, .keys = in->op == PLAN_KEYS};
 }
 
 int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
@@ -91,11 +118,14 @@ int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
     in.term = memory_new(in.terms, sizeof *term);
     if (!in.term) return ERR_MEMORY;
     if (in.terms) memcpy(in.term, term, in.terms * sizeof *term);
-    int code = PUSH(p, instr, instrs, in);
+    PlanRegister r = written_by(p, &in);
+    int code = writes ? PUSH(p, reg, registers, r) : 0;
+    if (code == 0) {
+        code = PUSH(p, instr, instrs, in);
+        if (code) p->registers -= (size_t)writes;
+    }
     if (code) memory_free(in.term);
-    TRY(code);
-    p->registers += (size_t)writes;
-    return in.out;
+    return code ? code : in.out;
 }
 
 int plan_lin(Plan *p, size_t terms, const PlanTerm *term)
@@ -109,15 +139,27 @@ int plan_eval(Plan *p, int slot, int x, int draw)
     return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
 }
 
+int plan_cross(Plan *p, int slot, int x, int keys, int draw)
+{
+    PlanInstr in = {.op = PLAN_EVAL, .slot = slot, .draw = draw, .terms = 2};
+    return plan_add(p, in, (PlanTerm[]){{.c = 1, .x = x}, {.c = 1, .x = keys}});
+}
+
 int plan_norm(Plan *p, int slot, int x)
 {
     PlanInstr in = {.op = PLAN_NORM, .slot = slot, .terms = 1};
     return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
 }
 
-int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, const int *x)
+int plan_keys(Plan *p, int slot, int x)
 {
-    PlanGate gate = {.layer = layer, .act = act, .inputs = inputs};
+    PlanInstr in = {.op = PLAN_KEYS, .slot = slot, .terms = 1};
+    return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
+}
+
+int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t inputs, const int *x)
+{
+    PlanGate gate = {.side = side, .layer = layer, .act = act, .inputs = inputs};
     TRY(name_copy(gate.name, name));
     PlanTerm *term = memory_new(inputs, sizeof *term);
     if (!term) return ERR_MEMORY;
@@ -130,20 +172,41 @@ int plan_gate(Plan *p, int layer, const char *name, int act, size_t inputs, cons
     return (int)p->gates - 1;
 }
 
-int plan_find_slot(const Plan *p, int kind, int layer, int set)
+int plan_find_slot(const Plan *p, int side, int kind, int layer, int set)
 {
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].layer == layer && p->slot[i].set == set)
-            return (int)i;
+    for (size_t i = 0; i < p->slots; i++) {
+        const PlanSlot *s = &p->slot[i];
+        if (s->side == side && s->kind == kind && s->layer == layer && s->set == set) return (int)i;
+    }
     return -1;
 }
 
-int plan_sets(const Plan *p, int kind)
+int plan_find_keys(const Plan *p, int slot)
+{
+    for (size_t i = 0; i < p->instrs; i++)
+        if (p->instr[i].op == PLAN_KEYS && p->instr[i].slot == slot) return p->instr[i].out;
+    return -1;
+}
+
+int plan_sets(const Plan *p, int side, int kind)
 {
     int most = 0;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == kind && p->slot[i].set > most) most = p->slot[i].set;
+    for (size_t i = 0; i < p->slots; i++) {
+        const PlanSlot *s = &p->slot[i];
+        if (s->side == side && s->kind == kind && s->set > most) most = s->set;
+    }
     return most;
+}
+
+const char *plan_prefix(const Plan *p, int side)
+{
+    return p->sides == 1 ? "" : side == SIDE_SOURCE ? "encoder." : "decoder.";
+}
+
+const char *plan_kind_name(int kind)
+{
+    static const char *const name[SLOT_KINDS] = {"attn", "ffn", "cross", "norm"};
+    return name[kind];
 }
 
 /* ---- checking ----------------------------------------------------------------------------------- */
@@ -159,24 +222,26 @@ static int check_slots(const Plan *p)
 {
     for (size_t i = 0; i < p->slots; i++) {
         const PlanSlot *s = &p->slot[i];
-        if (s->kind != SLOT_ATTENTION && s->kind != SLOT_FEEDFORWARD)
-            return BAD("slot %zu is of no kind (%d)", i, s->kind);
-        if (!inside(s->layer, p->layers)) return BAD("slot %zu has layer %d", i, s->layer);
+        if (!inside(s->kind, SLOT_KINDS)) return BAD("slot %zu is of no kind (%d)", i, s->kind);
+        if (!inside(s->side, (size_t)p->sides))
+            return BAD("slot %zu is of side %d, which is none", i, s->side);
+        if (s->kind == SLOT_CROSS && (p->sides == 1 || s->side != SIDE_TARGET))
+            return BAD("slot %zu is cross-attention, which a target has beside a source", i);
+        if (!inside(s->layer, p->layers[s->side])) return BAD("slot %zu has layer %d", i, s->layer);
         if (s->set < 1) return BAD("slot %zu has set %d, sets count from 1", i, s->set);
         if ((s->kind == SLOT_FEEDFORWARD) != (s->inner > 0))
             return BAD("slot %zu has inner width %zu", i, s->inner);
-        for (size_t j = 0; j < i; j++)
-            if (p->slot[j].kind == s->kind && p->slot[j].layer == s->layer &&
-                p->slot[j].set == s->set)
-                return BAD("slots %zu and %zu have one name", j, i);
+        int first = plan_find_slot(p, s->side, s->kind, s->layer, s->set);
+        if (first < (int)i) return BAD("slots %d and %zu have one name", first, i);
     }
     return 0;
 }
 
 /* The i-th learned name: scalars first, then gates. */
-static const char *learned(const Plan *p, size_t i, int *layer)
+static const char *learned(const Plan *p, size_t i, int *side, int *layer)
 {
     size_t g = i - p->scalars;
+    *side = i < p->scalars ? p->scalar[i].side : p->gate[g].side;
     *layer = i < p->scalars ? p->scalar[i].layer : p->gate[g].layer;
     return i < p->scalars ? p->scalar[i].name : p->gate[g].name;
 }
@@ -184,12 +249,14 @@ static const char *learned(const Plan *p, size_t i, int *layer)
 static int check_names(const Plan *p)
 {
     for (size_t i = 0; i < p->scalars + p->gates; i++) {
-        int layer, other;
-        const char *name = learned(p, i, &layer);
+        int side, layer, its_side, its_layer;
+        const char *name = learned(p, i, &side, &layer);
         if (!*name || strchr(name, '.')) return BAD("'%s' cannot be a learned name", name);
-        if (!inside(layer, p->layers)) return BAD("learned '%s' has layer %d", name, layer);
+        if (!inside(side, (size_t)p->sides) || !inside(layer, p->layers[side]))
+            return BAD("learned '%s' has layer %d", name, layer);
         for (size_t j = 0; j < i; j++)
-            if (strcmp(learned(p, j, &other), name) == 0 && other == layer)
+            if (strcmp(learned(p, j, &its_side, &its_layer), name) == 0 && its_side == side &&
+                its_layer == layer)
                 return BAD("learned name '%s' occurs twice in layer %d", name, layer);
     }
     return 0;
@@ -211,12 +278,12 @@ static int check_learned(const Plan *p)
     return check_names(p);
 }
 
-enum { SEEN_EVAL = 1, SEEN_NORM = 2 };
+enum { SEEN_EVAL = 1, SEEN_NORM = 2, SEEN_KEYS = 4 };
 
 /* What has been seen so far, going down the list. */
 typedef struct {
     char *written; /* (registers) */
-    char *slot;    /* (slots) bits: evaluated, normed */
+    char *slot;    /* (slots) bits: evaluated, normed, keys made */
     char *gate;    /* (gates) 1: computed, 2: computed and used */
 } Seen;
 
@@ -242,12 +309,29 @@ static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f
     return 0;
 }
 
+/* The side of a register that instruction i reads, and whether it is keys: those of the slot, behind x. */
+static int check_side(const Plan *p, size_t i, size_t k)
+{
+    const PlanInstr *in = &p->instr[i];
+    int x = in->term[k].x, of = plan_of_slot(in), keys = of && in->op == PLAN_EVAL && k == 1;
+    int side = keys || in->op == PLAN_KEYS ? SIDE_SOURCE
+               : of                        ? p->slot[in->slot].side
+                                           : p->reg[in->term[0].x].side;
+    if (p->reg[x].side != side)
+        return BAD("instruction %zu reads r%d, which is of the other side", i, x);
+    if (p->reg[x].keys != keys || (keys && plan_find_keys(p, in->slot) != x))
+        return BAD("instruction %zu reads r%d, and keys are read by EVALs of their slot alone", i,
+                   x);
+    return 0;
+}
+
 static int check_terms(const Plan *p, Seen *seen, size_t i)
 {
     const PlanInstr *in = &p->instr[i];
     for (size_t k = 0; k < in->terms; k++) {
         const PlanTerm *t = &in->term[k];
         TRY(check_source(p, seen, i, t->x));
+        TRY(check_side(p, i, k));
         if (!isfinite(t->c)) return BAD("instruction %zu: term %zu is not finite", i, k);
         if (t->factors < 0 || t->factors > PLAN_FACTORS || (t->factors && in->op != PLAN_LIN))
             return BAD("instruction %zu: term %zu has %d factors", i, k, t->factors);
@@ -256,16 +340,25 @@ static int check_terms(const Plan *p, Seen *seen, size_t i)
     return 0;
 }
 
-/* EVAL or NORM. */
+/* EVAL, NORM or KEYS. */
 static int check_of_slot(const Plan *p, Seen *seen, size_t i)
 {
+    static const char bit[PLAN_OPS] = {
+        [PLAN_EVAL] = SEEN_EVAL, [PLAN_NORM] = SEEN_NORM, [PLAN_KEYS] = SEEN_KEYS};
     const PlanInstr *in = &p->instr[i];
     if (!inside(in->slot, p->slots)) return BAD("instruction %zu: no slot %d", i, in->slot);
+    int kind = p->slot[in->slot].kind, cross = kind == SLOT_CROSS, keys = in->op == PLAN_KEYS;
+    size_t reads = in->op == PLAN_EVAL && cross ? 2 : 1;
     if (in->draw < 0) return BAD("instruction %zu: draw %d is negative", i, in->draw);
-    if (in->op == PLAN_NORM && !p->post)
+    if (in->op == PLAN_NORM && !p->post && kind != SLOT_NORM)
         return BAD("instruction %zu is a norm, which is inside the sublayers of this plan", i);
-    if (in->terms != 1) return BAD("instruction %zu reads %zu registers, not one", i, in->terms);
-    seen->slot[in->slot] |= in->op == PLAN_EVAL ? SEEN_EVAL : SEEN_NORM;
+    if (in->op != PLAN_NORM && kind == SLOT_NORM)
+        return BAD("instruction %zu is of slot %d, which is a norm alone", i, in->slot);
+    if (keys && (!cross || seen->slot[in->slot] & SEEN_KEYS))
+        return BAD("instruction %zu: KEYS are made once, of cross-attention", i);
+    if (in->terms != reads)
+        return BAD("instruction %zu reads %zu registers, not %zu", i, in->terms, reads);
+    seen->slot[in->slot] |= bit[in->op];
     return 0;
 }
 
@@ -287,7 +380,7 @@ static int check_out(const Plan *p, Seen *seen, size_t i)
 
 static int check_instrs(const Plan *p, Seen *seen)
 {
-    seen->written[0] = 1;
+    for (int side = 0; side < p->sides; side++) seen->written[side] = 1;
     for (size_t i = 0; i < p->instrs; i++) {
         int op = p->instr[i].op;
         if (op != PLAN_LIN && op != PLAN_GATE && !plan_of_slot(&p->instr[i]))
@@ -304,9 +397,11 @@ static int check_all_used(const Plan *p, const Seen *seen)
     for (size_t r = 0; r < p->registers; r++)
         if (!seen->written[r]) return BAD("r%zu is never written", r);
     for (size_t s = 0; s < p->slots; s++)
-        if (!(seen->slot[s] & SEEN_EVAL)) return BAD("slot %zu is never evaluated", s);
+        if (p->slot[s].kind != SLOT_NORM && !(seen->slot[s] & SEEN_EVAL))
+            return BAD("slot %zu is never evaluated", s);
     for (size_t s = 0; s < p->slots; s++)
-        if (p->post && !(seen->slot[s] & SEEN_NORM)) return BAD("slot %zu is never normed", s);
+        if ((p->post || p->slot[s].kind == SLOT_NORM) && !(seen->slot[s] & SEEN_NORM))
+            return BAD("slot %zu is never normed", s);
     for (size_t g = 0; g < p->gates; g++)
         if (seen->gate[g] != 2) return BAD("gate '%s' is never used", p->gate[g].name);
     if (!inside(p->output, p->registers)) return BAD("output r%d is none", p->output);
@@ -315,6 +410,8 @@ static int check_all_used(const Plan *p, const Seen *seen)
 
 static int check_output(const Plan *p)
 {
+    if (p->reg[p->output].side != SIDE_TARGET || p->reg[p->output].keys)
+        return BAD("output r%d is no state of the target", p->output);
     for (size_t i = 0; p->post && i < p->instrs; i++)
         if (p->instr[i].op == PLAN_NORM && p->instr[i].out == p->output) return 0;
     return p->post ? BAD("output r%d is no norm's", p->output) : 0;
@@ -322,7 +419,9 @@ static int check_output(const Plan *p)
 
 int plan_check(const Plan *p)
 {
-    if (p->layers == 0 || p->registers == 0) return BAD("no layers or no registers");
+    if (p->layers[SIDE_TARGET] == 0 || p->registers < (size_t)p->sides ||
+        (p->sides == 2) != (p->layers[SIDE_SOURCE] > 0))
+        return BAD("no layers or no registers");
     TRY(check_slots(p));
     TRY(check_learned(p));
     char *flags = memory_new(p->registers + p->slots + p->gates, 1);
@@ -358,16 +457,21 @@ static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
     for (size_t k = 0; k < in->terms; k++) print_term(p, &in->term[k], k == 0, f);
 }
 
-/* EVAL or NORM. */
+/* EVAL, NORM or KEYS. */
 static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
 {
     const PlanSlot *s = &p->slot[in->slot];
-    fprintf(f, "r%d = layers.%d.%s.%d", in->out, s->layer,
-            s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
-    if (in->op == PLAN_NORM)
-        fprintf(f, ".norm(r%d)", in->term[0].x);
+    fprintf(f, "r%d = %s", in->out, plan_prefix(p, s->side));
+    if (s->kind == SLOT_NORM)
+        fputs("norm", f);
     else
-        fprintf(f, "(r%d), draw %d", in->term[0].x, in->draw);
+        fprintf(f, "layers.%d.%s.%d%s", s->layer, plan_kind_name(s->kind), s->set,
+                in->op == PLAN_NORM   ? ".norm"
+                : in->op == PLAN_KEYS ? ".keys"
+                                      : "");
+    for (size_t k = 0; k < in->terms; k++) fprintf(f, "%sr%d", k ? ", " : "(", in->term[k].x);
+    fputc(')', f);
+    if (in->op == PLAN_EVAL) fprintf(f, ", draw %d", in->draw);
 }
 
 static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
@@ -384,7 +488,8 @@ void plan_print(const Plan *p, FILE *f)
                                  FILE *) = {[PLAN_LIN] = print_lin,
                                             [PLAN_EVAL] = print_of_slot,
                                             [PLAN_GATE] = print_gate,
-                                            [PLAN_NORM] = print_of_slot};
+                                            [PLAN_NORM] = print_of_slot,
+                                            [PLAN_KEYS] = print_of_slot};
     for (size_t i = 0; i < p->instrs; i++) {
         print[p->instr[i].op](p, &p->instr[i], f);
         fputc('\n', f);
@@ -406,9 +511,12 @@ double plan_macs(const Plan *p, size_t D, size_t T)
 {
     double d = (double)D, sum = 0;
     for (size_t i = 0; i < p->instrs; i++) {
-        if (p->instr[i].op != PLAN_EVAL) continue;
+        int op = p->instr[i].op;
+        if (op == PLAN_KEYS) sum += 2 * d * d;
+        if (op != PLAN_EVAL) continue;
         const PlanSlot *s = &p->slot[p->instr[i].slot];
-        sum += s->kind == SLOT_ATTENTION ? 4 * d * d + 2 * (double)T * d : 2 * d * (double)s->inner;
+        double projections = s->kind == SLOT_CROSS ? 2 : 4;
+        sum += plan_attends(s) ? projections * d * d + 2 * (double)T * d : 2 * d * (double)s->inner;
     }
     return sum;
 }

@@ -81,8 +81,8 @@ int run_save(Run *r);
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. */
 int run_log(Run *r, double valid_ppl);
 
-/* evaluate.c. Batch i, or this rank's share of it, before which there are *first rows. */
-int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t *first);
+/* evaluate.c. Batch i, or this rank's share of it, before which there are first[side] rows. */
+int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);
 /* All batches as they stand; stop may be NULL. */
 int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, Evaluation *e);
 /* ERR_INPUT, naming the text, unless pairs go to a model with an encoder and a text alone to one without. */

@@ -8,7 +8,7 @@
  * twice do not count. (Smooth functions in place of lists would make differences fade, or roundings grow, from
  * layer to layer; a list forgets both.)
  *
- * What is one function: sublayers first used as the n-th of their kind, with the same inner width, norm inside or
+ * What is one function: sublayers first used as the n-th of their side and kind, with the same inner width, norm inside or
  * not; gates of one number and activation; scalars of one number, element and start. Names of layers and sets do not
  * count, so that a layer of `sfsf` is two layers of `sf`; dropout masks neither. Plans that use their slots
  * in another order are told different.
@@ -44,8 +44,8 @@ typedef struct {
     size_t draws;
     Draw *draw;
     /* Of the plan now followed: a slot's number among those of its kind, from 1, 0 where it is not met yet; and
-     * how many of a kind are met. */
-    size_t *number, met[2];
+     * how many of a side and kind are met. */
+    size_t *number, met[SIDES][SLOT_KINDS];
 } Draws;
 
 /* In (1/2, 3/2), so that long products neither fade nor grow. */
@@ -83,17 +83,19 @@ static int look_up(Draws *d, const size_t key[KEYS], const double *x, const doub
     return 0;
 }
 
-/* EVAL or NORM. */
+/* EVAL, NORM or KEYS. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
     Draws *d = v->arg;
     const PlanSlot *s = &v->plan->slot[in->slot];
     size_t *number = &d->number[in->slot];
-    if (*number == 0) *number = ++d->met[s->kind];
-    const size_t key[KEYS] = {(size_t)in->op, 2 * *number + (size_t)s->kind, s->inner,
+    if (*number == 0) *number = ++d->met[s->side][s->kind];
+    const size_t kind = (size_t)(s->side * SLOT_KINDS + s->kind);
+    const size_t key[KEYS] = {(size_t)in->op, SIDES * SLOT_KINDS * *number + kind, s->inner,
                               (size_t)v->plan->post};
-    return look_up(d, key, plan_value(v, in->term[0].x), NULL, plan_value(v, in->out));
+    const double *other = in->terms > 1 ? plan_value(v, in->term[1].x) : NULL;
+    return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
 }
 
 /* A function of many arguments is one of the last and of another of those before. */
@@ -121,8 +123,8 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
 /* out (WIDTH): a plan's output under the draws listed. */
 static int follow(Draws *d, const Plan *p, double *out)
 {
-    double r0[WIDTH];
-    for (size_t k = 0; k < WIDTH; k++) r0[k] = random_number(d, 2, k);
+    double begin[SIDES * WIDTH];
+    for (size_t k = 0; k < SIDES * WIDTH; k++) begin[k] = random_number(d, 2, k);
     PlanValues v = {.plan = p,
                     .N = 1,
                     .D = WIDTH,
@@ -130,10 +132,10 @@ static int follow(Draws *d, const Plan *p, double *out)
                     .gate = gate,
                     .scalar = scalar,
                     .arg = d};
-    d->met[0] = d->met[1] = 0;
+    memset(d->met, 0, sizeof d->met);
     d->number = memory_new(p->slots, sizeof *d->number);
-    int code = d->number ? plan_values(&v, r0) : ERR_MEMORY;
-    if (code == 0) memcpy(out, plan_value(&v, p->output), sizeof r0);
+    int code = d->number ? plan_values(&v, begin) : ERR_MEMORY;
+    if (code == 0) memcpy(out, plan_value(&v, p->output), WIDTH * sizeof *out);
     memory_free(d->number);
     plan_values_free(&v);
     return code;
@@ -141,7 +143,7 @@ static int follow(Draws *d, const Plan *p, double *out)
 
 int plan_same(const Plan *a, const Plan *b, int *same)
 {
-    *same = 1;
+    *same = a->sides == b->sides;
     for (uint64_t seed = 1; *same && seed <= SEEDS; seed++) {
         Draws d = {.seed = seed};
         double x[WIDTH], y[WIDTH];

@@ -22,14 +22,14 @@ static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
     return end;
 }
 
-void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first)
+void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SIDES])
 {
     size_t begin = 0, end = 0;
     for (size_t r = 0; r <= (size_t)rank; r++) {
         begin = end;
         end = share_end(x, begin, r, (size_t)size);
     }
-    size_t row = *first = x->start[begin];
+    size_t row = first[SIDE_TARGET] = x->start[begin];
     Batch share = {.N = x->start[end] - row,
                    .S = end - begin,
                    .longest = x->longest,
@@ -38,6 +38,16 @@ void share_batch(const Batch *x, int rank, int size, Batch *out, size_t *first)
                    .position = x->position + row,
                    .start = x->start + begin};
     for (size_t s = 0; s <= share.S; s++) share.start[s] -= row;
+    first[SIDE_SOURCE] = 0;
+    if (x->source.N) {
+        row = first[SIDE_SOURCE] = x->source.start[begin];
+        share.source.N = x->source.start[end] - row;
+        share.source.longest = x->source.longest;
+        share.source.input = x->source.input + row;
+        share.source.position = x->source.position + row;
+        share.source.start = x->source.start + begin;
+        for (size_t s = 0; s <= share.S; s++) share.source.start[s] -= row;
+    }
     *out = share;
 }
 

@@ -33,8 +33,8 @@ static void update(const Model *m, const StepShape *s)
 
 static StepShape shape(const Pass *p, const AdamConfig *a)
 {
-    return (StepShape){p->N,   p->S,    p->tokens, a->beta1, a->beta2,
-                       a->eps, a->clip, a->decay,  p->first};
+    return (StepShape){p->N,    p->S,     p->tokens, a->beta1,    a->beta2,       a->eps,
+                       a->clip, a->decay, p->first,  p->source.N, p->source.first};
 }
 
 /* No padding is between its members. */
@@ -76,7 +76,8 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
     p->more = part->part > 0;
     p->elsewhere = part->ranks && part->ranks->rank > 0;
     p->tokens = part->tokens;
-    p->first = part->first;
+    p->first = part->first[SIDE_TARGET];
+    p->source.first = part->first[SIDE_SOURCE];
     return code;
 }
 

@@ -157,7 +157,7 @@ static int gradient_step(Run *r)
     AdamConfig adam = r->t->adam;
     adam.rate = run_rate(r, ++p->step);
     for (; s.part < s.parts && (code == 0 || s.ranks); s.part++) {
-        int got = evaluate_batch(s.ranks, r->train, p->batch + s.part, &x, &s.first);
+        int got = evaluate_batch(s.ranks, r->train, p->batch + s.part, &x, s.first);
         if (got != 0) x.N = 0;
         int made = model_step_part(r->m, &x, &s, &adam, p->step);
         if (code == 0) code = got ? got : made;

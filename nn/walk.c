@@ -41,17 +41,18 @@ static int line(void *arg, const PlanInstr *in)
     return 0;
 }
 
-int plan_values(PlanValues *v, const double *r0)
+int plan_values(PlanValues *v, const double *begin)
 {
     const Plan *p = v->plan;
     PlanOp *const op[PLAN_OPS] = {[PLAN_LIN] = line,
                                   [PLAN_EVAL] = v->sublayer,
                                   [PLAN_GATE] = v->gate,
-                                  [PLAN_NORM] = v->sublayer};
+                                  [PLAN_NORM] = v->sublayer,
+                                  [PLAN_KEYS] = v->sublayer};
     v->reg = memory_new(p->registers, v->N * v->D * sizeof *v->reg);
     v->gates = memory_new(p->gates, v->N * sizeof *v->gates);
     if (!v->reg || !v->gates) return ERR_MEMORY;
-    memcpy(v->reg, r0, v->N * v->D * sizeof *v->reg);
+    memcpy(v->reg, begin, (size_t)p->sides * v->N * v->D * sizeof *v->reg);
     return plan_walk(p, op, v);
 }
 

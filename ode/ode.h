@@ -51,6 +51,10 @@ void zoo_close(Zoo *z);
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
+/* The same of a decoder's scheme: where the scheme named has two colours, that with -decoder, before its sub-flow
+ * suffix. */
+int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
+
 /* Every name of "A, B,..." in order, blanks around names or not, sandwich:N,K for sandwich:N-K; "all" has the
  * stored schemes of two colours and their -layer, "decoders" these as decoders and the stored ones of three.
  * Caller frees both levels. */

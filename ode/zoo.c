@@ -347,6 +347,19 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
     return code;
 }
 
+int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out)
+{
+    char longer[2 * TABLE_NAME];
+    TRY(zoo_find(z, name, solver, out));
+    if ((*out)->colours > 2) return 0;
+    table_free(*out);
+    *out = NULL;
+    const char *suffix = stored(z, name) ? NULL : find_suffix(name);
+    size_t n = suffix ? (size_t)(suffix - name) : strlen(name);
+    snprintf(longer, sizeof longer, "%.*s-decoder%s", (int)n, name, suffix ? suffix : "");
+    return zoo_find(z, longer, solver, out);
+}
+
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
 static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list,

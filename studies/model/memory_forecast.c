@@ -52,11 +52,11 @@ static size_t besides(const Options *o, const Backend *b, size_t V)
     return one + (threads - 1) * 1500000;
 }
 
-int memory_forecast(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
+int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *b, int ranks,
                     size_t *bytes)
 {
     size_t numbers;
-    TRY(network_trained(o, t, c->vocab.size, b, ranks, bytes, &numbers, NULL));
+    TRY(network_trained(o, s, c->vocab.size, b, ranks, bytes, &numbers, NULL));
     if (b->record) return 0;
     *bytes += held() + besides(o, b, c->vocab.size) + files(o, b, numbers);
     return 0;

@@ -7,7 +7,7 @@
 /* The most memory the training of o would take as one of `ranks`, counted before it is had: what the process
  * holds now (with the corpus), the model's own count, its files being read, and what training adds
  * besides. On a device: the model's count alone. */
-int memory_forecast(const Options *o, const Table *t, const Corpus *c, const Backend *b, int ranks,
+int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *b, int ranks,
                     size_t *bytes);
 
 /* ERR_INPUT, naming the need and what makes it less, where that is above --memory-limit; ERR_MEMORY

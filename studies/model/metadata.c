@@ -36,32 +36,41 @@ static int put_size(Metadata *d, const char *key, size_t value)
     return put(d, key, text);
 }
 
-int network_scheme_text(const Table *t, char **text)
+int network_scheme_text(Stacks s, char **text)
 {
     Output f;
     TRY(output_open(&f));
-    int code = table_print(t, f.f);
+    int code = table_print(s.layers, f.f);
+    if (code == 0 && s.encoder) code = fputc('\n', f.f), code = table_print(s.encoder, f.f);
     return output_take(&f, code, text);
 }
 
-static int put_scheme(Metadata *d, const Table *t)
+static int put_scheme(Metadata *d, Stacks s)
 {
     char *text;
-    TRY(network_scheme_text(t, &text));
-    int code = put(d, "scheme", t->name);
+    TRY(network_scheme_text(s, &text));
+    int code = put(d, "scheme", s.layers->name);
+    if (code == 0 && s.encoder) code = put(d, "encoder", s.encoder->name);
     if (code == 0) code = put(d, "scheme_text", text);
     memory_free(text);
     return code;
 }
 
-/* Where a model was made from is no part of it, and its table has told the scheme. */
+static int names_scheme(const char *option)
+{
+    static const char *const names[] = {"scheme", "encoder", "decoder"};
+    int does = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) does |= strcmp(option, names[i]) == 0;
+    return does;
+}
+
+/* Where a model was made from is no part of it, and its tables have told the schemes. */
 static int put_options(Metadata *d, const Options *o)
 {
     const Option *p;
     const char *text;
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (!(p->flags & OPTION_SOURCE) && strcmp(p->name, "scheme") != 0)
-            TRY(put(d, p->name, text));
+        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name)) TRY(put(d, p->name, text));
     return 0;
 }
 
@@ -88,17 +97,21 @@ static int put_vocabulary(Metadata *d, const Vocab *v)
     return put(d, "vocabulary_checksum", digits);
 }
 
-static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *c, const Model *m)
+static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, const Model *m)
 {
     size_t inner;
     BridgeOptions bridge = network_bridge(o);
-    TRY(bridge_inner(t, &bridge, &inner));
-    TRY(put(d, "format", "trotter language model 1"));
+    TRY(bridge_inner(s.layers, &bridge, &inner));
+    TRY(put(d, "format", s.encoder ? "trotter encoder and decoder 1" : "trotter language model 1"));
     TRY(put(d, "trotter", TROTTER_VERSION));
-    TRY(put_scheme(d, t));
+    TRY(put_scheme(d, s));
     TRY(put_options(d, o));
     TRY(put_defaults(d, o, model_config(m)));
     TRY(put_size(d, "ffn_inner", inner));
+    if (s.encoder) {
+        TRY(bridge_inner(s.encoder, &bridge, &inner));
+        TRY(put_size(d, "encoder_ffn_inner", inner));
+    }
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));
     TRY(put_vocabulary(d, &c->vocab));
@@ -106,11 +119,10 @@ static int put_all(Metadata *d, const Options *o, const Table *t, const Corpus *
     return put_size(d, "parameters", model_size(m));
 }
 
-int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
-                     Metadata *out)
+int network_metadata(const Options *o, Stacks s, const Corpus *c, const Model *m, Metadata *out)
 {
     *out = (Metadata){0};
-    int code = put_all(out, o, t, c, m);
+    int code = put_all(out, o, s, c, m);
     if (code != 0) network_metadata_free(out);
     return code;
 }
@@ -157,32 +169,39 @@ static int take_options(Options *o, const char *file)
     return 0;
 }
 
-/* The one table of a text, named as it was when the text was printed. */
-static int take_scheme(const char *file, Table **out)
+/* A table is named as it was when its text was printed. */
+static int take_name(const char *file, const char *key, Table *t)
 {
-    char *text, *name;
+    char *name;
+    TRY(store_meta(file, key, &name));
+    int good = scheme_named(name);
+    snprintf(t->name, TABLE_NAME, "%s", name);
+    memory_free(name);
+    if (good) return 0;
+    return error_set(ERR_INPUT,
+                     "%s: metadata %s: expected a scheme's name (letters, digits, - _ . + :)", file,
+                     key);
+}
+
+/* The table of a text, and of two sides the encoder's. */
+static int take_schemes(const char *file, Table **layers, Table **encoder)
+{
+    char *text;
     Table **list = NULL;
     size_t count = 0;
     TRY(store_meta(file, "scheme_text", &text));
     int code = scheme_parse(file, text, strlen(text), &list, &count);
     memory_free(text);
-    if (code == 0 && count != 1)
-        code = error_set(ERR_INPUT, "%s: metadata scheme_text: expected one scheme", file);
-    if (code == 0) code = store_meta(file, "scheme", &name);
-    if (code == 0) {
-        snprintf(list[0]->name, TABLE_NAME, "%s", name);
-        if (!scheme_named(name))
-            code = error_set(ERR_INPUT,
-                             "%s: metadata scheme: expected a scheme's name (letters, digits, - _ "
-                             ". + :)",
-                             file);
-        memory_free(name);
-    }
-    if (code == 0) {
-        *out = list[0];
-    } else {
-        for (size_t i = 0; i < count; i++) table_free(list[i]);
-    }
+    if (code == 0 && count != 1 && (count != 2 || list[0]->colours == 2))
+        code = error_set(ERR_INPUT,
+                         "%s: metadata scheme_text: expected one scheme, or a decoder's and an "
+                         "encoder's",
+                         file);
+    if (code == 0) code = take_name(file, "scheme", list[0]);
+    if (code == 0 && count == 2) code = take_name(file, "encoder", list[1]);
+    for (size_t i = 0; code != 0 && i < count; i++) table_free(list[i]);
+    if (code == 0) *layers = list[0];
+    if (code == 0 && count == 2) *encoder = list[1];
     memory_free(list);
     return code;
 }
@@ -219,9 +238,8 @@ static int build(Network *n, const char *file)
     if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
     size_t most = (size_t)s.st_size / sizeof(float) + 1;
     TRY(network_backend(n->options, &b));
-    BridgeOptions bridge = network_bridge(n->options);
     Plan *plan;
-    TRY(of_file(file, bridge_plan(n->table, &bridge, &plan)));
+    TRY(of_file(file, network_plan(n->options, (Stacks){n->table, n->encoder}, &plan)));
     TRY(of_file(file, network_model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model)));
     return store_load(n->model, file);
 }
@@ -250,7 +268,7 @@ static int load(Network *n, const char *dir, const Options *given)
     TRY(find_files(dir, file, words));
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
-    TRY(take_scheme(file, &n->table));
+    TRY(take_schemes(file, &n->table, &n->encoder));
     TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
     TRY(check_vocabulary(&n->vocab, file, words));
@@ -270,6 +288,7 @@ void network_free(Network *n)
 {
     model_free(n->model);
     table_free(n->table);
+    table_free(n->encoder);
     vocab_free(&n->vocab);
     options_free(n->options);
     *n = (Network){0};

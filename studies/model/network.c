@@ -26,6 +26,9 @@ static const Option text_options[] = {
 static const Option depth_options[] = {
     {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS,
      .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
+    {"encoder-layers", OPTION_SIZE, NULL, "L",
+     "of an encoder's blocks, --layers being the decoder's (default: as many)", 1, NETWORK_LAYERS,
+     .sets = {TO(bridge.encoder_layers)}},
     {0},
 };
 
@@ -276,7 +279,7 @@ int network_adaptive(const Options *o, const Corpus *c)
 }
 
 /* ranks: the model has room for the share of a batch that one of so many takes. */
-static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
+static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConfig *c)
 {
     *c = network_config(o).model;
     c->vocab = V;
@@ -284,6 +287,8 @@ static int config_of(const Options *o, size_t V, int ranks, ModelConfig *c)
     if (c->max_length > c->max_tokens)
         return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
                          c->max_length, c->max_tokens);
+    /* A batch is shared by its target's rows: most of the source may be one rank's. */
+    if (sides > 1) c->max_source = c->max_tokens, c->max_source_length = c->max_length;
     if (ranks > 1) c->max_tokens = share_most(c->max_tokens, c->max_length, ranks);
     return 0;
 }
@@ -292,19 +297,24 @@ int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, i
                      size_t max_params, Model **out)
 {
     ModelConfig config;
-    int code = config_of(o, V, 1, &config);
+    int code = config_of(o, V, 1, plan->sides, &config);
     config.max_params = max_params;
     if (code == 0) return model_new(&config, plan, b, training, out);
     plan_free(plan);
     return code;
 }
 
-int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
-                  Model **out)
+int network_plan(const Options *o, Stacks s, Plan **out)
 {
     BridgeOptions bridge = network_bridge(o);
+    return s.encoder ? bridge_plan_pair(s.encoder, s.layers, &bridge, out)
+                     : bridge_plan(s.layers, &bridge, out);
+}
+
+int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int training, Model **out)
+{
     Plan *plan;
-    TRY(bridge_plan(t, &bridge, &plan));
+    TRY(network_plan(o, s, &plan));
     return network_model_of(o, plan, V, b, training, 0, out);
 }
 
@@ -318,15 +328,14 @@ static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
                      tokens, rows, rows == 1 ? "" : "s", c->max_length, ranks);
 }
 
-int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
                     size_t *bytes, size_t *numbers, Model **out)
 {
-    BridgeOptions bridge = network_bridge(o);
     ModelConfig config;
     Plan *plan;
-    TRY(config_of(o, V, ranks, &config));
+    TRY(config_of(o, V, ranks, s.encoder ? 2 : 1, &config));
     TRY(check_ranks(&config, o, ranks));
-    TRY(bridge_plan(t, &bridge, &plan));
+    TRY(network_plan(o, s, &plan));
     return out ? model_new(&config, plan, b, 1, out)
                : model_count(&config, plan, b, 1, bytes, numbers);
 }

@@ -1,7 +1,8 @@
-/* network.h: a language model as options tell it, and as the metadata of its file tells it again.
+/* network.h: a language model, or an encoder and a decoder, as options tell it, and as the metadata of its file tells it again.
  *
  * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the
- * version), format, scheme, scheme_text (the text that parses to the table), ffn_inner (width of each
+ * version), format, scheme, scheme_text (the text that parses to the table; of two sides that of the decoder's
+ * scheme and behind it that of the encoder's), ffn_inner (width of each
  * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens. A model is rebuilt from
  * that alone; vocab.txt beside the file has its words.
  */
@@ -22,6 +23,12 @@ typedef struct {
     TrainConfig train;
 } NetworkConfig;
 #define NETWORK_SETS(member) MEMBER(NetworkConfig, member)
+
+/* The schemes of a network's layers. */
+typedef struct {
+    const Table *layers;  /* a language model's, or the decoder's */
+    const Table *encoder; /* NULL: a language model */
+} Stacks;
 
 /* Options that network_corpus reads. */
 /* clang-format off */
@@ -71,8 +78,11 @@ NetworkConfig network_config(const Options *o);
 /* What bridge_plan is told. */
 BridgeOptions network_bridge(const Options *o);
 
-/* A model of a table for a vocabulary of V words; training 0: for evaluation. */
-int network_model(const Options *o, const Table *t, size_t V, const Backend *b, int training,
+/* The plan of its layers. */
+int network_plan(const Options *o, Stacks s, Plan **out);
+
+/* A model of such a plan for a vocabulary of V words; training 0: for evaluation. */
+int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int training,
                   Model **out);
 
 /* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.max_params). */
@@ -80,7 +90,7 @@ int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, i
                      size_t max_params, Model **out);
 
 /* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
-int network_trained(const Options *o, const Table *t, size_t V, const Backend *b, int ranks,
+int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
                     size_t *bytes, size_t *numbers, Model **out);
 
 /* The training of o, but for directory, report and stop. */
@@ -95,19 +105,19 @@ typedef struct {
     StoreText *item; /* owns keys and values */
 } Metadata;
 
-int network_metadata(const Options *o, const Table *t, const Corpus *c, const Model *m,
-                     Metadata *out);
+int network_metadata(const Options *o, Stacks s, const Corpus *c, const Model *m, Metadata *out);
 void network_metadata_free(Metadata *d);
 
-/* The text of a table; caller frees *text (memory_free). */
-int network_scheme_text(const Table *t, char **text);
+/* The texts of the tables; caller frees *text (memory_free). */
+int network_scheme_text(Stacks s, char **text);
 
 /* What config.ini holds; caller frees *text (memory_free). */
 int network_config_text(const Options *o, char **text);
 
 typedef struct {
     Options *options; /* of the saved run, those given now on top */
-    Table *table;
+    Table *table;     /* of the layers, or the decoder's */
+    Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
 } Network;

@@ -110,11 +110,11 @@ int trained_system(const char *name, size_t particles, Network *n, System **out)
 
 static int check_operator(const Network *n, const Table *t, int op, int kind)
 {
-    int has = plan_sets(model_plan(n->model), kind), wants = table_sets(t, op);
+    int has = plan_sets(model_plan(n->model), SIDE_TARGET, kind), wants = table_sets(t, op);
     if (wants <= has) return 0;
     return error_set(ERR_INPUT, "%s reads %c%d; the model, trained as %s, has %d set%s of %c",
-                     t->name, "FG"[op], wants, n -> table -> name, has, has == 1 ? "" : "s",
-                     "FG"[op]);
+                     t->name, table_letters[op], wants, n->table->name, has, has == 1 ? "" : "s",
+                     table_letters[op]);
 }
 
 int trained_check(const Network *n, const Selection *s)

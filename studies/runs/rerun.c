@@ -84,7 +84,7 @@ static int spare(const char *dir, const char *words, const char *way)
 }
 
 /* A text that cannot be read is another. */
-static int same_scheme(const Table *t, const char *dir, int *same)
+static int same_scheme(Stacks t, const char *dir, int *same)
 {
     char path[OUTPUT_PATH], *now = NULL, *there = NULL;
     size_t bytes;
@@ -104,7 +104,7 @@ static int grows(const Options *o, const Options *there)
            options_size(there, "epochs") < options_size(o, "epochs");
 }
 
-int rerun_is(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir)
+int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir)
 {
     Options *there;
     const char *name;
@@ -119,7 +119,7 @@ int rerun_is(const Options *o, const OptionGroup *const *groups, const Table *t,
     return is;
 }
 
-static int compare_run(const Options *o, const Options *there, const Table *t, const char *dir,
+static int compare_run(const Options *o, const Options *there, Stacks t, const char *dir,
                        int resumes)
 {
     char words[256];
@@ -132,11 +132,11 @@ static int compare_run(const Options *o, const Options *there, const Table *t, c
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
     if (same) return 0;
-    snprintf(words, sizeof words, "scheme.txt has another text of %s", t->name);
+    snprintf(words, sizeof words, "scheme.txt has another text of %s", t.layers->name);
     return spare(dir, words, "");
 }
 
-int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, const Table *t,
+int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, Stacks t,
                          const char *dir, int resumes)
 {
     Options *there;

@@ -2,25 +2,24 @@
 #ifndef TROTTER_RERUN_H
 #define TROTTER_RERUN_H
 
-#include "ode/table.h"
-#include "studies/tools/option.h"
+#include "studies/model/network.h"
 
 /* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run (with a
  * mistyped DIR another would begin unseen), where it is finished but its state is gone, and, with both values, where
  * an option that decides the run was given otherwise. */
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 
-/* What the run in DIR is to one of o's options and scheme t. A shorter run goes on to more epochs as if it had been asked
+/* What the run in DIR is to one of o's options and schemes t. A shorter run goes on to more epochs as if it had been asked
  * for them at once: there is none where the rates depend on the end. What cannot be read is another. */
 enum { RERUN_OTHER, RERUN_SHORTER, RERUN_SAME };
-int rerun_is(const Options *o, const OptionGroup *const *groups, const Table *t, const char *dir);
+int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir);
 
 /* 1 where the run in DIR goes on from a state; 0: it was stopped before it saved any, and begins again. */
 int rerun_has_state(const char *dir);
 
 /* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
  * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */
-int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, const Table *t,
+int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, Stacks t,
                          const char *dir, int resumes);
 
 #endif

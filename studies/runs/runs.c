@@ -165,7 +165,7 @@ typedef struct {
 /* RERUN_*, of the same corpus. */
 static int run_there(const Job *j)
 {
-    int is = rerun_is(j->options, command_train.groups, j->spec->scheme, j->dir);
+    int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme}, j->dir);
     if (is == RERUN_SHORTER && !same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
     return is;
 }
@@ -286,7 +286,7 @@ int runs_spare(const Runs *r, const RunSpec *s)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = run_refuse_overwrite(j.options, command_train.groups, s->scheme, j.dir, 0);
+        code = run_refuse_overwrite(j.options, command_train.groups, (Stacks){s->scheme}, j.dir, 0);
     options_free(j.options);
     return code;
 }

@@ -94,6 +94,17 @@ void select_close(Selection *s)
     *s = (Selection){0};
 }
 
+int select_one(const Selection *s, const char *name, const char *solver, int decoder, Table **out)
+{
+    TRY(decoder ? zoo_find_decoder(&s->zoo, name, solver, out)
+                : zoo_find(&s->zoo, name, solver, out));
+    int code = name_solver(&s->zoo, solver, *out);
+    if (code == 0) return 0;
+    table_free(*out);
+    *out = NULL;
+    return code;
+}
+
 size_t select_decoders(const Selection *s)
 {
     size_t n = 0;

@@ -29,6 +29,10 @@ int select_beside(const Options *o, const char *solver, const Table *own, const 
 int select_add(const char *name, const char *solver, Selection *s);
 void select_close(Selection *s);
 
+/* One scheme by its name in the zoo and the files of s, `decoder` one of F, C and G (zoo_find_decoder). Caller:
+ * table_free. */
+int select_one(const Selection *s, const char *name, const char *solver, int decoder, Table **out);
+
 /* How many of the schemes are decoders', of y' = F + C + G. */
 size_t select_decoders(const Selection *s);
 

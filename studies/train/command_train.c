@@ -20,9 +20,18 @@
 #include "studies/train/spans_table.h"
 #include "studies/runs/worker.h"
 
+#define USUAL "transformer"
+
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "transformer", "NAME", "the scheme a layer is a step of", 0, 0,
+    {"scheme", OPTION_TEXT, USUAL, "NAME", "the scheme a layer is a step of", 0, 0,
      .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
+    {"encoder", OPTION_TEXT, NULL, "NAME",
+     "of a corpus of pairs, in the place of --scheme: the encoder's scheme (default: " USUAL ")", 0,
+     0, .flags = OPTION_MAY_DIFFER},
+    {"decoder", OPTION_TEXT, NULL, "NAME",
+     "and the decoder's; one of F and G gets cross-attention behind its attention, as NAME-decoder "
+     "(default: " USUAL ")",
+     0, 0, .flags = OPTION_MAY_DIFFER},
     SELECT_FILE,
     {"untested", OPTION_FLAG, NULL, NULL,
      "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0,
@@ -55,7 +64,10 @@ static const OptionGroup *const groups[] = {&scheme_group,           &network_te
 typedef struct {
     const Options *options;
     Selection schemes;
-    const Table *scheme;
+    const Table *scheme; /* of --scheme */
+    Table *pair[2];      /* of --encoder and --decoder, for a corpus of pairs; owned */
+    Stacks stacks;       /* those that are trained, and their names */
+    char name[2 * TABLE_NAME + 8];
     const char *dir;
     const Backend *backend;
     Ranks *ranks; /* NULL: alone */
@@ -100,12 +112,12 @@ static void on_report(void *arg, const TrainReport *t)
     if (t->valid_ppl > 0)
         progress_note(
             "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s",
-            r->scheme->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
+            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
             t->best ? "" : " (not the best)");
     else
         progress_show(
             "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
-            r->scheme->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
+            r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
             (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
     copy_log(r);
 }
@@ -139,7 +151,7 @@ static void tell_length(const Run *r, const char *key, const char *option)
 /* A multistep scheme that never has its full history is another scheme. */
 static void tell_history(const Run *r)
 {
-    const Table *t = r->scheme;
+    const Table *t = r->stacks.layers;
     int back = t->past_y > t->past_k ? t->past_y : t->past_k;
     size_t layers = options_size(r->options, "layers");
     if (back == 0 || layers > (size_t)back) return;
@@ -180,13 +192,14 @@ static int write_scheme(const Run *r, int resume)
     char path[OUTPUT_PATH], *text, *before = NULL;
     size_t bytes;
     TRY(output_path(path, r->dir, "scheme.txt"));
-    TRY(network_scheme_text(r->scheme, &text));
+    TRY(network_scheme_text(r->stacks, &text));
     int code = 0;
     if (resume && output_exists(path)) {
         code = output_read(path, &before, &bytes);
         if (code == 0 && strcmp(text, before) != 0)
-            code = error_set(ERR_INPUT, "--scheme %s: %s/scheme.txt has another, %.*s",
-                             r->scheme->name, r->dir, (int)strcspn(before, "\n"), before);
+            code = error_set(ERR_INPUT, "--%s %s: %s/scheme.txt has another, %.*s",
+                             r->stacks.encoder ? "encoder, --decoder" : "scheme", r->name, r->dir,
+                             (int)strcspn(before, "\n"), before);
     } else {
         code = file_replace(path, text, strlen(text));
     }
@@ -199,7 +212,7 @@ static int write_result(const Run *r)
 {
     Sheet *t;
     TRY(sheet_new(run_columns, &t));
-    sheet_row(t, &(RunRecord){r->scheme->name,
+    sheet_row(t, &(RunRecord){r->name,
                               options_size(r->options, "layers"),
                               options_size(r->options, "seed"),
                               {.params = (double)model_size(r->model),
@@ -215,7 +228,7 @@ static int write_result(const Run *r)
 
 static int draw_loss(const Run *r, const char *what)
 {
-    char title[512];
+    char title[700];
     Plot *p;
     snprintf(title, sizeof title, "Loss: %s", what);
     PlotFrame frame = {"loss", title, "step", "nats a token", 0};
@@ -235,7 +248,7 @@ static int draw_loss(const Run *r, const char *what)
 
 static int draw_perplexity(const Run *r, const char *what)
 {
-    char title[512];
+    char title[700];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity: %s", what);
     PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
@@ -252,10 +265,10 @@ static int draw_perplexity(const Run *r, const char *what)
 
 static int draw(const Run *r)
 {
-    char what[256];
+    char what[600];
     size_t layers = options_size(r->options, "layers");
-    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->scheme->name, layers,
-             layers == 1 ? "" : "s", r->corpus.name);
+    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
+             r->corpus.name);
     TRY(draw_loss(r, what));
     return draw_perplexity(r, what);
 }
@@ -282,10 +295,9 @@ static void tell(const Run *r, double seconds)
     if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
     progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on %svalidation, %s; %zu "
                   "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-                  r->scheme->name, options_size(r->options, "layers"),
-                  options_size(r->options, "seed"), model, r->result.valid_ppl, of, test,
-                  model_size(r->model), r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes,
-                  time, r->dir);
+                  r->name, options_size(r->options, "layers"), options_size(r->options, "seed"),
+                  model, r->result.valid_ppl, of, test, model_size(r->model),
+                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -324,7 +336,7 @@ static int begin_files(Run *r)
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->scheme, r->dir, 1));
+    if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->stacks, r->dir, 1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
@@ -355,17 +367,45 @@ static int find_backend(Run *r)
     return 0;
 }
 
-static int build(Run *r)
+/* The schemes of the corpus' kind: of a text --scheme, of pairs --encoder and --decoder. */
+static int choose_stacks(Run *r, Options *o)
+{
+    static const char *const options[] = {"encoder", "decoder", "encoder-layers"};
+    int pairs = r->corpus.source[SPLIT_TRAIN].tokens > 0;
+    r->stacks = (Stacks){r->scheme, NULL};
+    snprintf(r->name, sizeof r->name, "%s", r->scheme->name);
+    for (size_t i = 0; i < sizeof options / sizeof *options && !pairs; i++)
+        if (options_text(o, options[i]))
+            return error_set(
+                ERR_INPUT,
+                "--%s: corpus %s is a text, which has no source to encode; a corpus of "
+                "pairs, as reverse:26, has",
+                options[i], r->corpus.name);
+    if (!pairs) return 0;
+    if (strcmp(options_text(o, "scheme"), USUAL) != 0)
+        return error_set(ERR_INPUT,
+                         "--scheme: corpus %s has pairs, for which --encoder and --decoder are",
+                         r->corpus.name);
+    for (int i = 0; i < 2; i++) {
+        const char *name = options_text(o, options[i]);
+        TRY(select_one(&r->schemes, name ? name : USUAL, "euler", i, &r->pair[i]));
+    }
+    r->stacks = (Stacks){r->pair[1], r->pair[0]};
+    snprintf(r->name, sizeof r->name, "%s + %s", r->pair[0]->name, r->pair[1]->name);
+    return options_set(o, OPTION_ARGUMENT, "", "context", "sentence"); /* a line is a sentence */
+}
+
+static int build(Run *r, Options *o)
 {
     const Backend *b = r->backend;
-    const Options *o = r->options;
     int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(network_adaptive(o, &r->corpus));
-    TRY(memory_forecast(o, r->scheme, &r->corpus, b, ranks, &r->need));
+    TRY(choose_stacks(r, o));
+    TRY(memory_forecast(o, r->stacks, &r->corpus, b, ranks, &r->need));
     TRY(memory_forecast_check(o, b, r->need));
-    TRY(network_trained(o, r->scheme, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
-    return network_metadata(o, r->scheme, &r->corpus, r->model, &r->meta);
+    TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
+    return network_metadata(o, r->stacks, &r->corpus, r->model, &r->meta);
 }
 
 static int train(Run *r)
@@ -427,7 +467,7 @@ static int run_all(Run *r, Options *o)
     double begun = progress_now();
     TRY(ranks_agree(r->ranks, open_run(r, o)));
     TRY(ranks_join(r->ranks, r->backend));
-    TRY(ranks_agree(r->ranks, build(r)));
+    TRY(ranks_agree(r->ranks, build(r, o)));
     TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r) : 0));
     if (r->ranks) r->ranks->send(r->ranks, 0, &r->goes_on, sizeof r->goes_on);
     int code = train(r);
@@ -449,6 +489,7 @@ static int run(Options *o)
     network_metadata_free(&r.meta);
     model_free(r.model);
     corpus_free(&r.corpus);
+    for (int i = 0; i < 2; i++) table_free(r.pair[i]);
     select_close(&r.schemes);
     memory_free(r.shares);
     /* mpirun ends them all when one is gone that failed: by then it is told. */
@@ -494,7 +535,17 @@ const Command command_train = {
         "130; --resume then continues bit for bit. Started by mpirun, the processes train one "
         "model together,\n"
         "each on its rows of every batch: the same loss curve to rounding; with --device cuda each "
-        "on a GPU of its own.\n",
+        "on a GPU of its own.\n"
+        "\n"
+        "A corpus of pairs (source and target lines) trains an encoder and a decoder: --encoder and "
+        "--decoder\n"
+        "choose their schemes apart. The papers: the ODE Transformer has its blocks in the encoder "
+        "alone\n"
+        "(--encoder rk4-layer --decoder transformer), Macaron in both (--encoder macaron --decoder "
+        "macaron),\n"
+        "Sandwich in one of them (--encoder sandwich:6-1, or --decoder sandwich:6-1, with one layer of "
+        "each, and\n"
+        "word:sfsfsfsfsfsf for the other).\n",
     .groups = groups,
     .saves = 1,
     .ranks = 1,

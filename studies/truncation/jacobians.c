@@ -144,7 +144,7 @@ static int study_field(Study *u)
     u->seen[u->field] = 1;
     TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
     int code = truncator_sentence(t, s->start[1], s->token, NULL);
-    int layers = (int)model_plan(u->in->network.model)->layers;
+    int layers = (int)model_plan(u->in->network.model)->layers[SIDE_TARGET];
     for (u->layer = 0; u->layer < layers && code == 0; u->layer++) {
         progress_show("Jacobian of layer %d of %d, field %s", u->layer + 1, layers,
                       truncation_field(u->field));
@@ -230,7 +230,7 @@ static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
 static void draw_eigenvalues(const Study *u, Plot *p)
 {
     static const char *const shade[] = {"#555555", "#b0b0b0"};
-    int layers = (int)model_plan(u->in->network.model)->layers;
+    int layers = (int)model_plan(u->in->network.model)->layers[SIDE_TARGET];
     const Column *c = jacobian_eigenvalues;
     plot_setting(p, "is(layer, field) = strcol(%d) eq layer && strcol(%d) eq field",
                  sheet_column(c, "layer"), sheet_column(c, "field"));

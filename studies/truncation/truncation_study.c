@@ -149,7 +149,7 @@ static int run(TruncationStudy *u, Truncator *truncator[2])
 int truncation_run(TruncationInput *in, TruncationStudy *u)
 {
     Truncator *truncator[2] = {NULL, NULL};
-    *u = (TruncationStudy){.in = in, .layers = model_plan(in->network.model)->layers};
+    *u = (TruncationStudy){.in = in, .layers = model_plan(in->network.model)->layers[SIDE_TARGET]};
     int code = run(u, truncator);
     truncator_free(truncator[0]);
     truncator_free(truncator[1]);

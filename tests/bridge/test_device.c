@@ -187,7 +187,7 @@ static void train_by_parts(Model *m, const char *order, size_t parts)
     for (uint64_t step = 1; step <= STEPS; step++)
         for (size_t i = 0; i < parts; i++) {
             Batch b = batch_of(order[step - 1] == 'b');
-            StepPart p = {i, parts, parts, parts * b.N, 0, NULL};
+            StepPart p = {i, parts, parts, parts * b.N, {0}, NULL};
             assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
         }
 }

@@ -86,7 +86,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 
 static int slot_of(const Model *m, int layer, const SubStep *s)
 {
-    int slot = plan_find_slot(model_plan(m), s->kind, layer, s->set);
+    int slot = plan_find_slot(model_plan(m), SIDE_TARGET, s->kind, layer, s->set);
     if (slot < 0) fail_msg("no slot of kind %d, set %d, layer %d", s->kind, s->set, layer);
     return slot;
 }

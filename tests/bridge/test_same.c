@@ -280,7 +280,7 @@ TEST(test_multiplied_out)
     for (int i = 0; i < 2; i++) {
         p[i] = plan_new(1);
         int f = plan_slot(p[i], (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
-        int a = plan_scalar(p[i], 0, "a", 1, 1), k = plan_eval(p[i], f, 0, 0);
+        int a = plan_scalar(p[i], SIDE_TARGET, 0, "a", 1, 1), k = plan_eval(p[i], f, 0, 0);
         const PlanFactor by = {FACTOR_SCALAR, a, 0};
         PlanTerm plain[] = {{1, 0, 0, {{0}}}, {1, k, 0, {{0}}}};
         PlanTerm product[] = {{1, 0, 1, {by}}, {1, k, 1, {by}}};

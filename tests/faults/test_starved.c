@@ -163,7 +163,7 @@ static int metadata_job(void)
     Corpus c = {.vocab = {.size = 2, .word = word}};
     Options *o;
     TRY(options_new(network_groups, &o));
-    int code = network_metadata(o, table, &c, model, &meta);
+    int code = network_metadata(o, (Stacks){table}, &c, model, &meta);
     if (code == 0) network_metadata_free(&meta);
     if (code == 0 && (code = network_config_text(o, &text)) == 0) memory_free(text);
     options_free(o);
@@ -256,7 +256,7 @@ static int open_all(void **state)
     TRY(options_new(no_groups, &given));
     TRY(zoo_find(&zoo, "transformer", "euler", &table));
     TRY(network_backend(o, &b));
-    int code = network_model(o, table, 2, b, 0, &model);
+    int code = network_model(o, (Stacks){table}, 2, b, 0, &model);
     options_free(o);
     return code;
 }

@@ -33,7 +33,7 @@ static int write_scheme(const char *dir, const Table *t)
 {
     char path[OUTPUT_PATH], *text;
     TRY(seed_path(path, dir, "scheme", t->name));
-    TRY(network_scheme_text(t, &text));
+    TRY(network_scheme_text((Stacks){t}, &text));
     int code = file_replace(path, text, strlen(text));
     memory_free(text);
     return code;
@@ -62,8 +62,8 @@ static int write_network(const char *dir, const Options *o, const Table *t)
     Corpus c = {.vocab = {.size = 3, .word = word}};
     TRY(seed_path(path, dir, "network", t->name));
     TRY(network_backend(o, &b));
-    TRY(network_model(o, t, c.vocab.size, b, 0, &m));
-    int code = network_metadata(o, t, &c, m, &meta);
+    TRY(network_model(o, (Stacks){t}, c.vocab.size, b, 0, &m));
+    int code = network_metadata(o, (Stacks){t}, &c, m, &meta);
     if (code == 0) {
         code = store_save(m, path, meta.item, meta.count);
         network_metadata_free(&meta);

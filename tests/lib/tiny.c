@@ -78,10 +78,10 @@ static Plan *learned(void)
 {
     Plan *p = plan_new(1);
     int f = attn(p, 0, 1), g = ffn(p, 0, 1), g2 = ffn(p, 0, 2);
-    int a = plan_scalar(p, 0, "a", 2, 0.7);
+    int a = plan_scalar(p, SIDE_TARGET, 0, "a", 2, 0.7);
     int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1);
-    int u = plan_gate(p, 0, "u", ACT_SIGMOID, 2, (int[]){k1, k2});
-    int v = plan_gate(p, 0, "v", ACT_TANH, 2, (int[]){0, 0});
+    int u = plan_gate(p, SIDE_TARGET, 0, "u", ACT_SIGMOID, 2, (int[]){k1, k2});
+    int v = plan_gate(p, SIDE_TARGET, 0, "v", ACT_TANH, 2, (int[]){0, 0});
     int x = LIN(p, scaled(term(1, 0), a, 0), gated(scaled(term(-0.5, k1), a, 1), u),
                 gated(term(2, k2), v));
     int k3 = plan_eval(p, g2, x, 2);
@@ -144,20 +144,80 @@ static Plan *late(void)
 {
     Plan *p = plan_new(1);
     int f = attn(p, 0, 1), g = ffn(p, 0, 1);
-    int a = plan_scalar(p, 0, "a", 1, 0.7);
+    int a = plan_scalar(p, SIDE_TARGET, 0, "a", 1, 0.7);
     int k1 = plan_eval(p, f, 0, 0);
     int x = LIN(p, scaled(term(1, 0), a, 0), term(1, k1));
     int z = LIN(p, term(0.5, x), term(0.5, 0), term(0.25, x));
     int k2 = plan_eval(p, g, x, 1), k3 = plan_eval(p, g, 0, 2), k4 = plan_eval(p, f, z, 3);
     int w = LIN(p, term(1, z), term(0.5, k4), scaled(term(1, k1), a, 0));
-    int u = plan_gate(p, 0, "u", ACT_TANH, 2, (int[]){z, k1});
+    int u = plan_gate(p, SIDE_TARGET, 0, "u", ACT_TANH, 2, (int[]){z, k1});
     p->output = LIN(p, term(1, w), term(1, k2), gated(term(1, k3), u), term(-0.5, x));
     return p;
 }
 
-const TinyPlan tiny_plans[] = {
-    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history},
-    {"nested", nested},          {"late", late},     {"post", post},       {NULL, NULL}};
+static int slot_of(Plan *p, int side, int kind, int layer)
+{
+    size_t inner = kind == SLOT_FEEDFORWARD ? TINY_INNER : 0;
+    return plan_slot(p, (PlanSlot){kind, layer, 1, inner, side});
+}
+
+/* y + c_i k_i, k1 and k2 being cross-attention at y and at y + k1, with the keys of one KEYS. */
+static int heun_cross(Plan *p, int slot, int y, int keys, int draw)
+{
+    int k1 = plan_cross(p, slot, y, keys, draw);
+    int k2 = plan_cross(p, slot, LIN(p, term(1, y), term(1, k1)), keys, draw + 1);
+    return LIN(p, term(1, y), term(0.5, k1), term(0.5, k2));
+}
+
+/* A layer of an encoder with a learned scalar and a gate, and of a decoder: attention, Heun's method over
+ * cross-attention, the network, and cross-attention of another layer, whose keys are others. */
+static Plan *pair(void)
+{
+    Plan *p = plan_new_pair(1, 2);
+    int a = plan_scalar(p, SIDE_SOURCE, 0, "a", 1, 0.7);
+    int k = plan_eval(p, slot_of(p, SIDE_SOURCE, SLOT_ATTENTION, 0), 1, 0);
+    int x = LIN(p, term(1, 1), scaled(term(1, k), a, 0));
+    int k2 = plan_eval(p, slot_of(p, SIDE_SOURCE, SLOT_FEEDFORWARD, 0), x, 1);
+    int u = plan_gate(p, SIDE_SOURCE, 0, "u", ACT_SIGMOID, 2, (int[]){k, k2});
+    int y = LIN(p, term(1, x), gated(term(1, k2), u));
+    int memory = plan_norm(p, slot_of(p, SIDE_SOURCE, SLOT_NORM, 0), y);
+    int c[2], keys[2];
+    for (int l = 0; l < 2; l++) {
+        c[l] = slot_of(p, SIDE_TARGET, SLOT_CROSS, l);
+        keys[l] = plan_keys(p, c[l], memory);
+    }
+    int h = skip(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, 2);
+    h = heun_cross(p, c[0], h, keys[0], 3);
+    h = skip(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, 5);
+    int last = plan_cross(p, c[1], h, keys[1], 6);
+    int v = plan_gate(p, SIDE_TARGET, 1, "v", ACT_TANH, 2, (int[]){h, last});
+    p->output = LIN(p, term(1, h), term(1, last), gated(term(1, h), v));
+    return p;
+}
+
+/* The transformer of Vaswani et al. 2017 with a layer on either side. */
+static Plan *pair_post(void)
+{
+    Plan *p = plan_new_pair(1, 1);
+    p->post = 1;
+    int x = post_step(p, slot_of(p, SIDE_SOURCE, SLOT_ATTENTION, 0), 1, 1, 0);
+    int memory = post_step(p, slot_of(p, SIDE_SOURCE, SLOT_FEEDFORWARD, 0), x, 1, 1);
+    int c = slot_of(p, SIDE_TARGET, SLOT_CROSS, 0), keys = plan_keys(p, c, memory);
+    int h = post_step(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, 1, 2);
+    int k = plan_cross(p, c, h, keys, 3);
+    h = plan_norm(p, c, LIN(p, term(1, h), term(1, k)));
+    p->output = post_step(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, 1, 4);
+    return p;
+}
+
+#define ONE_SIDE                                                              \
+    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned},    \
+        {"history", history}, {"nested", nested}, {"late", late}, {"post", post}
+#define TWO_SIDES {"pair", pair}, {"pair, post", pair_post}
+
+const TinyPlan tiny_plans[] = {ONE_SIDE, {NULL, NULL}};
+const TinyPlan tiny_pairs[] = {TWO_SIDES, {NULL, NULL}};
+const TinyPlan tiny_all[] = {ONE_SIDE, TWO_SIDES, {NULL, NULL}};
 
 ModelConfig tiny_config(void)
 {
@@ -170,6 +230,8 @@ ModelConfig tiny_config(void)
                          .dropout = 0.2,
                          .max_tokens = TINY_ROWS + 3,
                          .max_length = 7,
+                         .max_source = TINY_ROWS + 1,
+                         .max_source_length = 7,
                          .seed = 11};
 }
 
@@ -179,7 +241,49 @@ Batch tiny_batch(void)
     static int32_t input[TINY_ROWS] = {0, 3, 3, 9, 1, 0, 0, 10, 4, 5, 6, 3, 2};
     static int32_t target[TINY_ROWS] = {3, 3, 9, 1, 0, 7, 10, 4, 5, 6, 3, 2, 8};
     static int32_t position[TINY_ROWS] = {0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4, 5, 6};
-    return (Batch){TINY_ROWS, 3, 7, input, target, position, start};
+    return (Batch){.N = TINY_ROWS,
+                   .S = 3,
+                   .longest = 7,
+                   .input = input,
+                   .target = target,
+                   .position = position,
+                   .start = start};
+}
+
+Batch tiny_batch_of(const Model *m)
+{
+    static size_t start[] = {0, 4, 11, TINY_SOURCE};
+    static int32_t input[TINY_SOURCE] = {5, 1, 8, 0, 2, 2, 7, 10, 6, 4, 0, 9};
+    static int32_t position[TINY_SOURCE] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 0};
+    Batch b = tiny_batch();
+    if (model_plan(m)->sides == 1) return b;
+    b.source.N = TINY_SOURCE;
+    b.source.longest = 7;
+    b.source.input = input;
+    b.source.position = position;
+    b.source.start = start;
+    return b;
+}
+
+Batch tiny_one(const Batch *b, size_t s, size_t start[2 * SIDES])
+{
+    size_t at = b->start[s], n = b->start[s + 1] - at;
+    Batch one = {.N = n,
+                 .S = 1,
+                 .longest = n,
+                 .input = b->input + at,
+                 .target = b->target + at,
+                 .position = b->position + at,
+                 .start = start};
+    start[0] = start[2] = start[3] = 0;
+    start[1] = n;
+    if (b->source.N == 0) return one;
+    at = b->source.start[s];
+    one.source.N = one.source.longest = start[3] = b->source.start[s + 1] - at;
+    one.source.input = b->source.input + at;
+    one.source.position = b->source.position + at;
+    one.source.start = start + 2;
+    return one;
 }
 
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n)

@@ -5,15 +5,15 @@
 
 #include "nn/nn.h"
 
-enum { TINY_WIDTH = 8, TINY_HEADS = 2, TINY_INNER = 12, TINY_VOCAB = 11, TINY_ROWS = 13 };
+enum { TINY_WIDTH = 8, TINY_HEADS = 2, TINY_INNER = 12, TINY_VOCAB = 11, TINY_ROWS = 13, TINY_SOURCE = 12 };
 
 typedef struct {
     const char *name;
     Plan *(*build)(void);
 } TinyPlan;
 
-/* Plans that every test loops over; NULL name at the end. */
-extern const TinyPlan tiny_plans[];
+/* Plans of language models, of an encoder with its decoder, and both, which tests loop over; NULL name at the end. */
+extern const TinyPlan tiny_plans[], tiny_pairs[], tiny_all[];
 
 /* r0 + k1 - k2, both of one slot of `kind` at r0; k1's draw is 0, k2's `draw`. */
 Plan *tiny_identity(int kind, int draw);
@@ -25,6 +25,10 @@ ModelConfig tiny_config(void);
 
 /* 13 rows, packed as 5 + 1 + 7. The arrays are static. */
 Batch tiny_batch(void);
+/* For a model of two sides with a source of 12 rows, packed as 4 + 7 + 1. */
+Batch tiny_batch_of(const Model *m);
+/* Sequence s of a batch alone; its beginnings are in start. */
+Batch tiny_one(const Batch *b, size_t s, size_t start[2 * SIDES]);
 
 /* Adds 0.3 N(0, 1) to every parameter, so that none is at a special value. */
 void tiny_shake(Model *m, uint64_t seed);

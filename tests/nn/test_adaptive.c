@@ -344,7 +344,7 @@ static double trained(const char *name, size_t form)
             int32_t head[N] = {0};
             Batch y = x;
             if (part && k % 2) y.input = head, y.target = head; /* nothing in a tail */
-            StepPart p = {part, 2, 2, 2 * x.N, 0, NULL};
+            StepPart p = {part, 2, 2, 2 * x.N, {0}, NULL};
             assert_int_equal(model_step_part(m, &y, &p, &adam, k), 0);
         }
     assert_int_equal(model_forward(m, &x, 0, 0, NULL, &after), 0);

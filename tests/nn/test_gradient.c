@@ -100,9 +100,10 @@ static void probe_model(Probe *p, const char *what, double tol)
 static void check(const TinyPlan *plan, ModelConfig config, double h, double tol)
 {
     const Backend *b;
-    Probe p = {.batch = tiny_batch(), .h = h};
+    Probe p = {.h = h};
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
     assert_int_equal(model_new(&config, plan->build(), b, 1, &p.m), 0);
+    p.batch = tiny_batch_of(p.m);
     tiny_shake(p.m, 3);
     if (config.span) tiny_spans(p.m);
     probe_model(&p, plan->name, tol);
@@ -111,7 +112,13 @@ static void check(const TinyPlan *plan, ModelConfig config, double h, double tol
 
 TEST(smooth_networks)
 {
-    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
+    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
+}
+
+/* Of an encoder with its decoder: every tensor of either side, two cross-attentions with keys made once. */
+TEST(smooth_pairs)
+{
+    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, tiny_config(), 1e-4, 1e-7);
 }
 
 TEST(untied_without_positions_or_dropout)
@@ -120,7 +127,7 @@ TEST(untied_without_positions_or_dropout)
     c.untied = 1;
     c.positions = 0;
     c.dropout = 0;
-    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
+    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-4, 1e-6);
 }
 
 TEST(smoothed_labels)
@@ -128,6 +135,7 @@ TEST(smoothed_labels)
     ModelConfig c = tiny_config();
     c.smoothing = 0.2;
     check(tiny_plans, c, 1e-4, 1e-6);
+    check(tiny_pairs, c, 1e-4, 1e-7);
 }
 
 /* The batch has words of the head and of both tails as inputs and as targets. */
@@ -166,7 +174,7 @@ TEST(relu_networks)
 {
     ModelConfig c = tiny_config();
     c.act = ACT_RELU;
-    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-7, 1e-5);
+    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-7, 1e-5);
 }
 
 int main(void)

@@ -220,12 +220,13 @@ static size_t longest_line(const Plan *p)
 
 TEST(folding_shortens_lines)
 {
-    for (const TinyPlan *t = tiny_plans; t->name; t++) {
+    for (const TinyPlan *t = tiny_all; t->name; t++) {
         Plan *p = t->build(), *q;
         assert_int_equal(plan_fold(p, &q), 0);
         assert_int_equal(plan_check(q), 0);
         assert_int_equal(plan_evals(q, SLOT_ATTENTION), plan_evals(p, SLOT_ATTENTION));
         assert_int_equal(plan_evals(q, SLOT_FEEDFORWARD), plan_evals(p, SLOT_FEEDFORWARD));
+        assert_int_equal(plan_evals(q, SLOT_CROSS), plan_evals(p, SLOT_CROSS));
         assert_true(longest_line(q) <= longest_line(p));
         plan_free(p);
         plan_free(q);

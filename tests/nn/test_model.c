@@ -70,9 +70,9 @@ TEST(later_tokens_change_nothing_earlier)
 {
     enum { ROW = 9 }; /* the fourth of the third sequence */
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Batch b = tiny_batch();
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            Batch b = tiny_batch_of(m);
             int32_t changed[N];
             memcpy(changed, b.input, sizeof changed);
             changed[ROW] = 8;
@@ -90,15 +90,15 @@ TEST(later_tokens_change_nothing_earlier)
 TEST(packed_sequences_do_not_mix)
 {
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Batch b = tiny_batch();
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            Batch b = tiny_batch_of(m);
             double *z = logits(m, &b);
             for (size_t s = 0; s < b.S; s++) {
-                size_t at = b.start[s], n = b.start[s + 1] - at, start[] = {0, n};
-                Batch one = {n, 1, n, b.input + at, b.target + at, b.position + at, start};
+                size_t at = b.start[s], start[2 * SIDES];
+                Batch one = tiny_one(&b, s, start);
                 double *w = logits(m, &one);
-                assert_true(distance(z + at * V, w, n * V) <= rounding(model_backend(m)));
+                assert_true(distance(z + at * V, w, one.N * V) <= rounding(model_backend(m)));
                 memory_free(w);
             }
             memory_free(z);
@@ -109,11 +109,11 @@ TEST(packed_sequences_do_not_mix)
 /* Without training registers share memory and EVALs one workspace: the numbers stay. */
 TEST(memory_is_shared_without_harm)
 {
-    Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
             Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            Batch b = tiny_batch_of(m);
             double *z = logits(m, &b), *w = logits(r, &b), mean;
             assert_memory_equal(z, w, N * V * sizeof *z);
             assert_true(2 * model_bytes(r) < model_bytes(m));
@@ -200,12 +200,12 @@ TEST(equal_draws_share_their_masks)
 /* Gradients are a function of (parameters, batch, step): not of what the buffers held before. */
 TEST(gradients_repeat_bit_for_bit)
 {
-    Batch b = tiny_batch(), first = b;
-    first.N = 5, first.S = 1;
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
             Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            size_t start[2 * SIDES];
+            Batch b = tiny_batch_of(m), first = tiny_one(&b, 0, start);
             double mean[4];
             assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
             assert_int_equal(model_gradient(m, &first, 3, &mean[1]), 0);
@@ -228,20 +228,20 @@ static void poison(Model *m)
  * NaN in a register is seen. */
 TEST(poisoned_memory_changes_nothing)
 {
-    Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++)
+        for (const TinyPlan *p = tiny_all; p->name; p++)
             for (int recompute = 0; recompute < 2; recompute++) {
                 ModelConfig c = tiny_config();
                 c.recompute = recompute;
                 Model *m = shaken(tested_backend(i), c, p->build(), 1);
                 Model *r = shaken(tested_backend(i), c, p->build(), 1);
-                double mean, x[N * D], y[N * D];
+                Batch b = tiny_batch_of(m);
+                double mean, x[2 * N * D], y[N * D];
                 poison(m);
                 assert_int_equal(model_gradient(m, &b, 2, &mean), 0);
                 assert_int_equal(model_gradient(r, &b, 2, &mean), 0);
                 assert_true(tiny_same(m, m->grad, r, r->grad));
-                for (int j = 0; j < N * D; j++) x[j] = j == 3 ? NAN : sin(j);
+                for (int j = 0; j < 2 * N * D; j++) x[j] = j == 3 ? NAN : sin(j);
                 assert_int_equal(model_run_plan(m, N, x, y), 0);
                 assert_true(isnan(y[3]));
                 model_free(m);
@@ -252,13 +252,13 @@ TEST(poisoned_memory_changes_nothing)
 /* Masks and insides made again are the same: so are gradients, bit for bit. */
 TEST(recomputing_changes_no_bit)
 {
-    Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             ModelConfig c = tiny_config();
             Model *m = shaken(tested_backend(i), c, p->build(), 1);
             c.recompute = 1;
             Model *r = shaken(tested_backend(i), c, p->build(), 1);
+            Batch b = tiny_batch_of(m);
             double mean[2];
             for (uint64_t step = 1; step <= 2; step++) {
                 assert_int_equal(model_gradient(m, &b, step, &mean[0]), 0);
@@ -277,11 +277,11 @@ TEST(recomputing_changes_no_bit)
 /* A step takes no memory that was not there before it. */
 TEST(passes_allocate_nothing)
 {
-    Batch b = tiny_batch();
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
             Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            Batch b = tiny_batch_of(m);
             double mean;
             size_t calls = memory_calls();
             assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
@@ -299,10 +299,10 @@ TEST(passes_allocate_nothing)
  * networks amplify rounding by some hundreds (f64's own differences: test_gradient.c). */
 TEST(precisions_agree)
 {
-    Batch b = tiny_batch();
-    for (const TinyPlan *p = tiny_plans; p->name; p++) {
+    for (const TinyPlan *p = tiny_all; p->name; p++) {
         Model *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
         Model *r = model("cpu-f64", tiny_config(), p->build(), 1);
+        Batch b = tiny_batch_of(m);
         size_t n = model_size(m);
         double *x = tiny_get(m, model_data(m), 0, n), mean[2], norm = 0, error = 0;
         model_backend(r)->put(model_data(r), x, n);

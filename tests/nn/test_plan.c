@@ -14,12 +14,12 @@ static Plan *build(void)
     if (!p) return NULL;
     int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
     int g = plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, 1, 1, 24});
-    int a = plan_scalar(p, 1, "a", 2, 0.5);
+    int a = plan_scalar(p, SIDE_TARGET, 1, "a", 2, 0.5);
     int k1 = plan_eval(p, f, 0, 0);
     PlanTerm sum[] = {{1, 0, 0, {{0}}}, {1, k1, 0, {{0}}}};
     int x = plan_lin(p, 2, sum);
     int k2 = plan_eval(p, g, x, 1);
-    int gate = plan_gate(p, 0, "g", ACT_SIGMOID, 2, (int[]){k1, 0});
+    int gate = plan_gate(p, SIDE_TARGET, 0, "g", ACT_SIGMOID, 2, (int[]){k1, 0});
     PlanTerm update[] = {{1, 0, 0, {{0}}},
                          {1, k1, 2, {{FACTOR_SCALAR, a, 1}, {FACTOR_GATE, gate, 0}}},
                          {-0.5, k2, 0, {{0}}}};
@@ -69,13 +69,16 @@ TEST(empty_plan_is_identity)
 enum { K1, SUM, K2, GATE, UPDATE };
 
 #define SPOILS(X)                                                                      \
-    X(p->layers = 1)                                                                   \
-    X(p->layers = 0)                                                                   \
+    X(p->layers[SIDE_TARGET] = 1)                                                      \
+    X(p->layers[SIDE_TARGET] = 0)                                                      \
     X(p->output = 5)                                                                   \
     X(p->output = -1)                                                                  \
     X(p->registers = 6)                                                                \
     X(p->slot[0].kind = 2)                                                             \
     X(p->slot[0].layer = -1)                                                           \
+    X(p->slot[0].side = 1)                                                             \
+    X(p->reg[1].side = 1)                                                              \
+    X(p->reg[1].keys = 1)                                                              \
     X(p->slot[0].set = 0)                                                              \
     X(p->slot[0].inner = 7)                                                            \
     X(p->slot[1].inner = 0)                                                            \
@@ -149,9 +152,9 @@ TEST(long_names_are_refused)
 {
     Plan *p = plan_new(1);
     const char *name = "a123456789a123456789a123456789ab"; /* 32 bytes and the end */
-    assert_int_equal(plan_scalar(p, 0, name, 1, 0), ERR_MISUSE);
-    assert_int_equal(plan_gate(p, 0, name, ACT_TANH, 1, (int[]){0}), ERR_MISUSE);
-    assert_int_equal(plan_scalar(p, 0, name + 1, 1, 0), 0);
+    assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name, 1, 0), ERR_MISUSE);
+    assert_int_equal(plan_gate(p, SIDE_TARGET, 0, name, ACT_TANH, 1, (int[]){0}), ERR_MISUSE);
+    assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name + 1, 1, 0), 0);
     plan_free(p);
 }
 

@@ -109,7 +109,7 @@ static void step_by_parts(Model *m, const Batch *x, size_t tokens)
     for (size_t i = 0; i < x->S; i++) {
         size_t start[8];
         Batch part = some(x, i, i + 1, start);
-        StepPart p = {i, x->S, x->S, tokens ? tokens : part.N, 0, NULL};
+        StepPart p = {i, x->S, x->S, tokens ? tokens : part.N, {0}, NULL};
         assert_int_equal(model_step_part(m, &part, &p, &adam, 1), 0);
     }
 }
@@ -180,7 +180,7 @@ TEST(parts_have_masks_of_their_own)
         g[i] = gradient(m);
     }
     for (size_t i = 0; i < PARTS; i++) {
-        StepPart p = {i, PARTS, PARTS, PARTS * x.N, 0, NULL};
+        StepPart p = {i, PARTS, PARTS, PARTS * x.N, {0}, NULL};
         assert_int_equal(model_step_part(m, &x, &p, &adam, STEP), 0);
     }
     double *both = gradient(m);
@@ -199,7 +199,7 @@ TEST(impossible_parts_are_refused)
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     Model *m = model_on(b, 0);
     const StepPart bad[] = {
-        {2, 2, 2, 99, 0, NULL}, {0, 3, 2, 99, 0, NULL}, {0, 1, 1, x.N - 1, 0, NULL}};
+        {2, 2, 2, 99, {0}, NULL}, {0, 3, 2, 99, {0}, NULL}, {0, 1, 1, x.N - 1, {0}, NULL}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(model_step_part(m, &x, &bad[i], &adam, 1), ERR_MISUSE);
     model_free(m);

@@ -39,16 +39,16 @@ TEST(shares_are_the_batch)
             size_t next = 0, sequences = 0, S, rows;
             for (int rank = 0; rank < size; rank++) {
                 Batch x;
-                size_t first;
+                size_t first[SIDES];
                 pack(&p, seed);
                 S = p.x.S, rows = p.x.N;
-                share_batch(&p.x, rank, size, &x, &first);
-                assert_int_equal(first, next);
+                share_batch(&p.x, rank, size, &x, first);
+                assert_int_equal(first[SIDE_TARGET], next);
                 if (S >= (size_t)size) assert_true(x.S > 0);
                 assert_true(x.N <= share_most(rows > 9 ? rows : 9, 9, size));
                 assert_int_equal(x.start[0], 0);
                 assert_int_equal(x.start[x.S], x.N);
-                for (size_t r = 0; r < x.N; r++) assert_int_equal(x.input[r], first + r);
+                for (size_t r = 0; r < x.N; r++) assert_int_equal(x.input[r], next + r);
                 next += x.N;
                 sequences += x.S;
             }
@@ -63,24 +63,34 @@ TEST(shares_are_the_batch)
 static const AdamConfig still = {.rate = 0, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
 enum { STEP = 5 };
 
-typedef enum { RIGHT, WRONG_PLACE, WRONG_ROWS } Spoil;
+typedef enum { RIGHT, WRONG_PLACE, WRONG_ROWS, WRONG_SOURCE } Spoil;
+
+/* tiny_batch_of with beginnings of its own, which sharing changes. */
+static Batch own_batch(const Model *m, size_t start[SIDES][4])
+{
+    Batch b = tiny_batch_of(m);
+    memcpy(start[0], b.start, sizeof start[0]);
+    b.start = start[0];
+    if (b.source.N == 0) return b;
+    memcpy(start[1], b.source.start, sizeof start[1]);
+    b.source.start = start[1];
+    return b;
+}
 
 /* sum (size of m) += the gradient of one rank's share. */
 static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
 {
-    Batch whole = tiny_batch(), x;
-    size_t first, other;
-    size_t start[4];
-    memcpy(start, whole.start, sizeof start);
-    whole.start = start;
-    share_batch(&whole, rank, size, &x, &first);
-    if (spoil == WRONG_PLACE) first = 0;
-    if (spoil == WRONG_ROWS) {
-        memcpy(start, tiny_batch().start, sizeof start);
-        share_batch(&whole, (rank + 1) % size, size, &x, &other);
-    }
+    size_t start[2 * SIDES][4], first[SIDES], other[SIDES];
+    Batch whole = own_batch(m, start), again = own_batch(m, start + SIDES), x;
+    share_batch(&whole, rank, size, &x, first);
+    if (spoil == WRONG_PLACE) first[SIDE_TARGET] = 0;
+    if (spoil == WRONG_SOURCE) first[SIDE_SOURCE] = 0;
+    if (spoil == WRONG_ROWS) share_batch(&again, (rank + 1) % size, size, &x, other);
     if (x.N == 0) return;
-    StepPart part = {.parts = 1, .most = 1, .tokens = whole.N, .first = first};
+    StepPart part = {.parts = 1,
+                     .most = 1,
+                     .tokens = whole.N,
+                     .first = {first[SIDE_TARGET], first[SIDE_SOURCE]}};
     assert_int_equal(model_step_part(m, &x, &part, &still, STEP), 0);
     double *g = tiny_get(m, model_grad(m), 0, model_size(m));
     for (size_t i = 0; i < model_size(m); i++) sum[i] += g[i];
@@ -91,7 +101,7 @@ static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
 static double apart(Model *m, int size, Spoil spoil)
 {
     size_t n = model_size(m);
-    Batch whole = tiny_batch();
+    Batch whole = tiny_batch_of(m);
     double mean, e2 = 0, g2 = 0, *sum = memory_new(n, sizeof *sum);
     for (int rank = 0; rank < size; rank++) add_share(m, rank, size, spoil, sum);
     assert_int_equal(model_gradient(m, &whole, STEP, &mean), 0);
@@ -120,6 +130,8 @@ static void check_model(const char *name, const char *what, Plan *plan)
         if (size > 1 && b->eps < 1e-4 && !(place > 100 * tol && rows > 100 * tol))
             fail_msg("%s, %s, %d ranks: not seen to be wrong: %g, %g", name, what, size, place,
                      rows);
+        if (size > 1 && b->eps < 1e-4 && model_plan(m)->sides > 1)
+            assert_true(apart(m, size, WRONG_SOURCE) > 100 * tol);
     }
     model_free(m);
 }
@@ -127,7 +139,7 @@ static void check_model(const char *name, const char *what, Plan *plan)
 TEST(shares_make_the_gradient)
 {
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++)
+        for (const TinyPlan *p = tiny_all; p->name; p++)
             check_model(tested_backend(i), p->name, p->build());
 }
 
@@ -161,10 +173,10 @@ static void nothing(Ranks *r)
 /* Every number that has a gradient is summed once, whatever the plan; with no rows, in the same order. */
 TEST(every_number_is_summed_once)
 {
-    for (const TinyPlan *p = tiny_plans; p->name; p++) {
+    for (const TinyPlan *p = tiny_all; p->name; p++) {
         Model *m = shaken("cpu-f64", tiny_config(), p->build(), 1);
         Ranks r = {.size = 2, .begin = twice, .push = nothing, .wait = nothing};
-        Batch x = tiny_batch(), none = {0};
+        Batch x = tiny_batch_of(m), none = {0};
         StepPart alone = {.parts = 1, .most = 1, .tokens = x.N}, part = alone;
         part.ranks = &r;
         size_t n = model_size(m);
@@ -176,7 +188,7 @@ TEST(every_number_is_summed_once)
             if (two[i] != 2 * one[i])
                 fail_msg("%s: number %zu: %g, %g", p->name, i, one[i], two[i]);
         uint64_t bytes = r.bytes;
-        none.start = (size_t[]){0};
+        none.start = none.source.start = (size_t[]){0};
         assert_int_equal(model_step_part(m, &none, &part, &still, STEP), 0);
         assert_int_equal(r.bytes, 2 * bytes);
         memory_free(one);

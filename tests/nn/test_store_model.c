@@ -12,9 +12,9 @@ static Plan *small_plan(size_t inner)
     Plan *p = plan_new(1);
     int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
     int g = plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, 0, 1, inner});
-    int a = plan_scalar(p, 0, "a", 1, 0.5);
+    int a = plan_scalar(p, SIDE_TARGET, 0, "a", 1, 0.5);
     int k1 = plan_eval(p, f, 0, 0), k2 = plan_eval(p, g, k1, 1);
-    int gate = plan_gate(p, 0, "g", ACT_SIGMOID, 2, (int[]){k1, k2});
+    int gate = plan_gate(p, SIDE_TARGET, 0, "g", ACT_SIGMOID, 2, (int[]){k1, k2});
     PlanTerm update[] = {{1, 0, 0, {{0}}},
                          {1, k1, 1, {{FACTOR_SCALAR, a, 0}}},
                          {1, k2, 1, {{FACTOR_GATE, gate, 0}}}};

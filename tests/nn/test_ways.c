@@ -109,7 +109,7 @@ static int should_decay(const char *name)
 
 static double *stepped(Model *m, double decay)
 {
-    Batch x = tiny_batch();
+    Batch x = tiny_batch_of(m);
     AdamConfig a = adam;
     a.decay = decay;
     tiny_shake(m, 4);
@@ -151,7 +151,7 @@ static void check_decay(const char *name, Plan *(*build)(void))
 TEST(decay_is_decoupled)
 {
     for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) check_decay(tested_backend(i), p->build);
+        for (const TinyPlan *p = tiny_all; p->name; p++) check_decay(tested_backend(i), p->build);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

@@ -101,7 +101,7 @@ static void record_another(const Options *base, const Option *p)
     snprintf(line, sizeof line, "\n%s = %s\n", p->name, value);
     if (!strstr(text, line)) fail_msg("config.ini does not tell --%s %s", p->name, value);
     memory_free(text);
-    assert_int_equal(network_metadata(o, table, &c, model, &d), 0);
+    assert_int_equal(network_metadata(o, (Stacks){table}, &c, model, &d), 0);
     const char *told = value_of(&d, p->name);
     if (strcmp(p->name, "scheme") == 0) value = table->name; /* the one there is */
     if (p->flags & OPTION_SOURCE ? told != NULL : !told || strcmp(told, value) != 0)
@@ -123,7 +123,7 @@ TEST(values_are_recorded)
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
     assert_int_equal(network_backend(o, &b), 0);
-    assert_int_equal(network_model(o, table, 2, b, 0, &model), 0);
+    assert_int_equal(network_model(o, (Stacks){table}, 2, b, 0, &model), 0);
     for_each_option(record_another, base);
     model_free(model);
     table_free(table);
@@ -160,16 +160,16 @@ TEST(runs_are_known_by_values)
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
     assert_int_equal(zoo_find(&z, "macaron", "euler", &other), 0);
-    assert_int_equal(network_scheme_text(table, &text), 0);
+    assert_int_equal(network_scheme_text((Stacks){table}, &text), 0);
     file_text("scheme.txt", text);
     memory_free(text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Options *o = fresh();
         file_text("config.ini", cases[i].config);
         assert_int_equal(options_set(o, OPTION_FILE, "", cases[i].name, cases[i].text), 0);
-        int is = rerun_is(o, command_train.groups, table, folder);
+        int is = rerun_is(o, command_train.groups, (Stacks){table}, folder);
         if (is != cases[i].is) fail_msg("case %zu: %d, not %d", i, is, cases[i].is);
-        assert_int_equal(rerun_is(o, command_train.groups, other, folder), RERUN_OTHER);
+        assert_int_equal(rerun_is(o, command_train.groups, (Stacks){other}, folder), RERUN_OTHER);
         options_free(o);
     }
     table_free(other);
