@@ -17,13 +17,19 @@
 enum { DEPTH_LIMIT = 64 };
 
 #define BIT(code) (1u << (code))
+#define BITS_PAIR                                                                               \
+    (BIT(GET_OWN) | BIT(GET_OTHER) | BIT(GET_INDEX_I) | BIT(GET_INDEX_J) | BIT(GET_INDEX_C) |   \
+     BIT(GET_TIME) | BIT(GET_R2) | BIT(GET_R) | BIT(GET_DOT))
+#define BITS_START \
+    (BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL))
 static const unsigned allowed[RULES] = {
-    [RULE_F] = BIT(GET_OWN) | BIT(GET_OTHER) | BIT(GET_INDEX_I) | BIT(GET_INDEX_J) |
-               BIT(GET_INDEX_C) | BIT(GET_TIME) | BIT(GET_R2) | BIT(GET_R) | BIT(GET_DOT),
+    [RULE_F] = BITS_PAIR,
     [RULE_G] = BIT(GET_OWN) | BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
-    [RULE_INITIAL] = BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL),
+    [RULE_C] = BITS_PAIR,
+    [RULE_INITIAL] = BITS_START,
+    [RULE_MEMORY] = BITS_START,
 };
-const char *const formula_rules[RULES] = {"F", "G", "initial"};
+const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory"};
 
 static const struct {
     const char *name;
@@ -238,7 +244,7 @@ int formula_read(Reader *p, int which, Program *out)
 {
     int timed = p->timed;
     TRY(parse(p, allowed[which], formula_rules[which], out));
-    if (which == RULE_INITIAL) p->timed = timed;
+    if (which == RULE_INITIAL || which == RULE_MEMORY) p->timed = timed;
     return 0;
 }
 

@@ -12,18 +12,20 @@ const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {
     {"sqrt", sqrt}, {"exp", exp}, {"log", log},   {"sin", sin},
     {"cos", cos},   {"tan", tan}, {"tanh", tanh}, {"abs", fabs}};
 
-/* What a program runs on: lanes m = 0 .. count - 1, of particle i + m * di and other particle j + m. */
+enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
+
+/* What a program runs on: lanes m = 0 .. count - 1, of particle i + m * di of y and other particle j + m of z. */
 typedef struct {
     const Formulas *formulas;
-    const double *y;
+    const double *y, *z;
     size_t d, i, di, j, count, c;
     double t;
-    uint64_t seed;
+    uint64_t seed, stream;
 } Lanes;
 
 static double distance2(const Lanes *l, size_t m)
 {
-    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->y + (l->j + m) * l->d;
+    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
     double sum = 0;
     for (size_t k = 0; k < l->d; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
     return sum;
@@ -31,7 +33,7 @@ static double distance2(const Lanes *l, size_t m)
 
 static double product(const Lanes *l, size_t m)
 {
-    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->y + (l->j + m) * l->d;
+    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
     double sum = 0;
     for (size_t k = 0; k < l->d; k++) sum += a[k] * b[k];
     return sum;
@@ -42,7 +44,7 @@ static double leaf(const Lanes *l, const Op *op, size_t m)
     size_t k = op->k == THIS ? l->c : (size_t)op->k, i = l->i + m * l->di;
     switch (op->code) {
     case GET_OWN: return l->y[i * l->d + k];
-    case GET_OTHER: return l->y[(l->j + m) * l->d + k];
+    case GET_OTHER: return l->z[(l->j + m) * l->d + k];
     case GET_INDEX_I: return (double)i + 1;
     case GET_INDEX_J: return (double)(l->j + m) + 1;
     case GET_INDEX_C: return (double)l->c + 1;
@@ -50,8 +52,8 @@ static double leaf(const Lanes *l, const Op *op, size_t m)
     case GET_R2: return distance2(l, m);
     case GET_R: return sqrt(distance2(l, m));
     case GET_DOT: return product(l, m);
-    case GET_UNIFORM: return random_uniform(l->seed, STREAM_INITIAL, i * l->d + l->c);
-    case GET_NORMAL: return random_normal(l->seed, STREAM_INITIAL + 1, i * l->d + l->c);
+    case GET_UNIFORM: return random_uniform(l->seed, l->stream, i * l->d + l->c);
+    case GET_NORMAL: return random_normal(l->seed, l->stream + 1, i * l->d + l->c);
     default: return op->value;
     }
 }
@@ -126,7 +128,7 @@ static size_t at_most(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sum of the others' values on particle l->i. */
+/* Sum of the n others' values on particle l->i, which is not its own other. */
 static double add_others(Lanes *l, const Rule *r, size_t n)
 {
     double v[PROGRAM_LANES], sum = 0;
@@ -134,7 +136,7 @@ static double add_others(Lanes *l, const Rule *r, size_t n)
         l->count = at_most(PROGRAM_LANES, n - l->j);
         run_program(l, &r->value, v);
         for (size_t m = 0; m < l->count; m++)
-            if (l->j + m != l->i) sum += v[m];
+            if (l->z != l->y || l->j + m != l->i) sum += v[m];
     }
     return r->kind == OTHERS_MEAN ? sum / (double)n : sum;
 }
@@ -162,14 +164,15 @@ static double attend(Lanes *l, const Rule *r, size_t n)
     return sum / weight;
 }
 
-/* F on particle i. */
-static void interact(const System *s, double t, const double *y, size_t i, double *dy)
+/* F on particle i, the others being z (n, d), or C. */
+static void interact(const System *s, int which, double t, const double *y, size_t i,
+                     const double *z, size_t n, double *dy)
 {
     const Formulas *formulas = s->context;
-    size_t n = s->n, d = s->d;
+    size_t d = s->d;
     for (size_t c = 0; c < d; c++) {
-        const Rule *r = &formulas->rule[RULE_F][c];
-        Lanes l = {.formulas = formulas, .y = y, .d = d, .i = i, .c = c, .t = t};
+        const Rule *r = &formulas->rule[which][c];
+        Lanes l = {.formulas = formulas, .y = y, .z = z, .d = d, .i = i, .c = c, .t = t};
         dy[i * d + c] = !r->line                    ? 0
                         : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
                                                     : add_others(&l, r, n);
@@ -177,26 +180,40 @@ static void interact(const System *s, double t, const double *y, size_t i, doubl
 }
 
 /* A parallel region of one thread still costs a team and a system call, more than few particles do. */
-void program_interact(const System *s, int set, double t, const double *y, double *dy)
+static void interact_all(const System *s, int which, double t, const double *y, const double *z,
+                         size_t n, double *dy)
 {
     enum { MANY = 128 };
-    (void)set;
     if (s->n < MANY) {
-        for (size_t i = 0; i < s->n; i++) interact(s, t, y, i, dy);
+        for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
         return;
     }
 #pragma omp parallel for
-    for (size_t i = 0; i < s->n; i++) interact(s, t, y, i, dy);
+    for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
 }
 
-/* out (n, d) = a rule without others, for every particle. */
-static void each(const System *s, int which, double t, const double *y, uint64_t seed, double *out)
+void program_interact(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    interact_all(s, RULE_F, t, y, y, s->n, dy);
+}
+
+void program_remember(const System *s, int set, double t, const double *y, double *dy)
+{
+    const Formulas *formulas = s->context;
+    (void)set;
+    interact_all(s, RULE_C, t, y, s->param + s->n * s->d, formulas->memory, dy);
+}
+
+/* out (n, d) = a rule without others, for every particle of y or of the memory. */
+static void each(const System *s, int which, size_t n, double t, const double *y, uint64_t seed,
+                 double *out)
 {
     const Formulas *formulas = s->context;
     double v[PROGRAM_LANES];
     for (size_t c = 0; c < s->d; c++) {
         const Rule *r = &formulas->rule[which][c];
-        for (size_t i = 0; i < s->n; i += PROGRAM_LANES) {
+        for (size_t i = 0; i < n; i += PROGRAM_LANES) {
             Lanes l = {.formulas = formulas,
                        .y = y,
                        .d = s->d,
@@ -205,7 +222,8 @@ static void each(const System *s, int which, double t, const double *y, uint64_t
                        .c = c,
                        .t = t,
                        .seed = seed,
-                       .count = at_most(PROGRAM_LANES, s->n - i)};
+                       .stream = which == RULE_MEMORY ? STREAM_MEMORY : STREAM_INITIAL,
+                       .count = at_most(PROGRAM_LANES, n - i)};
             memset(v, 0, sizeof v);
             if (r->line) run_program(&l, &r->value, v);
             for (size_t m = 0; m < l.count; m++) out[(i + m) * s->d + c] = v[m];
@@ -216,10 +234,16 @@ static void each(const System *s, int which, double t, const double *y, uint64_t
 void program_drift(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set;
-    each(s, RULE_G, t, y, 0, dy);
+    each(s, RULE_G, s->n, t, y, 0, dy);
 }
 
 void program_initial(const System *s, uint64_t seed, double *out)
 {
-    each(s, RULE_INITIAL, 0, out, seed, out);
+    each(s, RULE_INITIAL, s->n, 0, out, seed, out);
+}
+
+void program_memory(const System *s, uint64_t seed, double *out)
+{
+    const Formulas *formulas = s->context;
+    each(s, RULE_MEMORY, formulas->memory, 0, out, seed, out);
 }

@@ -56,7 +56,7 @@ typedef struct {
     size_t line;          /* 0: not written */
 } Rule;
 
-enum { RULE_F, RULE_G, RULE_INITIAL, RULES };
+enum { RULE_F, RULE_G, RULE_C, RULE_INITIAL, RULE_MEMORY, RULES };
 
 /* System.context of a system read from a file. */
 typedef struct {
@@ -64,6 +64,7 @@ typedef struct {
     int ops;
     Op op[PROGRAM_OPS];
     Rule rule[RULES][SYSTEM_D_MAX];
+    size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
 } Formulas;
 
 /* ---- program.c ------------------------------------------------------------------------------------ */
@@ -80,11 +81,13 @@ int program_operands(int code);
  * not a. */
 void program_apply(const Op *op, size_t count, double *a, const double *b);
 
-/* System.field of F and G: dy (n, d) out, y (n, d) in, not the same. */
+/* System.field of F, C and G: dy (n, d) out, y (n, d) in, not the same. */
 void program_interact(const System *s, int set, double t, const double *y, double *dy);
+void program_remember(const System *s, int set, double t, const double *y, double *dy);
 void program_drift(const System *s, int set, double t, const double *y, double *dy);
-/* out (n, d) = rule RULE_INITIAL, 0 where none is written. */
+/* out (n, d) = rule RULE_INITIAL, 0 where none is written; (memory, d) = rule RULE_MEMORY. */
 void program_initial(const System *s, uint64_t seed, double *out);
+void program_memory(const System *s, uint64_t seed, double *out);
 
 /* ---- formula.c ------------------------------------------------------------------------------------ */
 
@@ -98,6 +101,7 @@ typedef struct {
     Cursor cursor;
     Formulas *formulas;
     size_t n, d, n_given, d_given; /* as written; by the caller, 0: not */
+    size_t memory;
     double t_end, h0;
     int begun, timed; /* an expression was read; t stands in a field */
     int params;
@@ -107,7 +111,7 @@ typedef struct {
     int depth, stack;
 } Reader;
 
-extern const char *const formula_rules[RULES]; /* "F", "G", "initial" */
+extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory" */
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);

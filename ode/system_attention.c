@@ -2,7 +2,10 @@
  *
  *   F: y_i' = sum_j p_ij V y_j,  p_i = softmax_j(<Q y_i, K y_j> / sqrt(d))     no closed flow
  *   G: y_i' = W2 tanh(W1 y_i + b), W1 (m, d), W2 (d, m), m = 2 d               no closed flow
+ *   C: y_i' = sum_j p_ij V' z_j, p_i = softmax_j(<Q' y_i, K' z_j> / sqrt(d))   no closed flow
  *
+ * z are n more particles, which do not move: the memory that a decoder's cross-attention reads. Its keys K' z and values
+ * V' z are made once.
  * Smooth, nonlinear in both parts, not commuting, without a symmetry or invariant: the default of
  * order studies. From TILED particles on both parts go in tiles of rows, shared among threads: a tile's
  * scores stay in the second cache between the two products, and exponentials are vectorised. A
@@ -24,6 +27,9 @@ typedef struct {
     double *W1, *b, *W2; /* (m, d), (m), (d, m) */
     double *q, *k, *v;   /* (n, d) scratch, in tiles (n, 3, d) */
     double *p;           /* (rows, max(n, m)) scratch: scores, then inner values */
+    double *memory_Q;    /* (d, d), and K', V' behind it */
+    double *keys;        /* (n, d), and the values behind them */
+    size_t ld;           /* from one row of q, k, v to the next */
 } Weights;
 
 static size_t inner(size_t d)
@@ -44,7 +50,7 @@ static size_t longer(size_t n, size_t d)
 static size_t params(size_t n, size_t d)
 {
     size_t m = inner(d), rows = least(n, TILE * THREADS);
-    return 3 * d * d + 2 * m * d + m + 3 * n * d + rows * longer(n, d);
+    return 3 * d * d + 2 * m * d + m + 3 * n * d + rows * longer(n, d) + 3 * d * d + 2 * n * d;
 }
 
 static Weights weights(const System *s)
@@ -60,6 +66,18 @@ static Weights weights(const System *s)
     w.k = w.q + n * d;
     w.v = w.k + n * d;
     w.p = w.v + n * d;
+    w.memory_Q = w.p + least(n, TILE * THREADS) * longer(n, d);
+    w.keys = w.memory_Q + 3 * d * d;
+    w.ld = d;
+    return w;
+}
+
+/* With the queries Q' y, and the memory's keys and values. */
+static Weights of_memory(const System *s)
+{
+    Weights w = weights(s);
+    w.k = w.keys;
+    w.v = w.keys + s->n * s->d;
     return w;
 }
 
@@ -92,11 +110,8 @@ static void softmax_rows(size_t n, double *p)
     }
 }
 
-static void attend_plain(size_t n, size_t d, Weights w, const double *y, double *dy)
+static void attend_plain(size_t n, size_t d, Weights w, double *dy)
 {
-    times_transposed(n, d, d, 1, y, w.Q, w.q);
-    times_transposed(n, d, d, 1, y, w.K, w.k);
-    times_transposed(n, d, d, 1, y, w.V, w.v);
     times_transposed(n, n, d, 1 / sqrt((double)d), w.q, w.k, w.p);
     softmax_rows(n, w.p);
     times(n, d, n, w.p, w.v, d, dy);
@@ -142,14 +157,13 @@ SIMD_CLONES static double exponentials(size_t n, double *row)
 static void attend_tile(size_t n, size_t d, const Weights *w, size_t first, size_t rows,
                         const double *y, double *p, double *dy)
 {
-    const double *q = w->q + 3 * d * first, *k = w->q + d, *v = w->q + 2 * d;
-    int ld = (int)(3 * d);
+    int ld = (int)w->ld;
     double *out = dy + first * d, sum[TILE];
     (void)y;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)n, (int)d,
-                1 / sqrt((double)d), q, ld, k, ld, 0, p, (int)n);
+                1 / sqrt((double)d), w->q + w->ld * first, ld, w->k, ld, 0, p, (int)n);
     for (size_t i = 0; i < rows; i++) sum[i] = exponentials(n, p + i * n);
-    times(rows, d, n, p, v, 3 * d, out);
+    times(rows, d, n, p, w->v, w->ld, out);
     for (size_t i = 0; i < rows; i++)
         for (size_t c = 0; c < d; c++) out[i * d + c] /= sum[i];
 }
@@ -171,7 +185,7 @@ static void drift_tile(size_t n, size_t d, const Weights *w, size_t first, size_
     times_transposed(rows, d, m, 1, p, w->W2, dy + first * d);
 }
 
-/* ---- the two fields -------------------------------------------------------------------------------- */
+/* ---- the three fields ------------------------------------------------------------------------------ */
 
 static void attend(const System *s, int set, double t, const double *y, double *dy)
 {
@@ -179,11 +193,27 @@ static void attend(const System *s, int set, double t, const double *y, double *
     Weights w = weights(s);
     (void)set, (void)t;
     if (n < TILED) {
-        attend_plain(n, d, w, y, dy);
+        times_transposed(n, d, d, 1, y, w.Q, w.q);
+        times_transposed(n, d, d, 1, y, w.K, w.k);
+        times_transposed(n, d, d, 1, y, w.V, w.v);
+        attend_plain(n, d, w, dy);
     } else {
         times_transposed(n, 3 * d, d, 1, y, w.Q, w.q); /* Q, K, V lie one behind the other */
+        w.k = w.q + d, w.v = w.q + 2 * d, w.ld = 3 * d;
         in_tiles(n, d, &w, attend_tile, y, dy);
     }
+}
+
+static void remember(const System *s, int set, double t, const double *y, double *dy)
+{
+    size_t n = s->n, d = s->d;
+    Weights w = of_memory(s);
+    (void)set, (void)t;
+    times_transposed(n, d, d, 1, y, w.memory_Q, w.q);
+    if (n < TILED)
+        attend_plain(n, d, w, dy);
+    else
+        in_tiles(n, d, &w, attend_tile, y, dy);
 }
 
 static void drift(const System *s, int set, double t, const double *y, double *dy)
@@ -208,6 +238,13 @@ static void init(System *s, uint64_t seed)
     system_normal(w.W1, m * d, by_d, seed, STREAM_PARAM + 3);
     system_normal(w.b, m, 0.5, seed, STREAM_PARAM + 4);
     system_normal(w.W2, d * m, by_m, seed, STREAM_PARAM + 5);
+    Weights c = of_memory(s);
+    double *z = w.q; /* where queries will be */
+    for (size_t k = 0; k < 3; k++)
+        system_normal(c.memory_Q + k * d * d, d * d, by_d, seed, STREAM_PARAM + 6 + k);
+    system_normal(z, n * d, 1, seed, STREAM_PARAM + 9);
+    times_transposed(n, d, d, 1, z, c.memory_Q + d * d, c.k);
+    times_transposed(n, d, d, 1, z, c.memory_Q + 2 * d * d, c.v);
 }
 
 const SystemKind system_attention = {
@@ -218,7 +255,7 @@ const SystemKind system_attention = {
              .d = 4,
              .t_end = 1,
              .h0 = 0.25,
-             .field = {attend, drift}},
+             .field = {attend, drift, remember}},
     .n_min = 2,
     .d_min = 1,
     .size_max = 1 << 16,

@@ -9,6 +9,9 @@
  *     F = mean (z - y)*(a - exp(-r2))         # interaction: sum, mean or softmax over the others
  *     G1 = -y1                                # drift of coordinate 1; `G = ...` is every one's
  *     G2 = sin(t) - y2^3
+ *     memory 4                                # particles at rest, which C sees: that of decoders' schemes
+ *     memory = cos(2*pi*i/4)                  # where they are, like initial; or memory1 = ..., memory2 = ...
+ *     C = softmax dot : z                     # interaction with all of them: sum, mean or softmax
  *     initial = cos(2*pi*i/n) + normal/10     # or initial1 = ..., initial2 = ...
  *     t-end 1
  *     h0 1/8
@@ -17,9 +20,9 @@
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
  *
  * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y
- * the coordinate in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F
- * alone), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c:
- * numbers of the particles and of the coordinate, from 1; t the time. In `initial`: i, c, `uniform` in
+ * the coordinate in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where
+ * j is of the memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c:
+ * numbers of the particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in
  * (0, 1) and `normal`, a draw for each coordinate (--seed). What is not written is 0. There are no
  * closed sub-flows: exact ones come from the reference integrator.
  *
@@ -95,6 +98,18 @@ static int read_d(Reader *p)
     return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
 }
 
+/* `memory = ...` is a rule. */
+static int read_memory(Reader *p)
+{
+    Cursor before = p->cursor;
+    long size;
+    if (p->memory) return cursor_error(&before, "the memory has its %zu particles", p->memory);
+    TRY(cursor_integer(&p->cursor, SIZE_LIMIT, &size));
+    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
+    p->memory = (size_t)size;
+    return 0;
+}
+
 static int read_positive(Reader *p, const char *place, double *out)
 {
     Cursor before = p->cursor;
@@ -127,7 +142,7 @@ static int read_param(Reader *p)
     return 0;
 }
 
-static int read_interaction(Reader *p, Rule *r)
+static int read_interaction(Reader *p, Rule *r, int which)
 {
     char word[WORD_MAX] = "";
     Cursor before = p->cursor;
@@ -140,16 +155,16 @@ static int read_interaction(Reader *p, Rule *r)
         return cursor_error(&before, "expected 'sum', 'mean' or 'softmax'");
     }
     if (r->kind == OTHERS_SOFTMAX) {
-        TRY(formula_read(p, RULE_F, &r->score));
+        TRY(formula_read(p, which, &r->score));
         TRY(cursor_expect(&p->cursor, ":"));
     }
-    return formula_read(p, RULE_F, &r->value);
+    return formula_read(p, which, &r->value);
 }
 
 static int read_rule(Reader *p, int which, Rule *r)
 {
     TRY(cursor_expect(&p->cursor, "="));
-    if (which == RULE_F) return read_interaction(p, r);
+    if (which == RULE_F || which == RULE_C) return read_interaction(p, r, which);
     return formula_read(p, which, &r->value);
 }
 
@@ -178,7 +193,15 @@ static const struct {
     int (*read)(Reader *p);
 } statements[] = {{"system", read_name}, {"title", read_title}, {"source", read_source},
                   {"n", read_n},         {"d", read_d},         {"param", read_param},
-                  {"t-end", read_t_end}, {"h0", read_h0}};
+                  {"t-end", read_t_end}, {"h0", read_h0},       {"memory", read_memory}};
+
+/* Whether '=' follows the word of n bytes at the cursor: it is a rule. */
+static int is_rule(const Cursor *c, size_t n)
+{
+    Cursor behind = *c;
+    behind.at += n;
+    return cursor_take(&behind, "=");
+}
 
 /* The word that begins a line, '-' included. */
 static size_t first_word(const Cursor *c, char *out, size_t bytes)
@@ -201,7 +224,7 @@ static int read_statement(Reader *p)
     if (!*p->formulas->name && strcmp(word, "system") != 0)
         return cursor_error(c, "expected 'system NAME'");
     for (size_t k = 0; k < sizeof statements / sizeof *statements; k++)
-        if (strcmp(word, statements[k].word) == 0) {
+        if (strcmp(word, statements[k].word) == 0 && !is_rule(c, n)) {
             c->at += n;
             TRY(statements[k].read(p));
             return cursor_end(c, "the end of the line");
@@ -215,7 +238,7 @@ static int read_statement(Reader *p)
         return cursor_end(c, "an operator or the end of the line");
     }
     return cursor_error(c,
-                        "expected system, title, source, n, d, param, F, G, initial, t-end or h0");
+                        "expected system, title, source, n, d, param, F, G, C, memory, initial, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -252,37 +275,53 @@ static int check(const Reader *p)
     if (!*p->formulas->name) return error_set(ERR_INPUT, "%s: expected 'system NAME'", file);
     if (!has_rule(p->formulas, RULE_F, p->d) && !has_rule(p->formulas, RULE_G, p->d))
         return error_set(ERR_INPUT, "%s: expected an interaction F or a drift G", file);
+    int C = has_rule(p->formulas, RULE_C, p->d), memory = has_rule(p->formulas, RULE_MEMORY, p->d);
+    if (C && (!p->memory || !memory))
+        return error_set(ERR_INPUT,
+                         "%s: expected the memory that C reads: 'memory N' and 'memory = ...'",
+                         file);
+    if (!C && (p->memory || memory))
+        return error_set(ERR_INPUT, "%s: expected an interaction C, which reads the memory", file);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
-    if (p->n * p->d > SIZE_LIMIT)
+    if (p->n * p->d > SIZE_LIMIT || p->memory * p->d > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%s: expected at most %d coordinates in all; there are %zu",
-                         file, SIZE_LIMIT, p->n * p->d);
+                         file, SIZE_LIMIT, (p->n > p->memory ? p->n : p->memory) * p->d);
     return 0;
 }
 
 /* The first place where x (n, d) is not finite is told. */
-static int check_finite(const System *s, const char *file, int which, const double *x)
+static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
 {
     const Formulas *m = s->context;
-    for (size_t k = 0; k < s->n * s->d; k++)
+    for (size_t k = 0; k < n * s->d; k++)
         if (!isfinite(x[k]))
             return error_set(ERR_INPUT,
                              "%s:%zu: %s of particle %zu, coordinate %zu is not finite%s", file,
                              m->rule[which][k % s->d].line, formula_rules[which], k / s->d + 1,
-                             k % s->d + 1, which == RULE_INITIAL ? "" : " at the initial state");
+                             k % s->d + 1,
+                             which == RULE_INITIAL || which == RULE_MEMORY
+                                 ? ""
+                                 : " at the initial state");
     return 0;
 }
 
-/* Fills the initial state; tries the fields on it. */
+/* Fills the initial state and the memory; tries the fields on it. */
 static int start(System *s, const char *file, uint64_t seed)
 {
-    double *dy = s->param;
+    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
+    const Formulas *m = s->context;
+    double *dy = s->param, *memory = s->param + s->n * s->d;
     program_initial(s, seed, s->initial);
-    TRY(check_finite(s, file, RULE_INITIAL, s->initial));
-    program_interact(s, 1, 0, s->initial, dy);
-    TRY(check_finite(s, file, RULE_F, dy));
-    program_drift(s, 1, 0, s->initial, dy);
-    return check_finite(s, file, RULE_G, dy);
+    TRY(check_finite(s, file, RULE_INITIAL, s->n, s->initial));
+    program_memory(s, seed, memory);
+    TRY(check_finite(s, file, RULE_MEMORY, m->memory, memory));
+    for (int op = 0; op < COLOURS; op++) {
+        if (!s->field[op]) continue;
+        s->field[op](s, 1, 0, s->initial, dy);
+        TRY(check_finite(s, file, rule[op], s->n, dy));
+    }
+    return 0;
 }
 
 static int build(Reader *p, uint64_t seed, System **out)
@@ -294,12 +333,13 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .source = p->formulas->source,
                   .n = p->n,
                   .d = p->d,
-                  .field = {program_interact, program_drift},
+                  .field = {program_interact, program_drift, p->memory ? program_remember : NULL},
                   .t_end = p->t_end,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .timed = p->timed};
     s->initial = memory_new(p->n * p->d, sizeof(double));
-    s->param = memory_new(p->n * p->d, sizeof(double));
+    p->formulas->memory = p->memory;
+    s->param = memory_new((p->n + p->memory) * p->d, sizeof(double));
     if (!s->initial || !s->param) {
         system_free(s);
         return ERR_MEMORY;

@@ -1,6 +1,7 @@
 /* system_linear.c: y' = A y + B y, y of N = n d coordinates. Closed sub-flows and solution.
  *
- *   linear            A dense, B one dense (d, d) block a particle: they do not commute
+ *   linear            A dense, B one dense (d, d) block a particle: they do not commute; of a decoder's scheme + C y,
+ *                     C blocks like those of B, as cross-attention to a memory at rest sees each particle alone
  *   linear:commuting  A = M, B = (M^2 + M)/2 of one dense M: every splitting error vanishes
  *   nilpotent         A = E12, B = E23: 3x3, commutators of depth 2 and more vanish
  *   nilpotent:4       A = E12 + E34, B = E23: 4x4, commutators of depth 3 and more vanish
@@ -22,8 +23,8 @@
 
 #include "kernels/random.h"
 
-enum { LINEAR_MAX = 2048 }; /* N: three dense matrices of 32 MiB */
-enum { MATRIX_A, MATRIX_B, MATRIX_SUM, MATRICES };
+enum { LINEAR_MAX = 2048 }; /* N: four dense matrices of 32 MiB */
+enum { MATRIX_A, MATRIX_B, MATRIX_SUM, MATRIX_C, MATRICES };
 
 static size_t size(const System *s)
 {
@@ -97,6 +98,12 @@ static void field_B(const System *s, int set, double t, const double *y, double 
     multiply(size(s), matrix(s, MATRIX_B), y, dy);
 }
 
+static void field_C(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    multiply(size(s), matrix(s, MATRIX_C), y, dy);
+}
+
 static void flow_A(const System *s, int set, double t, double h, double *y)
 {
     (void)set, (void)t;
@@ -107,6 +114,12 @@ static void flow_B(const System *s, int set, double t, double h, double *y)
 {
     (void)set, (void)t;
     exp_apply(s, MATRIX_B, h, y);
+}
+
+static void flow_C(const System *s, int set, double t, double h, double *y)
+{
+    (void)set, (void)t;
+    exp_apply(s, MATRIX_C, h, y);
 }
 
 static void solution(const System *s, double t, double *y)
@@ -127,12 +140,14 @@ static void add_matrices(System *s)
 static void init_linear(System *s, uint64_t seed)
 {
     size_t N = size(s), d = s->d;
-    double *B = matrix(s, MATRIX_B), a = 0.75 / sqrt((double)d);
+    double *B = matrix(s, MATRIX_B), *C = matrix(s, MATRIX_C), a = 0.75 / sqrt((double)d);
     system_normal(s->initial, N, 1, seed, STREAM_INITIAL);
     system_normal(matrix(s, MATRIX_A), N * N, 0.75 / sqrt((double)N), seed, STREAM_PARAM);
     for (size_t i = 0; i < N; i++)
-        for (size_t c = 0; c < d; c++)
+        for (size_t c = 0; c < d; c++) {
             B[i * N + i / d * d + c] = a * random_normal(seed, STREAM_PARAM + 1, i * d + c);
+            C[i * N + i / d * d + c] = a * random_normal(seed, STREAM_PARAM + 2, i * d + c);
+        }
     add_matrices(s);
 }
 
@@ -170,7 +185,10 @@ const SystemKind system_linear = {
              .d = 4,
              .t_end = 1,
              .h0 = 0.25,
-             LINEAR_FUNCTIONS},
+             .field = {field_A, field_B, field_C},
+             .flow = {flow_A, flow_B, flow_C},
+             .solution = solution,
+             .linear = 1},
     .n_min = 2,
     .d_min = 1,
     .size_max = LINEAR_MAX,

@@ -83,6 +83,10 @@ static void study_everywhere(const Table *t)
     Theory th = theory(t);
     for (size_t k = 0; system_name(k); k++) {
         System *s = make(system_name(k));
+        if (t->colours > 2 && !s->field[OP_C]) {
+            system_free(s);
+            continue;
+        }
         OrderStudy m = measure(t, s, usual, th.order, th.zero_stable);
         check_study(&m, s);
         if (th.order >= 1) check_verdict(&m, t, s);
@@ -110,6 +114,11 @@ TEST(test_names)
         "word:ssfsff:heun",
         "sandwich:3-1:rk4",
         "looped:3",
+        "transformer-decoder",
+        "macaron-decoder",
+        "strang-decoder:heun",
+        "rk4-decoder",
+        "word:scfscfscf",
         "scheme two-step\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n",
         "scheme look-back\nk1 = H(3/2*y - 1/2*y[-1])\ny' = y + k1\n"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

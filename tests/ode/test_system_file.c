@@ -163,6 +163,51 @@ TEST(test_interaction)
     system_free(s);
 }
 
+/* C against a double loop over the memory, of which no particle is left out. F is something else. */
+TEST(test_the_memory)
+{
+    enum { N = 5, M = 3 };
+    static const char text[] = "system s\nn 5\nd 2\nmemory 3\nF = mean z\n"
+                               "C1 = sum i*(z1 - y2)*j\nC2 = softmax dot : z2 + r2\n"
+                               "memory1 = i + 10*c\nmemory2 = i/7\ninitial = i/c\n";
+    System *s = parse(text, 0, 0);
+    double f[2 * N], g[2 * N];
+    s->field[OP_C](s, 1, 0, s->initial, f);
+    for (int i = 0; i < N; i++) {
+        const double *y = s->initial + 2 * i;
+        double weight = 0, sum = 0, first = 0;
+        for (int j = 0; j < M; j++) {
+            double z[2] = {j + 11, (j + 1) / 7.0}, e = exp(y[0] * z[0] + y[1] * z[1]);
+            first += (i + 1) * (z[0] - y[1]) * (j + 1);
+            sum += e * (z[1] + pow(y[0] - z[0], 2) + pow(y[1] - z[1], 2));
+            weight += e;
+        }
+        g[2 * i] = first;
+        g[2 * i + 1] = sum / weight;
+    }
+    assert_true(rms(2 * N, f, g) <= 1e-10); /* sums of some 500 */
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    assert_true(rms(2 * N, f, g) > 1);
+    system_free(s);
+}
+
+/* The memory's draws are the seed's, and not those of the initial state. */
+TEST(test_memory_draws)
+{
+    static const char text[] = "system s\nn 3\nmemory 3\nG = -y\nC = sum z\n"
+                               "memory = normal + uniform\ninitial = normal + uniform\n";
+    double f[3], first[2];
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        System *s;
+        assert_int_equal(system_parse("t", text, sizeof text - 1, 0, 0, seed, &s), 0);
+        s->field[OP_C](s, 1, 0, s->initial, f);
+        first[seed - 1] = f[0];
+        assert_true(fabs(f[0] - s->initial[0] - s->initial[1] - s->initial[2]) > 1e-3);
+        system_free(s);
+    }
+    assert_true(fabs(first[0] - first[1]) > 1e-3);
+}
+
 /* Self-interaction is left out: a singular kernel is fine. */
 TEST(test_singular)
 {
@@ -268,6 +313,21 @@ TEST(test_bad)
         {"system x\nG = 1/(y - 1)\ninitial = 1\n", "test:2: "},
         {"system x\nF = sum 1/r\ninitial = 1\n", "test:2: "},
         {"system x\nG = y\ninitial = log(-i)\n", "test:3: "},
+        {"system x\nG = y\nC = sum z\ninitial = 1\n", "test: expected the memory"},
+        {"system x\nG = y\nC = sum z\nmemory 3\ninitial = 1\n", "test: expected the memory"},
+        {"system x\nG = y\nmemory 3\ninitial = 1\n", "test: expected an interaction C"},
+        {"system x\nG = y\nmemory = 3\ninitial = 1\n", "test: expected an interaction C"},
+        {"system x\nmemory 0\n", "test:2:7: "},
+        {"system x\nmemory 2\nmemory 3\n", "test:3:7: "},
+        {"system x\nmemory 65537\n", "test:2:"},
+        {"system x\nd 30\nmemory 60000\nG = y\nC = sum z\nmemory = 1\ninitial = 1\n",
+         "test: expected at most 65536"},
+        {"system x\nC = y\n", "test:2:5: "},
+        {"system x\nmemory = y\n", "test:2:10: "},
+        {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
+        {"system x\nG = y\nC = sum 1/r\nmemory 1\nmemory = 1\ninitial = 1\n", "test:3: "},
+        {"system x\nG = y\nC = sum z\nmemory 1\nmemory = log(-i)\ninitial = 1\n",
+         "test:5: "},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *s = NULL;

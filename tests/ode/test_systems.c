@@ -153,7 +153,7 @@ TEST(test_flows)
     int closed = 0;
     for (size_t i = 0; system_name(i); i++) {
         System *s = make(system_name(i), 0, 0, 3);
-        for (int op = 0; op < 2; op++) {
+        for (int op = 0; op < COLOURS; op++) {
             if (!s->flow[op]) continue;
             closed++;
             double g = group_error(s, op), d = derivative_error(s, op);
@@ -164,7 +164,7 @@ TEST(test_flows)
         }
         system_free(s);
     }
-    assert_true(closed >= 10);
+    assert_true(closed >= 11);
 }
 
 static void flow_late(const System *s, int set, double t, double h, double *y)
@@ -241,7 +241,7 @@ TEST(test_attention_equivariant)
 {
     System *s = make("attention", 300, 4, 2);
     static double turned[1200], f[1200], ft[1200], back[1200];
-    for (int op = 0; op < 2; op++) {
+    for (int op = 0; op < COLOURS; op++) {
         for (size_t i = 0; i < 1200; i++) turned[(i + 4 * 37) % 1200] = s->initial[i];
         s->field[op](s, 1, 0, s->initial, f);
         s->field[op](s, 1, 0, turned, ft);
@@ -250,6 +250,41 @@ TEST(test_attention_equivariant)
         assert_false(relative_distance(ft, f, 1200) <= 1e-3);
     }
     system_free(s);
+}
+
+/* C by a double loop over weights as they stand at the end of param: Q', K', V', the memory's keys and values. F is
+ * something else. */
+TEST(test_attention_memory)
+{
+    enum { DIM = 4 };
+    static const size_t sizes[] = {7, 300}; /* in the plain way and in tiles */
+    for (int k = 0; k < 2; k++) {
+        size_t n = sizes[k], m = 2 * DIM, longer = n > m ? n : m;
+        System *s = make("attention", n, DIM, 2);
+        const double *Q = s->param + 3 * DIM * DIM + 2 * m * DIM + m + 3 * n * DIM + n * longer;
+        const double *keys = Q + 3 * DIM * DIM, *values = keys + n * DIM;
+        static double f[300 * DIM], g[300 * DIM];
+        s->field[OP_C](s, 1, 0, s->initial, f);
+        for (size_t i = 0; i < n; i++) {
+            double q[DIM] = {0}, sum = 0, *out = g + i * DIM;
+            const double *y = s->initial + i * DIM;
+            memset(out, 0, DIM * sizeof *out);
+            for (size_t a = 0; a < DIM; a++)
+                for (size_t b = 0; b < DIM; b++) q[a] += Q[a * DIM + b] * y[b];
+            for (size_t j = 0; j < n; j++) {
+                double dot = 0;
+                for (size_t a = 0; a < DIM; a++) dot += q[a] * keys[j * DIM + a];
+                double e = exp(dot / 2); /* sqrt(4) */
+                sum += e;
+                for (size_t a = 0; a < DIM; a++) out[a] += e * values[j * DIM + a];
+            }
+            for (size_t a = 0; a < DIM; a++) out[a] /= sum;
+        }
+        assert_true(relative_distance(f, g, n * DIM) <= 300 * 2.3e-16);
+        s->field[OP_F](s, 1, 0, s->initial, f);
+        assert_false(relative_distance(f, g, n * DIM) <= 1e-3);
+        system_free(s);
+    }
 }
 
 /* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0; 300 run its threads. */
@@ -412,7 +447,8 @@ static size_t regions_of(const System *s)
     double *dy = memory_new(s->n * s->d, sizeof *dy);
     assert_non_null(dy);
     regions = 0;
-    for (int op = OP_F; op <= OP_G; op++) s->field[op](s, 1, 0, s->initial, dy);
+    for (int op = 0; op < COLOURS; op++)
+        if (s->field[op]) s->field[op](s, 1, 0, s->initial, dy);
     memory_free(dy);
     return regions;
 }

@@ -79,7 +79,7 @@ TEST(schemes_are_refused)
         {"scheme a\nlet a123456789b123456789c123456789de = 1", "text:2:5: expected a name"},
         {"scheme a\ngate g = sigmoid y", "text:2:18: expected '('"},
         {"scheme a\nfield 1 F x G", "text:2:11: expected a name that is set"},
-        {"scheme a\nfield 1 X", "text:2:9: expected an operator: F or G"},
+        {"scheme a\nfield 1 X", "text:2:9: expected an operator: F, G or C"},
         {"scheme a\nfield 1 G 1 F", "text:2:10: expected: field"},
         {"scheme a\nflow 1/0 F", "text:2:10: expected a divisor other than zero"},
         {"scheme a\nflow 1/x F", "text:2:8: expected a name that is set"},
