@@ -127,6 +127,7 @@ static const struct {
     {"stages", "k or flow lines as written"},
     {"evals_F", "evaluations of F (attention) a step"},
     {"evals_G", "evaluations of G (feed-forward) a step"},
+    {"evals_C", "evaluations of C (cross-attention) a step"},
     {"past_y", "deepest past state used"},
     {"past_k", "deepest past slope used"},
     {"exact", "coefficients are rational"},
