@@ -39,6 +39,13 @@ int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *
  * wrong number of colours: ERR_INPUT. */
 int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o,
                      Plan **out);
+/* The same; states: registers as bridge_plan_states gives them, of either side. */
+typedef struct {
+    int *at[SIDES]; /* (layers + 1), made by the caller */
+    int memory;     /* what cross-attention reads */
+} PairStates;
+int bridge_plan_pair_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                            Plan **out, PairStates *states);
 
 /* ERR_INPUT, with words on what to write instead, where the scheme is made of exact flows. */
 int bridge_takes(const Table *t);
@@ -53,10 +60,16 @@ int bridge_takes(const Table *t);
 /* Inner width of each feed-forward set as above. */
 int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner);
 
-/* The network's sublayers (dropout off, one sequence of n tokens) of one layer as a particle system
- * in double precision: set s of F is layers.<layer>.attn.<s>. Borrows m until system_free. A post-norm
+/* The network's sublayers (dropout off, one sequence of n tokens) of one layer of a side as a particle system
+ * in double precision: set s of F is layers.<layer>.attn.<s>. A decoder's layer has C too, with its memory at rest: memory
+ * (M, d), what the encoder gave, its norm behind it. Borrows m and memory until system_free. A post-norm
  * model: ERR_INPUT. */
-int bridge_system(Model *m, int layer, size_t n, System **out);
+typedef struct {
+    int side, layer;
+    size_t n, M;          /* M: 0 but of a decoder */
+    const double *memory; /* (M, d) */
+} LayerOf;
+int bridge_system(Model *m, const LayerOf *of, System **out);
 /* Moves such a system to another layer: depth-time is piecewise constant in the weights. */
 void bridge_layer(System *s, int layer);
 /* 0, or the code of a sublayer evaluation that failed since bridge_system (its values were NaN). */

@@ -454,16 +454,25 @@ static int add_memory(Plan *plan)
 }
 
 static int add_pair(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
-                    size_t above)
+                    size_t above, PairStates *s)
 {
     int draws = 0;
-    TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws, NULL));
+    TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws,
+                   s ? s->at[SIDE_SOURCE] : NULL));
     int memory = add_memory(plan);
     if (memory < 0) return memory;
-    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, memory, &draws, NULL);
+    if (s) s->memory = memory;
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, memory, &draws,
+                      s ? s->at[SIDE_TARGET] : NULL);
 }
 
 int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o, Plan **out)
+{
+    return bridge_plan_pair_states(encoder, decoder, o, out, NULL);
+}
+
+int bridge_plan_pair_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                            Plan **out, PairStates *states)
 {
     size_t above = o->encoder_layers ? o->encoder_layers : o->layers;
     *out = NULL;
@@ -473,7 +482,7 @@ int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOpt
     Plan *plan = plan_new_pair(above, o->layers);
     if (!plan) return ERR_MEMORY;
     plan->post = o->norm == NORM_POST;
-    int code = add_pair(plan, encoder, decoder, o, above);
+    int code = add_pair(plan, encoder, decoder, o, above, states);
     if (code == 0)
         *out = plan;
     else

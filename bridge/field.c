@@ -1,5 +1,5 @@
 /* field.c: the sublayers of a network layer as a particle system in double precision.
- * Tokens are the particles; F_s is attention set s, G_s feed-forward set s, dropout off. */
+ * Tokens are the particles; F_s is attention set s, G_s feed-forward set s, C_s cross-attention set s, dropout off. */
 #include "bridge/bridge.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -8,7 +8,7 @@
 
 typedef struct {
     Model *model;
-    int layer;
+    LayerOf of;
     int failed; /* a sublayer's error code: fields cannot return one */
 } Network;
 
@@ -16,8 +16,12 @@ typedef struct {
 static void evaluate(const System *s, int kind, int set, const double *y, double *dy)
 {
     Network *net = s->context;
-    int slot = plan_find_slot(model_plan(net->model), SIDE_TARGET, kind, net->layer, set);
-    int code = slot < 0 ? ERR_MISUSE : model_sublayer(net->model, slot, s->n, y, dy);
+    const LayerOf *of = &net->of;
+    int slot = plan_find_slot(model_plan(net->model), of->side, kind, of->layer, set);
+    int code = slot < 0 ? ERR_MISUSE
+               : kind == SLOT_CROSS
+                   ? model_cross(net->model, slot, s->n, y, of->M, of->memory, dy)
+                   : model_sublayer(net->model, slot, s->n, y, dy);
     if (code == 0) return;
     net->failed = code;
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = NAN;
@@ -35,24 +39,35 @@ static void feedforward(const System *s, int set, double t, const double *y, dou
     evaluate(s, SLOT_FEEDFORWARD, set, y, dy);
 }
 
-int bridge_system(Model *m, int layer, size_t n, System **out)
+static void cross(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)t;
+    evaluate(s, SLOT_CROSS, set, y, dy);
+}
+
+static int check(const Model *m, const LayerOf *of)
 {
     const ModelConfig *c = model_config(m);
-    *out = NULL;
-    if (layer < 0 || (size_t)layer >= model_plan(m)->layers[SIDE_TARGET])
+    const Plan *p = model_plan(m);
+    size_t longest = of->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
+    if (of->side >= p->sides || (p->sides > 1 && of->side == SIDE_TARGET) != (of->memory != NULL))
+        return error_set(ERR_MISUSE, "side %d of a model of %d", of->side, p->sides);
+    if (of->layer < 0 || (size_t)of->layer >= p->layers[of->side])
         return error_set(ERR_INPUT, "expected a layer below %zu; %d is asked for",
-                         model_plan(m)->layers[SIDE_TARGET], layer);
-    if (model_plan(m)->sides > 1)
-        return error_set(
-            ERR_INPUT,
-            "the model is an encoder and a decoder: its layers are no system by themselves yet");
-    if (model_plan(m)->post)
+                         p->layers[of->side], of->layer);
+    if (p->post)
         return error_set(ERR_INPUT,
                          "the model is post-norm: its layers normalise the state, so that they are "
                          "no steps of a scheme on a field");
-    if (n < 1 || n > c->max_length)
-        return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", c->max_length,
-                         n);
+    if (of->n < 1 || of->n > longest)
+        return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", longest, of->n);
+    return 0;
+}
+
+int bridge_system(Model *m, const LayerOf *of, System **out)
+{
+    *out = NULL;
+    TRY(check(m, of));
     System *s = memory_new(1, sizeof(System));
     Network *net = memory_new(1, sizeof(Network));
     if (!s || !net) {
@@ -60,13 +75,14 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
         memory_free(net);
         return ERR_MEMORY;
     }
-    *net = (Network){.model = m, .layer = layer};
+    *net = (Network){.model = m, .of = *of};
     *s = (System){.name = "network",
                   .title = "a trained layer",
                   .source = "bridge/field.c",
-                  .n = n,
-                  .d = c->width,
-                  .field = {attention, feedforward},
+                  .n = of->n,
+                  .d = model_config(m)->width,
+                  .decoder = of->memory != NULL,
+                  .field = {attention, feedforward, of->memory ? cross : NULL},
                   .t_end = 1,
                   .h0 = 1,
                   .context = net};
@@ -77,7 +93,7 @@ int bridge_system(Model *m, int layer, size_t n, System **out)
 void bridge_layer(System *s, int layer)
 {
     Network *net = s->context;
-    net->layer = layer;
+    net->of.layer = layer;
 }
 
 int bridge_system_failed(const System *s)

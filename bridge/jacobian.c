@@ -2,8 +2,8 @@
  *
  * Central differences, 2 values of the field a column: with a step of e = 1e-5 of the state's size the
  * truncation is of the order e^2 and the rounding eps / e, both below 1e-9 of the Jacobian.
- * Attention is causal and feed-forward networks see one token, so the first tokens are a system by
- * themselves, and token i's block of rows has no columns of later tokens.
+ * Attention of a language model or a decoder is causal, and networks and cross-attention see one token, so the first
+ * tokens are a system by themselves, and token i's block of rows has no columns of later tokens. An encoder's is not.
  * Source: Golub, Van Loan 2013, 7.1 (eigenvalues of block triangular matrices), 7.3 (power iteration).
  */
 #include "bridge/truncator.h"
@@ -22,6 +22,8 @@ static const double power_enough = 1e-6;
 typedef struct {
     const System *s; /* of the first n tokens */
     size_t N, d;
+    size_t block; /* coordinates of a block of the diagonal, behind which there is nothing */
+    int colours;
     double step;
     double *y, *plus, *minus; /* (N) */
     gsl_matrix *J;            /* (N, N) */
@@ -64,7 +66,7 @@ static double largest_singular(const gsl_matrix *J)
     return norm;
 }
 
-/* Eigenvalues (d) of the diagonal block at coordinate `at`; the matrix is spoilt. */
+/* Eigenvalues (d) of the diagonal block of d at coordinate `at`; the matrix is spoilt. */
 static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)[2])
 {
     gsl_matrix_view block = gsl_matrix_submatrix(J, at, at, d, d);
@@ -93,12 +95,12 @@ static void gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
 static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
 {
     gsl_matrix_set_zero(total);
-    for (int op = 0; op < (layer_field ? 1 : 2); op++) {
+    for (int op = 0; op < (layer_field ? 1 : c->colours); op++) {
         fill(c, op);
         gather(total, c, op, out);
     }
-    for (size_t at = 0; at < c->N; at += c->d)
-        TRY(block_eigenvalues(total, at, c->d, out->eigen + at));
+    for (size_t at = 0; at < c->N; at += c->block)
+        TRY(block_eigenvalues(total, at, c->block, out->eigen + at));
     return 0;
 }
 
@@ -136,11 +138,23 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
     size_t d = u->N / u->n, most = JACOBIAN_MOST / d ? JACOBIAN_MOST / d : 1;
     size_t n = u->n < most ? u->n : most;
     int layer_field = u->options.field == FIELD_LAYER;
+    int causal = plan_causal(u->options.side);
+    LayerOf of = u->of;
     LayerField *f;
-    *out = (Jacobian){.tokens = n, .count = n * d, .lipschitz = {NAN, NAN}};
-    TRY(layer_field_new(u->model, u->trained, n, &f));
+    *out = (Jacobian){.tokens = n, .count = n * d, .lipschitz = {NAN, NAN, NAN}};
+    if (!causal && n < u->n)
+        return error_set(ERR_INPUT,
+                         "an encoder's Jacobian is full: %zu tokens of %zu coordinates are more "
+                         "than %d in all; take sentences of at most %zu tokens",
+                         u->n, d, JACOBIAN_MOST, n);
+    of.n = n;
+    TRY(layer_field_new(u->model, u->trained, &of, &f));
     f->pin = layer;
-    Columns c = {.s = layer_field ? &f->layer : &f->mean, .N = n * d, .d = d};
+    Columns c = {.s = layer_field ? &f->layer : &f->mean,
+                 .N = n * d,
+                 .d = d,
+                 .block = causal ? d : n * d,
+                 .colours = u->colours};
     out->eigen = memory_new(n * d, sizeof *out->eigen);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, layer_field, out)

@@ -26,11 +26,18 @@ static void own(const System *s, int op, int set, double t, const double *y, dou
     f->raw->field[op](f->raw, set, t, y, dy);
 }
 
-static void pair(const System *s, int op, int set, double t, const double *y, double *dy)
+static void pair_F(const System *s, int set, double t, const double *y, double *dy)
 {
     const LayerField *f = s->context;
     (void)set;
-    own(s, f->paired[op].op, f->paired[op].set, t, y, dy);
+    own(s, f->paired[0].op, f->paired[0].set, t, y, dy);
+}
+
+static void pair_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    (void)set;
+    own(s, f->paired[1].op, f->paired[1].set, t, y, dy);
 }
 
 /* dy = c times the mean of an operator's sets at y. */
@@ -60,20 +67,23 @@ static void whole(const System *s, int op, int set, double t, const double *y, d
     weighted(f, op, f->weight[op], t, y, dy);
 }
 
-/* L(y) = F(y) + G(y + F(y)), and nothing. */
+/* L(y): each operator at y and what those before it gave, the sum of them; and nothing. */
 static void layer(const System *s, int op, int set, double t, const double *y, double *dy)
 {
+    static const int turn[COLOURS] = {OP_F, OP_C, OP_G};
     const LayerField *f = s->context;
     (void)set;
     memset(dy, 0, f->N * sizeof *dy);
-    if (op == OP_G) return;
-    weighted(f, OP_F, 1, t, y, f->first);
-    for (size_t i = 0; i < f->N; i++) f->point[i] = y[i] + f->first[i];
-    weighted(f, OP_G, 1, t, f->point, dy);
-    for (size_t i = 0; i < f->N; i++) dy[i] += f->first[i];
+    if (op != OP_F) return;
+    for (int k = 0; k < COLOURS; k++) {
+        if (turn[k] >= f->colours) continue;
+        for (size_t i = 0; i < f->N; i++) f->point[i] = y[i] + dy[i];
+        weighted(f, turn[k], 1, t, f->point, f->first);
+        for (size_t i = 0; i < f->N; i++) dy[i] += f->first[i];
+    }
 }
 
-/* The two fields of a system from one function of the operator. */
+/* The fields of a system from one function of the operator. */
 #define FIELDS(name)                                                                      \
     static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
     {                                                                                     \
@@ -82,9 +92,12 @@ static void layer(const System *s, int op, int set, double t, const double *y, d
     static void name##_G(const System *s, int set, double t, const double *y, double *dy) \
     {                                                                                     \
         name(s, OP_G, set, t, y, dy);                                                     \
+    }                                                                                     \
+    static void name##_C(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_C, set, t, y, dy);                                                     \
     }
 FIELDS(own)
-FIELDS(pair)
 FIELDS(mean)
 FIELDS(whole)
 FIELDS(layer)
@@ -130,10 +143,10 @@ static int find_shares(LayerField *f, const Table *trained, int op)
 
 int layer_field_has(const Table *trained, const Table *scheme)
 {
-    for (int op = 0; op < 2; op++)
+    for (int op = 0; op < COLOURS; op++)
         if (table_sets(scheme, op) && !table_sets(trained, op))
             return error_set(ERR_ACCURACY, "%s reads %c, which the model, trained as %s, lacks",
-                             scheme->name, "FG"[op], trained -> name);
+                             scheme->name, table_letters[op], trained->name);
     return 0;
 }
 
@@ -142,7 +155,7 @@ int layer_field_owns(const Table *trained, const Table *scheme)
     mpq_t a, b;
     int owns = 1;
     mpq_inits(a, b, NULL);
-    for (int op = 0; op < 2; op++) {
+    for (int op = 0; op < COLOURS; op++) {
         int sets = table_sets(scheme, op);
         owns = owns && (sets == 0 || sets == table_sets(trained, op));
         for (int i = 1; owns && i <= sets; i++) {
@@ -159,43 +172,47 @@ int layer_field_owns(const Table *trained, const Table *scheme)
 
 typedef void Field(const System *s, int set, double t, const double *y, double *dy);
 
-static System make(LayerField *f, const char *title, Field *F, Field *G)
+static System make(LayerField *f, const char *title, Field *F, Field *G, Field *C)
 {
     System s = *f->raw;
     s.title = title;
     s.field[OP_F] = F;
     s.field[OP_G] = G;
+    s.field[OP_C] = f->colours > 2 ? C : NULL;
+    s.decoder = s.field[OP_C] != NULL;
     s.context = f;
     return s;
 }
 
-static int build(LayerField *f, Model *m, const Table *trained, size_t n)
+static int build(LayerField *f, Model *m, const Table *trained, const LayerOf *of)
 {
-    static const int kind[2] = {SLOT_ATTENTION, SLOT_FEEDFORWARD};
-    TRY(bridge_system(m, 0, n, &f->raw));
-    f->N = n * f->raw->d;
-    f->weight[OP_F] = f->weight[OP_G] = 1;
+    static const int kind[COLOURS] = {
+        [OP_F] = SLOT_ATTENTION, [OP_G] = SLOT_FEEDFORWARD, [OP_C] = SLOT_CROSS};
+    TRY(bridge_system(m, of, &f->raw));
+    f->N = of->n * f->raw->d;
+    f->colours = of->memory ? 3 : 2;
     if (!(f->first = memory_new(3 * f->N, sizeof(double)))) return ERR_MEMORY;
     f->point = f->first + f->N;
     f->part = f->point + f->N;
-    for (int op = 0; op < 2; op++) {
-        f->sets[op] = plan_sets(model_plan(m), SIDE_TARGET, kind[op]);
+    for (int op = 0; op < f->colours; op++) {
+        f->weight[op] = 1;
+        f->sets[op] = plan_sets(model_plan(m), of->side, kind[op]);
         TRY(find_shares(f, trained, op));
     }
-    f->own = make(f, "a trained layer, each set by itself", own_F, own_G);
-    f->mean = make(f, "a trained layer", mean_F, mean_G);
-    f->whole = make(f, "the flow of a trained layer", whole_F, whole_G);
-    f->layer = make(f, "a trained layer, frozen at h = 1", layer_F, layer_G);
-    f->pair = make(f, "two sets of a trained layer", pair_F, pair_G);
+    f->own = make(f, "a trained layer, each set by itself", own_F, own_G, own_C);
+    f->mean = make(f, "a trained layer", mean_F, mean_G, mean_C);
+    f->whole = make(f, "the flow of a trained layer", whole_F, whole_G, whole_C);
+    f->layer = make(f, "a trained layer, frozen at h = 1", layer_F, layer_G, layer_C);
+    f->pair = make(f, "two sets of a trained layer", pair_F, pair_G, NULL);
     return 0;
 }
 
-int layer_field_new(Model *m, const Table *trained, size_t n, LayerField **out)
+int layer_field_new(Model *m, const Table *trained, const LayerOf *of, LayerField **out)
 {
     LayerField *f = memory_new(1, sizeof *f);
     *out = NULL;
     if (!f) return ERR_MEMORY;
-    int code = build(f, m, trained, n);
+    int code = build(f, m, trained, of);
     if (code == 0)
         *out = f;
     else
@@ -207,8 +224,7 @@ void layer_field_free(LayerField *f)
 {
     if (!f) return;
     system_free(f->raw);
-    memory_free(f->share[OP_F]);
-    memory_free(f->share[OP_G]);
+    for (int op = 0; op < COLOURS; op++) memory_free(f->share[op]);
     memory_free(f->first);
     memory_free(f);
 }

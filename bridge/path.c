@@ -11,7 +11,7 @@ const double *truncator_states(const Truncator *u)
 /* Layer by layer: parts + 1 states, the last of which is the next one's first. */
 int truncator_path(Truncator *u, size_t parts, double *path)
 {
-    static const double weight[2] = {1, 1};
+    static const double weight[COLOURS] = {1, 1, 1};
     System *s = flow_system(u, weight);
     double apart, *t = memory_new(parts + 1, sizeof *t);
     double *y = memory_new(parts + 1, u->N * sizeof *y);

@@ -12,7 +12,7 @@ typedef struct {
     const Table *from;
     Table *to;
     const Table *trained;
-    int sets[2];
+    int sets[COLOURS];
     int *first; /* (from->evals) where its copies begin */
 } Spreading;
 
@@ -63,7 +63,7 @@ static int read_means(const Table *frozen, const Table *trained, Table **out)
 {
     Spreading s = {.from = frozen,
                    .trained = trained,
-                   .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G)}};
+                   .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G), 0}};
     if (!(*out = table_copy(frozen))) return ERR_MEMORY;
     if (layer_field_owns(trained, frozen)) return 0;
     s.to = *out;
@@ -121,6 +121,8 @@ static int build(Model *m, const Table *t, size_t substeps, Model **out)
 int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t substeps, Model **out)
 {
     *out = NULL;
+    if (model_plan(m)->sides > 1)
+        return error_set(ERR_INPUT, "smaller steps are of language models: this model has an encoder");
     TRY(layer_field_has(trained, scheme));
     Table *frozen = table_freeze(scheme), *table = NULL;
     if (!frozen) return ERR_MEMORY;

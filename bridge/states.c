@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* n numbers of tensor "layers.<layer>.scheme.<name><suffix>" from `first` on. */
-static int learned(Model *m, int layer, const char *name, const char *suffix, size_t first,
-                   size_t n, double *out)
+/* n numbers of tensor "layers.<layer>.scheme.<name><suffix>" of a side from `first` on. */
+static int learned(Model *m, int side, int layer, const char *name, const char *suffix,
+                   size_t first, size_t n, double *out)
 {
     char full[sizeof((Param *)0)->name];
     const Backend *b = model_backend(m);
-    snprintf(full, sizeof full, "layers.%d.scheme.%s%s", layer, name, suffix);
+    snprintf(full, sizeof full, "%slayers.%d.scheme.%s%s", plan_prefix(model_plan(m), side), layer,
+             name, suffix);
     const Param *p = model_find(m, full);
     if (!p || p->size < first + n)
         return error_set(ERR_MISUSE, "the model has no %s of %zu numbers", full, first + n);
@@ -25,21 +26,29 @@ static int learned(Model *m, int layer, const char *name, const char *suffix, si
 static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
 {
     const PlanScalar *s = &v->plan->scalar[f->index];
-    return learned(v->arg, s->layer, s->name, "", f->element, 1, value);
+    return learned(v->arg, s->side, s->layer, s->name, "", f->element, 1, value);
 }
 
+/* EVAL, NORM; KEYS: keys stand for the memory that they are made of. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
     const PlanSlot *s = &v->plan->slot[in->slot];
     int slot = plan_find_slot(model_plan(v->arg), s->side, s->kind, s->layer, s->set);
-    return model_sublayer(v->arg, slot, v->N, plan_value(v, in->term[0].x), plan_value(v, in->out));
+    const double *x = plan_value(v, in->term[0].x);
+    double *y = plan_value(v, in->out);
+    if (in->op == PLAN_KEYS) memcpy(y, x, v->M * v->D * sizeof *y);
+    if (in->op == PLAN_KEYS) return 0;
+    if (in->terms > 1)
+        return model_cross(v->arg, slot, v->N, x, v->M, plan_value(v, in->term[1].x), y);
+    return model_sublayer(v->arg, slot, plan_rows(v, s->side), x, y);
 }
 
 static void gate_values(const PlanValues *v, const PlanInstr *in, int act, const double *weight,
                         double bias)
 {
-    for (size_t i = 0; i < v->N; i++) {
+    size_t rows = plan_rows(v, v->plan->gate[in->out].side);
+    for (size_t i = 0; i < rows; i++) {
         double z = bias;
         for (size_t k = 0; k < in->terms; k++)
             for (size_t e = 0; e < v->D; e++)
@@ -54,28 +63,61 @@ static int gate(void *arg, const PlanInstr *in)
     const PlanGate *g = &v->plan->gate[in->out];
     double bias, *weight = memory_new(g->inputs * v->D, sizeof *weight);
     if (!weight) return ERR_MEMORY;
-    int code = learned(v->arg, g->layer, g->name, ".weight", 0, g->inputs * v->D, weight);
-    if (code == 0) code = learned(v->arg, g->layer, g->name, ".bias", 0, 1, &bias);
+    int code = learned(v->arg, g->side, g->layer, g->name, ".weight", 0, g->inputs * v->D, weight);
+    if (code == 0) code = learned(v->arg, g->side, g->layer, g->name, ".bias", 0, 1, &bias);
     if (code == 0) gate_values(v, in, g->act, weight, bias);
     memory_free(weight);
     return code;
 }
 
-int bridge_states(Model *m, const Table *trained, size_t n, const double *r0, double *state)
+/* The trained plan, not folded: every state is there. */
+static int make_plan(const Model *m, const States *s, Plan **plan, PairStates *p)
 {
-    size_t layers = model_plan(m)->layers[SIDE_TARGET], d = model_config(m)->width;
-    BridgeOptions o = {.layers = layers, .width = d, .inner = 1, .match = MATCH_NONE};
-    int *at = memory_new(layers + 1, sizeof *at);
-    if (!at) return ERR_MEMORY;
-    Plan *plan = NULL;
-    PlanValues v = {.N = n, .D = d, .sublayer = sublayer, .gate = gate, .scalar = scalar, .arg = m};
-    int code = bridge_plan_states(trained, &o, &plan, at); /* not folded: every state is there */
-    v.plan = plan;
-    if (code == 0) code = plan_values(&v, r0);
-    for (size_t l = 0; code == 0 && l <= layers; l++)
-        memcpy(state + l * n * d, plan_value(&v, at[l]), n * d * sizeof *state);
+    const size_t *layers = model_plan(m)->layers;
+    BridgeOptions o = {.layers = layers[SIDE_TARGET],
+                       .encoder_layers = layers[SIDE_SOURCE],
+                       .width = model_config(m)->width,
+                       .inner = 1,
+                       .match = MATCH_NONE};
+    if (model_plan(m)->sides == 1)
+        return bridge_plan_states(s->table[SIDE_TARGET], &o, plan, p->at[SIDE_TARGET]);
+    return bridge_plan_pair_states(s->table[SIDE_SOURCE], s->table[SIDE_TARGET], &o, plan, p);
+}
+
+static int follow(Model *m, const States *s, PairStates *p)
+{
+    size_t d = model_config(m)->width;
+    const double *const begin[SIDES] = {s->state[SIDE_TARGET], s->state[SIDE_SOURCE]};
+    Plan *plan;
+    TRY(make_plan(m, s, &plan, p));
+    PlanValues v = {.plan = plan,
+                    .N = s->n[SIDE_TARGET],
+                    .M = s->n[SIDE_SOURCE],
+                    .D = d,
+                    .sublayer = sublayer,
+                    .gate = gate,
+                    .scalar = scalar,
+                    .arg = m};
+    int code = plan_values(&v, begin);
+    for (int side = 0; side < plan->sides && code == 0; side++)
+        for (size_t l = 1; l <= plan->layers[side]; l++)
+            memcpy(s->state[side] + l * s->n[side] * d, plan_value(&v, p->at[side][l]),
+                   s->n[side] * d * sizeof(double));
+    if (code == 0 && plan->sides > 1)
+        memcpy(s->memory, plan_value(&v, p->memory), s->n[SIDE_SOURCE] * d * sizeof(double));
     plan_values_free(&v);
     plan_free(plan);
-    memory_free(at);
+    return code;
+}
+
+int bridge_states(Model *m, States *s)
+{
+    PairStates p = {0};
+    int code = 0;
+    for (int side = 0; side < SIDES; side++)
+        if (!(p.at[side] = memory_new(model_plan(m)->layers[side] + 1, sizeof(int))))
+            code = ERR_MEMORY;
+    if (code == 0) code = follow(m, s, &p);
+    for (int side = 0; side < SIDES; side++) memory_free(p.at[side]);
     return code;
 }

@@ -41,7 +41,9 @@ static void forget_sentence(Truncator *u)
     forget_layer(u);
     layer_field_free(u->field);
     u->field = NULL;
-    u->state = memory_free(u->state);
+    for (int side = 0; side < SIDES; side++) u->states[side] = memory_free(u->states[side]);
+    u->memory = memory_free(u->memory);
+    u->state = NULL;
     u->error = memory_free(u->error);
 }
 
@@ -50,6 +52,8 @@ int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Tr
     *out = NULL;
     if (model_backend(m)->size != sizeof(double))
         return error_set(ERR_MISUSE, "truncation errors need a model in double precision");
+    if ((model_plan(m)->sides > 1) != (o->other != NULL) || o->side >= model_plan(m)->sides)
+        return error_set(ERR_MISUSE, "side %d of a model of %d", o->side, model_plan(m)->sides);
     int halvings = o->halvings ? o->halvings : 6;
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
         return error_set(ERR_INPUT, "%d halvings: expected 1 to %d", halvings,
@@ -58,7 +62,8 @@ int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Tr
     if (!u) return ERR_MEMORY;
     *u = (Truncator){.model = m, .trained = trained, .options = *o, .layer = -1};
     u->points = (size_t)halvings + 1;
-    u->layers = model_plan(m)->layers[SIDE_TARGET];
+    u->layers = model_plan(m)->layers[o->side];
+    u->colours = o->other && o->side == SIDE_TARGET ? 3 : 2;
     *out = u;
     return 0;
 }
@@ -73,13 +78,15 @@ void truncator_free(Truncator *u)
 }
 
 /* The network from the field's parts against nn/'s forward pass. */
-static int check_field(Truncator *u, double *check)
+static int check_field(Truncator *u, const Sentence *s, double *check)
 {
-    double *y = memory_new(u->N, sizeof *y), apart = 0, size = DBL_MIN;
-    const double *last = u->state + u->layers * u->N;
+    size_t n = s->n[SIDE_TARGET], N = n * model_config(u->model)->width;
+    double *y = memory_new(N, sizeof *y), apart = 0, size = DBL_MIN;
+    const double *last = u->states[SIDE_TARGET] + model_plan(u->model)->layers[SIDE_TARGET] * N;
     if (!y) return ERR_MEMORY;
-    int code = model_run_plan(u->model, u->n, u->state, y);
-    for (size_t i = 0; code == 0 && i < u->N; i++) {
+    int code = model_run_pair(u->model, n, u->states[SIDE_TARGET], s->n[SIDE_SOURCE],
+                              u->states[SIDE_SOURCE], y);
+    for (size_t i = 0; code == 0 && i < N; i++) {
         double e = fabs(y[i] - last[i]);
         if (!(e <= apart)) apart = e;
         size = fmax(size, fabs(y[i]));
@@ -89,29 +96,50 @@ static int check_field(Truncator *u, double *check)
     return code;
 }
 
-static int enter_sentence(Truncator *u, size_t N, const int32_t *token)
+/* The states of both sides, and what the decoder remembers. */
+static int find_states(Truncator *u, const Sentence *s)
 {
-    TRY(layer_field_new(u->model, u->trained, N, &u->field));
-    u->n = N;
-    u->N = u->field->N;
-    u->state = memory_new(u->layers + 1, u->N * sizeof *u->state);
-    u->error = memory_new(u->points + 1, u->N * sizeof *u->error);
-    if (!u->state || !u->error) return ERR_MEMORY;
-    u->leading = u->error + u->points * u->N;
-    TRY(model_embed(u->model, N, token, u->state));
-    double *r0 = memory_new(u->N, sizeof *r0);
-    if (!r0) return ERR_MEMORY;
-    memcpy(r0, u->state, u->N * sizeof *r0);
-    int code = bridge_states(u->model, u->trained, N, r0, u->state);
-    memory_free(r0);
-    return code;
+    size_t d = model_config(u->model)->width;
+    int side = u->options.side;
+    States states = {.table = {[SIDE_TARGET] = u->trained}};
+    if (u->options.other) states.table[SIDES - 1 - side] = u->options.other;
+    states.table[side] = u->trained;
+    for (int k = 0; k < model_plan(u->model)->sides; k++) {
+        size_t layers = model_plan(u->model)->layers[k];
+        states.n[k] = s->n[k];
+        u->states[k] = states.state[k] =
+            memory_new((layers + 1) * s->n[k], d * sizeof *u->states[k]);
+        if (!u->states[k]) return ERR_MEMORY;
+        TRY(model_embed(u->model, k, s->n[k], s->token[k], u->states[k]));
+    }
+    if (u->options.other) {
+        u->memory = states.memory = memory_new(s->n[SIDE_SOURCE], d * sizeof *u->memory);
+        if (!u->memory) return ERR_MEMORY;
+    }
+    return bridge_states(u->model, &states);
 }
 
-int truncator_sentence(Truncator *u, size_t N, const int32_t *token, double *check)
+static int enter_sentence(Truncator *u, const Sentence *s)
+{
+    int side = u->options.side;
+    TRY(find_states(u, s));
+    u->state = u->states[side];
+    u->of = (LayerOf){.side = side, .n = s->n[side]};
+    if (u->colours > 2) u->of.M = s->n[SIDE_SOURCE], u->of.memory = u->memory;
+    TRY(layer_field_new(u->model, u->trained, &u->of, &u->field));
+    u->n = s->n[side];
+    u->N = u->field->N;
+    u->error = memory_new(u->points + 1, u->N * sizeof *u->error);
+    if (!u->error) return ERR_MEMORY;
+    u->leading = u->error + u->points * u->N;
+    return 0;
+}
+
+int truncator_sentence(Truncator *u, const Sentence *s, double *check)
 {
     forget_sentence(u);
-    int code = enter_sentence(u, N, token);
-    if (code == 0 && check) code = check_field(u, check);
+    int code = enter_sentence(u, s);
+    if (code == 0 && check) code = check_field(u, s, check);
     if (code != 0) forget_sentence(u);
     return code;
 }
@@ -160,7 +188,7 @@ static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, Truncat
 }
 
 /* From the state that enters the layer: what the flow does, and with `network` its own step beside it. */
-static int first_step(Truncator *u, const double weight[2], int network, TruncationPoint *p)
+static int first_step(Truncator *u, const double weight[COLOURS], int network, TruncationPoint *p)
 {
     const ExactFlow *f;
     TRY(flow_find(u, weight, 0, &f));
@@ -286,7 +314,9 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
 {
     const ExactFlow *f;
     Stepper *st;
-    double weight[2] = {table_double(s->table->weight[0]), table_double(s->table->weight[1])};
+    double weight[COLOURS] = {0};
+    for (int op = 0; op < s->table->colours; op++)
+        weight[op] = table_double(s->table->weight[op]);
     TRY(stepper_new(s->table, steps_on(u, s), &st));
     int frozen = u->options.depth == DEPTH_FROZEN;
     u->solved = 0;

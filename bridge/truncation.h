@@ -27,6 +27,10 @@
  * their slopes are not of this layer's field. A history that begins more than 4 behind, as that of a scheme whose stages read
  * past stages does for large h, leaves no such point. The flow: reference_within (ode.h), two
  * independent integrators; how far they differ is told.
+ *
+ * Of an encoder with its decoder either side has such layers. The encoder's are the papers' particle system, attention
+ * without a mask. A decoder's layer is y' = F(y) + C(y) + G(y), its memory, the encoder's output on the same sentence, at
+ * rest; L(y) is F, C and G in turn.
  * Source: design section 7; Hairer, Norsett, Wanner 1993, II.1-II.3 (local error, its leading term).
  */
 #ifndef TROTTER_TRUNCATION_H
@@ -47,6 +51,9 @@ typedef struct {
     int field, depth;
     int halvings;     /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
     int terms;        /* 1: the leading terms and the remainder too */
+    int side;         /* SIDE_*: whose layers */
+    /* With what the other side was trained; NULL: the model is a language model. */
+    const Table *other;
     double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, of a ReLU model 1e-8 */
     Watch watch;      /* of truncator_measure; tell NULL: nobody asks */
 } TruncationOptions;
@@ -94,11 +101,16 @@ typedef struct Truncator Truncator;
 int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out);
 void truncator_free(Truncator *u);
 
-/* The states that enter every layer of this sentence: tokens (N) as the model is given them, <eos>
- * first; N and ids within the model's bounds (ERR_MISUSE). *check (NULL: not wanted): the largest
- * difference between the network put together from the field's sublayers and nn/'s own forward pass,
- * over the largest value: rounding. */
-int truncator_sentence(Truncator *u, size_t N, const int32_t *token, double *check);
+/* One sentence: tokens as the model is given them, of the target <eos> first; source: without an encoder 0, NULL. */
+typedef struct {
+    size_t n[SIDES];
+    const int32_t *token[SIDES];
+} Sentence;
+
+/* The states that enter every layer of this sentence; numbers of tokens and ids within the model's bounds
+ * (ERR_MISUSE). *check (NULL: not wanted): the largest difference between the network put together from the field's
+ * sublayers and nn/'s own forward pass, over the largest value: rounding. */
+int truncator_sentence(Truncator *u, const Sentence *s, double *check);
 
 /* Can this scheme be measured? 0; ERR_ACCURACY with words where it has no step of the field asked for,
  * ERR_INPUT where it has flows (choose a sub-flow solver: NAME:euler). */
@@ -113,12 +125,13 @@ int truncator_table(const Truncator *u, const Table *scheme, Table **out);
  * the numbers. */
 int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *out);
 
-/* Sentence i is token[start[i]] .. token[start[i + 1] - 1]. */
+/* Sentence i of a side is token[side][start[side][i]] .. token[side][start[side][i + 1] - 1]. */
 typedef struct {
     size_t count;
-    const size_t *start;  /* (count + 1) */
-    const int32_t *token; /* (start[count]) */
+    const size_t *start[SIDES];  /* (count + 1); without a source NULL */
+    const int32_t *token[SIDES]; /* (start[count]) */
 } Sentences;
+Sentence sentence_at(const Sentences *s, size_t i);
 
 /* Medians and quartiles over sentences and layers. */
 typedef struct {
@@ -152,13 +165,14 @@ int truncator_path(Truncator *u, size_t parts, double *path);
 
 /* At the state x that enters a layer. A causal network's Jacobian is block lower triangular in the
  * tokens, so its eigenvalues are those of the diagonal blocks: all of them, exactly, from columns taken
- * by central differences along the coordinates. lipschitz: the largest singular value of F'(x), G'(x) by power
+ * by central differences along the coordinates. An encoder's is full, and so are its eigenvalues found. lipschitz: the
+ * largest singular value of F'(x), G'(x), C'(x) by power
  * iteration on J^T J: the Lipschitz constant at x, a lower bound of that of any set around it. */
 typedef struct {
-    size_t tokens;       /* the first ones, as many as fit JACOBIAN_MOST coordinates */
-    double lipschitz[2]; /* of F, of G */
+    size_t tokens; /* the first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
+    double lipschitz[COLOURS];
     size_t count;
-    double (*eigen)[2]; /* (count) re, im, of F' + G', or of L'; owned */
+    double (*eigen)[2]; /* (count) re, im, of F' + G' (+ C'), or of L'; owned */
 } Jacobian;
 enum { JACOBIAN_MOST = 1024 };
 int truncator_jacobian(Truncator *u, int layer, Jacobian *out);

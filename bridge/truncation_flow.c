@@ -14,11 +14,10 @@ static const double rounding = 1e-12;
 /* So far from the layer's own state a step may begin: a scheme of five steps at h = 1. */
 static const double farthest = 4;
 
-System *flow_system(Truncator *u, const double weight[2])
+System *flow_system(Truncator *u, const double weight[COLOURS])
 {
     if (u->options.field == FIELD_LAYER) return &u->field->layer;
-    u->field->weight[OP_F] = weight[OP_F];
-    u->field->weight[OP_G] = weight[OP_G];
+    for (int op = 0; op < COLOURS; op++) u->field->weight[op] = weight[op];
     return &u->field->whole;
 }
 
@@ -146,12 +145,11 @@ static int solve_flow(Truncator *u, ExactFlow *f)
     return code;
 }
 
-int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out)
+int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out)
 {
     for (size_t i = 0; i < u->flows; i++) {
         const ExactFlow *f = *out = &u->flow[i];
-        if (f->history != history || f->weight[0] != weight[0] || f->weight[1] != weight[1])
-            continue;
+        if (f->history != history || memcmp(f->weight, weight, sizeof f->weight) != 0) continue;
         u->solved += flow_time(u, history);
         return 0;
     }
@@ -159,7 +157,8 @@ int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow
     if (!grown) return ERR_MEMORY;
     u->flow = grown;
     ExactFlow *f = &grown[u->flows];
-    *f = (ExactFlow){.weight = {weight[0], weight[1]}, .history = history};
+    *f = (ExactFlow){.history = history};
+    memcpy(f->weight, weight, sizeof f->weight);
     int code = solve_flow(u, f);
     if (code != 0) {
         flow_free(f);

@@ -14,7 +14,7 @@ void scheme_free(Scheme *s)
     s->pair = memory_free(s->pair);
 }
 
-/* Slopes of L's second half go, those of its first become L's own. */
+/* Slopes of L's later parts go, those of its first become L's own. */
 static void join_row(const int *map, Row *r)
 {
     size_t kept = 0;
@@ -44,14 +44,14 @@ static void drop_points(Table *t)
             t->point[kept++] = t->point[p];
         } else {
             row_free(&t->point[p].row);
-            for (int op = 0; op < 2; op++) mpq_clear(t->point[p].c[op]);
+            for (int op = 0; op < COLOURS; op++) mpq_clear(t->point[p].c[op]);
         }
     }
     t->points = kept;
 }
 
-/* A table over L, as one over F that stands for L frozen: its evaluations in pairs become one. */
-static int join_halves(Table *t)
+/* A table over L, as one over F that stands for L frozen: its evaluations, two or three a stage, become one. */
+static int join_parts(Table *t)
 {
     int *map = memory_new(t->evals, sizeof *map);
     if (!map) return ERR_MEMORY;
@@ -66,7 +66,7 @@ static int join_halves(Table *t)
     }
     t->evals = t->stages;
     drop_points(t);
-    mpq_set_ui(t->weight[OP_G], 0, 1);
+    for (int op = OP_F + 1; op < t->colours; op++) mpq_set_ui(t->weight[op], 0, 1);
     memory_free(map);
     return 0;
 }
@@ -102,14 +102,15 @@ static int expand(Scheme *s, int terms)
 
 static int owns_several(const Truncator *u, const Table *scheme)
 {
-    int several = table_sets(scheme, OP_F) > 1 || table_sets(scheme, OP_G) > 1;
+    int several = 0;
+    for (int op = 0; op < COLOURS; op++) several |= table_sets(scheme, op) > 1;
     return several && layer_field_owns(u->trained, scheme);
 }
 
 int truncator_table(const Truncator *u, const Table *scheme, Table **out)
 {
     if (!(*out = table_freeze(scheme))) return ERR_MEMORY;
-    int code = u->options.field == FIELD_LAYER ? join_halves(*out) : 0;
+    int code = u->options.field == FIELD_LAYER ? join_parts(*out) : 0;
     if (code != 0) *out = (table_free(*out), NULL);
     return code;
 }
@@ -156,5 +157,9 @@ int truncator_takes(const Truncator *u, const Table *scheme)
     if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
         return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
                          scheme->name);
+    if (scheme->colours < u->colours)
+        return error_set(ERR_ACCURACY,
+                         "%s has no C, and a decoder's layer is y' = F + C + G: %s-decoder has it",
+                         scheme->name, scheme->name);
     return layer_field_has(u->trained, scheme);
 }

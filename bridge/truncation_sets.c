@@ -12,15 +12,18 @@
 
 static size_t count_colours(const Table *t)
 {
-    return (size_t)table_sets(t, OP_F) + (size_t)table_sets(t, OP_G);
+    size_t n = 0;
+    for (int op = 0; op < COLOURS; op++) n += (size_t)table_sets(t, op);
+    return n;
 }
 
-/* Operator and set of colour i: F1, F2, .., G1, .. */
+/* Operator and set of colour i: F1, F2, .., G1, .., C1, .. */
 static Eval colour(const Table *t, size_t i)
 {
-    size_t F = (size_t)table_sets(t, OP_F);
-    return i < F ? (Eval){.op = OP_F, .set = (int)i + 1}
-                 : (Eval){.op = OP_G, .set = (int)(i - F) + 1};
+    Eval e = {.op = OP_F};
+    for (; i >= (size_t)table_sets(t, e.op); e.op++) i -= (size_t)table_sets(t, e.op);
+    e.set = (int)i + 1;
+    return e;
 }
 
 static int is_colour(const Eval *e, const Eval *c)
@@ -69,6 +72,7 @@ static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
     if (!pair) return ERR_MEMORY;
     for (size_t p = 0; p < t->points; p++) restrict_row(t, &pair->point[p].row, &x, &y);
     restrict_row(t, &pair->update, &x, &y);
+    pair->colours = 2;
     for (size_t e = 0; e < t->evals; e++)
         pair->eval[e].op = is_colour(&t->eval[e], &x) ? OP_F : OP_G;
     field_weight(t, &x, pair->weight[OP_F]);
@@ -105,9 +109,9 @@ int sets_prepare(Scheme *s, int *differ)
 static void name_colour(const Table *t, const Eval *c, char name[16])
 {
     if (table_sets(t, c->op) == 1)
-        snprintf(name, 16, "%c", "FG"[c->op]);
+        snprintf(name, 16, "%c", table_letters[c->op]);
     else
-        snprintf(name, 16, "%c%d", "FG"[c->op], c -> set);
+        snprintf(name, 16, "%c%d", table_letters[c->op], c->set);
 }
 
 static void add_pair(const Truncator *u, const Scheme *s, size_t i, size_t j, const double *v,

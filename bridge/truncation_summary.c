@@ -7,6 +7,17 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
+Sentence sentence_at(const Sentences *s, size_t i)
+{
+    Sentence one = {0};
+    for (int side = 0; side < SIDES; side++) {
+        if (!s->start[side]) continue;
+        one.n[side] = s->start[side][i + 1] - s->start[side][i];
+        one.token[side] = s->token[side] + s->start[side][i];
+    }
+    return one;
+}
+
 Spread spread_of(double *x, size_t n)
 {
     size_t kept = 0;
@@ -46,8 +57,8 @@ static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences
     TRY(truncator_takes(u, scheme));
     for (size_t i = 0; i < s->count; i++) {
         double check;
-        size_t n = s->start[i + 1] - s->start[i];
-        TRY(truncator_sentence(u, n, s->token + s->start[i], &check));
+        Sentence one = sentence_at(s, i);
+        TRY(truncator_sentence(u, &one, &check));
         if (!(check <= c->sum->check)) c->sum->check = check;
         TRY(collect(u, layers, scheme, c));
     }
@@ -57,7 +68,7 @@ static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences
 int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
                        const TruncationOptions *o, TruncationSummary *out)
 {
-    size_t layers = model_plan(m)->layers[SIDE_TARGET], most = s->count * layers;
+    size_t layers = model_plan(m)->layers[o->side], most = s->count * layers;
     Truncator *u;
     *out = (TruncationSummary){0};
     TRY(truncator_new(m, trained, o, &u));

@@ -17,7 +17,8 @@ static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out
     int order = s->order + 1;
     for (size_t i = 0; i < u->keeps; i++) {
         *out = &u->kept[i];
-        if ((*out)->order == order && (*out)->one == s->one) return 0;
+        if ((*out)->order == order && (*out)->one == s->one && (*out)->forest->colours == s->table->colours)
+            return 0;
     }
     Kept *grown = memory_grow(u->kept, u->keeps, u->keeps + 1, sizeof *grown);
     if (!grown) return ERR_MEMORY;
@@ -27,7 +28,7 @@ static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out
     System at = u->options.field == FIELD_LAYER ? u->field->layer : u->field->mean;
     at.initial = (double *)y;
     u->field->pin = u->layer;
-    TRY(forest_new(order, 2, &k->forest));
+    TRY(forest_new(order, s->table->colours, &k->forest));
     int code = differentials_find(k->forest, &at, order, s->one, &k->found);
     if (code != 0) {
         forest_free(k->forest);

@@ -32,7 +32,7 @@ typedef struct {
 /* The exact flow as one scheme needs it: for every step h_j the states at the step's end, at its
  * beginning, and `history` steps before that, nearest first. */
 typedef struct {
-    double weight[2];
+    double weight[COLOURS];
     int history;
     double *y;        /* (points, history + 2, N) */
     int *missing;     /* (points) */
@@ -51,10 +51,13 @@ struct Truncator {
     const Table *trained;
     TruncationOptions options;
     size_t points, layers, schemes;
+    int colours; /* of the field: 2, of a decoder's layer 3 */
     Scheme *scheme; /* (schemes) */
     LayerField *field;
+    LayerOf of;
     size_t n, N;
-    double *state; /* (layers + 1, N) */
+    double *states[SIDES], *memory; /* of either side (layers + 1, n d); what cross-attention reads */
+    double *state;                  /* the measured side's (layers + 1, N) */
     int layer;     /* that flow and kept are of */
     size_t flows, keeps;
     ExactFlow *flow;
@@ -69,11 +72,11 @@ struct Truncator {
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
 
-/* truncation_flow.c: the system whose flow is exact, F and G so weighted. */
-System *flow_system(Truncator *u, const double weight[2]);
+/* truncation_flow.c: the system whose flow is exact, its operators so weighted. */
+System *flow_system(Truncator *u, const double weight[COLOURS]);
 /* From the cache, or solved now; borrowed until the next sentence or layer. flow_time: how much time that is. */
 double flow_time(const Truncator *u, int history);
-int flow_find(Truncator *u, const double weight[2], int history, const ExactFlow **out);
+int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);
 

@@ -277,14 +277,18 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* ends.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates (64, V) numbers. */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* A sublayer slot by itself (of a post plan: without its norm), dropout off: x, y (N, D) host doubles, one sequence; of
- * cross-attention x (2, N, D), the second half being what KEYS reads. Or the whole plan between r0 and output, of two
- * sides x (2, N, D): r0 and r1. For the bridge and for tests. */
+/* For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
+ * without its norm), or a norm's, from x (N, D) to y (N, D); one of cross-attention, memory (M, D) being what its KEYS
+ * reads; the whole plan from r0 = x (N, D) and, of two sides, r1 = source (M, D) to its output y (N, D); the same
+ * with M = N and the source behind x. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
+int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
+                double *y);
+int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
 /* r0 of one sequence of N tokens, dropout off: y (N, D) host doubles out. A token or a position that
  * the model lacks: ERR_MISUSE. */
-int model_embed(Model *m, size_t N, const int32_t *token, double *y);
+int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
 /* weights.c. What every attention sublayer of the plan puts where on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION) in the order in which they are
  * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind, as

@@ -174,32 +174,42 @@ int plan_check(const Plan *p);
 typedef int PlanOp(void *arg, const PlanInstr *in);
 int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg);
 
-/* A walk in host doubles, N rows of D numbers a register, those of either side and of keys. The caller sets what a sublayer, a norm, a gate and a
+/* A walk in host doubles, N rows of D numbers a register of the target, M of the source; keys have D, whatever the
+ * callbacks put there. The caller sets what a sublayer, a norm, a gate and a
  * learned scalar are; each callback gives 0 or a code, which ends the walk. */
 typedef struct PlanValues PlanValues;
 struct PlanValues {
     const Plan *plan;
-    size_t N, D;
+    size_t N, M, D; /* M: 0 without a source */
     /* arg is the PlanValues. EVAL, NORM and KEYS: from plan_value(v, in->term[k].x) to plan_value(v, in->out). GATE: from
      * plan_value(v, in->term[k].x) to plan_gates(v, in->out). */
     PlanOp *sublayer, *gate;
     int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);
     void *arg;           /* the caller's own */
-    double *reg, *gates; /* (registers, N, D), (gates, N): made by plan_values */
+    double *reg, *gates; /* (registers, rows, D), (gates, rows), rows = max(N, M): made by plan_values */
 };
-/* r0 (N, D) in, of two sides r0 and r1 (2, N, D). Caller: plan_values_free, whatever the code. */
-int plan_values(PlanValues *v, const double *begin);
+/* begin[side] in: r0 (N, D), r1 (M, D). Caller: plan_values_free, whatever the code. */
+int plan_values(PlanValues *v, const double *const begin[SIDES]);
 void plan_values_free(PlanValues *v);
 
-/* (N, D) of a register; (N) of a gate. */
-static inline double *plan_value(const PlanValues *v, int r)
+/* Rows of a side; the most of either. */
+static inline size_t plan_rows(const PlanValues *v, int side)
 {
-    return v->reg + (size_t)r * v->N * v->D;
+    return side == SIDE_SOURCE ? v->M : v->N;
+}
+static inline size_t plan_most(const PlanValues *v)
+{
+    return v->N > v->M ? v->N : v->M;
 }
 
+/* (rows, D) of a register; (rows) of a gate. */
+static inline double *plan_value(const PlanValues *v, int r)
+{
+    return v->reg + (size_t)r * plan_most(v) * v->D;
+}
 static inline double *plan_gates(const PlanValues *v, int g)
 {
-    return v->gates + (size_t)g * v->N;
+    return v->gates + (size_t)g * plan_most(v);
 }
 
 /* fold.c: *out = a plan of the same slots and values, up to the order of sums, in which long lines are

@@ -123,10 +123,13 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
 /* out (WIDTH): a plan's output under the draws listed. */
 static int follow(Draws *d, const Plan *p, double *out)
 {
-    double begin[SIDES * WIDTH];
-    for (size_t k = 0; k < SIDES * WIDTH; k++) begin[k] = random_number(d, 2, k);
+    double begin[SIDES][WIDTH];
+    const double *const first[SIDES] = {begin[0], begin[1]};
+    for (size_t k = 0; k < SIDES * WIDTH; k++)
+        begin[k / WIDTH][k % WIDTH] = random_number(d, 2, k);
     PlanValues v = {.plan = p,
                     .N = 1,
+                    .M = 1,
                     .D = WIDTH,
                     .sublayer = sublayer,
                     .gate = gate,
@@ -134,7 +137,7 @@ static int follow(Draws *d, const Plan *p, double *out)
                     .arg = d};
     memset(d->met, 0, sizeof d->met);
     d->number = memory_new(p->slots, sizeof *d->number);
-    int code = d->number ? plan_values(&v, begin) : ERR_MEMORY;
+    int code = d->number ? plan_values(&v, first) : ERR_MEMORY;
     if (code == 0) memcpy(out, plan_value(&v, p->output), WIDTH * sizeof *out);
     memory_free(d->number);
     plan_values_free(&v);

@@ -15,11 +15,12 @@ int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)
 
 /* ---- in host doubles ------------------------------------------------------------------------- */
 
-/* out (N, D) += term, its scalars' values in f, where a gate's are read row by row. */
-static void add_term(const PlanValues *v, const PlanTerm *t, const double *f, double *out)
+/* out (rows, D) += term, its scalars' values in f, where a gate's are read row by row. */
+static void add_term(const PlanValues *v, size_t rows, const PlanTerm *t, const double *f,
+                     double *out)
 {
     const double *x = plan_value(v, t->x);
-    for (size_t i = 0; i < v->N; i++) {
+    for (size_t i = 0; i < rows; i++) {
         double c = t->c;
         for (int j = 0; j < t->factors; j++)
             c *= t->factor[j].kind == FACTOR_GATE ? plan_gates(v, t->factor[j].index)[i] : f[j];
@@ -31,17 +32,18 @@ static int line(void *arg, const PlanInstr *in)
 {
     PlanValues *v = arg;
     double f[PLAN_FACTORS], *out = plan_value(v, in->out);
-    memset(out, 0, v->N * v->D * sizeof *out);
+    size_t rows = plan_rows(v, v->plan->reg[in->out].side);
+    memset(out, 0, rows * v->D * sizeof *out);
     for (size_t k = 0; k < in->terms; k++) {
         const PlanTerm *t = &in->term[k];
         for (int j = 0; j < t->factors; j++)
             if (t->factor[j].kind == FACTOR_SCALAR) TRY(v->scalar(v, &t->factor[j], &f[j]));
-        add_term(v, t, f, out);
+        add_term(v, rows, t, f, out);
     }
     return 0;
 }
 
-int plan_values(PlanValues *v, const double *begin)
+int plan_values(PlanValues *v, const double *const begin[SIDES])
 {
     const Plan *p = v->plan;
     PlanOp *const op[PLAN_OPS] = {[PLAN_LIN] = line,
@@ -49,10 +51,11 @@ int plan_values(PlanValues *v, const double *begin)
                                   [PLAN_GATE] = v->gate,
                                   [PLAN_NORM] = v->sublayer,
                                   [PLAN_KEYS] = v->sublayer};
-    v->reg = memory_new(p->registers, v->N * v->D * sizeof *v->reg);
-    v->gates = memory_new(p->gates, v->N * sizeof *v->gates);
+    v->reg = memory_new(p->registers, plan_most(v) * v->D * sizeof *v->reg);
+    v->gates = memory_new(p->gates, plan_most(v) * sizeof *v->gates);
     if (!v->reg || !v->gates) return ERR_MEMORY;
-    memcpy(v->reg, begin, (size_t)p->sides * v->N * v->D * sizeof *v->reg);
+    for (int side = 0; side < p->sides; side++)
+        memcpy(plan_value(v, side), begin[side], plan_rows(v, side) * v->D * sizeof *v->reg);
     return plan_walk(p, op, v);
 }
 

@@ -58,24 +58,23 @@ static int measure_field(const Network *n, const Table *t, const Sentences *s, i
 static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunErrors *e)
 {
     Network n;
-    Sentences s;
-    size_t *start = NULL, tokens = options_size(u->options, "truncation-tokens");
-    int32_t *token = NULL;
+    Drawn drawn = {0};
+    const Sentences *s = &drawn.of;
+    size_t tokens = options_size(u->options, "truncation-tokens");
     if (tokens > options_size(u->options, "sequence"))
         tokens = options_size(u->options, "sequence");
     TRY(trained_load(dir, tokens, options_size(u->options, "threads"), &n));
     int code =
-        sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID],
-                       options_size(u->options, "truncation"), tokens, DRAW, &start, &token, &s);
+        sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], NULL,
+                       options_size(u->options, "truncation"), tokens, DRAW, &drawn);
     e->check = 0;
     if (code == 0)
         code =
-            measure_field(&n, spec->scheme, &s, FIELD_SPLIT, &e->split, &e->split_slope, &e->check);
+            measure_field(&n, spec->scheme, s, FIELD_SPLIT, &e->split, &e->split_slope, &e->check);
     if (code == 0)
         code =
-            measure_field(&n, spec->scheme, &s, FIELD_LAYER, &e->layer, &e->layer_slope, &e->check);
-    memory_free(start);
-    memory_free(token);
+            measure_field(&n, spec->scheme, s, FIELD_LAYER, &e->layer, &e->layer_slope, &e->check);
+    sentences_free(&drawn);
     network_free(&n);
     return code;
 }

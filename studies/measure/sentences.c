@@ -9,56 +9,91 @@
 
 enum { STREAM_SENTENCES = 61 };
 
-/* A line that has words: its first token and its length without <eos>. */
+/* A line: its first token and its length without <eos>. */
 typedef struct {
     size_t first, words;
 } Line;
 
-static size_t find_lines(const Vocab *v, const Text *t, Line *line)
+/* Lines of the source beside those of the text that have words; source NULL: it has none. */
+static size_t find_lines(const Vocab *v, const Text *t, const Text *source, Line *line, Line *other)
 {
-    size_t n = 0, first = 0;
-    for (size_t i = 0; i < t->tokens; i++) {
+    size_t n = 0, first = 0, from = 0;
+    for (size_t i = 0, s = 0; i < t->tokens; i++) {
         if (t->id[i] != v->eos) continue;
-        if (i > first) line[n++] = (Line){first, i - first};
+        for (from = s; source && source->id[s] != v->eos;) s++;
+        if (i > first) {
+            line[n] = (Line){first, i - first};
+            other[n++] = (Line){from, s - from};
+        }
         first = i + 1;
+        s++;
     }
     return n;
 }
 
-static int draw(const Vocab *v, const Text *t, const Line *line, size_t lines, size_t tokens,
-                uint64_t seed, Sentences *s, size_t *start, int32_t *token)
+/* Appends a line of a side: <eos> is before the target's words, and behind the source's. */
+static void append(const Vocab *v, const Text *t, const Line *l, size_t tokens, int side, Drawn *d,
+                   size_t *n)
+{
+    size_t words = l->words < tokens - 1 ? l->words : tokens - 1;
+    int32_t *out = d->token[side] + *n;
+    memcpy(out + (side == SIDE_TARGET), t->id + l->first, words * sizeof *out);
+    out[side == SIDE_TARGET ? 0 : words] = v->eos;
+    *n += words + 1;
+}
+
+static int draw(const Vocab *v, const Text *const text[SIDES], Line *const line[SIDES],
+                size_t lines, size_t tokens, uint64_t seed, Drawn *d)
 {
     uint32_t *order = memory_new(lines, sizeof *order);
     if (!order) return ERR_MEMORY;
     random_permutation(seed, STREAM_SENTENCES, lines, order);
-    size_t n = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const Line *l = &line[order[i]];
-        size_t words = l->words < tokens - 1 ? l->words : tokens - 1;
-        start[i] = n;
-        token[n++] = v->eos;
-        memcpy(token + n, t->id + l->first, words * sizeof *token);
-        n += words;
+    for (int side = 0; side < SIDES; side++) {
+        size_t n = 0;
+        for (size_t i = 0; text[side] && i < d->of.count; i++) {
+            append(v, text[side], &line[side][order[i]], tokens, side, d, &n);
+            d->start[side][i + 1] = n;
+        }
     }
-    start[s->count] = n;
     memory_free(order);
     return 0;
 }
 
-int sentences_draw(const Vocab *v, const Text *t, size_t count, size_t tokens, uint64_t seed,
-                   size_t **start, int32_t **token, Sentences *out)
+static int make(const Vocab *v, const Text *const text[SIDES], size_t count, size_t tokens,
+                uint64_t seed, Line *const line[SIDES], Drawn *d)
 {
-    Line *line = memory_new(t->tokens, sizeof *line);
-    size_t lines = line ? find_lines(v, t, line) : 0;
-    *out = (Sentences){.count = count < lines ? count : lines};
-    *start = memory_new(out->count + 1, sizeof **start);
-    *token = memory_new(out->count, tokens * sizeof **token);
-    int code = line && *start && *token ? 0 : ERR_MEMORY;
-    if (code == 0 && lines == 0)
-        code = error_set(ERR_INPUT, "%s: expected a line with a word", t->file);
-    if (code == 0) code = draw(v, t, line, lines, tokens, seed, out, *start, *token);
+    size_t lines =
+        find_lines(v, text[SIDE_TARGET], text[SIDE_SOURCE], line[SIDE_TARGET], line[SIDE_SOURCE]);
+    if (lines == 0)
+        return error_set(ERR_INPUT, "%s: expected a line with a word", text[SIDE_TARGET]->file);
+    d->of.count = count < lines ? count : lines;
+    for (int side = 0; side < SIDES; side++) {
+        if (!text[side]) continue;
+        d->of.start[side] = d->start[side] = memory_new(d->of.count + 1, sizeof(size_t));
+        d->of.token[side] = d->token[side] = memory_new(d->of.count, tokens * sizeof(int32_t));
+        if (!d->start[side] || !d->token[side]) return ERR_MEMORY;
+    }
+    return draw(v, text, line, lines, tokens, seed, d);
+}
+
+int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t count, size_t tokens,
+                   uint64_t seed, Drawn *out)
+{
+    const Text *const text[SIDES] = {[SIDE_TARGET] = t, [SIDE_SOURCE] = source};
+    *out = (Drawn){0};
+    if (source) TRY(text_pairs(source, t, v->eos));
+    Line *line = memory_new(t->tokens, 2 * sizeof *line);
+    Line *const both[SIDES] = {line, line ? line + t->tokens : NULL};
+    int code = line ? make(v, text, count, tokens, seed, both, out) : ERR_MEMORY;
     memory_free(line);
-    out->start = *start;
-    out->token = *token;
     return code;
+}
+
+void sentences_free(Drawn *d)
+{
+    for (int side = 0; side < SIDES; side++) {
+        memory_free(d->start[side]);
+        memory_free(d->token[side]);
+    }
+    *d = (Drawn){0};
 }

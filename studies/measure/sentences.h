@@ -5,9 +5,17 @@
 #include "bridge/truncation.h"
 #include "nn/corpus.h"
 
+typedef struct {
+    Sentences of; /* what follows */
+    size_t *start[SIDES];
+    int32_t *token[SIDES];
+} Drawn;
+
 /* At most `count` lines of the text, each as the model is given it: <eos> first, at most
- * `tokens` in all. Which ones is a function of the seed. No line of a word: ERR_INPUT. */
-int sentences_draw(const Vocab *v, const Text *t, size_t count, size_t tokens, uint64_t seed,
-                   size_t **start, int32_t **token, Sentences *out);
+ * `tokens` in all; of a source (NULL: there is none) the same lines, <eos> the last, as long. Which ones is a function
+ * of the seed. No line of a word: ERR_INPUT. Caller: sentences_free, whatever the code. */
+int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t count, size_t tokens,
+                   uint64_t seed, Drawn *out);
+void sentences_free(Drawn *d);
 
 #endif

@@ -69,7 +69,7 @@ static int set_initial(Model *m, System *s)
     s->initial = memory_new(s->n, s->d * sizeof *s->initial);
     int32_t *token = memory_new(s->n, sizeof *token);
     for (size_t i = 0; token && i < s->n; i++) token[i] = (int32_t)i;
-    int code = s->initial && token ? model_embed(m, s->n, token, s->initial) : ERR_MEMORY;
+    int code = s->initial && token ? model_embed(m, SIDE_TARGET, s->n, token, s->initial) : ERR_MEMORY;
     memory_free(token);
     return code;
 }
@@ -84,7 +84,12 @@ static int make(const char *dir, int layer, size_t particles, Network *n, System
         return error_set(ERR_INPUT,
                          "network:DIR needs a smooth field; this model has ReLU, whose kinks no "
                          "order above 1 survives: train with --activation gelu");
-    TRY(bridge_system(n->model, layer, tokens, out));
+    if (n->encoder)
+        return error_set(ERR_INPUT,
+                         "%s: the model has an encoder; what its layers do 'trotter truncation "
+                         "--side' tells, network:DIR is of language models",
+                         dir);
+    TRY(bridge_system(n->model, &(LayerOf){.layer = layer, .n = tokens}, out));
     (*out)->t_end = 0.25;
     (*out)->h0 = 0.0625;
     return set_initial(n->model, *out);

@@ -42,7 +42,18 @@ static int append(const Table *t, Table ***list, size_t *count)
     return 0;
 }
 
-static int add_list(const char *names, const char *solver, Selection *s)
+/* Adds a scheme, in the place of one of two colours its decoder where these are wanted. */
+static int add(const Table *t, const char *solver, int decoders, Selection *s)
+{
+    Table *decoder;
+    if (!decoders || t->colours > 2) return append(t, &s->scheme, &s->count);
+    TRY(select_one(s, t->name, solver, 1, &decoder));
+    int code = append(decoder, &s->scheme, &s->count);
+    table_free(decoder);
+    return code;
+}
+
+static int add_list(const char *names, const char *solver, int decoders, Selection *s)
 {
     Table **list;
     size_t count;
@@ -50,7 +61,7 @@ static int add_list(const char *names, const char *solver, Selection *s)
     int code = 0;
     for (size_t i = 0; i < count; i++) {
         if (code == 0) code = name_solver(&s->zoo, solver, list[i]);
-        if (code == 0) code = append(list[i], &s->scheme, &s->count);
+        if (code == 0) code = add(list[i], solver, decoders, s);
         table_free(list[i]);
     }
     memory_free(list);
@@ -64,7 +75,7 @@ static int find(const Options *o, const char *solver, const Table *own, const ch
     TRY(open_zoo(o, &s->zoo));
     if (own) TRY(append(own, &s->zoo.scheme, &s->zoo.count));
     if (!names && own) TRY(append(own, &s->scheme, &s->count));
-    return add_list(names ? names : usual, solver, s);
+    return add_list(names ? names : usual, solver, own && own->colours > 2, s);
 }
 
 int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
@@ -83,7 +94,7 @@ int select_open(const Options *o, const char *solver, Selection *s)
 
 int select_add(const char *name, const char *solver, Selection *s)
 {
-    return add_list(name, solver, s);
+    return add_list(name, solver, 0, s);
 }
 
 void select_close(Selection *s)

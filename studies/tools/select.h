@@ -22,7 +22,8 @@ typedef struct {
  * `solver`. Every unusable file or name: ERR_INPUT with words. */
 int select_open(const Options *o, const char *solver, Selection *s);
 /* The same beside a trained model, whose scheme `own` (borrowed for the call) --scheme may name too, unless a
- * text of the zoo or of a file has its name. Without --scheme: own, then those of `usual`. */
+ * text of the zoo or of a file has its name. Without --scheme: own, then those of `usual`. Beside a decoder's own a
+ * scheme of two colours is taken as a decoder's (zoo_find_decoder). */
 int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
                   Selection *s);
 /* Adds a scheme by name, if none of that name is there. */

@@ -15,6 +15,10 @@ static const Option study_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
      "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from", 0, 0},
+    {"source", OPTION_TEXT, NULL, "FILE",
+     "of a model with an encoder: the sources of the text's lines, line by line", 0, 0},
+    {"side", OPTION_CHOICE, NULL, "decoder|encoder",
+     "of a model with an encoder: whose layers (default: the decoder's)", 0, 0},
     {"scheme", OPTION_TEXT, NULL, "A,B,...",
      "names separated by commas, or all; a splitting without suffix is NAME:euler; the model's own "
      "scheme is known by its name (default: the model's own, then " USUAL ")",
@@ -65,11 +69,35 @@ static int read_sentences(const Options *o, TruncationInput *in)
 {
     size_t tokens = options_size(o, "tokens");
     const ModelConfig *c = model_config(in->network.model);
+    const char *source = options_text(o, "source");
     if (tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
     TRY(text_read(options_text(o, "text"), &in->network.vocab, &in->text));
-    return sentences_draw(&in->network.vocab, &in->text, options_size(o, "sentences"), tokens,
-                          options_size(o, "seed"), &in->start, &in->token, &in->sentences);
+    if (source) TRY(text_read(source, &in->network.vocab, &in->source));
+    return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,
+                          options_size(o, "sentences"), tokens, options_size(o, "seed"),
+                          &in->drawn);
+}
+
+/* Which side's layers, and what both were trained as. */
+static int choose_side(const Options *o, TruncationInput *in)
+{
+    const Network *n = &in->network;
+    int side = options_text(o, "side") && options_choice(o, "side") ? SIDE_SOURCE : SIDE_TARGET;
+    const char *given = options_text(o, "side") ? "side" : options_text(o, "source") ? "source" : NULL;
+    in->trained = side == SIDE_SOURCE ? n->encoder : n->table;
+    if (!n->encoder && given)
+        return error_set(ERR_INPUT, "--%s: the model is a language model, which has no encoder",
+                         given);
+    if (n->encoder && !options_text(o, "source"))
+        return error_set(ERR_INPUT,
+                         "--source is needed: the model has an encoder, which reads the sources of "
+                         "the text's lines");
+    if (n->encoder && options_size(o, "refine"))
+        return error_set(ERR_INPUT, "--refine is of language models; this one has an encoder");
+    in->options.side = side;
+    if (n->encoder) in->options.other = side == SIDE_SOURCE ? n->table : n->encoder;
+    return 0;
 }
 
 static int open_input(const Options *o, TruncationInput *in)
@@ -83,7 +111,8 @@ static int open_input(const Options *o, TruncationInput *in)
                                       .tolerance = options_real(o, "tolerance")};
     if (options_text(o, "field")) in->fields[options_choice(o, "field")] = 1;
     TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));
-    TRY(select_beside(o, "euler", in->network.table, USUAL, &in->schemes));
+    TRY(choose_side(o, in));
+    TRY(select_beside(o, "euler", in->trained, USUAL, &in->schemes));
     return read_sentences(o, in);
 }
 
@@ -92,8 +121,8 @@ static void close_input(TruncationInput *in)
     network_free(&in->network);
     select_close(&in->schemes);
     text_free(&in->text);
-    memory_free(in->start);
-    memory_free(in->token);
+    text_free(&in->source);
+    sentences_free(&in->drawn);
 }
 
 /* ---- what is told ----------------------------------------------------------------------------------- */
@@ -102,17 +131,20 @@ static void print_words(const TruncationStudy *u)
 {
     const Network *n = &u->in->network;
     double agreement = 0;
-    for (size_t i = 0; i < u->count * u->layers * u->in->sentences.count; i++)
+    for (size_t i = 0; i < u->count * u->layers * u->in->drawn.of.count; i++)
         agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
     printf(
-        "model trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
+        "%s trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
         "error: at h = 1, the network's own step: RMS of step - exact flow, over the flow's "
         "displacement in that step;\nmedian, quartiles; slope: of the RMS alone, order + 1, seen "
         "`from h` down; leading: predicted; rest: what is left\nthe flow's two integrators differ "
         "by %.1g, the "
         "sublayers put together and a forward pass by %.1g\n\n",
-        n->table->name, u->layers, u->layers == 1 ? "" : "s", u->in->sentences.count,
-        u->in->sentences.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
+        !n->encoder                           ? "model"
+        : u->in->options.side == SIDE_SOURCE ? "encoder"
+                                             : "decoder",
+        u->in->trained->name, u->layers, u->layers == 1 ? "" : "s", u->in->drawn.of.count,
+        u->in->drawn.of.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
         u->check);
 }
 
@@ -220,7 +252,7 @@ const Command command_truncation = {
         "one more. With ReLU the field has kinks, and slopes above 2.5 are not seen: verdict "
         "kinks.\n"
         "\n"
-        "The field is F + G, F the layer's attention sets weighted as its own scheme weighs them, "
+        "The field is F + G, of a decoder's layer F + C + G with the encoder's output at rest, F the layer's attention sets weighted as its own scheme weighs them, "
         "G its\n"
         "feed-forward sets; a scheme with the same sets reads each by itself (sets: own), and any "
         "other reads\n"

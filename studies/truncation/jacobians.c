@@ -136,15 +136,13 @@ static int any_scheme(const Study *u)
 
 static int study_field(Study *u)
 {
-    const Sentences *s = &u->in->sentences;
-    TruncationOptions o = u->in->options;
+    Sentence first = sentence_at(&u->in->drawn.of, 0);
     Truncator *t;
     if (!any_scheme(u)) return 0;
-    o.field = u->field;
     u->seen[u->field] = 1;
-    TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
-    int code = truncator_sentence(t, s->start[1], s->token, NULL);
-    int layers = (int)model_plan(u->in->network.model)->layers[SIDE_TARGET];
+    TRY(truncation_open(u->in, u->field, 0, (Watch){0}, &t));
+    int code = truncator_sentence(t, &first, NULL);
+    int layers = (int)model_plan(u->in->network.model)->layers[u->in->options.side];
     for (u->layer = 0; u->layer < layers && code == 0; u->layer++) {
         progress_show("Jacobian of layer %d of %d, field %s", u->layer + 1, layers,
                       truncation_field(u->field));

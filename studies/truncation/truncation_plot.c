@@ -19,7 +19,7 @@ enum { PARTS = 32, TOKENS_SHOWN = 4 };
 static double guide_height(const TruncationStudy *u, int order)
 {
     double top = 0;
-    size_t cells = u->layers * u->in->sentences.count;
+    size_t cells = u->layers * u->in->drawn.of.count;
     for (size_t i = 0; i < u->count * cells; i++) {
         const Truncation *t = &u->cell[i];
         if (t->points == 0) continue;
@@ -159,8 +159,7 @@ static size_t first_shown(const Paths *p)
 
 static const char *token_at(const TruncationStudy *u, size_t place)
 {
-    const Sentences *s = &u->in->sentences;
-    return u->in->network.vocab.word[s->token[s->start[0] + place]];
+    return u->in->network.vocab.word[u->in->drawn.token[u->in->options.side][place]];
 }
 
 static int write_paths(const TruncationStudy *u, const Paths *p, const char *dir)
@@ -209,8 +208,8 @@ static int draw_paths(const TruncationStudy *u, const Paths *p, const char *dir)
 
 static int make_paths(const TruncationStudy *u, Truncator *t, double *path, const char *dir)
 {
-    const Sentences *s = &u->in->sentences;
-    size_t n = s->start[1] - s->start[0], d = model_config(u->in->network.model)->width;
+    size_t n = u->in->drawn.start[u->in->options.side][1];
+    size_t d = model_config(u->in->network.model)->width;
     Paths p = {.n = n, .d = d, .rows = u->layers * PARTS + 1, .path = path};
     TRY(truncator_path(t, PARTS, path));
     p.state = truncator_states(t);
@@ -228,14 +227,13 @@ static int make_paths(const TruncationStudy *u, Truncator *t, double *path, cons
 /* Of the first sentence. */
 static int save_paths(const TruncationStudy *u, const char *dir)
 {
-    const Sentences *s = &u->in->sentences;
-    size_t n = s->start[1] - s->start[0], d = model_config(u->in->network.model)->width;
-    TruncationOptions o = u->in->options;
+    size_t n = u->in->drawn.start[u->in->options.side][1];
+    size_t d = model_config(u->in->network.model)->width;
+    Sentence first = sentence_at(&u->in->drawn.of, 0);
     Truncator *t;
-    o.field = FIELD_SPLIT;
-    TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &t));
+    TRY(truncation_open(u->in, FIELD_SPLIT, 0, (Watch){0}, &t));
     double *path = memory_new(u->layers * PARTS + 1, n * d * sizeof *path);
-    int code = path ? truncator_sentence(t, n, s->token, NULL) : ERR_MEMORY;
+    int code = path ? truncator_sentence(t, &first, NULL) : ERR_MEMORY;
     if (code == 0) code = make_paths(u, t, path, dir);
     memory_free(path);
     truncator_free(t);

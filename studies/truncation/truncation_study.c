@@ -61,13 +61,13 @@ static int list_series(TruncationStudy *u, Truncator *const truncator[2])
     for (size_t i = 0; i < s->count; i++) TRY(add_series(u, truncator, s->scheme[i]));
     if (u->count == 0) return nothing_left();
     tell_left_out(u, truncator);
-    u->cell = memory_new(u->count * u->layers, u->in->sentences.count * sizeof *u->cell);
+    u->cell = memory_new(u->count * u->layers, u->in->drawn.of.count * sizeof *u->cell);
     return u->cell ? 0 : ERR_MEMORY;
 }
 
 Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence)
 {
-    return &u->cell[(series * u->layers + layer) * u->in->sentences.count + sentence];
+    return &u->cell[(series * u->layers + layer) * u->in->drawn.of.count + sentence];
 }
 
 /* Where a study is, for those who wait. */
@@ -113,14 +113,14 @@ static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sen
 
 static int measure_all(TruncationStudy *u, Truncator *const truncator[2], Pace *pace)
 {
-    const Sentences *s = &u->in->sentences;
+    const Sentences *s = &u->in->drawn.of;
     *pace = (Pace){
         .begun = progress_now(), .sentences = s->count, .all = u->count * u->layers * s->count};
     for (size_t k = 0; k < s->count; k++)
         for (int f = 0; f < 2; f++) {
             double check;
-            TRY(truncator_sentence(truncator[f], s->start[k + 1] - s->start[k],
-                                   s->token + s->start[k], &check));
+            Sentence one = sentence_at(s, k);
+            TRY(truncator_sentence(truncator[f], &one, &check));
             if (!(check <= u->check)) u->check = check;
             for (size_t l = 0; l < u->layers; l++)
                 TRY(measure_layer(u, truncator[f], f, k, l, pace));
@@ -131,16 +131,20 @@ static int measure_all(TruncationStudy *u, Truncator *const truncator[2], Pace *
 
 /* ---- the whole -------------------------------------------------------------------------------------- */
 
+int truncation_open(const TruncationInput *in, int field, int terms, Watch watch, Truncator **out)
+{
+    TruncationOptions o = in->options;
+    o.field = field;
+    o.terms = terms;
+    o.watch = watch;
+    return truncator_new(in->network.model, in->trained, &o, out);
+}
+
 static int run(TruncationStudy *u, Truncator *truncator[2])
 {
     Pace pace;
-    for (int f = 0; f < 2; f++) {
-        TruncationOptions o = u->in->options;
-        o.field = f;
-        o.terms = 1;
-        o.watch = (Watch){show_pace, &pace};
-        TRY(truncator_new(u->in->network.model, u->in->network.table, &o, &truncator[f]));
-    }
+    for (int f = 0; f < 2; f++)
+        TRY(truncation_open(u->in, f, 1, (Watch){show_pace, &pace}, &truncator[f]));
     TRY(list_series(u, truncator));
     TRY(measure_all(u, truncator, &pace));
     return truncation_tables(u);
@@ -149,7 +153,8 @@ static int run(TruncationStudy *u, Truncator *truncator[2])
 int truncation_run(TruncationInput *in, TruncationStudy *u)
 {
     Truncator *truncator[2] = {NULL, NULL};
-    *u = (TruncationStudy){.in = in, .layers = model_plan(in->network.model)->layers[SIDE_TARGET]};
+    *u = (TruncationStudy){.in = in,
+                           .layers = model_plan(in->network.model)->layers[in->options.side]};
     int code = run(u, truncator);
     truncator_free(truncator[0]);
     truncator_free(truncator[1]);

@@ -13,10 +13,9 @@
 typedef struct {
     Network network; /* in double precision */
     Selection schemes;
-    Text text;
-    Sentences sentences; /* of the text, drawn by the seed */
-    size_t *start;       /* their arrays */
-    int32_t *token;
+    const Table *trained;      /* of the side that is measured */
+    Text text, source;         /* of the source, without an encoder, no tokens */
+    Drawn drawn;               /* sentences of the text, drawn by the seed */
     TruncationOptions options; /* but for the field */
     int fields[2];             /* FIELD_SPLIT, FIELD_LAYER asked for; both 0: each scheme's own */
     const char *dir;           /* of --out, or NULL */
@@ -51,6 +50,9 @@ int truncation_tables(TruncationStudy *u);
  * path.csv and the plots truncation, layers, path. */
 extern const Column truncation_paths[];
 int truncation_save(TruncationStudy *u, const char *dir);
+
+/* A truncator of a field with the input's options. */
+int truncation_open(const TruncationInput *in, int field, int terms, Watch watch, Truncator **out);
 
 /* Which fields a scheme is measured on: bits 1 << FIELD_*. */
 int truncation_fields(const TruncationInput *in, const Table *scheme);

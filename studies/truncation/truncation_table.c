@@ -107,7 +107,7 @@ typedef struct {
 /* Over the sentences of one layer, or with layer = u->layers over all layers too. */
 static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick)
 {
-    size_t sentences = u->in->sentences.count, n = 0, one = layer < u->layers;
+    size_t sentences = u->in->drawn.of.count, n = 0, one = layer < u->layers;
     double *x = memory_new(sentences, (one ? 1 : u->layers) * sizeof *x);
     Spread s = {NAN, NAN, NAN};
     if (!x) return s;
@@ -126,7 +126,7 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
 static double asymptotic_from(const TruncationStudy *u, size_t series, size_t layer)
 {
     double best = 0;
-    size_t sentences = u->in->sentences.count;
+    size_t sentences = u->in->drawn.of.count;
     for (size_t k = 0; k < sentences; k++) {
         double h = truncation_cell(u, series, layer, k)->asymptotic;
         size_t reach = 0;
@@ -140,7 +140,7 @@ static double asymptotic_from(const TruncationStudy *u, size_t series, size_t la
 /* A sentence whose flow was solved, for what is the same in all. */
 static const Truncation *sample(const TruncationStudy *u, size_t series, size_t layer)
 {
-    for (size_t k = 0; k < u->in->sentences.count; k++)
+    for (size_t k = 0; k < u->in->drawn.of.count; k++)
         if (truncation_cell(u, series, layer, k)->points)
             return truncation_cell(u, series, layer, k);
     return NULL;
@@ -157,7 +157,7 @@ static void add_point(const TruncationStudy *u, Sheet *to, size_t i, size_t laye
                               .field = truncation_field(s->field),
                               .depth = truncation_depth(u->in->options.depth),
                               .layer = layer,
-                              .sentences = u->in->sentences.count,
+                              .sentences = u->in->drawn.of.count,
                               .h = ldexp(1, -(int)j),
                               .error = spread(u, i, layer, PICK_POINT(j, error)).median,
                               .floor = spread(u, i, layer, PICK_POINT(j, floor)).median,

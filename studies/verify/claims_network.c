@@ -79,7 +79,7 @@ int net_scheme(const Table *t, size_t layers, Net *n)
     Plan *plan;
     TRY(bridge_plan(t, &o, &plan));
     TRY(net_open(plan, n));
-    int code = bridge_system(n->model, 0, TOKENS, &n->system);
+    int code = bridge_system(n->model, &(LayerOf){.n = TOKENS}, &n->system);
     if (code != 0) net_close(n);
     return code;
 }

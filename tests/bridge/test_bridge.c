@@ -135,7 +135,7 @@ static void step_layers(const Table *t, Model *m, const double *x, double *y)
     System *s;
     Stepper *st;
     Table *frozen = table_freeze(t);
-    assert_int_equal(bridge_system(m, 0, TOKENS, &s), 0);
+    assert_int_equal(bridge_system(m, &(LayerOf){.n = TOKENS}, &s), 0);
     if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
     assert_int_equal(stepper_begin(st, 0, 1, x, START_NETWORK, NULL), 0);
     for (int l = 0; l < LAYERS; l++) {

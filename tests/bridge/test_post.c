@@ -200,7 +200,7 @@ TEST(a_post_model_is_no_field)
 {
     System *s = NULL;
     Model *m = post_model("transformer");
-    assert_int_equal(bridge_system(m, 0, TOKENS, &s), ERR_INPUT);
+    assert_int_equal(bridge_system(m, &(LayerOf){.n = TOKENS}, &s), ERR_INPUT);
     assert_non_null(strstr(error_text(), "post-norm"));
     model_free(m);
 }

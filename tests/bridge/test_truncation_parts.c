@@ -14,7 +14,7 @@ enum { D = 8, N = 5 };
 static Truncator *open(Model *m, const Table *trained, TruncationOptions o)
 {
     Truncator *u;
-    if (truncator_new(m, trained, &o, &u) != 0 || truncator_sentence(u, N, layers_token, NULL) != 0)
+    if (truncator_new(m, trained, &o, &u) != 0 || layers_sentence(u, N, NULL) != 0)
         fail_msg("%s: %s", trained->name, error_text());
     return u;
 }
@@ -40,7 +40,7 @@ TEST(test_states)
         double check;
         layers_shake(m, 0.2);
         assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
-        assert_int_equal(truncator_sentence(u, N, layers_token, &check), 0);
+        assert_int_equal(layers_sentence(u, N, &check), 0);
         if (!(check <= 1e-11)) fail_msg("%s: %g apart", t->name, check);
         truncator_free(u);
         model_free(m);
@@ -56,7 +56,7 @@ TEST(test_states_control)
     double check;
     layers_shake(m, 0.2);
     assert_int_equal(truncator_new(m, other, &(TruncationOptions){0}, &u), 0);
-    assert_int_equal(truncator_sentence(u, N, layers_token, &check), 0);
+    assert_int_equal(layers_sentence(u, N, &check), 0);
     assert_true(check > 1e-4);
     truncator_free(u);
     model_free(m);
@@ -162,7 +162,7 @@ static void differences(Model *m, const double *x, double *J)
     enum { ALL = N * D };
     System *s;
     double y[ALL], plus[ALL], minus[ALL], h = 1e-4;
-    assert_int_equal(bridge_system(m, 0, N, &s), 0);
+    assert_int_equal(bridge_system(m, &(LayerOf){.n = N}, &s), 0);
     memset(J, 0, ALL * ALL * sizeof *J);
     for (int op = 0; op < 2; op++)
         for (size_t k = 0; k < ALL; k++) {
@@ -223,7 +223,7 @@ TEST(test_lipschitz)
     layers_fill(m, "layers.0.attn.1.out.weight", 0);
     for (size_t i = 0; i < D; i++) layers_put(m, "layers.0.attn.1.out.weight", i * D + i, &c, 1);
     assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
-    assert_int_equal(truncator_sentence(u, 1, layers_token, NULL), 0);
+    assert_int_equal(layers_sentence(u, 1, NULL), 0);
     const double *x = truncator_states(u);
     for (int i = 0; i < D; i++) mean += x[i] / D;
     for (int i = 0; i < D; i++) var += (x[i] - mean) * (x[i] - mean) / D;
@@ -246,14 +246,14 @@ static int study(void)
 {
     static const size_t start[] = {0, 1};
     TruncationOptions o = {.terms = 1, .halvings = 4, .tolerance = 1e-4};
-    Sentences s = {1, start, layers_token};
+    Sentences s = {1, {start}, {layers_token}};
     TruncationSummary sum;
     Truncator *u;
     Model *fine;
     double path[2 * D];
     TRY(truncation_summary(model, table, table, &s, &o, &sum));
     TRY(truncator_new(model, table, &o, &u));
-    int code = truncator_sentence(u, 1, layers_token, NULL);
+    int code = layers_sentence(u, 1, NULL);
     if (code == 0) code = truncator_path(u, 1, path);
     truncator_free(u);
     TRY(code);
@@ -286,7 +286,7 @@ TEST(test_misuse)
     assert_int_equal(truncator_measure(u, 1, t, &r), ERR_MISUSE);
     assert_int_equal(zoo_find(&layers_zoo, "strang-marchuk", "exact", &flows), 0);
     assert_int_equal(truncator_takes(u, flows), ERR_INPUT);
-    assert_true(truncator_sentence(u, LAYERS_TOKENS + 1, layers_token, NULL) < 0);
+    assert_true(layers_sentence(u, LAYERS_TOKENS + 1, NULL) < 0);
     assert_int_equal(truncator_measure(u, 0, t, &r), ERR_MISUSE); /* no sentence */
     truncator_free(u);
     table_free(flows);

@@ -116,3 +116,9 @@ void layers_zero(Model *m)
         if (strstr(p[i].name, "out.") || strstr(p[i].name, "down."))
             f64->fill(backend_at(f64, model_data(m), p[i].offset), 0, p[i].size);
 }
+
+int layers_sentence(Truncator *u, size_t N, double *check)
+{
+    const Sentence s = {.n = {[SIDE_TARGET] = N}, .token = {[SIDE_TARGET] = layers_token}};
+    return truncator_sentence(u, &s, check);
+}

@@ -3,6 +3,7 @@
 #define TROTTER_TESTS_LAYERS_H
 
 #include "bridge/bridge.h"
+#include "bridge/truncation.h"
 
 enum { LAYERS_V = 5, LAYERS_TOKENS = 6 };
 
@@ -29,5 +30,7 @@ void layers_zero(Model *m);
 
 /* The tokens of a sentence. */
 extern const int32_t layers_token[LAYERS_TOKENS];
+/* truncator_sentence of the first N of them. */
+int layers_sentence(Truncator *u, size_t N, double *check);
 
 #endif

@@ -151,8 +151,8 @@ static void compare_with_plain(const char *name, size_t form)
     Model *m = shaken(name, c, tiny_residual(), 1), *r = plain_of(m);
     double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
     int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
-    assert_int_equal(model_embed(m, 7, token, y), 0);
-    assert_int_equal(model_embed(r, 7, token, y + V * D), 0);
+    assert_int_equal(model_embed(m, SIDE_TARGET, 7, token, y), 0);
+    assert_int_equal(model_embed(r, SIDE_TARGET, 7, token, y + V * D), 0);
     assert_true(distance(y, y + V * D, 7 * D) <= tol);
     assert_int_equal(model_logits(m, &x, got), 0);
     assert_int_equal(model_logits(r, &x, z), 0);
