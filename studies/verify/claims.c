@@ -549,7 +549,7 @@ static const Claim claims[] = {
      "only the halves of G are symmetric.",
      VERIFIED(check_brackets),
      {"strang-marchuk-decoder", "2", "1/2 [F,C]"},
-     {0, "strang-decoder", "cross-attention between two halves of self-attention"}},
+     {2, "-1/2 [F,C]", "the sign of the bracket changed"}},
     {"macaron-decoder-error",
      "leading error of the decoder layer of " MACARON "section 4.1, note 3",
      "By Euler sub-steps, as the network has it, numerical - exact = h^2 (1/2 (C'F - F'C) - 1/2 F'F - 1/2 "
