@@ -182,6 +182,7 @@ static const struct {
     {"flow_growth", "largest growth exp(Re) of the exact flow over the eigenvalues"},
     {"lipschitz_F", "estimate of the Lipschitz constant of F"},
     {"lipschitz_G", "estimate of the Lipschitz constant of G"},
+    {"lipschitz_C", "estimate of the Lipschitz constant of C, in a decoder's layer"},
     {"spectral_radius", "largest modulus of the Jacobian's eigenvalues"},
     {"eigenvalues", "how many"},
     {"id", "name of the claim: trotter verify --claim ID"},

@@ -1,0 +1,453 @@
+/* test_two_sides.c: the layers of an encoder and of its decoder as particle systems. Every scheme's plan, run by nn/,
+ * against the same schemes stepped by ode/ on the same sublayers; truncation errors against steps and flows that are made
+ * here of the sublayers themselves; Jacobians against differences of the whole network. All in f64. */
+#include "tests/lib/test.h"
+
+#include "bridge/bridge.h"
+#include "bridge/truncation.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+
+enum { D = 8, HEADS = 2, INNER = 32, V = 13, N = 5, M = 7, LAYERS = 3, ENCODER = 2, MOST = M * D };
+
+static const Backend *f64;
+
+static int open_all(void **state)
+{
+    return zoo_begin(state) != 0 || backend_find("cpu-f64", NULL, &f64) != 0;
+}
+
+/* ---- a model of two schemes -------------------------------------------------------------------------- */
+
+/* Every parameter has a value of its own but the scheme's learned ones, where they are to stay. */
+static void perturb(Model *m, double size, int learned)
+{
+    const Param *p;
+    size_t n = model_params(m, &p);
+    for (size_t i = 0; i < n; i++) {
+        double *x = memory_new(p[i].size, sizeof *x);
+        void *at = backend_at(f64, model_data(m), p[i].offset);
+        assert_non_null(x);
+        f64->get(x, at, p[i].size);
+        for (size_t k = 0; k < p[i].size && (learned || !strstr(p[i].name, ".scheme.")); k++)
+            x[k] += size * random_normal(9, i, k);
+        f64->put(at, x, p[i].size);
+        memory_free(x);
+    }
+}
+
+static Model *build(const Table *encoder, const Table *decoder, double size, int learned)
+{
+    BridgeOptions o = {.layers = LAYERS,
+                       .encoder_layers = ENCODER,
+                       .width = D,
+                       .inner = INNER,
+                       .match = MATCH_NONE};
+    ModelConfig c = {.vocab = V,
+                     .width = D,
+                     .heads = HEADS,
+                     .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
+                     .clip = 3,
+                     .act = ACT_GELU,
+                     .max_tokens = M,
+                     .max_length = M,
+                     .max_source = M,
+                     .max_source_length = M,
+                     .seed = 5};
+    Plan *plan;
+    Model *m;
+    if (bridge_plan_pair(encoder, decoder, &o, &plan) != 0)
+        fail_msg("%s + %s: %s", encoder->name, decoder->name, error_text());
+    if (model_new(&c, plan, f64, 0, &m) != 0) fail_msg("%s", error_text());
+    perturb(m, size, learned);
+    return m;
+}
+
+static void fill(double *x, size_t n, uint64_t stream)
+{
+    for (size_t i = 0; i < n; i++) x[i] = random_normal(3, stream, i);
+}
+
+/* ---- plan against stepper ---------------------------------------------------------------------------- */
+
+/* y (n, D) := the layers of a side stepped by ode/ from it. */
+static void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other, double *y)
+{
+    System *s;
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
+    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
+    assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
+    for (size_t l = 0; l < layers; l++) {
+        bridge_layer(s, (int)((l + (size_t)other) % layers));
+        if (stepper_step(st) != 0) fail_msg("%s: %s", t->name, error_text());
+    }
+    memcpy(y, stepper_state(st), of.n * D * sizeof *y);
+    assert_int_equal(bridge_system_failed(s), 0);
+    stepper_free(st);
+    system_free(s);
+    table_free(frozen);
+}
+
+/* What may be wrong on purpose. */
+typedef enum { RIGHT, OTHER_LAYER, NO_NORM, OTHER_MEMORY, OTHER_ENCODER } Spoil;
+
+/* y (N, D) from r0 = x (N, D) and r1 = source (M, D). */
+static void step_both(Model *m, const Table *encoder, const Table *decoder, const double *x,
+                      const double *source, Spoil spoil, double *y)
+{
+    double memory[MOST], normed[MOST];
+    int slot = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
+    memcpy(memory, source, M * D * sizeof *memory);
+    memcpy(y, x, N * D * sizeof *y);
+    step_side(m, encoder, (LayerOf){.side = SIDE_SOURCE, .n = M}, ENCODER, spoil == OTHER_ENCODER,
+              memory);
+    if (spoil == OTHER_MEMORY) memcpy(memory, source, M * D * sizeof *memory);
+    assert_int_equal(model_sublayer(m, slot, M, memory, normed), 0);
+    step_side(m, decoder,
+              (LayerOf){.n = N, .M = M, .memory = spoil == NO_NORM ? memory : normed}, LAYERS,
+              spoil == OTHER_LAYER, y);
+}
+
+/* Some 200 operations a sublayer, six layers of at most 8 evaluations. */
+static const double rounding = 1e-11;
+
+static double apart(const Table *encoder, const Table *decoder, Spoil spoil)
+{
+    double x[N * D], source[M * D], y[N * D], want[N * D];
+    Model *m = build(encoder, decoder, 0.2, 0);
+    fill(x, N * D, 0);
+    fill(source, M * D, 1);
+    step_both(m, encoder, decoder, x, source, spoil, want);
+    assert_int_equal(model_run_pair(m, N, x, M, source, y), 0);
+    model_free(m);
+    return relative_distance(y, want, N * D);
+}
+
+/* Every encoder's scheme with one decoder, every decoder's with one encoder. */
+TEST(plans_are_schemes)
+{
+    static const char *const names[2] = {
+        "all,word:ssfsff,sandwich:3-2:heun,looped:3,repeat:3,strang-marchuk:rk4",
+        "decoders,word:scfscfscf,word:ccsf:heun,strang-decoder:rk4,looped:2-decoder"};
+    Table *one[2] = {scheme("heun"), scheme("transformer-decoder")};
+    size_t checked = 0;
+    for (int k = 0; k < 2; k++) {
+        Table **list;
+        size_t count;
+        if (zoo_list(&zoo, names[k], "euler", &list, &count) != 0) fail_msg("%s", error_text());
+        for (size_t i = 0; i < count; i++, checked++) {
+            const Table *encoder = k == 0 ? list[i] : one[0], *decoder = k == 0 ? one[1] : list[i];
+            double e = apart(encoder, decoder, RIGHT);
+            if (!(e <= rounding)) fail_msg("%s + %s: %g", encoder->name, decoder->name, e);
+            table_free(list[i]);
+        }
+        memory_free(list);
+    }
+    assert_true(checked > 60);
+    for (int k = 0; k < 2; k++) table_free(one[k]);
+}
+
+/* Layers in another order, cross-attention to another text, or to what has no norm: all seen. */
+TEST(another_network_is_seen)
+{
+    Table *encoder = scheme("macaron"), *decoder = scheme("macaron-decoder");
+    assert_true(apart(encoder, decoder, RIGHT) <= rounding);
+    for (Spoil s = OTHER_LAYER; s <= OTHER_ENCODER; s++)
+        if (!(apart(encoder, decoder, s) > 1e-4)) fail_msg("not seen: %d", (int)s);
+    table_free(encoder);
+    table_free(decoder);
+}
+
+/* C and F exchanged in the scheme's text: another network. */
+TEST(exchanged_operators_are_seen)
+{
+    static const char text[] = "scheme exchanged\nk1 = C(y)\nk2 = F(y + k1)\nk3 = G(y + k1 + k2)\n"
+                               "y' = y + k1 + k2 + k3\n";
+    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder"),
+          *other = frozen(text);
+    double x[N * D], source[M * D], y[N * D], want[N * D];
+    Model *m = build(encoder, decoder, 0.2, 0);
+    fill(x, N * D, 0);
+    fill(source, M * D, 1);
+    assert_int_equal(model_run_pair(m, N, x, M, source, y), 0);
+    step_both(m, encoder, other, x, source, RIGHT, want);
+    assert_true(relative_distance(y, want, N * D) > 1e-4);
+    table_free(encoder);
+    table_free(decoder);
+    table_free(other);
+    model_free(m);
+}
+
+/* ---- truncation errors --------------------------------------------------------------------------------- */
+
+static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M] = {5, 5, 2, 7, 11, 8, 0};
+static const Sentence sentence = {.n = {[SIDE_TARGET] = N, [SIDE_SOURCE] = M},
+                                  .token = {[SIDE_TARGET] = target, [SIDE_SOURCE] = words}};
+
+static Truncator *open(Model *m, const Table *encoder, const Table *decoder, int side)
+{
+    const Table *own = side == SIDE_SOURCE ? encoder : decoder;
+    TruncationOptions o = {
+        .side = side, .other = side == SIDE_SOURCE ? decoder : encoder, .terms = 1};
+    Truncator *u;
+    double check;
+    if (truncator_new(m, own, &o, &u) != 0 || truncator_sentence(u, &sentence, &check) != 0)
+        fail_msg("%s", error_text());
+    assert_true(check <= 1e-12);
+    return u;
+}
+
+/* The memory of the sentence: the encoder's last state under its norm. */
+static void find_memory(Model *m, const Table *encoder, const Table *decoder, double *memory)
+{
+    Truncator *u = open(m, encoder, decoder, SIDE_SOURCE);
+    int slot = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
+    assert_int_equal(model_sublayer(m, slot, M, truncator_states(u) + ENCODER * M * D, memory), 0);
+    truncator_free(u);
+}
+
+/* The layer's only set of each operator, whatever set is asked for. */
+static System *raw;
+static void only_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set;
+    raw->field[OP_F](raw, 1, t, y, dy);
+}
+static void only_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set;
+    raw->field[OP_G](raw, 1, t, y, dy);
+}
+static void only_C(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s, (void)set;
+    raw->field[OP_C](raw, 1, t, y, dy);
+}
+
+/* The relative error of a step of h from the layer's state: the scheme by ode/, the flow by the reference on all of the
+ * layer's sublayers. */
+static double error_by_hand(Model *m, LayerOf of, const Table *t, const double *begin, double h)
+{
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    double flow[MOST], off, error = 0, moved = 0;
+    assert_int_equal(bridge_system(m, &of, &raw), 0);
+    System s = *raw;
+    s.initial = (double *)begin;
+    s.field[OP_F] = only_F;
+    s.field[OP_G] = only_G;
+    if (s.field[OP_C]) s.field[OP_C] = only_C;
+    assert_int_equal(reference_solve(&s, &h, 1, flow, &off), 0);
+    assert_int_equal(stepper_new(frozen, &s, &st), 0);
+    assert_int_equal(stepper_begin(st, 0, h, begin, START_GIVEN, NULL), 0);
+    assert_int_equal(stepper_step(st), 0);
+    for (size_t i = 0; i < of.n * D; i++) {
+        error += pow(stepper_state(st)[i] - flow[i], 2);
+        moved += pow(flow[i] - begin[i], 2);
+    }
+    stepper_free(st);
+    system_free(raw);
+    table_free(frozen);
+    return sqrt(error / moved);
+}
+
+/* Every scheme has the error that is made by hand, and its slope is order + 1; that of the remainder one more. */
+static void check_side(Model *m, const Table *encoder, const Table *decoder, int side,
+                       const char *const *names, const int *orders)
+{
+    double memory[MOST];
+    size_t n = side == SIDE_SOURCE ? M : N;
+    LayerOf of = {.side = side, .layer = 1, .n = n};
+    find_memory(m, encoder, decoder, memory);
+    if (side == SIDE_TARGET) of.M = M, of.memory = memory;
+    Truncator *u = open(m, encoder, decoder, side);
+    Table *list[8], *t;
+    size_t count = 0;
+    for (size_t i = 0; names[i]; i++) {
+        t = list[count++] = scheme(names[i]); /* the truncator keeps them */
+        Truncation r;
+        if (truncator_measure(u, 1, t, &r) != 0) fail_msg("%s: %s", names[i], error_text());
+        const double *begin = truncator_states(u) + n * D;
+        for (int j = 0; j < 2; j++) {
+            double want = error_by_hand(m, of, t, begin, r.point[j].h);
+            if (!(fabs(r.point[j].relative - want) <= 1e-9))
+                fail_msg("%s: %.12g, not %.12g", names[i], r.point[j].relative, want);
+        }
+        if (r.order != orders[i]) fail_msg("%s: order %d", names[i], r.order);
+        if (!(fabs(r.slope - orders[i] - 1) <= 0.2)) fail_msg("%s: slope %g", names[i], r.slope);
+        if (!(fabs(r.remainder_slope - orders[i] - 2) <= 0.25))
+            fail_msg("%s: remainder's slope %g", names[i], r.remainder_slope);
+    }
+    truncator_free(u);
+    while (count) table_free(list[--count]);
+}
+
+TEST(errors_of_either_side)
+{
+    static const char *const of_encoder[] = {"transformer", "macaron", "heun", "rk4", NULL};
+    static const int encoder_orders[] = {1, 1, 2, 4};
+    static const char *const of_decoder[] = {"transformer-decoder", "macaron-decoder",
+                                             "strang-decoder:heun", "heun-decoder", "rk4-decoder",
+                                             NULL};
+    static const int decoder_orders[] = {1, 1, 2, 2, 4};
+    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    Model *m = build(encoder, decoder, 0.1, 1);
+    check_side(m, encoder, decoder, SIDE_SOURCE, of_encoder, encoder_orders);
+    check_side(m, encoder, decoder, SIDE_TARGET, of_decoder, decoder_orders);
+    model_free(m);
+    table_free(encoder);
+    table_free(decoder);
+}
+
+/* A decoder's sets by themselves, learned gates of the other side, the layer L of three sub-steps. */
+TEST(sets_gates_and_layers)
+{
+    static const char *const encoders[] = {"rk2-gate", "macaron", "dlcl"};
+    Table *decoder = scheme("macaron-decoder"), *heun = scheme("heun-layer-decoder");
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
+        Table *encoder = scheme(encoders[i]);
+        Model *m = build(encoder, decoder, 0.1, 1);
+        Truncator *u = open(m, encoder, decoder, SIDE_TARGET);
+        Truncation r;
+        assert_int_equal(truncator_measure(u, 0, decoder, &r), 0);
+        assert_true(r.sets == 1 && r.order == 1 && fabs(r.slope - 2) <= 0.1);
+        assert_true(fabs(r.remainder_slope - 3) <= 0.2);
+        truncator_free(u);
+        TruncationOptions o = {.other = encoder, .field = FIELD_LAYER, .terms = 1};
+        assert_int_equal(truncator_new(m, decoder, &o, &u), 0);
+        assert_int_equal(truncator_sentence(u, &sentence, NULL), 0);
+        assert_int_equal(truncator_measure(u, 0, heun, &r), 0);
+        assert_true(r.order == 2 && fabs(r.slope - 3) <= 0.1);
+        assert_true(fabs(r.remainder_slope - 4) <= 0.2);
+        truncator_free(u);
+        model_free(m);
+        table_free(encoder);
+    }
+    table_free(decoder);
+    table_free(heun);
+}
+
+/* An encoder's state sees later tokens, a decoder's does not: their systems do the same. */
+TEST(masks_of_systems)
+{
+    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    Model *m = build(encoder, decoder, 0.2, 1);
+    double memory[MOST], y[MOST], f[MOST], g[MOST];
+    fill(memory, M * D, 2);
+    for (int side = 0; side < SIDES; side++) {
+        LayerOf of = {.side = side, .n = N};
+        System *s;
+        if (side == SIDE_TARGET) of.M = M, of.memory = memory;
+        assert_int_equal(bridge_system(m, &of, &s), 0);
+        for (int op = 0; op < COLOURS; op++) {
+            if (!s->field[op]) continue;
+            fill(y, N * D, 3);
+            s->field[op](s, 1, 0, y, f);
+            for (size_t k = (N - 1) * D; k < N * D; k++) y[k] += sin((double)k);
+            s->field[op](s, 1, 0, y, g);
+            int sees = memcmp(f, g, (N - 1) * D * sizeof *f) != 0;
+            assert_int_equal(sees, side == SIDE_SOURCE && op == OP_F);
+        }
+        assert_int_equal(s->field[OP_C] != NULL, side == SIDE_TARGET);
+        system_free(s);
+    }
+    model_free(m);
+    table_free(encoder);
+    table_free(decoder);
+}
+
+/* The eigenvalues' sum is the trace of the field's differences, that of their squares the trace of its square: an
+ * encoder's are of the whole matrix, in which diagonal blocks alone have another square. */
+TEST(jacobians)
+{
+    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    Model *m = build(encoder, decoder, 0.1, 1);
+    double memory[MOST];
+    find_memory(m, encoder, decoder, memory);
+    for (int side = 0; side < SIDES; side++) {
+        size_t n = side == SIDE_SOURCE ? M : N, all = n * D;
+        LayerOf of = {.side = side, .n = n};
+        static double J[MOST][MOST];
+        double y[MOST], plus[MOST], minus[MOST], h = 1e-5;
+        Jacobian j;
+        System *s;
+        if (side == SIDE_TARGET) of.M = M, of.memory = memory;
+        Truncator *u = open(m, encoder, decoder, side);
+        assert_int_equal(truncator_jacobian(u, 0, &j), 0);
+        assert_int_equal(bridge_system(m, &of, &s), 0);
+        memset(J, 0, sizeof J);
+        for (int op = 0; op < COLOURS; op++) {
+            assert_int_equal(isnan(j.lipschitz[op]), !s->field[op]);
+            for (size_t k = 0; s->field[op] && k < all; k++) {
+                memcpy(y, truncator_states(u), all * sizeof *y);
+                y[k] += h;
+                s->field[op](s, 1, 0, y, plus);
+                y[k] -= 2 * h;
+                s->field[op](s, 1, 0, y, minus);
+                for (size_t i = 0; i < all; i++) J[i][k] += (plus[i] - minus[i]) / (2 * h);
+            }
+        }
+        double trace = 0, square = 0, blocks = 0, re = 0, re2 = 0;
+        for (size_t i = 0; i < all; i++) {
+            trace += J[i][i];
+            for (size_t k = 0; k < all; k++) {
+                square += J[i][k] * J[k][i];
+                if (i / D == k / D) blocks += J[i][k] * J[k][i];
+            }
+        }
+        assert_int_equal(j.count, all);
+        for (size_t i = 0; i < j.count; i++) {
+            re += j.eigen[i][0];
+            re2 += j.eigen[i][0] * j.eigen[i][0] - j.eigen[i][1] * j.eigen[i][1];
+        }
+        assert_true(fabs(re - trace) <= 1e-6 && fabs(re2 - square) <= 1e-6);
+        assert_true(side == SIDE_SOURCE ? fabs(blocks - square) > 1e-3
+                                        : fabs(blocks - square) <= 1e-6);
+        jacobian_free(&j);
+        truncator_free(u);
+        system_free(s);
+    }
+    model_free(m);
+    table_free(encoder);
+    table_free(decoder);
+}
+
+TEST(what_cannot_be_is_told)
+{
+    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder"), *words_only;
+    Model *m = build(encoder, decoder, 0.1, 1), *fine;
+    Truncator *u;
+    System *s;
+    double memory[MOST] = {0};
+    Sentence long_one = sentence;
+    assert_int_equal(truncator_new(m, decoder, &(TruncationOptions){0}, &u), ERR_MISUSE);
+    assert_int_equal(bridge_system(m, &(LayerOf){.n = N}, &s), ERR_MISUSE);
+    assert_int_equal(
+        bridge_system(m, &(LayerOf){.side = SIDE_SOURCE, .n = N, .M = M, .memory = memory}, &s),
+        ERR_MISUSE);
+    assert_int_equal(bridge_system(m, &(LayerOf){.side = SIDE_SOURCE, .layer = 2, .n = N}, &s),
+                     ERR_INPUT);
+    assert_int_equal(bridge_system(m, &(LayerOf){.side = SIDE_SOURCE, .n = M + 1}, &s), ERR_INPUT);
+    assert_int_equal(bridge_refine(m, decoder, decoder, 2, &fine), ERR_INPUT);
+    u = open(m, encoder, decoder, SIDE_TARGET);
+    words_only = scheme("heun");
+    assert_int_equal(truncator_takes(u, words_only), ERR_ACCURACY);
+    assert_non_null(strstr(error_text(), "heun-decoder"));
+    long_one.n[SIDE_SOURCE] = M + 1;
+    assert_true(truncator_sentence(u, &long_one, NULL) < 0);
+    truncator_free(u);
+    u = open(m, encoder, decoder, SIDE_SOURCE);
+    assert_int_equal(truncator_takes(u, decoder), ERR_ACCURACY); /* an encoder has no C */
+    truncator_free(u);
+    table_free(words_only);
+    table_free(encoder);
+    table_free(decoder);
+    model_free(m);
+}
+
+TEST_MAIN(open_all, zoo_end)
