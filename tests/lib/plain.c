@@ -8,7 +8,7 @@
 
 enum { N = TINY_ROWS, D = TINY_WIDTH, V = TINY_VOCAB, M = TINY_INNER, H = TINY_HEADS, E = D / H };
 
-static void plain_norm(const double *w, const double *b, const double *x, double *y)
+void plain_norm(const double *w, const double *b, const double *x, double *y)
 {
     double mean = 0, var = 0;
     for (int c = 0; c < D; c++) mean += x[c] / D;
@@ -16,9 +16,7 @@ static void plain_norm(const double *w, const double *b, const double *x, double
     for (int c = 0; c < D; c++) y[c] = (x[c] - mean) / sqrt(var + 1e-5) * w[c] + b[c];
 }
 
-/* y (rows) = W (rows, cols) x + b */
-static void plain_affine(int rows, int cols, const double *W, const double *b, const double *x,
-                         double *y)
+void plain_affine(int rows, int cols, const double *W, const double *b, const double *x, double *y)
 {
     for (int r = 0; r < rows; r++) {
         y[r] = b ? b[r] : 0;
@@ -113,7 +111,7 @@ static void plain_add_attention(Model *m, int T, double (*y)[D])
     plain_scores_free(&p);
 }
 
-static double plain_gelu(double u)
+double plain_gelu(double u)
 {
     return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
 }
@@ -146,7 +144,7 @@ static double plain_position(int i, int c)
     return c < half ? sin(angle) : cos(angle);
 }
 
-static void plain_embed(const double *emb, int T, const int32_t *token, double (*y)[D])
+void plain_embed(const double *emb, int T, const int32_t *token, double (*y)[TINY_WIDTH])
 {
     for (int i = 0; i < T; i++)
         for (int c = 0; c < D; c++)

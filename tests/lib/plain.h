@@ -1,9 +1,10 @@
-/* plain.h: a second reading of what a language model is, in double precision and plain loops, written
- * from the definition and not from nn/. */
+/* plain.h: a second reading of what a language model is, and an encoder with its decoder, in double precision and plain
+ * loops, written from the definition and not from nn/. */
 #ifndef TROTTER_TESTS_PLAIN_H
 #define TROTTER_TESTS_PLAIN_H
 
 #include "nn/nn.h"
+#include "tests/lib/tiny.h"
 
 /* z (N, V), out: the logits of a batch under a model of tiny_residual with the tiny sizes, sinusoids
  * relative positions and, if any, spans; dropout off. */
@@ -11,5 +12,27 @@ void plain_logits(Model *m, const Batch *b, double *z);
 
 /* a (heads, n, n), zeroed by the caller, out: what its attention puts where on n tokens from position 0. */
 void plain_weights(Model *m, size_t n, const int32_t *token, double *a);
+
+/* plain_pair.c. z (N, V), out: the logits of a batch under a model of tiny_transformer, sinusoids and relative positions;
+ * dropout off. wrong: PAIR_RIGHT, or a mistake made on purpose, which a comparison has to see. */
+enum {
+    PAIR_RIGHT,
+    PAIR_SEES_NEXT,      /* the target's mask is off by one */
+    PAIR_CAUSAL_ENCODER, /* the source's attention sees no later token */
+    PAIR_ONE_SIDED,      /* later tokens of the source have no relative rows but the middle one */
+    PAIR_KEYS_OF_INPUT,  /* of the encoder's input, not of its output */
+    PAIR_CROSS_FIRST,    /* C before F */
+    PAIR_NEXT_SOURCE,    /* a sequence reads the source of the next */
+    PAIR_KEYS_NORMED,    /* the norm of the cross-attention is over keys too */
+    PAIR_BARE_MEMORY,    /* the encoder's output has no norm; of a pre plan */
+    PAIR_WRONGS
+};
+void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z);
+
+/* Parts: y = LayerNorm(x) (D); y (rows) = W (rows, cols) x + b; GELU; y (T, D) = words and sinusoids. */
+void plain_norm(const double *w, const double *b, const double *x, double *y);
+void plain_affine(int rows, int cols, const double *W, const double *b, const double *x, double *y);
+double plain_gelu(double u);
+void plain_embed(const double *emb, int T, const int32_t *token, double (*y)[TINY_WIDTH]);
 
 #endif

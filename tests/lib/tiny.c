@@ -195,25 +195,44 @@ static Plan *pair(void)
     return p;
 }
 
-/* The transformer of Vaswani et al. 2017 with a layer on either side. */
-static Plan *pair_post(void)
+/* y + k of a slot, under the slot's norm in a post plan; keys < 0: it is no cross-attention. */
+static int residual(Plan *p, int slot, int y, int keys, int draw)
+{
+    int k = keys < 0 ? plan_eval(p, slot, y, draw) : plan_cross(p, slot, y, keys, draw);
+    int sum = LIN(p, term(1, y), term(1, k));
+    return p->post ? plan_norm(p, slot, sum) : sum;
+}
+
+Plan *tiny_transformer(int post)
 {
     Plan *p = plan_new_pair(1, 1);
-    p->post = 1;
-    int x = post_step(p, slot_of(p, SIDE_SOURCE, SLOT_ATTENTION, 0), 1, 1, 0);
-    int memory = post_step(p, slot_of(p, SIDE_SOURCE, SLOT_FEEDFORWARD, 0), x, 1, 1);
+    p->post = post;
+    int x = residual(p, slot_of(p, SIDE_SOURCE, SLOT_ATTENTION, 0), 1, -1, 0);
+    int memory = residual(p, slot_of(p, SIDE_SOURCE, SLOT_FEEDFORWARD, 0), x, -1, 1);
+    if (!post) memory = plan_norm(p, slot_of(p, SIDE_SOURCE, SLOT_NORM, 0), memory);
     int c = slot_of(p, SIDE_TARGET, SLOT_CROSS, 0), keys = plan_keys(p, c, memory);
-    int h = post_step(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, 1, 2);
-    int k = plan_cross(p, c, h, keys, 3);
-    h = plan_norm(p, c, LIN(p, term(1, h), term(1, k)));
-    p->output = post_step(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, 1, 4);
+    int h = residual(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, -1, 2);
+    h = residual(p, c, h, keys, 3);
+    p->output = residual(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, -1, 4);
     return p;
 }
 
-#define ONE_SIDE                                                              \
-    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned},    \
-        {"history", history}, {"nested", nested}, {"late", late}, {"post", post}
-#define TWO_SIDES {"pair", pair}, {"pair, post", pair_post}
+static Plan *pair_post(void)
+{
+    return tiny_transformer(1);
+}
+
+#define ONE_SIDE                                                                                 \
+    {"residual", tiny_residual}, {"shared", shared}, {"learned", learned}, {"history", history}, \
+        {"nested", nested}, {"late", late},                                                      \
+    {                                                                                            \
+        "post", post                                                                             \
+    }
+#define TWO_SIDES               \
+    {"pair", pair},             \
+    {                           \
+        "pair, post", pair_post \
+    }
 
 const TinyPlan tiny_plans[] = {ONE_SIDE, {NULL, NULL}};
 const TinyPlan tiny_pairs[] = {TWO_SIDES, {NULL, NULL}};

@@ -5,7 +5,14 @@
 
 #include "nn/nn.h"
 
-enum { TINY_WIDTH = 8, TINY_HEADS = 2, TINY_INNER = 12, TINY_VOCAB = 11, TINY_ROWS = 13, TINY_SOURCE = 12 };
+enum {
+    TINY_WIDTH = 8,
+    TINY_HEADS = 2,
+    TINY_INNER = 12,
+    TINY_VOCAB = 11,
+    TINY_ROWS = 13,
+    TINY_SOURCE = 12
+};
 
 typedef struct {
     const char *name;
@@ -19,6 +26,8 @@ extern const TinyPlan tiny_plans[], tiny_pairs[], tiny_all[];
 Plan *tiny_identity(int kind, int draw);
 /* r0 + F(r0), then + G of that. */
 Plan *tiny_residual(void);
+/* The transformer of Vaswani et al. 2017 with a layer on either side: F, G; F, C, G. */
+Plan *tiny_transformer(int post);
 
 /* Sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);

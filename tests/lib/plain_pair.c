@@ -1,0 +1,227 @@
+/* plain_pair.c: the definition of an encoder and its decoder, a layer each, in plain loops (plain.h). Sources: Vaswani
+ * et al. 2017, section 3; Shaw, Uszkoreit, Vaswani 2018, eq. 4, for the relative rows, in self-attention alone. */
+#include "tests/lib/plain.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/memory.h"
+
+enum {
+    T = TINY_ROWS + 3,
+    D = TINY_WIDTH,
+    V = TINY_VOCAB,
+    M = TINY_INNER,
+    H = TINY_HEADS,
+    E = D / H
+};
+
+/* The tensors of a sublayer; those that it has not are NULL. */
+enum {
+    NORM_W,
+    NORM_B,
+    QKV_W,
+    QKV_B,
+    Q_W,
+    Q_B,
+    KV_W,
+    KV_B,
+    RELATIVE,
+    UP_W,
+    UP_B,
+    OUT_W,
+    OUT_B,
+    DOWN_W,
+    DOWN_B,
+    TENSORS
+};
+typedef struct {
+    double *t[TENSORS];
+} Sublayer;
+
+static Sublayer sublayer(Model *m, const char *name)
+{
+    static const char *const end[TENSORS] = {
+        "norm.weight", "norm.bias",  "qkv.weight", "qkv.bias",        "q.weight",
+        "q.bias",      "kv.weight",  "kv.bias",    "relative.weight", "up.weight",
+        "up.bias",     "out.weight", "out.bias",   "down.weight",     "down.bias"};
+    Sublayer s;
+    char whole[64];
+    for (int i = 0; i < TENSORS; i++) {
+        snprintf(whole, sizeof whole, "%s.%s", name, end[i]);
+        s.t[i] = tiny_tensor(m, whole);
+    }
+    return s;
+}
+
+static void sublayer_free(Sublayer *s)
+{
+    for (int i = 0; i < TENSORS; i++) memory_free(s->t[i]);
+}
+
+/* Rows (n, D) under the sublayer's norm. */
+static void normed(const Sublayer *s, int n, double (*x)[D], double (*y)[D])
+{
+    for (int i = 0; i < n; i++) plain_norm(s->t[NORM_W], s->t[NORM_B], x[i], y[i]);
+}
+
+/* Which keys a row sees, j <= i + ahead, and which of the relative rows it meets. */
+typedef struct {
+    const double *relative; /* (2 clip + 1, E) or NULL */
+    int clip, right;        /* j - i from -clip to right */
+    int ahead;
+} Sight;
+
+static double score(const double *q, const double *k, const Sight *s, int apart)
+{
+    int row = apart < -s->clip ? -s->clip : apart > s->right ? s->right : apart;
+    double sum = 0;
+    for (int e = 0; e < E; e++)
+        sum += q[e] * (k[e] + (s->relative ? s->relative[(s->clip + row) * E + e] : 0));
+    return sum / sqrt(E);
+}
+
+/* out (D) of one query (D) of row i and n keys and values (n, 2D). */
+static void look(const double *q, int i, int n, double (*kv)[2 * D], const Sight *s, double *out)
+{
+    memset(out, 0, D * sizeof *out);
+    for (int h = 0; h < H; h++) {
+        double a[T], sum = 0;
+        int seen = n < i + s->ahead + 1 ? n : i + s->ahead + 1;
+        for (int j = 0; j < seen; j++) sum += a[j] = exp(score(q + h * E, kv[j] + h * E, s, j - i));
+        for (int j = 0; j < seen; j++)
+            for (int e = 0; e < E; e++) out[h * E + e] += a[j] / sum * kv[j][D + h * E + e];
+    }
+}
+
+/* k (n, D): self-attention of x (n, D), as it comes. */
+static void self(const Sublayer *s, int n, double (*x)[D], const Sight *sight, double (*k)[D])
+{
+    double q[T][D], kv[T][2 * D], mixed[D];
+    for (int i = 0; i < n; i++) {
+        plain_affine(D, D, s->t[QKV_W], s->t[QKV_B], x[i], q[i]);
+        plain_affine(2 * D, D, s->t[QKV_W] + D * D, s->t[QKV_B] + D, x[i], kv[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        look(q[i], i, n, kv, sight, mixed);
+        plain_affine(D, D, s->t[OUT_W], s->t[OUT_B], mixed, k[i]);
+    }
+}
+
+/* k (n, D): attention of x (n, D) to a memory (c, D). */
+static void cross(const Sublayer *s, int n, double (*x)[D], int c, double (*memory)[D],
+                  double (*k)[D])
+{
+    double kv[T][2 * D], q[D], mixed[D];
+    const Sight all = {.ahead = T};
+    for (int j = 0; j < c; j++) plain_affine(2 * D, D, s->t[KV_W], s->t[KV_B], memory[j], kv[j]);
+    for (int i = 0; i < n; i++) {
+        plain_affine(D, D, s->t[Q_W], s->t[Q_B], x[i], q);
+        look(q, i, c, kv, &all, mixed);
+        plain_affine(D, D, s->t[OUT_W], s->t[OUT_B], mixed, k[i]);
+    }
+}
+
+static void feed_forward(const Model *m, const Sublayer *s, int n, double (*x)[D], double (*k)[D])
+{
+    for (int i = 0; i < n; i++) {
+        double u[M];
+        plain_affine(M, D, s->t[UP_W], s->t[UP_B], x[i], u);
+        for (int c = 0; c < M; c++)
+            u[c] = model_config(m)->act == ACT_GELU ? plain_gelu(u[c]) : fmax(u[c], 0);
+        plain_affine(D, M, s->t[DOWN_W], s->t[DOWN_B], u, k[i]);
+    }
+}
+
+/* y += k; in a post plan under the sublayer's norm. */
+static void add(const Model *m, const Sublayer *s, int n, double (*k)[D], double (*y)[D])
+{
+    for (int i = 0; i < n; i++) {
+        double sum[D];
+        for (int c = 0; c < D; c++) sum[c] = y[i][c] + k[i][c];
+        if (model_plan(m)->post)
+            plain_norm(s->t[NORM_W], s->t[NORM_B], sum, y[i]);
+        else
+            memcpy(y[i], sum, sizeof sum);
+    }
+}
+
+/* A sublayer of y (n, D), added to it: F, G, or C of a memory (c, D). */
+enum { F, G, C };
+static void advance(Model *m, const char *name, int op, int n, double (*y)[D], const Sight *sight,
+                    int c, double (*memory)[D])
+{
+    Sublayer s = sublayer(m, name);
+    Sight own = sight ? *sight : (Sight){0};
+    double x[T][D], k[T][D];
+    own.relative = s.t[RELATIVE];
+    memcpy(x, y, (size_t)n * sizeof *x);
+    if (!model_plan(m)->post) normed(&s, n, y, x);
+    if (op == F) self(&s, n, x, &own, k);
+    if (op == C) cross(&s, n, x, c, memory, k);
+    if (op == G) feed_forward(m, &s, n, x, k);
+    add(m, &s, n, k, y);
+    sublayer_free(&s);
+}
+
+/* memory (n, D) of the words of a source. */
+static void encode(Model *m, const double *emb, int n, const int32_t *token, int wrong,
+                   double (*memory)[D])
+{
+    int clip = (int)model_config(m)->clip;
+    const Sight sight = {.clip = clip,
+                         .right = wrong == PAIR_ONE_SIDED ? 0 : clip,
+                         .ahead = wrong == PAIR_CAUSAL_ENCODER ? 0 : T};
+    double y[T][D];
+    plain_embed(emb, n, token, y);
+    if (wrong != PAIR_KEYS_OF_INPUT) {
+        advance(m, "encoder.layers.0.attn.1", F, n, y, &sight, 0, NULL);
+        advance(m, "encoder.layers.0.ffn.1", G, n, y, NULL, 0, NULL);
+    }
+    double *w = tiny_tensor(m, "encoder.norm.weight"), *b = tiny_tensor(m, "encoder.norm.bias");
+    for (int i = 0; i < n; i++)
+        if (w && wrong != PAIR_BARE_MEMORY)
+            plain_norm(w, b, y[i], memory[i]);
+        else
+            memcpy(memory[i], y[i], sizeof *y);
+    memory_free(w);
+    memory_free(b);
+    if (wrong != PAIR_KEYS_NORMED) return;
+    Sublayer c = sublayer(m, "decoder.layers.0.cross.1");
+    memcpy(y, memory, (size_t)n * sizeof *y);
+    normed(&c, n, y, memory);
+    sublayer_free(&c);
+}
+
+static void decode(Model *m, int n, double (*y)[D], int c, double (*memory)[D], int wrong)
+{
+    int clip = (int)model_config(m)->clip;
+    const Sight sight = {.clip = clip, .right = clip, .ahead = wrong == PAIR_SEES_NEXT};
+    if (wrong == PAIR_CROSS_FIRST) advance(m, "decoder.layers.0.cross.1", C, n, y, NULL, c, memory);
+    advance(m, "decoder.layers.0.attn.1", F, n, y, &sight, 0, NULL);
+    if (wrong != PAIR_CROSS_FIRST) advance(m, "decoder.layers.0.cross.1", C, n, y, NULL, c, memory);
+    advance(m, "decoder.layers.0.ffn.1", G, n, y, NULL, 0, NULL);
+}
+
+void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z)
+{
+    double *emb = tiny_tensor(m, "embed.weight"), *fw = tiny_tensor(m, "final_norm.weight");
+    double *fb = tiny_tensor(m, "final_norm.bias"), y[T][D], memory[T][D], x[D];
+    double *out = tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
+    for (size_t s = 0; s < b->S; s++) {
+        size_t r = wrong == PAIR_NEXT_SOURCE ? (s + 1) % b->S : s, first = b->start[s];
+        int n = (int)(b->start[s + 1] - first);
+        int c = (int)(b->source.start[r + 1] - b->source.start[r]);
+        encode(m, emb, c, b->source.input + b->source.start[r], wrong, memory);
+        plain_embed(emb, n, b->input + first, y);
+        decode(m, n, y, c, memory, wrong);
+        for (int i = 0; i < n; i++) {
+            if (fw) plain_norm(fw, fb, y[i], x); /* a post plan ends with a norm */
+            plain_affine(V, D, out, NULL, fw ? x : y[i], z + (first + (size_t)i) * V);
+        }
+    }
+    memory_free(emb);
+    memory_free(fw);
+    memory_free(fb);
+    memory_free(out);
+}
