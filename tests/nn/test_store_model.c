@@ -22,7 +22,27 @@ static Plan *small_plan(size_t inner)
     return p;
 }
 
-static Model *small_model(const Backend *b, uint64_t seed, size_t inner, int training)
+/* The same on the source, normed, and x + C(x; source) on the target, with a learned scalar: names of either side. */
+static Plan *small_pair(size_t inner)
+{
+    Plan *p = plan_new_pair(1, 1);
+    int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_SOURCE});
+    int g = plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, 0, 1, inner, SIDE_SOURCE});
+    int norm = plan_slot(p, (PlanSlot){SLOT_NORM, 0, 1, 0, SIDE_SOURCE});
+    int self = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_TARGET});
+    int c = plan_slot(p, (PlanSlot){SLOT_CROSS, 0, 1, 0, SIDE_TARGET});
+    int a = plan_scalar(p, SIDE_TARGET, 0, "a", 1, 0.5);
+    int k1 = plan_eval(p, f, 1, 0), k2 = plan_eval(p, g, k1, 1);
+    int gate = plan_gate(p, SIDE_SOURCE, 0, "g", ACT_SIGMOID, 2, (int[]){k1, k2});
+    PlanTerm above[] = {{1, 1, 0, {{0}}}, {1, k1, 0, {{0}}}, {1, k2, 1, {{FACTOR_GATE, gate, 0}}}};
+    int keys = plan_keys(p, c, plan_norm(p, norm, plan_lin(p, 3, above)));
+    int k3 = plan_cross(p, c, plan_eval(p, self, 0, 2), keys, 3);
+    PlanTerm update[] = {{1, 0, 0, {{0}}}, {1, k3, 1, {{FACTOR_SCALAR, a, 0}}}};
+    p->output = plan_lin(p, 2, update);
+    return p;
+}
+
+static Model *sided_model(int sides, const Backend *b, uint64_t seed, size_t inner, int training)
 {
     ModelConfig c = {.vocab = 11,
                      .width = 8,
@@ -32,10 +52,18 @@ static Model *small_model(const Backend *b, uint64_t seed, size_t inner, int tra
                      .act = ACT_RELU,
                      .max_tokens = 16,
                      .max_length = 8,
+                     .max_source = 16,
+                     .max_source_length = 8,
                      .seed = seed};
     Model *m = NULL;
-    assert_int_equal(model_new(&c, small_plan(inner), b, training, &m), 0);
+    Plan *p = sides == 1 ? small_plan(inner) : small_pair(inner);
+    assert_int_equal(model_new(&c, p, b, training, &m), 0);
     return m;
+}
+
+static Model *small_model(const Backend *b, uint64_t seed, size_t inner, int training)
+{
+    return sided_model(1, b, seed, inner, training);
 }
 
 /* The numbers of buffer 0 (weights), 1, 2 (moments); caller frees. */
@@ -72,24 +100,30 @@ static void fill_moments(Model *m)
 
 static const StoreText meta[] = {{"scheme", "lie-trotter"}, {"width", "8"}};
 
+static void check_weights(int sides, const Backend *b)
+{
+    Model *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 0);
+    const char *file = file_path("model");
+    assert_int_equal(store_save(m, file, meta, 2), 0);
+    assert_true(differ(m, n, 0, 1) > model_size(m) / 2); /* control */
+    assert_int_equal(store_load(n, file), 0);
+    assert_int_equal(differ(m, n, 0, 1), 0);
+    char *value;
+    assert_int_equal(store_meta(file, "width", &value), 0);
+    assert_string_equal(value, "8");
+    memory_free(value);
+    model_free(m);
+    model_free(n);
+}
+
 TEST(weights_come_back)
 {
     const Backend *b;
-    for (size_t i = 0; tested_backend(i); i++) {
-        assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
-        Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 0);
-        const char *file = file_path("model");
-        assert_int_equal(store_save(m, file, meta, 2), 0);
-        assert_true(differ(m, n, 0, 1) > model_size(m) / 2); /* control */
-        assert_int_equal(store_load(n, file), 0);
-        assert_int_equal(differ(m, n, 0, 1), 0);
-        char *value;
-        assert_int_equal(store_meta(file, "width", &value), 0);
-        assert_string_equal(value, "8");
-        memory_free(value);
-        model_free(m);
-        model_free(n);
-    }
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int sides = 1; sides <= SIDES; sides++) {
+            assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
+            check_weights(sides, b);
+        }
 }
 
 /* The file of one backend is read by every other. */
@@ -97,31 +131,139 @@ TEST(weights_change_backend)
 {
     const Backend *b, *c;
     for (size_t i = 0; tested_backend(i); i++)
-        for (size_t j = 0; tested_backend(j); j++) {
-            assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
-            assert_int_equal(backend_find(tested_backend(j), NULL, &c), 0);
-            Model *m = small_model(b, 1, 24, 0), *n = small_model(c, 2, 24, 0);
-            assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
-            assert_int_equal(store_load(n, file_path("model")), 0);
-            assert_int_equal(differ(m, n, 0, 1), 0);
-            model_free(m);
-            model_free(n);
-        }
+        for (size_t j = 0; tested_backend(j); j++)
+            for (int sides = 1; sides <= SIDES; sides++) {
+                assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
+                assert_int_equal(backend_find(tested_backend(j), NULL, &c), 0);
+                Model *m = sided_model(sides, b, 1, 24, 0), *n = sided_model(sides, c, 2, 24, 0);
+                assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
+                assert_int_equal(store_load(n, file_path("model")), 0);
+                assert_int_equal(differ(m, n, 0, 1), 0);
+                model_free(m);
+                model_free(n);
+            }
 }
 
 TEST(state_comes_back)
 {
     const Backend *b;
-    for (size_t i = 0; tested_backend(i); i++) {
-        assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
-        Model *m = small_model(b, 1, 24, 1), *n = small_model(b, 2, 24, 1);
-        fill_moments(m);
+    for (size_t i = 0; tested_backend(i); i++)
+        for (int sides = 1; sides <= SIDES; sides++) {
+            assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
+            Model *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 1);
+            fill_moments(m);
+            assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
+            for (int k = 0; k < 3; k++) assert_true(differ(m, n, k, 0) > 0); /* control */
+            assert_int_equal(store_load_state(n, file_path("state")), 0);
+            for (int k = 0; k < 3; k++) assert_int_equal(differ(m, n, k, 0), 0);
+            model_free(m);
+            model_free(n);
+        }
+}
+
+/* The mean of equal files is their numbers; of two, half their sum. */
+TEST(averages_of_two_sides)
+{
+    const Backend *b;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    Model *m[3];
+    const char *file[2] = {file_path("one"), file_path("other")};
+    for (int i = 0; i < 3; i++) m[i] = sided_model(2, b, 1 + (uint64_t)i, 24, 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(store_save(m[i], file[i], meta, 2), 0);
+    assert_int_equal(store_average(m[2], (const char *[]){file[0], file[0]}, 2), 0);
+    assert_int_equal(differ(m[0], m[2], 0, 1), 0);
+    assert_int_equal(store_average(m[2], file, 2), 0);
+    double *x = numbers(m[0], 0), *y = numbers(m[1], 0), *z = numbers(m[2], 0);
+    for (size_t i = 0; i < model_size(m[2]); i++)
+        assert_true(z[i] == ((double)(float)x[i] + (double)(float)y[i]) / 2);
+    double *list[] = {x, y, z};
+    for (int i = 0; i < 3; i++) {
+        memory_free(list[i]);
+        model_free(m[i]);
+    }
+}
+
+/* Everything that a file of two sides holds, by its name and shape; and what files of one side hold, as before. */
+TEST(tensors_have_their_names)
+{
+    static const struct {
+        const char *name;
+        size_t rows, cols;
+    } pair[] = {{"embed.weight", 11, 8},
+                {"final_norm.weight", 8, 0},
+                {"final_norm.bias", 8, 0},
+                {"encoder.layers.0.attn.1.norm.weight", 8, 0},
+                {"encoder.layers.0.attn.1.norm.bias", 8, 0},
+                {"encoder.layers.0.attn.1.qkv.weight", 24, 8},
+                {"encoder.layers.0.attn.1.qkv.bias", 24, 0},
+                {"encoder.layers.0.attn.1.out.weight", 8, 8},
+                {"encoder.layers.0.attn.1.out.bias", 8, 0},
+                {"encoder.layers.0.attn.1.relative.weight", 17, 4},
+                {"encoder.layers.0.ffn.1.norm.weight", 8, 0},
+                {"encoder.layers.0.ffn.1.norm.bias", 8, 0},
+                {"encoder.layers.0.ffn.1.up.weight", 24, 8},
+                {"encoder.layers.0.ffn.1.up.bias", 24, 0},
+                {"encoder.layers.0.ffn.1.down.weight", 8, 24},
+                {"encoder.layers.0.ffn.1.down.bias", 8, 0},
+                {"encoder.norm.weight", 8, 0},
+                {"encoder.norm.bias", 8, 0},
+                {"decoder.layers.0.attn.1.norm.weight", 8, 0},
+                {"decoder.layers.0.attn.1.norm.bias", 8, 0},
+                {"decoder.layers.0.attn.1.qkv.weight", 24, 8},
+                {"decoder.layers.0.attn.1.qkv.bias", 24, 0},
+                {"decoder.layers.0.attn.1.out.weight", 8, 8},
+                {"decoder.layers.0.attn.1.out.bias", 8, 0},
+                {"decoder.layers.0.attn.1.relative.weight", 17, 4},
+                {"decoder.layers.0.cross.1.norm.weight", 8, 0},
+                {"decoder.layers.0.cross.1.norm.bias", 8, 0},
+                {"decoder.layers.0.cross.1.q.weight", 8, 8},
+                {"decoder.layers.0.cross.1.q.bias", 8, 0},
+                {"decoder.layers.0.cross.1.out.weight", 8, 8},
+                {"decoder.layers.0.cross.1.out.bias", 8, 0},
+                {"decoder.layers.0.cross.1.kv.weight", 16, 8},
+                {"decoder.layers.0.cross.1.kv.bias", 16, 0},
+                {"encoder.layers.0.scheme.g.weight", 1, 16},
+                {"encoder.layers.0.scheme.g.bias", 1, 0},
+                {"decoder.layers.0.scheme.a", 1, 0}};
+    const size_t count = sizeof pair / sizeof *pair;
+    const Backend *b;
+    const Param *list;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    Model *m = sided_model(2, b, 1, 24, 0), *one = small_model(b, 1, 24, 0);
+    assert_int_equal(model_params(m, &list), count);
+    for (size_t i = 0; i < count; i++) {
+        const Param *p = model_find(m, pair[i].name);
+        if (!p) fail_msg("no %s", pair[i].name);
+        if (p->rows != pair[i].rows || p->cols != pair[i].cols)
+            fail_msg("%s (%zu, %zu)", p->name, p->rows, p->cols);
+    }
+    size_t params = model_params(one, &list);
+    for (size_t i = 0; i < params; i++)
+        assert_true(!strstr(list[i].name, "coder.") && !strstr(list[i].name, "cross"));
+    model_free(m);
+    model_free(one);
+}
+
+/* A file of one side is none of a model of two, and the reverse; the model stays as it was. */
+TEST(sides_are_not_mixed)
+{
+    const Backend *b;
+    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
+    for (int sides = 1; sides <= SIDES; sides++) {
+        Model *m = sided_model(sides, b, 1, 24, 1),
+              *n = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
+        Model *same = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
+        const char *file = file_path("model");
+        assert_int_equal(store_save(m, file, meta, 2), 0);
         assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
-        for (int k = 0; k < 3; k++) assert_true(differ(m, n, k, 0) > 0); /* control */
-        assert_int_equal(store_load_state(n, file_path("state")), 0);
-        for (int k = 0; k < 3; k++) assert_int_equal(differ(m, n, k, 0), 0);
+        assert_int_equal(store_load(n, file), ERR_INPUT);
+        assert_non_null(strstr(error_text(), "layers.0."));
+        assert_int_equal(store_average(n, &file, 1), ERR_INPUT);
+        assert_int_equal(store_load_state(n, file_path("state")), ERR_INPUT);
+        for (int k = 0; k < 3; k++) assert_int_equal(differ(n, same, k, 0), 0);
         model_free(m);
         model_free(n);
+        model_free(same);
     }
 }
 
