@@ -229,6 +229,8 @@ static int check_slots(const Plan *p)
             return BAD("slot %zu is cross-attention, which a target has beside a source", i);
         if (!inside(s->layer, p->layers[s->side])) return BAD("slot %zu has layer %d", i, s->layer);
         if (s->set < 1) return BAD("slot %zu has set %d, sets count from 1", i, s->set);
+        if (s->kind == SLOT_NORM && (s->layer != 0 || s->set != 1))
+            return BAD("slot %zu is a side's norm, of layer %d and set %d", i, s->layer, s->set);
         if ((s->kind == SLOT_FEEDFORWARD) != (s->inner > 0))
             return BAD("slot %zu has inner width %zu", i, s->inner);
         int first = plan_find_slot(p, s->side, s->kind, s->layer, s->set);
@@ -294,17 +296,23 @@ static int check_source(const Plan *p, const Seen *seen, size_t i, int x)
     return 0;
 }
 
+/* A learned number is of the side whose rows it multiplies. */
 static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f)
 {
+    int side = p->reg[p->instr[i].term[0].x].side;
     if (f->kind == FACTOR_SCALAR) {
         if (!inside(f->index, p->scalars) || f->element >= p->scalar[f->index].size)
             return BAD("instruction %zu: no scalar %d[%zu]", i, f->index, f->element);
+        if (p->scalar[f->index].side != side)
+            return BAD("instruction %zu: scalar %d is of the other side", i, f->index);
         return 0;
     }
     if (f->kind != FACTOR_GATE) return BAD("instruction %zu: factor of no kind (%d)", i, f->kind);
     if (!inside(f->index, p->gates)) return BAD("instruction %zu: no gate %d", i, f->index);
     if (!seen->gate[f->index])
         return BAD("instruction %zu uses gate %d before it is computed", i, f->index);
+    if (p->gate[f->index].side != side)
+        return BAD("instruction %zu: gate %d is of the other side", i, f->index);
     seen->gate[f->index] = 2;
     return 0;
 }
@@ -374,6 +382,11 @@ static int check_out(const Plan *p, Seen *seen, size_t i)
     if (gate && in->terms != p->gate[in->out].inputs)
         return BAD("instruction %zu: gate %d reads %zu registers, not %zu", i, in->out, in->terms,
                    p->gate[in->out].inputs);
+    PlanRegister w = written_by(p, in);
+    if (gate ? p->gate[in->out].side != w.side
+             : p->reg[in->out].side != w.side || p->reg[in->out].keys != w.keys)
+        return BAD("instruction %zu writes %c%d, which is of another side, or keys", i, "rg"[gate],
+                   in -> out);
     done[in->out] = 1;
     return 0;
 }
@@ -419,9 +432,13 @@ static int check_output(const Plan *p)
 
 int plan_check(const Plan *p)
 {
+    if (p->sides < 1 || p->sides > SIDES) return BAD("%d sides", p->sides);
     if (p->layers[SIDE_TARGET] == 0 || p->registers < (size_t)p->sides ||
         (p->sides == 2) != (p->layers[SIDE_SOURCE] > 0))
         return BAD("no layers or no registers");
+    for (int side = 0; side < p->sides; side++)
+        if (p->reg[side].side != side || p->reg[side].keys)
+            return BAD("r%d is no embedding of side %d", side, side);
     TRY(check_slots(p));
     TRY(check_learned(p));
     char *flags = memory_new(p->registers + p->slots + p->gates, 1);

@@ -148,6 +148,322 @@ TEST(every_malformed_plan_is_caught)
     }
 }
 
+/* ---- two sides ------------------------------------------------------------------------------------ */
+
+static PlanTerm term(double c, int x)
+{
+    return (PlanTerm){.c = c, .x = x};
+}
+
+static PlanTerm by(PlanTerm t, int kind, int index)
+{
+    t.factor[t.factors++] = (PlanFactor){kind, index, 0};
+    return t;
+}
+
+static int slot(Plan *p, int side, int kind, int layer)
+{
+    size_t inner = kind == SLOT_FEEDFORWARD ? 24 : 0;
+    return plan_slot(p, (PlanSlot){kind, layer, 1, inner, side});
+}
+
+/* Slots and registers of build_pair(), in order. */
+enum { S_ATTN, S_FFN, S_NORM, T_ATTN, CROSS0, CROSS1, T_FFN };
+enum {
+    R0,
+    R1,
+    R_K1,
+    R_X,
+    R_K2,
+    R_Y,
+    R_MEMORY,
+    R_KEYS0,
+    R_KEYS1,
+    R_SELF,
+    R_S,
+    R_C0,
+    R_T,
+    R_C1,
+    R_G,
+    R_OUT
+};
+/* Its instructions. */
+enum {
+    I_K1,
+    I_U,
+    I_X,
+    I_K2,
+    I_Y,
+    I_MEMORY,
+    I_KEYS0,
+    I_KEYS1,
+    I_SELF,
+    I_S,
+    I_C0,
+    I_V,
+    I_T,
+    I_C1,
+    I_G,
+    I_OUT
+};
+
+/* Everything that a plan of two sides can have: on either a scalar and a gate, two cross-attentions. */
+static Plan *build_pair(void)
+{
+    Plan *p = plan_new_pair(1, 2);
+    if (!p) return NULL;
+    for (int i = S_ATTN; i <= S_FFN; i++) slot(p, SIDE_SOURCE, i, 0);
+    slot(p, SIDE_SOURCE, SLOT_NORM, 0);
+    slot(p, SIDE_TARGET, SLOT_ATTENTION, 0);
+    for (int l = 0; l < 2; l++) slot(p, SIDE_TARGET, SLOT_CROSS, l);
+    slot(p, SIDE_TARGET, SLOT_FEEDFORWARD, 1);
+    plan_scalar(p, SIDE_SOURCE, 0, "a", 1, 0.5);
+    plan_scalar(p, SIDE_TARGET, 0, "a", 1, 0.5);
+    plan_eval(p, S_ATTN, R1, 0);
+    plan_gate(p, SIDE_SOURCE, 0, "u", ACT_SIGMOID, 2, (int[]){R_K1, R1});
+    plan_lin(p, 2,
+             (PlanTerm[]){by(term(1, R1), FACTOR_SCALAR, 0), by(term(1, R_K1), FACTOR_GATE, 0)});
+    plan_eval(p, S_FFN, R_X, 1);
+    plan_lin(p, 2, (PlanTerm[]){term(1, R_X), term(-1, R_K2)});
+    plan_norm(p, S_NORM, R_Y);
+    plan_keys(p, CROSS0, R_MEMORY);
+    plan_keys(p, CROSS1, R_MEMORY);
+    plan_eval(p, T_ATTN, R0, 2);
+    plan_lin(p, 2, (PlanTerm[]){term(1, R0), term(1, R_SELF)});
+    plan_cross(p, CROSS0, R_S, R_KEYS0, 3);
+    plan_gate(p, SIDE_TARGET, 1, "v", ACT_TANH, 1, (int[]){R_C0});
+    PlanTerm scaled = by(by(term(1, R_C0), FACTOR_SCALAR, 1), FACTOR_GATE, 1);
+    plan_lin(p, 2, (PlanTerm[]){term(1, R_S), scaled});
+    plan_cross(p, CROSS1, R_T, R_KEYS1, 4);
+    plan_eval(p, T_FFN, R_T, 5);
+    p->output = plan_lin(p, 3, (PlanTerm[]){term(1, R_T), term(0.5, R_C1), term(1, R_G)});
+    return p;
+}
+
+TEST(a_pair_prints_and_counts)
+{
+    Plan *p = build_pair();
+    assert_non_null(p);
+    assert_int_equal(plan_check(p), 0);
+    char *text;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    plan_print(p, f);
+    fclose(f);
+    assert_string_equal(text, "r2 = encoder.layers.0.attn.1(r1), draw 0\n"
+                              "u = sigmoid(w . [r2, r1] + b)\n"
+                              "r3 = a[0] r1 + u r2\n"
+                              "r4 = encoder.layers.0.ffn.1(r3), draw 1\n"
+                              "r5 = r3 - r4\n"
+                              "r6 = encoder.norm(r5)\n"
+                              "r7 = decoder.layers.0.cross.1.keys(r6)\n"
+                              "r8 = decoder.layers.1.cross.1.keys(r6)\n"
+                              "r9 = decoder.layers.0.attn.1(r0), draw 2\n"
+                              "r10 = r0 + r9\n"
+                              "r11 = decoder.layers.0.cross.1(r10, r7), draw 3\n"
+                              "v = tanh(w . [r11] + b)\n"
+                              "r12 = r10 + a[0] v r11\n"
+                              "r13 = decoder.layers.1.cross.1(r12, r8), draw 4\n"
+                              "r14 = decoder.layers.1.ffn.1(r12), draw 5\n"
+                              "r15 = r12 + 0.5 r13 + r14\n"
+                              "output r15\n");
+    free(text);
+    assert_int_equal(plan_evals(p, SLOT_ATTENTION), 2);
+    assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
+    assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 2);
+    assert_int_equal(plan_evals(p, SLOT_NORM), 0);
+    /* At D = 8, T = 5, M = 24. Twice each: attention 4 D^2 + 2 T D; cross-attention 2 D^2 + 2 T D, its keys 2 D^2;
+     * feed-forward 2 D M. */
+    double attention = 4 * 64 + 2 * 5 * 8, cross = 2 * 64 + 2 * 5 * 8, keys = 2 * 64;
+    assert_true(plan_macs(p, 8, 5) == 2 * (attention + cross + keys + 2 * 8 * 24));
+    assert_int_equal(plan_find_keys(p, CROSS0), R_KEYS0);
+    assert_int_equal(plan_find_keys(p, CROSS1), R_KEYS1);
+    assert_int_equal(plan_find_keys(p, T_ATTN), -1);
+    assert_int_equal(plan_find_slot(p, SIDE_SOURCE, SLOT_FEEDFORWARD, 0, 1), S_FFN);
+    assert_int_equal(plan_find_slot(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0, 1), -1);
+    assert_int_equal(plan_sets(p, SIDE_TARGET, SLOT_CROSS), 1);
+    assert_int_equal(plan_sets(p, SIDE_SOURCE, SLOT_CROSS), 0);
+    plan_free(p);
+}
+
+/* A second EVAL of a slot costs no keys. */
+TEST(keys_are_paid_once)
+{
+    Plan *p = plan_new_pair(1, 1);
+    int f = slot(p, SIDE_SOURCE, SLOT_ATTENTION, 0), c = slot(p, SIDE_TARGET, SLOT_CROSS, 0);
+    int keys = plan_keys(p, c, plan_eval(p, f, 1, 0));
+    p->output = plan_cross(p, c, plan_cross(p, c, 0, keys, 1), keys, 2);
+    assert_int_equal(plan_check(p), 0);
+    assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
+    assert_true(plan_macs(p, 8, 5) == (4 * 64 + 80) + 128 + 2 * (128 + 80));
+    plan_free(p);
+}
+
+#define TERM(i, k) p->instr[i].term[k]
+#define PAIR_SPOILS(X)                                                                    \
+    X(p->sides = 1)                                                                       \
+    X(p->sides = 0)                                                                       \
+    X(p->sides = 3)                                                                       \
+    X((p->sides = 3, p->layers[SIDE_SOURCE] = 0))                                         \
+    X(p->sides = -1)                                                                      \
+    X(p->layers[SIDE_SOURCE] = 0)                                                         \
+    X(p->layers[SIDE_TARGET] = 0)                                                         \
+    X(p->layers[SIDE_TARGET] = 1)                                                         \
+    X(p->reg[R0].side = SIDE_SOURCE)                                                      \
+    X(p->reg[R1].side = SIDE_TARGET)                                                      \
+    X(p->reg[R0].keys = 1)                                                                \
+    X(p->reg[R1].keys = 1)                                                                \
+    /* A slot on the wrong side for its kind, or of a name that is another's. */          \
+    X(p->slot[CROSS0].side = SIDE_SOURCE)                                                 \
+    X(p->slot[S_ATTN].kind = SLOT_CROSS)                                                  \
+    X(p->slot[S_ATTN].side = SIDE_TARGET)                                                 \
+    X(p->slot[S_FFN].side = SIDE_TARGET)                                                  \
+    X(p->slot[T_ATTN].side = SIDE_SOURCE)                                                 \
+    X(p->slot[T_FFN].layer = 2)                                                           \
+    X(p->slot[S_FFN].layer = 1)                                                           \
+    X(p->slot[CROSS1].layer = 0)                                                          \
+    X(p->slot[CROSS0].inner = 8)                                                          \
+    X(p->slot[S_NORM].inner = 8)                                                          \
+    X(p->slot[S_NORM].kind = SLOT_KINDS)                                                  \
+    /* The norm of a side is one, of layer 0 and set 1, which its name has not. */        \
+    X(p->slot[S_NORM].set = 2)                                                            \
+    X((p->slot[S_NORM].side = SIDE_TARGET, p->slot[S_NORM].layer = 1))                    \
+    X(p->slot[S_NORM].side = SIDE_TARGET)                                                 \
+    /* Of a slot that is a norm, or of one that has it inside. */                         \
+    X(p->instr[I_MEMORY].slot = S_FFN)                                                    \
+    X(p->instr[I_MEMORY].slot = CROSS0)                                                   \
+    X(p->instr[I_MEMORY].op = PLAN_EVAL)                                                  \
+    X(p->instr[I_MEMORY].op = PLAN_KEYS)                                                  \
+    X(p->instr[I_K1].slot = S_NORM)                                                       \
+    X(p->instr[I_KEYS0].slot = S_NORM)                                                    \
+    X(p->instr[I_K1].op = PLAN_NORM)                                                      \
+    X(p->post = 1)                                                                        \
+    /* KEYS of self-attention, of a feed-forward, twice of one slot, of the target. */    \
+    X(p->instr[I_KEYS0].slot = T_ATTN)                                                    \
+    X(p->instr[I_KEYS0].slot = S_ATTN)                                                    \
+    X(p->instr[I_KEYS0].slot = T_FFN)                                                     \
+    X(p->instr[I_KEYS0].slot = CROSS1)                                                    \
+    X(TERM(I_KEYS0, 0).x = R0)                                                            \
+    X(TERM(I_KEYS1, 0).x = R_KEYS0)                                                       \
+    X(TERM(I_KEYS1, 0).x = R_KEYS1)                                                       \
+    X(p->instr[I_KEYS0].op = PLAN_LIN)                                                    \
+    X(p->instr[I_KEYS0].op = PLAN_EVAL)                                                   \
+    X(p->instr[I_K1].op = PLAN_KEYS)                                                      \
+    X(p->instr[I_KEYS0].terms = 0)                                                        \
+    X(p->reg[R_KEYS0].keys = 0)                                                           \
+    X(p->reg[R_KEYS0].side = SIDE_TARGET)                                                 \
+    X(p->reg[R_MEMORY].keys = 1)                                                          \
+    /* Cross-attention without keys, with another's, with none, with those of no KEYS. */ \
+    X(p->instr[I_C0].terms = 1)                                                           \
+    X(p->instr[I_C0].terms = 0)                                                           \
+    X(TERM(I_C0, 1).x = R_KEYS1)                                                          \
+    X(TERM(I_C0, 1).x = R_MEMORY)                                                         \
+    X(TERM(I_C0, 1).x = R_S)                                                              \
+    X(TERM(I_C0, 1).x = R_OUT)                                                            \
+    X(TERM(I_C0, 0).x = R_MEMORY)                                                         \
+    X(TERM(I_C0, 0).x = R_KEYS0)                                                          \
+    X((TERM(I_C0, 0).x = R_KEYS0, TERM(I_C0, 1).x = R_S))                                 \
+    X(p->instr[I_C0].slot = CROSS1)                                                       \
+    X(p->instr[I_C0].slot = T_ATTN)                                                       \
+    X((p->instr[I_C0].slot = CROSS1, TERM(I_C0, 1).x = R_KEYS1))                          \
+    X(p->instr[I_SELF].slot = CROSS0)                                                     \
+    X(TERM(I_C0, 0).factors = 1)                                                          \
+    X(TERM(I_C0, 1).factors = 1)                                                          \
+    X(TERM(I_C0, 1).c = NAN)                                                              \
+    /* Sides mixed, and keys read by what is no EVAL. */                                  \
+    X(TERM(I_Y, 1).x = R0)                                                                \
+    X(TERM(I_S, 1).x = R_MEMORY)                                                          \
+    X(TERM(I_S, 0).x = R_MEMORY)                                                          \
+    X(TERM(I_S, 1).x = R_KEYS0)                                                           \
+    X((TERM(I_S, 0).x = R_KEYS0, TERM(I_S, 1).x = R_KEYS1))                               \
+    X((TERM(I_S, 0).x = R_MEMORY, TERM(I_S, 1).x = R_Y))                                  \
+    X(TERM(I_K2, 0).x = R0)                                                               \
+    X(TERM(I_SELF, 0).x = R1)                                                             \
+    X(TERM(I_SELF, 0).x = R_KEYS0)                                                        \
+    X(TERM(I_G, 0).x = R_MEMORY)                                                          \
+    X(TERM(I_MEMORY, 0).x = R0)                                                           \
+    X(TERM(I_U, 1).x = R0)                                                                \
+    X(TERM(I_U, 0).x = R0)                                                                \
+    X((TERM(I_U, 0).x = R0, TERM(I_U, 1).x = R0))                                         \
+    X(TERM(I_V, 0).x = R_MEMORY)                                                          \
+    X(TERM(I_V, 0).x = R_KEYS0)                                                           \
+    X((p->gate[0].side = SIDE_TARGET))                                                    \
+    X((p->gate[1].side = SIDE_SOURCE, p->gate[1].layer = 0))                              \
+    X(TERM(I_T, 1).factor[1].index = 0)                                                   \
+    X((TERM(I_T, 1).factor[1].index = 0, TERM(I_T, 1).factors = 3,                        \
+       TERM(I_T, 1).factor[2] = (PlanFactor){FACTOR_GATE, 1, 0}))                         \
+    X(TERM(I_T, 1).factor[0].index = 0)                                                   \
+    X(p->scalar[0].side = SIDES)                                                          \
+    X(p->scalar[0].side = SIDE_TARGET)                                                    \
+    X(p->scalar[1].side = SIDE_SOURCE)                                                    \
+    X(p->gate[0].side = -1)                                                               \
+    /* What an instruction writes is of its side. */                                      \
+    X(p->reg[R_OUT].side = SIDE_SOURCE)                                                   \
+    X(p->reg[R_OUT].keys = 1)                                                             \
+    X(p->reg[R_K2].side = SIDE_TARGET)                                                    \
+    X((p->reg[R_SELF].side = SIDE_SOURCE, TERM(I_S, 1).x = R0))                           \
+    X((p->reg[R_SELF].keys = 1, TERM(I_S, 1).x = R0))                                     \
+    X((p->reg[R_G].side = SIDE_SOURCE, p->instr[I_OUT].terms = 2))                        \
+    X((p->reg[R_C1].side = SIDE_SOURCE, TERM(I_OUT, 1).x = R_T))                          \
+    X((p->reg[R_OUT].side = SIDE_SOURCE, p->output = R_T))                                \
+    X((p->reg[R_Y].side = SIDE_TARGET, TERM(I_MEMORY, 0).x = R_X))                        \
+    X((p->instr[I_OUT].terms = 0, p->reg[R_OUT].keys = 1, p->output = R_T))               \
+    X(p->output = R1)                                                                     \
+    X(p->output = R_MEMORY)                                                               \
+    X(p->output = R_KEYS0)                                                                \
+    X(p->output = R_OUT + 1)
+
+static void spoil_pair(Plan *p, int which)
+{
+    int i = 0;
+#define X(change) \
+    if (i++ == which) change;
+    PAIR_SPOILS(X)
+#undef X
+}
+
+TEST(every_malformed_pair_is_caught)
+{
+    static const char *const words[] = {
+#define X(change) #change,
+        PAIR_SPOILS(X)
+#undef X
+    };
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
+        Plan *p = build_pair();
+        assert_non_null(p);
+        assert_int_equal(plan_check(p), 0);
+        spoil_pair(p, i);
+        if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words[i]);
+        plan_free(p);
+    }
+}
+
+/* LN(x + C(x)) with C's own norm; a norm of a side alone is no sublayer's. */
+static Plan *post_pair(int how)
+{
+    Plan *p = plan_new_pair(1, 1);
+    p->post = 1;
+    int f = slot(p, SIDE_SOURCE, SLOT_ATTENTION, 0), c = slot(p, SIDE_TARGET, SLOT_CROSS, 0);
+    int memory = plan_norm(p, how == 1 ? c : f, plan_eval(p, f, 1, 0));
+    int keys = plan_keys(p, c, memory), k = plan_cross(p, c, 0, keys, 1);
+    if (how != 2) k = plan_norm(p, how == 3 ? f : c, k);
+    p->output = how == 4 ? memory : k;
+    return p;
+}
+
+/* 1, 3: a norm of the other side's slot; 2: a slot that is not normed; 4: an output of the source. */
+TEST(norms_of_a_post_pair)
+{
+    for (int how = 0; how <= 4; how++) {
+        Plan *p = post_pair(how);
+        assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
+        plan_free(p);
+    }
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------- */
+
 TEST(long_names_are_refused)
 {
     Plan *p = plan_new(1);
