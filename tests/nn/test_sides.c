@@ -581,7 +581,8 @@ TEST(sources_outside_the_model_are_refused)
         memset(place, 0, sizeof place);
         double x[2 * N * D] = {0}, y[N * D];
         assert_int_equal(model_run_plan(m, TINY_ROWS + 2, x, y), ERR_MISUSE); /* too many rows */
-        assert_int_equal(model_embed(m, 3, (int32_t[]){1, 2, 3}, y), ERR_MISUSE); /* no source */
+        int32_t many[TINY_ROWS + 4] = {0};
+        assert_int_equal(model_embed(m, SIDE_SOURCE, TINY_ROWS + 4, many, x), ERR_MISUSE);
         model_free(m);
     }
 }
