@@ -442,19 +442,24 @@ TEST(sublayers_make_the_pair)
         for (int r = 0; r < N; r++) plain_norm(w, b, source + r * D, in + (N + r) * D);
         for (int j = 0; j < 3; j++) {
             int slot = plan_find_slot(p, SIDE_TARGET, order[j], 0, 1);
-            memcpy(in, x, N * D * sizeof *in);
-            assert_int_equal(model_sublayer(m, slot, N, in, k), 0);
+            const double *memory = in + N * D;
+            assert_int_equal(order[j] == SLOT_CROSS ? model_cross(m, slot, N, x, N, memory, k)
+                                                    : model_sublayer(m, slot, N, x, k),
+                             0);
             for (int e = 0; e < N * D; e++) x[e] += k[e];
         }
         assert_true(distance(x, y, N * D) <= rounding(model_backend(m)));
         in[N * D] += 1; /* the memory's first token is seen */
         int cross = plan_find_slot(p, SIDE_TARGET, SLOT_CROSS, 0, 1);
-        assert_int_equal(model_sublayer(m, cross, N, in, y), 0);
+        assert_int_equal(model_cross(m, cross, N, x, N, in + N * D, y), 0);
         in[N * D] -= 1;
-        assert_int_equal(model_sublayer(m, cross, N, in, k), 0);
+        assert_int_equal(model_cross(m, cross, N, x, N, in + N * D, k), 0);
         assert_true(distance(k, y, N * D) > 1e-4);
+        assert_int_equal(model_sublayer(m, cross, N, x, k), ERR_MISUSE); /* it reads two texts */
         int norm = plan_find_slot(p, SIDE_SOURCE, SLOT_NORM, 0, 1);
-        assert_int_equal(model_sublayer(m, norm, N, in, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, norm, N, source, k), 0);
+        assert_true(distance(k, in + N * D, N * D) <= rounding(model_backend(m)));
+        assert_int_equal(model_cross(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
         memory_free(w);
         memory_free(b);
         model_free(m);
