@@ -143,7 +143,8 @@ static size_t present(const Compiler *c)
     return c->table->dense ? (size_t)c->step : 0;
 }
 
-/* `base` (if >= 0) plus the terms of r as one LIN. */
+/* `base` (if >= 0) plus the terms of r as one LIN. A row of no terms, as y - y[-1] is in a first layer, is 0 y: what a
+ * line reads tells its side. */
 static int write_lin(Compiler *c, int base, const Row *r)
 {
     PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
@@ -153,6 +154,7 @@ static int write_lin(Compiler *c, int base, const Row *r)
     if (base >= 0) term[n++] = (PlanTerm){.c = 1, .x = base};
     for (size_t i = 0; i < r->terms && code == 0; i++)
         code = plan_term(c, &r->term[i], c->step - r->term[i].past, present(c), &term[n++]);
+    if (n == 0) term[n++] = (PlanTerm){.c = 0, .x = c->y[c->step]};
     int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
     memory_free(term);
     return reg;
