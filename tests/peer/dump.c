@@ -1,6 +1,8 @@
 /* dump.c: one model and what the engine makes of it, in files for peer_torch.py.
  *
- *   dump DIR SCHEME LAYERS relu|gelu tied|untied
+ *   dump DIR SCHEME LAYERS relu|gelu tied|untied pre|post [ENCODER ENCODER_LAYERS]
+ *
+ * With an encoder's scheme SCHEME is the decoder's, and every sequence has a source.
  *
  * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
  * DIR/batch.json         packed sequences, loss, norm of the gradient, Adam's numbers
@@ -16,17 +18,17 @@
 #include "kernels/memory.h"
 #include "kernels/random.h"
 
-enum { N = 24, S = 3, V = 50, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
-static const size_t start[S + 1] = {0, 10, 11, N};
+enum { N = 24, M = 21, S = 3, V = 50, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
+static const size_t start[S + 1] = {0, 10, 11, N}, source_start[S + 1] = {0, 7, 19, M};
 static const AdamConfig adam = {
     .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-5, .clip = 0.5};
 
 typedef struct {
-    const char *dir, *scheme;
-    size_t layers;
-    int act, untied;
+    const char *dir, *scheme, *encoder; /* NULL: a language model */
+    size_t layers, encoder_layers;
+    int act, untied, norms;
     Model *m;
-    int32_t input[N], target[N], position[N];
+    int32_t input[N], target[N], position[N], source[M], place[M];
     double loss, norm;
 } Dump;
 
@@ -40,10 +42,15 @@ static const char *path(const Dump *d, const char *name)
 static int build(Dump *d)
 {
     Zoo z = {0};
-    Table *t;
+    Table *t = NULL, *above = NULL;
     Plan *p;
     const Backend *b;
-    BridgeOptions o = {.layers = d->layers, .width = D, .inner = INNER, .match = MATCH_NONE};
+    BridgeOptions o = {.layers = d->layers,
+                       .encoder_layers = d->encoder_layers,
+                       .width = D,
+                       .inner = INNER,
+                       .match = MATCH_NONE,
+                       .norm = d->norms};
     ModelConfig c = {.vocab = V,
                      .width = D,
                      .heads = HEADS,
@@ -53,14 +60,17 @@ static int build(Dump *d)
                      .act = d->act,
                      .max_tokens = N,
                      .max_length = N,
+                     .max_source = M,
+                     .max_source_length = M,
                      .seed = 1};
     TRY(backend_find("cpu-f32", NULL, &b));
     TRY(zoo_open(&z));
     int code = zoo_find(&z, d->scheme, "euler", &t);
+    if (code == 0 && d->encoder) code = zoo_find(&z, d->encoder, "euler", &above);
     zoo_close(&z);
-    TRY(code);
-    code = bridge_plan(t, &o, &p);
+    if (code == 0) code = above ? bridge_plan_pair(above, t, &o, &p) : bridge_plan(t, &o, &p);
     table_free(t);
+    table_free(above);
     TRY(code);
     return model_new(&c, p, b, 1, &d->m);
 }
@@ -85,9 +95,28 @@ static Batch batch(Dump *d)
             d->target[i] = (int32_t)random_below(3, 2, i, V);
             d->position[i] = (int32_t)(i - start[s]);
         }
-    static size_t begin[S + 1];
+    static size_t begin[S + 1], source_begin[S + 1];
     memcpy(begin, start, sizeof start);
-    return (Batch){N, S, start[S] - start[S - 1], d->input, d->target, d->position, begin};
+    memcpy(source_begin, source_start, sizeof source_start);
+    Batch b = {.N = N,
+               .S = S,
+               .longest = start[S] - start[S - 1],
+               .input = d->input,
+               .target = d->target,
+               .position = d->position,
+               .start = begin};
+    if (!d->encoder) return b;
+    for (size_t s = 0; s < S; s++)
+        for (size_t i = source_start[s]; i < source_start[s + 1]; i++) {
+            d->source[i] = (int32_t)random_below(3, 3, i, V);
+            d->place[i] = (int32_t)(i - source_start[s]);
+        }
+    b.source.N = M;
+    b.source.longest = source_start[2] - source_start[1];
+    b.source.input = d->source;
+    b.source.position = d->place;
+    b.source.start = source_begin;
+    return b;
 }
 
 static int dump_logits(Dump *d, const Batch *b)
@@ -117,11 +146,16 @@ static int dump_gradient(Dump *d)
     return code;
 }
 
-static void print_list(FILE *f, const char *name, const int32_t *x)
+static void print_list(FILE *f, const char *name, int n, const int32_t *x)
 {
     fprintf(f, "\"%s\": [", name);
-    for (int i = 0; i < N; i++) fprintf(f, "%s%d", i ? ", " : "", x[i]);
+    for (int i = 0; i < n; i++) fprintf(f, "%s%d", i ? ", " : "", x[i]);
     fprintf(f, "],\n");
+}
+
+static void print_starts(FILE *f, const char *name, const size_t x[S + 1])
+{
+    fprintf(f, "\"%s\": [%zu, %zu, %zu, %zu],\n", name, x[0], x[1], x[2], x[3]);
 }
 
 static int dump_batch(const Dump *d)
@@ -131,9 +165,14 @@ static int dump_batch(const Dump *d)
     fprintf(f,
             "{\"scheme\": \"%s\", \"layers\": %zu, \"act\": \"%s\", \"heads\": %d, \"clip\": 8,\n",
             d->scheme, d->layers, d->act == ACT_RELU ? "relu" : "gelu", HEADS);
-    fprintf(f, "\"start\": [%zu, %zu, %zu, %zu],\n", start[0], start[1], start[2], start[3]);
-    print_list(f, "input", d->input);
-    print_list(f, "target", d->target);
+    print_starts(f, "start", start);
+    print_list(f, "input", N, d->input);
+    print_list(f, "target", N, d->target);
+    if (d->encoder) {
+        fprintf(f, "\"encoder_layers\": %zu,\n", d->encoder_layers);
+        print_starts(f, "source_start", source_start);
+        print_list(f, "source", M, d->source);
+    }
     fprintf(f, "\"loss\": %.17g, \"norm\": %.17g, \"steps\": %d,\n", d->loss, d->norm, STEPS);
     fprintf(f, "\"rate\": %g, \"beta\": [%g, %g], \"eps\": %g, \"limit\": %g}\n", adam.rate,
             adam.beta1, adam.beta2, adam.eps, adam.clip);
@@ -160,12 +199,15 @@ static int dump(Dump *d)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) return 2;
+    if (argc != 7 && argc != 9) return 2;
     Dump d = {.dir = argv[1],
               .scheme = argv[2],
               .layers = strtoul(argv[3], NULL, 10),
               .act = strcmp(argv[4], "gelu") == 0 ? ACT_GELU : ACT_RELU,
-              .untied = strcmp(argv[5], "untied") == 0};
+              .untied = strcmp(argv[5], "untied") == 0,
+              .norms = strcmp(argv[6], "post") == 0 ? NORM_POST : NORM_PRE,
+              .encoder = argc > 7 ? argv[7] : NULL,
+              .encoder_layers = argc > 7 ? strtoul(argv[8], NULL, 10) : 0};
     int code = dump(&d);
     if (code) fprintf(stderr, "dump: %s\n", error_text());
     model_free(d.m);
