@@ -142,33 +142,55 @@ void batches_epoch(Batches *b, long epoch)
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
 
-static int allocate(Batches *b)
+/* An array of a Batches: where its address goes, and its size. */
+typedef struct {
+    void *to; /* of a pointer */
+    size_t count, each;
+} Room;
+enum { ROOMS = 13 };
+
+/* All it takes, for the most sequences of an epoch. */
+static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
 {
-    size_t most = cut_text(b, 0, NULL) + 1; /* an offset adds one window at most */
     size_t tokens = least(b->tokens, b->text->tokens), rows = least(tokens, most);
     size_t source = b->source ? least(b->tokens, b->source->tokens) : 0;
     Batch *d = &b->data;
+    const Room all[ROOMS] = {
+        {&b->sequence, most, sizeof *b->sequence},
+        {&b->cut, most, sizeof *b->cut},
+        {&b->order, most, sizeof *b->order},
+        {&b->bucket, b->longest + 2, sizeof *b->bucket},
+        {&b->begin, most + 1, sizeof *b->begin},
+        {&b->turn, most, sizeof *b->turn},
+        {&d->input, tokens, sizeof *d->input},
+        {&d->target, tokens, sizeof *d->target},
+        {&d->position, tokens, sizeof *d->position},
+        {&d->start, rows + 1, sizeof *d->start},
+        {&d->source.input, source, sizeof *d->source.input},
+        {&d->source.position, source, sizeof *d->source.position},
+        {&d->source.start, source ? rows + 1 : 0, sizeof *d->source.start},
+    };
+    memcpy(room, all, sizeof all);
+}
+
+static size_t most_sequences(const Batches *b)
+{
+    return cut_text(b, 0, NULL) + 1; /* an offset adds one window at most */
+}
+
+static int allocate(Batches *b)
+{
+    Room room[ROOMS];
+    size_t most = most_sequences(b);
     if (most > UINT32_MAX)
         return error_set(ERR_INPUT, "%s: more than 2^32 sequences", b->text->file);
-    b->sequence = memory_new(most, sizeof *b->sequence);
-    b->cut = memory_new(most, sizeof *b->cut);
-    b->order = memory_new(most, sizeof *b->order);
-    b->bucket = memory_new(b->longest + 2, sizeof *b->bucket);
-    b->begin = memory_new(most + 1, sizeof *b->begin);
-    b->turn = memory_new(most, sizeof *b->turn);
-    d->input = memory_new(tokens, sizeof *d->input);
-    d->target = memory_new(tokens, sizeof *d->target);
-    d->position = memory_new(tokens, sizeof *d->position);
-    d->start = memory_new(rows + 1, sizeof *d->start);
-    int all = b->sequence && b->cut && b->order && b->bucket && b->begin && b->turn && d->input &&
-              d->target && d->position && d->start;
-    if (all && source) {
-        d->source.input = memory_new(source, sizeof *d->source.input);
-        d->source.position = memory_new(source, sizeof *d->source.position);
-        d->source.start = memory_new(rows + 1, sizeof *d->source.start);
-        all = d->source.input && d->source.position && d->source.start;
+    find_rooms(b, most, room);
+    for (int i = 0; i < ROOMS; i++) {
+        void *p = room[i].count ? memory_new(room[i].count, room[i].each) : NULL;
+        if (room[i].count && !p) return ERR_MEMORY;
+        memcpy(room[i].to, &p, sizeof p);
     }
-    return all ? 0 : ERR_MEMORY;
+    return 0;
 }
 
 static int check_pairs(const Text *t, const Text *source, int32_t eos, int context, size_t T)
@@ -191,7 +213,7 @@ static int check_pairs(const Text *t, const Text *source, int32_t eos, int conte
     return 0;
 }
 
-static int check(const Text *t, int context, size_t batch_tokens, size_t T)
+static int check_sizes(const Text *t, int context, size_t batch_tokens, size_t T)
 {
     if (T == 0 || T > INT32_MAX)
         return error_set(ERR_INPUT, "sequences of %zu tokens are not possible", T);
@@ -203,20 +225,46 @@ static int check(const Text *t, int context, size_t batch_tokens, size_t T)
     return t->tokens ? 0 : error_set(ERR_INPUT, "%s holds no tokens", t->file);
 }
 
+int batches_check(const Text *t, const Text *source, const Vocab *v, int context,
+                  size_t batch_tokens, size_t T)
+{
+    TRY(check_sizes(t, context, batch_tokens, T));
+    return source && source->tokens ? check_pairs(t, source, v->eos, context, T) : 0;
+}
+
+/* Of a text that was checked. */
+static Batches fields(const Text *t, const Text *source, int context, size_t batch_tokens, size_t T)
+{
+    Batches b = {.text = t, .context = context, .tokens = batch_tokens};
+    if (source && source->tokens) b.source = source;
+    b.T = least(T, t->tokens);
+    b.longest = b.T + (b.source ? least(T, source->tokens) : 0);
+    b.rows = context == CONTEXT_STREAM ? batch_tokens / T : SIZE_MAX;
+    return b;
+}
+
+size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, int context,
+                     size_t batch_tokens, size_t T)
+{
+    Room room[ROOMS];
+    Batches b = fields(t, source, context, batch_tokens, T);
+    size_t bytes = sizeof b;
+    b.eos = v->eos;
+    find_rooms(&b, most_sequences(&b), room);
+    for (int i = 0; i < ROOMS; i++) bytes += room[i].count * room[i].each;
+    return bytes;
+}
+
 int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
                 size_t T, uint64_t seed, Batches **out)
 {
     *out = NULL;
-    TRY(check(t, context, batch_tokens, T));
-    if (source && source->tokens == 0) source = NULL;
-    if (source) TRY(check_pairs(t, source, v->eos, context, T));
+    TRY(batches_check(t, source, v, context, batch_tokens, T));
     Batches *b = memory_new(1, sizeof *b);
     if (!b) return ERR_MEMORY;
-    *b = (Batches){.text = t, .source = source, .eos = v->eos, .context = context, .seed = seed};
-    b->T = least(T, t->tokens);
-    b->longest = b->T + (source ? least(T, source->tokens) : 0);
-    b->tokens = batch_tokens;
-    b->rows = context == CONTEXT_STREAM ? batch_tokens / T : SIZE_MAX;
+    *b = fields(t, source, context, batch_tokens, T);
+    b->eos = v->eos;
+    b->seed = seed;
     int code = allocate(b);
     if (!code) batches_epoch(b, -1);
     if (!code && b->sequences == 0)

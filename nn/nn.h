@@ -136,6 +136,12 @@ typedef struct {
 typedef struct Batches Batches;
 int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
                 size_t T, uint64_t seed, Batches **out);
+/* What batches_new would refuse, before anything is allocated: 0 or its ERR_INPUT. */
+int batches_check(const Text *t, const Text *source, const Vocab *v, int context,
+                  size_t batch_tokens, size_t T);
+/* Bytes that batches_new allocates for a text that batches_check accepts. */
+size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, int context,
+                     size_t batch_tokens, size_t T);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
 size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
@@ -275,8 +281,9 @@ void model_tally_set(Model *m, double loss, double norm);
  * is p too. ERR_MEMORY with tails. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* ends.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
- * most probable token (of equal ones the least id, as greedy decoding has it). Allocates (64, V) numbers. */
+ * most probable token (of equal ones the least id, as greedy decoding has it). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
+size_t model_exact_bytes(size_t V);
 /* For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
  * without its norm), or a norm's, from x (N, D) to y (N, D); one of cross-attention, memory (M, D) being what its KEYS
  * reads; the whole plan from r0 = x (N, D) and, of two sides, r1 = source (M, D) to its output y (N, D); the same

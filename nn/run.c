@@ -210,6 +210,11 @@ static int load_state(Run *r)
 
 /* ---- the log ------------------------------------------------------------------------------------ */
 
+int run_has_pairs(const Run *r)
+{
+    return r->c->source[SPLIT_TRAIN].tokens > 0;
+}
+
 double run_rate(const Run *r, uint64_t step)
 {
     const TrainConfig *t = r->t;
@@ -238,18 +243,20 @@ static int log_failed(Run *r)
     return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
 }
 
-int run_log(Run *r, double valid_ppl)
+int run_log(Run *r, double valid_ppl, double valid_exact)
 {
     Progress *p = &r->p;
-    char ppl[32] = "";
+    char ppl[32] = "", exact[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
+    if (run_has_pairs(r)) snprintf(exact, sizeof exact, ",");
+    if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
     double loss = run_loss(p);
     p->sum_nll = 0;
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f\n", p->step, p->epoch, p->tokens,
-            loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p));
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s\n", p->step, p->epoch, p->tokens,
+            loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact);
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -277,7 +284,8 @@ static int log_open(Run *r)
     r->log = fopen(file, append ? "a" : "w");
     if (!r->log) return log_failed(r);
     if (append) return 0;
-    fputs("step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n", r->log);
+    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s\n",
+            run_has_pairs(r) ? ",valid_exact" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 

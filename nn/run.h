@@ -47,6 +47,9 @@ typedef struct {
     Progress begun;        /* where this process began */
 } Run;
 
+/* Whether the training text has a source. */
+int run_has_pairs(const Run *r);
+
 /* Learning rate of a step. */
 double run_rate(const Run *r, uint64_t step);
 
@@ -78,8 +81,9 @@ const char *run_file(Run *r, const char *name);
 /* Writes state.safetensors; without a directory nothing. */
 int run_save(Run *r);
 
-/* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. */
-int run_log(Run *r, double valid_ppl);
+/* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here; valid_exact (NaN: not known) has
+ * a column in the log of a run on pairs alone. */
+int run_log(Run *r, double valid_ppl, double valid_exact);
 
 /* evaluate.c. Batch i, or this rank's share of it, before which there are first[side] rows. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);

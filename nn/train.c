@@ -17,11 +17,6 @@
 
 enum { ROWS_PER_EPOCH = 20 };
 
-static int has_pairs(const Run *r)
-{
-    return r->c->source[SPLIT_TRAIN].tokens > 0;
-}
-
 /* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
  * counts them all; else the first epoch speaks for all. */
 static uint64_t steps_of_all(const Run *r)
@@ -197,7 +192,7 @@ static int after_step(Run *r, int code, size_t every)
     TRY(tally(r, code));
     double loss = run_loss(&r->p);
     if (epoch_step(r) % every == 0 && !epoch_over(r)) {
-        TRY(agree(r, run_log(r, 0)));
+        TRY(agree(r, run_log(r, 0, NAN)));
         tally_begin(r);
     }
     if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, NAN, 0);
@@ -244,11 +239,11 @@ static int keep_best(Run *r, double ppl)
     return 0;
 }
 
-static int write_epoch(Run *r, double ppl, int best)
+static int write_epoch(Run *r, double ppl, double exact, int best)
 {
     if (best) TRY(keep_best(r, ppl));
     TRY(checkpoint_add(r));
-    return run_log(r, ppl);
+    return run_log(r, ppl, exact);
 }
 
 static int epoch_end(Run *r)
@@ -259,10 +254,10 @@ static int epoch_end(Run *r)
     int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e);
     if (code == ERR_INTERRUPTED) return interrupted(r);
     if (code) return failed_at(r, code, r->p.step);
-    double ppl = exp(e.mean);
+    double ppl = exp(e.mean), exact = evaluation_exact(&e);
     int best = p->best_epoch == 0 || ppl < p->best_ppl;
-    TRY(agree(r, write_epoch(r, ppl, best)));
-    report(r, loss, ppl, evaluation_exact(&e), best);
+    TRY(agree(r, write_epoch(r, ppl, exact, best)));
+    report(r, loss, ppl, exact, best);
     p->checked = p->step;
     if (p->batch >= batches_count(r->train)) {
         p->epoch++;
@@ -312,7 +307,7 @@ static int check_config(const Run *r)
     if (t->epochs < 1) return error_set(ERR_INPUT, "epochs: %ld is not at least 1", t->epochs);
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
     TRY(check_schedule(t));
-    TRY(evaluate_sides(r->m, r->c->name, has_pairs(r)));
+    TRY(evaluate_sides(r->m, r->c->name, run_has_pairs(r)));
     if (t->average > 1 && !t->out)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)
@@ -381,7 +376,7 @@ static int take_model(Run *r, TrainResult *result)
     if (r->t->average > 1) return agree(r, take_average(r, result));
     TRY(agree(r, load_best(r)));
     run_send(r);
-    if (!has_pairs(r)) return 0;
+    if (!run_has_pairs(r)) return 0;
     /* The progress of a run has the best perplexity and not what was exact. */
     TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e));
     result->valid_exact = evaluation_exact(&e);

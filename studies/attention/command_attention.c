@@ -151,6 +151,7 @@ static int load(Study *u)
         u->name[u->models] = name;
         TRY(trained_load(name, u->T, options_size(o, "threads"), n));
         u->models++;
+        TRY(network_alone(n, name));
         u->A = evaluations(&u->network[0]);
         u->H = model_config(u->network[0].model)->heads;
         TRY(check(u, u->models - 1));

@@ -111,6 +111,7 @@ static int open_study(Compare *u)
     TRY(select_open(o, "euler", &u->schemes));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
     TRY(network_corpus(o, options_flag(o, "tune"), &u->corpus));
+    TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));

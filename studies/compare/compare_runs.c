@@ -108,7 +108,7 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     c->errors = memory_new(u->seeds, sizeof *c->errors);
     if (!c->result || !c->errors) return ERR_MEMORY;
     for (size_t k = 0; k < u->seeds; k++) {
-        c->result[k] = (RunResult){NAN, NAN, NAN, NAN, NAN, NAN};
+        c->result[k] = runs_none;
         c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN};
     }
     RunSpec spec = {.scheme = c->scheme, .layers = c->layers};

@@ -284,6 +284,15 @@ int network_load(const char *dir, const Options *given, Network *n)
     return code;
 }
 
+int network_alone(const Network *n, const char *dir)
+{
+    if (!n->encoder) return 0;
+    return error_set(ERR_INPUT,
+                     "%s is an encoder and a decoder, which reads no text without its source; "
+                     "'trotter eval --source' does",
+                     dir);
+}
+
 void network_free(Network *n)
 {
     model_free(n->model);

@@ -278,6 +278,17 @@ int network_adaptive(const Options *o, const Corpus *c)
     return code;
 }
 
+int network_language(const Options *o, const Corpus *c)
+{
+    if (c->source[SPLIT_TRAIN].tokens)
+        return error_set(ERR_INPUT,
+                         "corpus %s has pairs, and this is about language models; 'trotter train "
+                         "--corpus %s --encoder NAME --decoder NAME' trains on pairs",
+                         c->name, c->name);
+    if (!options_known(o, "encoder-layers") || !options_text(o, "encoder-layers")) return 0;
+    return error_set(ERR_INPUT, "--encoder-layers: a language model has no encoder");
+}
+
 /* ranks: the model has room for the share of a batch that one of so many takes. */
 static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConfig *c)
 {

@@ -73,6 +73,9 @@ int network_check(const Options *o);
 /* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 
+/* ERR_INPUT where c has pairs, or an encoder's layers are asked for: for commands that train language models alone. */
+int network_language(const Options *o, const Corpus *c);
+
 /* What the tables set; sizes that no option tells (vocab, out ...) are 0. */
 NetworkConfig network_config(const Options *o);
 /* What bridge_plan is told. */
@@ -129,5 +132,8 @@ typedef struct {
  * override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
 void network_free(Network *n);
+
+/* ERR_INPUT, naming it, where it is an encoder and a decoder: for what can only be done with a language model. */
+int network_alone(const Network *n, const char *dir);
 
 #endif

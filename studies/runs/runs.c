@@ -103,6 +103,8 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+
 const Column run_columns[] = {
     COLUMN(RunRecord, scheme, .page = 1),
     COLUMN(RunRecord, layers, .page = 1),
@@ -113,6 +115,8 @@ const Column run_columns[] = {
     FIELD(RunRecord, "test_ppl", result.test_ppl, .form = SHEET_FIXED, .digits = 2, .page = 1),
     FIELD(RunRecord, "tokens_per_s", result.tokens_per_s, .form = SHEET_FIXED, .page = 1),
     FIELD(RunRecord, "peak_bytes", result.peak_bytes, .form = SHEET_FIXED, .page = 1),
+    FIELD(RunRecord, "valid_exact", result.valid_exact, .digits = 4, .page = 1, .sparse = 1),
+    FIELD(RunRecord, "test_exact", result.test_exact, .digits = 4, .page = 1, .sparse = 1),
     {0}};
 
 const Column log_columns[] = {COLUMN(RunRow, step),
@@ -123,6 +127,7 @@ const Column log_columns[] = {COLUMN(RunRow, step),
                               COLUMN(RunRow, rate, .words = "learning rate of the step"),
                               COLUMN(RunRow, grad_norm),
                               COLUMN(RunRow, tokens_per_s),
+                              COLUMN(RunRow, valid_exact, .sparse = 1),
                               {0}};
 
 int runs_diverged(const RunResult *r, size_t n, size_t V)

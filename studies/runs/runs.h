@@ -38,9 +38,12 @@ typedef struct {
     int untested;               /* 1: for a choice; the test text is left alone */
 } RunSpec;
 
+/* What result.csv tells; the last two of pairs alone, else NaN. */
 typedef struct {
-    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes; /* result.csv */
+    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
+        test_exact;
 } RunResult;
+extern const RunResult runs_none; /* all NaN */
 
 /* A row of result.csv, and of the tables of a study's runs. */
 typedef struct {
@@ -82,7 +85,7 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm,
-        tokens_per_s; /* NaN where the log has none */
+        tokens_per_s, valid_exact; /* NaN where the log has none */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
 

@@ -70,6 +70,7 @@ static int open_study(Sweep *u)
     TRY(zoo_open(&u->zoo));
     TRY(sweep_words(u));
     TRY(network_corpus(o, 0, &u->corpus));
+    TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
     TRY(sweep_check(u));
     TRY(output_directory(u->dir));

@@ -19,10 +19,9 @@ static RunSpec spec(const Sweep *u, const Word *w, size_t k)
 /* Results of `seeds` trainings, NaN at first. */
 static int make_room(Word *w, size_t seeds)
 {
-    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
     RunResult *grown = memory_grow(w->result, w->seeds, seeds, sizeof *grown);
     if (!grown) return ERR_MEMORY;
-    for (size_t k = w->seeds; k < seeds; k++) grown[k] = none;
+    for (size_t k = w->seeds; k < seeds; k++) grown[k] = runs_none;
     w->result = grown;
     w->seeds = seeds;
     return 0;

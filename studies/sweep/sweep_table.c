@@ -148,8 +148,7 @@ void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Shee
 
 int sweep_result(const Csv *c, size_t row, RunResult *out)
 {
-    static const RunResult none = {NAN, NAN, NAN, NAN, NAN, NAN};
-    WordRow r = {.run = none};
+    WordRow r = {.run = runs_none};
     TRY(csv_record(c, row, sweep_run_columns, &r));
     *out = r.run;
     return 0;

@@ -153,10 +153,15 @@ int csv_record(const Csv *c, size_t row, const Column *list, void *record)
     for (; list->name || list->head; list++) {
         if (!list->name || list->type != SHEET_DOUBLE) continue;
         int column = csv_column(c, list->name);
+        double *to = (double *)(void *)((char *)record + list->at);
+        if (column < 0 && list->sparse) {
+            *to = NAN;
+            continue;
+        }
         if (column < 0 || row >= c->rows)
             return error_set(ERR_INPUT, "%s: expected a column '%s', and a row", c->file,
                              list->name);
-        TRY(csv_number(c, row, column, (double *)(void *)((char *)record + list->at)));
+        TRY(csv_number(c, row, column, to));
     }
     return 0;
 }

@@ -27,7 +27,7 @@ const char *csv_named(const Csv *c, size_t row, const char *name);
 /* A number; an empty cell is NaN; `inf` is one. Anything else: ERR_INPUT with the line. */
 int csv_number(const Csv *c, size_t row, int column, double *out);
 /* A row of a table with these columns: the numbers (double) that the list tells of go into the record, other members
- * stay as they are. ERR_INPUT where a column or the row is missing. */
+ * stay as they are, and NaN where a sparse column is missing. ERR_INPUT where another column or the row is. */
 int csv_record(const Csv *c, size_t row, const Column *list, void *record);
 
 #endif

@@ -165,6 +165,8 @@ static const struct {
     {"best_epoch", "epoch of the lowest validation perplexity"},
     {"valid_ppl", "perplexity of the validation text"},
     {"test_ppl", "perplexity of the test text, read once"},
+    {"valid_exact", "share of the validation pairs whose target is right at every place"},
+    {"test_exact", "share of the test pairs whose target is right at every place"},
     {"tokens_per_s", "training speed, tokens a second"},
     {"peak_bytes", "most memory of the model, bytes"},
     {"rate", "peak learning rate"},

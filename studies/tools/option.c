@@ -605,6 +605,11 @@ int options_differ(const Options *a, const Options *b, unsigned but, const char 
     return 0;
 }
 
+int options_rank(const Options *o, const char *name)
+{
+    return value_find(o, name)->rank;
+}
+
 int options_known(const Options *o, const char *name)
 {
     return value_find(o, name) != NULL;

@@ -118,5 +118,6 @@ const char *options_item(const Options *o, const char *name, size_t i); /* NULL 
 /* i-th number of SIZES or REALS as it was written; 0 past the end. */
 int options_part(const Options *o, const char *name, size_t i, char part[32]);
 int options_known(const Options *o, const char *name); /* 1: in the table */
+int options_rank(const Options *o, const char *name);  /* OPTION_DEFAULT: it was not given */
 
 #endif

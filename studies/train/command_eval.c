@@ -11,6 +11,14 @@
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once", 0, 0},
+    {"source", OPTION_TEXT, NULL, "FILE",
+     "of an encoder and a decoder: the text's source, line by line its pair", 0, 0,
+     .needs = "text"},
+    {"corpus", OPTION_TEXT, NULL, "NAME",
+     "in the place of a text one of a corpus with the model's words, as 'trotter train' has it", 0,
+     0},
+    {"split", OPTION_CHOICE, "valid", "train|valid|test", "which of its texts", 0, 0,
+     .needs = "corpus"},
     {"context", OPTION_CHOICE, NULL, "stream|sentence", "stream or sentence (default: as trained)",
      0, 0},
     {"sequence", OPTION_SIZE, NULL, "T", "longest sequence (default: as trained)", 1, 65536},
@@ -32,10 +40,12 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
                                             NULL};
 
-/* The last one where tokens are characters. */
+/* Bits where tokens are characters; the last two of an encoder and a decoder. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
+    size_t pairs;
+    double exact;
 } Result;
 
 #define RESULT                                                \
@@ -44,6 +54,12 @@ typedef struct {
 static const Column word_columns[] = {RESULT, {0}};
 static const Column character_columns[] = {
     RESULT, COLUMN(Result, bits_per_character, .digits = 7), {0}};
+static const Column pair_columns[] = {
+    RESULT,
+    COLUMN(Result, pairs, .words = "pairs of lines"),
+    COLUMN(Result, exact, .digits = 4,
+           .words = "share of them whose target is the most probable token at every place"),
+    {0}};
 
 /* ---- logits -------------------------------------------------------------------------------------- */
 
@@ -90,13 +106,13 @@ static int collect_logits(Network *n, Batches *b, size_t most, float *out, size_
     return 0;
 }
 
-static int save_logits(Network *n, const Text *t, const char *file, size_t most)
+static int save_logits(Network *n, const Text *t, const Text *source, const char *file, size_t most)
 {
     const TrainConfig c = network_training(n->options);
     Batches *b;
     size_t rows;
     if (most > t->tokens) most = t->tokens;
-    TRY(batches_new(t, NULL, &n->vocab, c.context, c.batch_tokens, c.sequence, 0, &b));
+    TRY(batches_new(t, source, &n->vocab, c.context, c.batch_tokens, c.sequence, 0, &b));
     float *x = memory_new(most, n->vocab.size * sizeof *x);
     int code = x ? collect_logits(n, b, most, x, &rows) : ERR_MEMORY;
     if (code == 0) code = write_npy(file, x, rows, n->vocab.size);
@@ -110,34 +126,69 @@ static int save_logits(Network *n, const Text *t, const char *file, size_t most)
 static int report_result(const Evaluation *e, int level, int csv)
 {
     Sheet *r;
-    TRY(sheet_new(level == LEVEL_CHAR ? character_columns : word_columns, &r));
-    sheet_row(r, &(Result){e->tokens, e->mean, exp(e->mean), e->mean / log(2)});
+    TRY(sheet_new(e->pairs              ? pair_columns
+                  : level == LEVEL_CHAR ? character_columns
+                                        : word_columns,
+                  &r));
+    sheet_row(r, &(Result){e->tokens, e->mean, exp(e->mean), e->mean / log(2), e->pairs,
+                           evaluation_exact(e)});
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(r);
     return code;
 }
 
-static int eval_text(const Options *o, Network *n, const Text *t)
+static int eval_text(const Options *o, Network *n, const Text *t, const Text *source)
 {
     const TrainConfig c = network_training(n->options);
     const char *logits = options_text(o, "logits");
     Evaluation e;
-    TRY(train_eval(n->model, t, NULL, &n->vocab, c.context, c.batch_tokens, c.sequence, &e));
-    if (logits) TRY(save_logits(n, t, logits, options_size(o, "max-tokens")));
+    TRY(train_eval(n->model, t, source, &n->vocab, c.context, c.batch_tokens, c.sequence, &e));
+    if (logits) TRY(save_logits(n, t, source, logits, options_size(o, "max-tokens")));
     TRY(spans_tell(n->model));
     return report_result(&e, n->vocab.level, options_flag(o, "csv"));
+}
+
+/* The text of a file, and its source's where there is one. */
+static int eval_files(const Options *o, Network *n)
+{
+    Text t = {0}, source = {0};
+    const char *file = options_text(o, "source");
+    int code = text_read(options_text(o, "text"), &n->vocab, &t);
+    if (code == 0 && file) code = text_read(file, &n->vocab, &source);
+    if (code == 0 && n->encoder && !file)
+        code = error_set(ERR_INPUT, "%s is an encoder and a decoder: --source FILE is needed too",
+                         options_text(o, "model"));
+    if (code == 0) code = eval_text(o, n, &t, &source);
+    text_free(&source);
+    text_free(&t);
+    return code;
+}
+
+/* Its words are to be the model's, id for id: a vocabulary is cut and numbered by its training text. */
+static int eval_corpus(const Options *o, Network *n)
+{
+    Corpus c;
+    int split = options_choice(o, "split");
+    TRY(network_corpus(n->options, split != SPLIT_TEST, &c));
+    int code = vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
+                   ? eval_text(o, n, &c.text[split], &c.source[split])
+                   : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
+                               options_text(o, "model"));
+    corpus_free(&c);
+    return code;
 }
 
 static int run(Options *o)
 {
     Network n;
-    Text t = {0};
-    const char *dir = options_text(o, "model"), *file = options_text(o, "text");
-    if (!dir || !file) return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    const char *dir = options_text(o, "model");
+    int corpus = options_text(o, "corpus") != NULL;
+    TRY(options_needs(o));
+    TRY(options_either(o, "text", "corpus"));
+    if (!dir || (!corpus && !options_text(o, "text")))
+        return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
     TRY(network_load(dir, o, &n));
-    int code = text_read(file, &n.vocab, &t);
-    if (code == 0) code = eval_text(o, &n, &t);
-    text_free(&t);
+    int code = corpus ? eval_corpus(o, &n) : eval_files(o, &n);
     network_free(&n);
     return code;
 }
@@ -145,7 +196,8 @@ static int run(Options *o)
 static const Kind kinds[] = {{.command = "eval",
                               .title = "Evaluation of a model",
                               .about = "Perplexity of a saved model on a text.",
-                              .table = {{"*", character_columns, "Perplexity.", KIND_ALL},
+                              .table = {{"*", pair_columns, "Perplexity.", KIND_ALL},
+                                        {"*", character_columns, "Perplexity.", KIND_ALL},
                                         {"*", word_columns, "Perplexity.", KIND_ALL}}},
                              {0}};
 
@@ -157,7 +209,13 @@ const Command command_eval = {
         "the\n"
         "text exactly once, <eos> at the end of every line included. Of a model of characters it "
         "tells\n"
-        "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans.\n",
+        "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans. Of "
+        "an\n"
+        "encoder and a decoder, which read a text beside its source, it tells how many pairs of "
+        "lines are\n"
+        "exact: the right token, <eos> too, is at every place the most probable one behind the "
+        "right ones\n"
+        "before it, so that greedy decoding gives the target.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -215,7 +215,8 @@ static int run(Options *o)
     const char *dir = options_text(o, "model");
     if (!dir) return error_set(ERR_INPUT, "--model is needed");
     TRY(network_load(dir, o, &n));
-    int code = generate(o, &n);
+    int code = network_alone(&n, dir);
+    if (code == 0) code = generate(o, &n);
     network_free(&n);
     return code;
 }

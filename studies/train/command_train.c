@@ -82,6 +82,8 @@ typedef struct {
     FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
 } Run;
 
+enum { EXACT = 32 };
+
 /* The one that writes and speaks. */
 static int is_first(const Run *r)
 {
@@ -102,17 +104,25 @@ static void copy_log(Run *r)
     fflush(stdout);
 }
 
+/* The share of exact pairs, behind `before`; of a text nothing. */
+static void exact_words(const char *before, double share, char words[EXACT])
+{
+    *words = '\0';
+    if (!isnan(share)) snprintf(words, EXACT, "%s%.1f %% exact", before, 100 * share);
+}
+
 static void on_report(void *arg, const TrainReport *t)
 {
     Run *r = arg;
-    char left[32];
+    char left[32], exact[EXACT];
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
+    exact_words(", ", t->valid_exact, exact);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s",
-            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl,
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s%s",
+            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl, exact,
             t->best ? "" : " (not the best)");
     else
         progress_show(
@@ -220,7 +230,9 @@ static int write_result(const Run *r)
                                .valid_ppl = r->result.valid_ppl,
                                .test_ppl = r->result.test_ppl,
                                .tokens_per_s = r->result.tokens_per_s,
-                               .peak_bytes = (double)r->result.peak_bytes}});
+                               .peak_bytes = (double)r->result.peak_bytes,
+                               .valid_exact = r->result.valid_exact,
+                               .test_exact = r->result.test_exact}});
     int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
     sheet_free(t);
     return code;
@@ -285,19 +297,35 @@ static void name_model(const TrainResult *t, char *words, size_t room)
         snprintf(words, room, "best epoch %ld", t->best_epoch);
 }
 
+/* "2 + 4": of encoder and decoder, in the order of the name. */
+static void layers_words(const Run *r, char words[48])
+{
+    size_t layers = options_size(r->options, "layers"), above = 0;
+    if (r->stacks.encoder) above = options_size(r->options, "encoder-layers");
+    if (above && above != layers)
+        snprintf(words, 48, "%zu + %zu", above, layers);
+    else
+        snprintf(words, 48, "%zu", layers);
+}
+
 static void tell(const Run *r, double seconds)
 {
-    char time[32], model[96], test[48] = "the test text unread", of[64] = "";
+    char time[32], model[96], test[96] = "the test text unread", of[64] = "", exact[2][EXACT],
+                              layers[48];
     const char *first = options_text(r->options, "eval-tokens");
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
     if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
-    if (!isnan(r->result.test_ppl)) snprintf(test, sizeof test, "%.2f on test", r->result.test_ppl);
-    progress_note("%s, %zu layer(s), seed %zu: %s, perplexity %.2f on %svalidation, %s; %zu "
+    exact_words(", ", r->result.valid_exact, exact[0]);
+    exact_words(", ", r->result.test_exact, exact[1]);
+    if (!isnan(r->result.test_ppl))
+        snprintf(test, sizeof test, "%.2f on test%s", r->result.test_ppl, exact[1]);
+    layers_words(r, layers);
+    progress_note("%s, %s layer(s), seed %zu: %s, perplexity %.2f on %svalidation%s, %s; %zu "
                   "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-                  r->name, options_size(r->options, "layers"), options_size(r->options, "seed"),
-                  model, r->result.valid_ppl, of, test, model_size(r->model),
-                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+                  r->name, layers, options_size(r->options, "seed"), model, r->result.valid_ppl, of,
+                  exact[0], test, model_size(r->model), r->result.tokens_per_s,
+                  1e-6 * (double)r->result.peak_bytes, time, r->dir);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -367,29 +395,66 @@ static int find_backend(Run *r)
     return 0;
 }
 
+static const char *const pair_options[] = {"encoder", "decoder", "encoder-layers"};
+
+/* A text has neither source nor encoder. */
+static int check_text(const Run *r, const Options *o)
+{
+    for (size_t i = 0; i < sizeof pair_options / sizeof *pair_options; i++)
+        if (options_text(o, pair_options[i]))
+            return error_set(ERR_INPUT,
+                             "--%s: corpus %s is a text, which has no source to encode; a corpus "
+                             "of pairs, as reverse:26, has",
+                             pair_options[i], r->corpus.name);
+    return 0;
+}
+
+/* What was given for a text, and that every pair has room; config.ini tells --scheme's default of every run. */
+static int check_pairs(const Run *r, const Options *o)
+{
+    const Corpus *c = &r->corpus;
+    const char *scheme = options_text(o, "scheme");
+    size_t T = options_size(o, "sequence"), rows = options_size(o, "batch-tokens");
+    if (options_rank(o, "scheme") == OPTION_ARGUMENT || strcmp(scheme, USUAL) != 0)
+        return error_set(ERR_INPUT,
+                         "--scheme %s: corpus %s has pairs: write --encoder %s or --decoder %s, "
+                         "or both",
+                         scheme, c->name, scheme, scheme);
+    if (options_rank(o, "context") != OPTION_DEFAULT &&
+        options_choice(o, "context") != CONTEXT_SENTENCE)
+        return error_set(ERR_INPUT,
+                         "--context stream: corpus %s has pairs, which are pairs of sentences: "
+                         "write --context sentence, or nothing",
+                         c->name);
+    for (int s = 0; s < SPLITS && T <= rows; s++) /* longer ones the model refuses, with words */
+        if (c->text[s].tokens)
+            TRY(batches_check(&c->text[s], &c->source[s], &c->vocab, CONTEXT_SENTENCE, rows, T));
+    return 0;
+}
+
+/* A decoder without cross-attention would be a language model beside an encoder that nobody reads. */
+static int check_decoder(const Table *t)
+{
+    if (table_evals(t, OP_C) + table_evals(t, OP_A) + table_evals(t, OP_H) + table_evals(t, OP_L))
+        return 0;
+    return error_set(ERR_INPUT,
+                     "--decoder: %s has neither C nor an F behind which C would stand, so it reads "
+                     "nothing of the encoder",
+                     t->name);
+}
+
 /* The schemes of the corpus' kind: of a text --scheme, of pairs --encoder and --decoder. */
 static int choose_stacks(Run *r, Options *o)
 {
-    static const char *const options[] = {"encoder", "decoder", "encoder-layers"};
-    int pairs = r->corpus.source[SPLIT_TRAIN].tokens > 0;
     r->stacks = (Stacks){r->scheme, NULL};
     snprintf(r->name, sizeof r->name, "%s", r->scheme->name);
-    for (size_t i = 0; i < sizeof options / sizeof *options && !pairs; i++)
-        if (options_text(o, options[i]))
-            return error_set(
-                ERR_INPUT,
-                "--%s: corpus %s is a text, which has no source to encode; a corpus of "
-                "pairs, as reverse:26, has",
-                options[i], r->corpus.name);
-    if (!pairs) return 0;
-    if (strcmp(options_text(o, "scheme"), USUAL) != 0)
-        return error_set(ERR_INPUT,
-                         "--scheme: corpus %s has pairs, for which --encoder and --decoder are",
-                         r->corpus.name);
+    if (r->corpus.source[SPLIT_TRAIN].tokens == 0) return check_text(r, o);
+    TRY(check_pairs(r, o));
     for (int i = 0; i < 2; i++) {
-        const char *name = options_text(o, options[i]);
+        const char *name = options_text(o, pair_options[i]);
         TRY(select_one(&r->schemes, name ? name : USUAL, "euler", i, &r->pair[i]));
     }
+    TRY(check_decoder(r->pair[1]));
     r->stacks = (Stacks){r->pair[1], r->pair[0]};
     snprintf(r->name, sizeof r->name, "%s + %s", r->pair[0]->name, r->pair[1]->name);
     return options_set(o, OPTION_ARGUMENT, "", "context", "sentence"); /* a line is a sentence */
@@ -400,8 +465,8 @@ static int build(Run *r, Options *o)
     const Backend *b = r->backend;
     int ranks = r->ranks ? r->ranks->size : 1;
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
-    TRY(network_adaptive(o, &r->corpus));
     TRY(choose_stacks(r, o));
+    if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
     TRY(memory_forecast(o, r->stacks, &r->corpus, b, ranks, &r->need));
     TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
@@ -504,6 +569,8 @@ static void judge(const Csv *c, Verdict *v)
     if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
     verdict_say(v, "perplexity %.2f on validation", r.valid_ppl);
     if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
+    if (!isnan(r.valid_exact))
+        verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * r.valid_exact);
     verdict_say(v, " (%.80s)", csv_named(c, 0, "scheme"));
 }
 
