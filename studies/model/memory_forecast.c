@@ -1,4 +1,4 @@
-/* need.c: the memory of a training before it begins (need.h). */
+/* memory_forecast.c: the memory of a training before it begins. */
 #include "studies/model/memory_forecast.h"
 
 #include <malloc.h>
@@ -52,13 +52,25 @@ static size_t besides(const Options *o, const Backend *b, size_t V)
     return one + (threads - 1) * 1500000;
 }
 
+/* Batches of every text there is, and the logits that tell which pairs are exact. */
+static size_t reading(const Options *o, const Corpus *c)
+{
+    TrainConfig t = network_training(o);
+    size_t bytes = c->source[SPLIT_TRAIN].tokens ? model_exact_bytes(c->vocab.size) : 0;
+    for (int s = 0; s < SPLITS; s++)
+        if (c->text[s].tokens)
+            bytes += batches_bytes(&c->text[s], &c->source[s], &c->vocab, t.context, t.batch_tokens,
+                                   t.sequence);
+    return bytes;
+}
+
 int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *b, int ranks,
                     size_t *bytes)
 {
     size_t numbers;
     TRY(network_trained(o, s, c->vocab.size, b, ranks, bytes, &numbers, NULL));
     if (b->record) return 0;
-    *bytes += held() + besides(o, b, c->vocab.size) + files(o, b, numbers);
+    *bytes += held() + reading(o, c) + besides(o, b, c->vocab.size) + files(o, b, numbers);
     return 0;
 }
 

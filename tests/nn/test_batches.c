@@ -2,6 +2,8 @@
  * (seed, epoch). */
 #include "tests/lib/test.h"
 
+#include <malloc.h>
+
 #include "kernels/random.h"
 #include "nn/corpus.h"
 #include "tests/lib/scratch.h"
@@ -549,6 +551,32 @@ TEST(test_failing_allocator)
 {
     assert_true(fail_each(job_batches, ERR_MEMORY) >= 10);
     assert_true(fail_each(job_pairs, ERR_MEMORY) >= 13);
+}
+
+/* What is counted is what is taken, by glibc's own book: each allocation adds less than a page and its head. */
+TEST(test_bytes)
+{
+#ifdef __SANITIZE_ADDRESS__
+    print_message("# SKIP the sanitizer's own allocator\n");
+    skip();
+#endif
+    Corpus c;
+    assert_int_equal(corpus_open("reverse:26", LEVEL_WORD, 0, 1, &c), 0);
+    for (int pairs = 0; pairs < 2; pairs++)
+        for (int context = pairs ? CONTEXT_SENTENCE : CONTEXT_STREAM; context <= CONTEXT_SENTENCE;
+             context++) {
+            const Text *t = &c.text[SPLIT_TRAIN], *source = pairs ? &c.source[SPLIT_TRAIN] : NULL;
+            Batches *b;
+            size_t bytes = batches_bytes(t, source, &c.vocab, context, 4096, 13);
+            struct mallinfo2 before = mallinfo2();
+            assert_int_equal(batches_new(t, source, &c.vocab, context, 4096, 13, 1, &b), 0);
+            struct mallinfo2 now = mallinfo2();
+            size_t took = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
+            if (!(took >= bytes && took <= bytes + 14 * (4096 + 256)))
+                fail_msg("context %d: told %zu, took %zu", context, bytes, took);
+            batches_free(b);
+        }
+    corpus_free(&c);
 }
 
 /* An epoch and its batches allocate nothing. */
