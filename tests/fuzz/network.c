@@ -48,6 +48,12 @@ static void use(Network *n)
     size_t start[] = {0, 4};
     double logits[4 * 3];
     Batch b = {4, 1, 4, (int32_t *)token, (int32_t *)token, position, start};
+    if (model_plan(n->model)->sides > 1) { /* as many of the source */
+        b.source.N = b.source.longest = 4;
+        b.source.input = (int32_t *)token;
+        b.source.position = position;
+        b.source.start = start;
+    }
     FUZZ_CHECK(model_logits(n->model, &b, logits) == 0);
 }
 

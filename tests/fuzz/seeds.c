@@ -52,7 +52,7 @@ static int write_model(const char *dir)
     return code;
 }
 
-static int write_network(const char *dir, const Options *o, const Table *t)
+static int write_network(const char *dir, const Options *o, Stacks s)
 {
     char path[OUTPUT_PATH];
     const Backend *b;
@@ -60,10 +60,10 @@ static int write_network(const char *dir, const Options *o, const Table *t)
     Metadata meta;
     char *word[] = {(char[]){"<eos>"}, (char[]){"a"}, (char[]){"b"}}; /* as network.c has them */
     Corpus c = {.vocab = {.size = 3, .word = word}};
-    TRY(seed_path(path, dir, "network", t->name));
+    TRY(seed_path(path, dir, "network", s.layers->name));
     TRY(network_backend(o, &b));
-    TRY(network_model(o, (Stacks){t}, c.vocab.size, b, 0, &m));
-    int code = network_metadata(o, (Stacks){t}, &c, m, &meta);
+    TRY(network_model(o, s, c.vocab.size, b, 0, &m));
+    int code = network_metadata(o, s, &c, m, &meta);
     if (code == 0) {
         code = store_save(m, path, meta.item, meta.count);
         network_metadata_free(&meta);
@@ -89,9 +89,14 @@ static int write_networks(const char *dir, const Zoo *z)
     Table **list;
     size_t count;
     TRY(small_options(&o));
-    int code =
-        zoo_list(z, "transformer,ab2,rk2-gate,lm-resnet,strang-marchuk", "heun", &list, &count);
-    for (size_t i = 0; code == 0 && i < count; i++) code = write_network(dir, o, list[i]);
+    int code = zoo_list(z,
+                        "transformer,ab2,rk2-gate,lm-resnet,strang-marchuk,transformer-decoder,"
+                        "rk2-gate-decoder",
+                        "heun", &list, &count);
+    for (size_t i = 0; code == 0 && i < count; i++) { /* decoders under the first */
+        Stacks s = {list[i], list[i]->colours > 2 ? list[0] : NULL};
+        code = write_network(dir, o, s);
+    }
     for (size_t i = 0; list && i < count; i++) table_free(list[i]);
     memory_free(list);
     options_free(o);
