@@ -15,7 +15,7 @@
 #include "bridge/bridge.h"
 
 typedef struct {
-    System *raw;      /* bridge_system */
+    System *raw;            /* bridge_system */
     size_t N;               /* n d */
     int colours;            /* 2, of a decoder's layer 3 */
     int sets[COLOURS];      /* of an operator; 0: the model has none, and it is zero */

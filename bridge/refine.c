@@ -122,7 +122,8 @@ int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t su
 {
     *out = NULL;
     if (model_plan(m)->sides > 1)
-        return error_set(ERR_INPUT, "smaller steps are of language models: this model has an encoder");
+        return error_set(ERR_INPUT,
+                         "smaller steps are of language models: this model has an encoder");
     TRY(layer_field_has(trained, scheme));
     Table *frozen = table_freeze(scheme), *table = NULL;
     if (!frozen) return ERR_MEMORY;

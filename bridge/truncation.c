@@ -315,8 +315,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     const ExactFlow *f;
     Stepper *st;
     double weight[COLOURS] = {0};
-    for (int op = 0; op < s->table->colours; op++)
-        weight[op] = table_double(s->table->weight[op]);
+    for (int op = 0; op < s->table->colours; op++) weight[op] = table_double(s->table->weight[op]);
     TRY(stepper_new(s->table, steps_on(u, s), &st));
     int frozen = u->options.depth == DEPTH_FROZEN;
     u->solved = 0;

@@ -49,9 +49,9 @@ enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 /* All zero: the defaults. */
 typedef struct {
     int field, depth;
-    int halvings;     /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
-    int terms;        /* 1: the leading terms and the remainder too */
-    int side;         /* SIDE_*: whose layers */
+    int halvings; /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
+    int terms;    /* 1: the leading terms and the remainder too */
+    int side;     /* SIDE_*: whose layers */
     /* With what the other side was trained; NULL: the model is a language model. */
     const Table *other;
     double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, of a ReLU model 1e-8 */
@@ -169,7 +169,8 @@ int truncator_path(Truncator *u, size_t parts, double *path);
  * largest singular value of F'(x), G'(x), C'(x) by power
  * iteration on J^T J: the Lipschitz constant at x, a lower bound of that of any set around it. */
 typedef struct {
-    size_t tokens; /* the first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
+    size_t
+        tokens; /* the first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
     double lipschitz[COLOURS];
     size_t count;
     double (*eigen)[2]; /* (count) re, im, of F' + G' (+ C'), or of L'; owned */

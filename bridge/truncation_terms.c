@@ -17,7 +17,8 @@ static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out
     int order = s->order + 1;
     for (size_t i = 0; i < u->keeps; i++) {
         *out = &u->kept[i];
-        if ((*out)->order == order && (*out)->one == s->one && (*out)->forest->colours == s->table->colours)
+        if ((*out)->order == order && (*out)->one == s->one &&
+            (*out)->forest->colours == s->table->colours)
             return 0;
     }
     Kept *grown = memory_grow(u->kept, u->keeps, u->keeps + 1, sizeof *grown);

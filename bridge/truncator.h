@@ -51,13 +51,14 @@ struct Truncator {
     const Table *trained;
     TruncationOptions options;
     size_t points, layers, schemes;
-    int colours; /* of the field: 2, of a decoder's layer 3 */
+    int colours;    /* of the field: 2, of a decoder's layer 3 */
     Scheme *scheme; /* (schemes) */
     LayerField *field;
     LayerOf of;
     size_t n, N;
-    double *states[SIDES], *memory; /* of either side (layers + 1, n d); what cross-attention reads */
-    double *state;                  /* the measured side's (layers + 1, N) */
+    double *states[SIDES],
+        *memory;   /* of either side (layers + 1, n d); what cross-attention reads */
+    double *state; /* the measured side's (layers + 1, N) */
     int layer;     /* that flow and kept are of */
     size_t flows, keeps;
     ExactFlow *flow;

@@ -293,7 +293,7 @@ int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const d
                 double *y);
 int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
-/* r0 of one sequence of N tokens, dropout off: y (N, D) host doubles out. A token or a position that
+/* The embedding of one sequence of N tokens of a side, r0 or r1, dropout off: y (N, D) host doubles out. A token or a position that
  * the model lacks: ERR_MISUSE. */
 int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
 /* weights.c. What every attention sublayer of the plan puts where on one sequence of N tokens, dropout off:

@@ -185,8 +185,9 @@ struct PlanValues {
      * plan_value(v, in->term[k].x) to plan_gates(v, in->out). */
     PlanOp *sublayer, *gate;
     int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);
-    void *arg;           /* the caller's own */
-    double *reg, *gates; /* (registers, rows, D), (gates, rows), rows = max(N, M): made by plan_values */
+    void *arg; /* the caller's own */
+    double *reg,
+        *gates; /* (registers, rows, D), (gates, rows), rows = max(N, M): made by plan_values */
 };
 /* begin[side] in: r0 (N, D), r1 (M, D). Caller: plan_values_free, whatever the code. */
 int plan_values(PlanValues *v, const double *const begin[SIDES]);

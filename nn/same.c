@@ -125,8 +125,7 @@ static int follow(Draws *d, const Plan *p, double *out)
 {
     double begin[SIDES][WIDTH];
     const double *const first[SIDES] = {begin[0], begin[1]};
-    for (size_t k = 0; k < SIDES * WIDTH; k++)
-        begin[k / WIDTH][k % WIDTH] = random_number(d, 2, k);
+    for (size_t k = 0; k < SIDES * WIDTH; k++) begin[k / WIDTH][k % WIDTH] = random_number(d, 2, k);
     PlanValues v = {.plan = p,
                     .N = 1,
                     .M = 1,

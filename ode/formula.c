@@ -17,11 +17,10 @@
 enum { DEPTH_LIMIT = 64 };
 
 #define BIT(code) (1u << (code))
-#define BITS_PAIR                                                                               \
-    (BIT(GET_OWN) | BIT(GET_OTHER) | BIT(GET_INDEX_I) | BIT(GET_INDEX_J) | BIT(GET_INDEX_C) |   \
+#define BITS_PAIR                                                                             \
+    (BIT(GET_OWN) | BIT(GET_OTHER) | BIT(GET_INDEX_I) | BIT(GET_INDEX_J) | BIT(GET_INDEX_C) | \
      BIT(GET_TIME) | BIT(GET_R2) | BIT(GET_R) | BIT(GET_DOT))
-#define BITS_START \
-    (BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL))
+#define BITS_START (BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL))
 static const unsigned allowed[RULES] = {
     [RULE_F] = BITS_PAIR,
     [RULE_G] = BIT(GET_OWN) | BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),

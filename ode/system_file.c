@@ -237,8 +237,8 @@ static int read_statement(Reader *p)
         TRY(read_rules(p, k, word + length));
         return cursor_end(c, "an operator or the end of the line");
     }
-    return cursor_error(c,
-                        "expected system, title, source, n, d, param, F, G, C, memory, initial, t-end or h0");
+    return cursor_error(
+        c, "expected system, title, source, n, d, param, F, G, C, memory, initial, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -277,9 +277,8 @@ static int check(const Reader *p)
         return error_set(ERR_INPUT, "%s: expected an interaction F or a drift G", file);
     int C = has_rule(p->formulas, RULE_C, p->d), memory = has_rule(p->formulas, RULE_MEMORY, p->d);
     if (C && (!p->memory || !memory))
-        return error_set(ERR_INPUT,
-                         "%s: expected the memory that C reads: 'memory N' and 'memory = ...'",
-                         file);
+        return error_set(
+            ERR_INPUT, "%s: expected the memory that C reads: 'memory N' and 'memory = ...'", file);
     if (!C && (p->memory || memory))
         return error_set(ERR_INPUT, "%s: expected an interaction C, which reads the memory", file);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
@@ -296,13 +295,10 @@ static int check_finite(const System *s, const char *file, int which, size_t n, 
     const Formulas *m = s->context;
     for (size_t k = 0; k < n * s->d; k++)
         if (!isfinite(x[k]))
-            return error_set(ERR_INPUT,
-                             "%s:%zu: %s of particle %zu, coordinate %zu is not finite%s", file,
-                             m->rule[which][k % s->d].line, formula_rules[which], k / s->d + 1,
-                             k % s->d + 1,
-                             which == RULE_INITIAL || which == RULE_MEMORY
-                                 ? ""
-                                 : " at the initial state");
+            return error_set(
+                ERR_INPUT, "%s:%zu: %s of particle %zu, coordinate %zu is not finite%s", file,
+                m->rule[which][k % s->d].line, formula_rules[which], k / s->d + 1, k % s->d + 1,
+                which == RULE_INITIAL || which == RULE_MEMORY ? "" : " at the initial state");
     return 0;
 }
 

@@ -64,9 +64,8 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
     if (tokens > options_size(u->options, "sequence"))
         tokens = options_size(u->options, "sequence");
     TRY(trained_load(dir, tokens, options_size(u->options, "threads"), &n));
-    int code =
-        sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], NULL,
-                       options_size(u->options, "truncation"), tokens, DRAW, &drawn);
+    int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], NULL,
+                              options_size(u->options, "truncation"), tokens, DRAW, &drawn);
     e->check = 0;
     if (code == 0)
         code =

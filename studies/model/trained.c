@@ -69,7 +69,8 @@ static int set_initial(Model *m, System *s)
     s->initial = memory_new(s->n, s->d * sizeof *s->initial);
     int32_t *token = memory_new(s->n, sizeof *token);
     for (size_t i = 0; token && i < s->n; i++) token[i] = (int32_t)i;
-    int code = s->initial && token ? model_embed(m, SIDE_TARGET, s->n, token, s->initial) : ERR_MEMORY;
+    int code =
+        s->initial && token ? model_embed(m, SIDE_TARGET, s->n, token, s->initial) : ERR_MEMORY;
     memory_free(token);
     return code;
 }

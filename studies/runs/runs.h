@@ -84,8 +84,8 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* A row of a run's log. */
 typedef struct {
-    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm,
-        tokens_per_s, valid_exact; /* NaN where the log has none */
+    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s,
+        valid_exact; /* NaN where the log has none */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
 

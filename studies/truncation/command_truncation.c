@@ -84,7 +84,9 @@ static int choose_side(const Options *o, TruncationInput *in)
 {
     const Network *n = &in->network;
     int side = options_text(o, "side") && options_choice(o, "side") ? SIDE_SOURCE : SIDE_TARGET;
-    const char *given = options_text(o, "side") ? "side" : options_text(o, "source") ? "source" : NULL;
+    const char *given = options_text(o, "side")     ? "side"
+                        : options_text(o, "source") ? "source"
+                                                    : NULL;
     in->trained = side == SIDE_SOURCE ? n->encoder : n->table;
     if (!n->encoder && given)
         return error_set(ERR_INPUT, "--%s: the model is a language model, which has no encoder",
@@ -140,7 +142,7 @@ static void print_words(const TruncationStudy *u)
         "`from h` down; leading: predicted; rest: what is left\nthe flow's two integrators differ "
         "by %.1g, the "
         "sublayers put together and a forward pass by %.1g\n\n",
-        !n->encoder                           ? "model"
+        !n->encoder                          ? "model"
         : u->in->options.side == SIDE_SOURCE ? "encoder"
                                              : "decoder",
         u->in->trained->name, u->layers, u->layers == 1 ? "" : "s", u->in->drawn.of.count,

@@ -16,20 +16,20 @@ typedef struct {
     Jacobian of;
 } SchemeRow;
 
-const Column jacobian_schemes[] = {COLUMN(SchemeRow, scheme),
-                                   COLUMN(SchemeRow, layer),
-                                   COLUMN(SchemeRow, field),
-                                   COLUMN(SchemeRow, largest_amplification, .digits = 4),
-                                   COLUMN(SchemeRow, unstable, .digits = 3),
-                                   COLUMN(SchemeRow, flow_growth, .digits = 4),
-                                   FIELD(SchemeRow, "lipschitz_F", of.lipschitz[OP_F], .digits = 4),
-                                   FIELD(SchemeRow, "lipschitz_G", of.lipschitz[OP_G], .digits = 4),
-                                   FIELD(SchemeRow, "lipschitz_C", of.lipschitz[OP_C], .digits = 4,
-                                         .sparse = 1),
-                                   COLUMN(SchemeRow, spectral_radius, .digits = 4),
-                                   FIELD(SchemeRow, "eigenvalues", of.count),
-                                   FIELD(SchemeRow, "tokens", of.tokens),
-                                   {0}};
+const Column jacobian_schemes[] = {
+    COLUMN(SchemeRow, scheme),
+    COLUMN(SchemeRow, layer),
+    COLUMN(SchemeRow, field),
+    COLUMN(SchemeRow, largest_amplification, .digits = 4),
+    COLUMN(SchemeRow, unstable, .digits = 3),
+    COLUMN(SchemeRow, flow_growth, .digits = 4),
+    FIELD(SchemeRow, "lipschitz_F", of.lipschitz[OP_F], .digits = 4),
+    FIELD(SchemeRow, "lipschitz_G", of.lipschitz[OP_G], .digits = 4),
+    FIELD(SchemeRow, "lipschitz_C", of.lipschitz[OP_C], .digits = 4, .sparse = 1),
+    COLUMN(SchemeRow, spectral_radius, .digits = 4),
+    FIELD(SchemeRow, "eigenvalues", of.count),
+    FIELD(SchemeRow, "tokens", of.tokens),
+    {0}};
 
 typedef struct {
     int layer;

@@ -130,9 +130,9 @@ int check_times(const Zoo *z, const char *const *arg, Finding *f)
     for (size_t e = 0; code == 0 && e < t->evals; e++) {
         const Eval *eval = &t->eval[e];
         gmp_snprintf(table + strlen(table), 32, "%s%c@%Qd", e ? " " : "", table_letters[eval->op],
-                     t -> point[eval->point].c[eval->op]);
-        snprintf(seen + strlen(seen), 32, "%s%c@%g", e ? " " : "", table_letters[(int)list[1 + 2 * e]],
-                 list[2 + 2 * e]);
+                     t->point[eval->point].c[eval->op]);
+        snprintf(seen + strlen(seen), 32, "%s%c@%g", e ? " " : "",
+                 table_letters[(int)list[1 + 2 * e]], list[2 + 2 * e]);
         f->sound = f->sound && list[2 + 2 * e] == table_double(t->point[eval->point].c[eval->op]);
     }
     f->holds = strcmp(table, arg[1]) == 0;

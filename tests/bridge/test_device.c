@@ -30,7 +30,9 @@ static int set_up(void **state)
     }
     if (backend_find("cpu-f32", NULL, &cpu) != 0 || zoo_open(&zoo) != 0) return 1;
     if (zoo_find(&zoo, "macaron", "euler", &encoder) != 0) return 1;
-    return zoo_list(&zoo, "all,word:ssfsff,looped:2,rk2-gate-decoder,rk4-decoder,ab2-decoder,macaron-decoder", "euler", &scheme, &schemes);
+    return zoo_list(
+        &zoo, "all,word:ssfsff,looped:2,rk2-gate-decoder,rk4-decoder,ab2-decoder,macaron-decoder",
+        "euler", &scheme, &schemes);
 }
 
 static int tear_down(void **state)

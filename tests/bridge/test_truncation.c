@@ -59,8 +59,7 @@ static Truncator *open(Model *m, const Table *trained, TruncationOptions o, size
 {
     Truncator *u;
     double check;
-    if (truncator_new(m, trained, &o, &u) != 0 ||
-        layers_sentence(u, tokens, &check) != 0)
+    if (truncator_new(m, trained, &o, &u) != 0 || layers_sentence(u, tokens, &check) != 0)
         fail_msg("%s", error_text());
     assert_true(check <= 1e-12);
     return u;

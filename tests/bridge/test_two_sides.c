@@ -108,9 +108,8 @@ static void step_both(Model *m, const Table *encoder, const Table *decoder, cons
               memory);
     if (spoil == OTHER_MEMORY) memcpy(memory, source, M * D * sizeof *memory);
     assert_int_equal(model_sublayer(m, slot, M, memory, normed), 0);
-    step_side(m, decoder,
-              (LayerOf){.n = N, .M = M, .memory = spoil == NO_NORM ? memory : normed}, LAYERS,
-              spoil == OTHER_LAYER, y);
+    step_side(m, decoder, (LayerOf){.n = N, .M = M, .memory = spoil == NO_NORM ? memory : normed},
+              LAYERS, spoil == OTHER_LAYER, y);
 }
 
 /* Some 200 operations a sublayer, six layers of at most 8 evaluations. */
@@ -292,8 +291,8 @@ TEST(errors_of_either_side)
     static const char *const of_encoder[] = {"transformer", "macaron", "heun", "rk4", NULL};
     static const int encoder_orders[] = {1, 1, 2, 4};
     static const char *const of_decoder[] = {"transformer-decoder", "macaron-decoder",
-                                             "strang-decoder:heun", "heun-decoder", "rk4-decoder",
-                                             NULL};
+                                             "strang-decoder:heun", "heun-decoder",
+                                             "rk4-decoder",         NULL};
     static const int decoder_orders[] = {1, 1, 2, 2, 4};
     Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
     Model *m = build(encoder, decoder, 0.1, 1);

@@ -139,9 +139,9 @@ static void compare(const Table *t, const System *s, Prediction p, const double 
     order_free(&m);
 }
 
-static const char *const others[] = {"strang-marchuk:heun", "yoshida4:rk4", "word:fsf",
-                                     "word:ssfsff:heun",    "rk4-layer",    "looped:3",
-                                     "leapfrog-layer",      "ab3-layer",    "macaron-decoder",
+static const char *const others[] = {"strang-marchuk:heun", "yoshida4:rk4",  "word:fsf",
+                                     "word:ssfsff:heun",    "rk4-layer",     "looped:3",
+                                     "leapfrog-layer",      "ab3-layer",     "macaron-decoder",
                                      "heun-decoder",        "word:scscfscff"};
 
 /* Two independent computations: trees and derivatives; steps and a line. Nearly all can be compared;

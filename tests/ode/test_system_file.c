@@ -326,8 +326,7 @@ TEST(test_bad)
         {"system x\nmemory = y\n", "test:2:10: "},
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
         {"system x\nG = y\nC = sum 1/r\nmemory 1\nmemory = 1\ninitial = 1\n", "test:3: "},
-        {"system x\nG = y\nC = sum z\nmemory 1\nmemory = log(-i)\ninitial = 1\n",
-         "test:5: "},
+        {"system x\nG = y\nC = sum z\nmemory 1\nmemory = log(-i)\ninitial = 1\n", "test:5: "},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *s = NULL;
