@@ -1,5 +1,8 @@
 /* cpu_product.h: matrix products by a library: f32 by oneDNN where the build found it (6 to 13 %
  * faster than OpenBLAS on the shapes of a training step on Zen 4, and much more on Intel's processors with AMX, where OpenBLAS 0.3.21 is slow), else and in f64 by OpenBLAS. Part of cpu.c.
+ *
+ * A library's sums of a row depend on how many rows there are and which one it is. In f64, the precision of proofs, C = A B^T
+ * is made here, every number as one sum in the order of k: a sequence has the same bits alone and in any batch.
  */
 #ifndef TROTTER_CPU_PRODUCT_H
 #define TROTTER_CPU_PRODUCT_H
@@ -9,7 +12,7 @@
 #include <dnnl.h>
 #endif
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu_tile.h"
 
 /* One call of the library, for one thread. oneDNN works in memory of its own; where it gets none,
  * OpenBLAS, which has its own from the start, does the product. */
@@ -26,6 +29,27 @@ static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real a
          (int)n, (int)k, alpha, A, (int)lda, B, (int)ldb, beta, C, (int)ldc);
 }
 
+#ifdef PRECISION_f64
+enum { DEPTH = 256 };
+
+/* Rows of C (m, n) = alpha A B^T + beta C, B (n, k), two vectors of columns at a time: these of B are turned, DEPTH deep. */
+static void gemm_rows(size_t m, size_t n, size_t k, real alpha, const real *A, size_t lda,
+                      const real *B, size_t ldb, real beta, real *C, size_t ldc)
+{
+    real panel[DEPTH * 2 * LANE];
+    for (size_t i = 0; beta != 1 && i < m; i++)
+        for (size_t j = 0; j < n; j++) C[i * ldc + j] = beta == 0 ? 0 : beta * C[i * ldc + j];
+    for (size_t j = 0, w; j < n; j += w) {
+        w = n - j < 2 * LANE ? n - j : 2 * LANE;
+        for (size_t p = 0, d; p < k; p += d) {
+            d = k - p < DEPTH ? k - p : DEPTH;
+            turn(d, w, B + j * ldb + p, ldb, panel, 2 * LANE);
+            tile_product(m, w, d, alpha, (Window){A + p, lda, 1}, panel, 2 * LANE, 1, C + j, ldc);
+        }
+    }
+}
+#endif
+
 /* C is cut into one panel of rows a thread, or of columns where rows are few; each panel is one call
  * of the library, which runs single-threaded inside a parallel region. */
 static inline void cpu_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
@@ -40,10 +64,16 @@ static inline void cpu_gemm(int ta, int tb, size_t m, size_t n, size_t k, double
     for (int t = 0; t < panels; t++) {
         Range r = range_of(wide ? n : m, t, panels);
         size_t i = wide ? 0 : r.lo, j = wide ? r.lo : 0, size = r.hi - r.lo;
-        if (m && n && size)
-            gemm_one(ta, tb, wide ? m : size, wide ? size : n, k, (real)alpha,
-                     A + (ta ? i : i * lda), lda, B + (tb ? j * ldb : j), ldb, (real)beta,
-                     C + i * ldc + j, ldc);
+        if (!m || !n || !size) continue;
+#ifdef PRECISION_f64
+        if (!ta && tb) {
+            gemm_rows(wide ? m : size, wide ? size : n, k, alpha, A + i * lda, lda, B + j * ldb,
+                      ldb, beta, C + i * ldc + j, ldc);
+            continue;
+        }
+#endif
+        gemm_one(ta, tb, wide ? m : size, wide ? size : n, k, (real)alpha, A + (ta ? i : i * lda),
+                 lda, B + (tb ? j * ldb : j), ldb, (real)beta, C + i * ldc + j, ldc);
     }
 }
 

@@ -98,7 +98,9 @@ TEST(packed_sequences_do_not_mix)
                 size_t at = b.start[s], start[2 * SIDES];
                 Batch one = tiny_one(&b, s, start);
                 double *w = logits(m, &one);
-                assert_true(distance(z + at * V, w, one.N * V) <= rounding(model_backend(m)));
+                int f64 = strcmp(tested_backend(i), "cpu-f64") == 0; /* the same bits */
+                assert_true(distance(z + at * V, w, one.N * V) <=
+                            (f64 ? 0 : rounding(model_backend(m))));
                 memory_free(w);
             }
             memory_free(z);
