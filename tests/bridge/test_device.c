@@ -29,9 +29,10 @@ static int set_up(void **state)
         if (backend_find(tested_backend(i), NULL, &b) == 0 && b->record) device[devices++] = b;
     }
     if (backend_find("cpu-f32", NULL, &cpu) != 0 || zoo_open(&zoo) != 0) return 1;
-    if (zoo_find(&zoo, "macaron", "euler", &encoder) != 0) return 1;
+    if (zoo_find(&zoo, "transformer", "euler", &encoder) != 0) return 1;
     return zoo_list(
-        &zoo, "all,word:ssfsff,looped:2,rk2-gate-decoder,rk4-decoder,ab2-decoder,macaron-decoder",
+        &zoo,
+        "all,word:ssfsff,looped:2,rk2-gate-decoder,ab2-decoder,macaron-decoder,transformer-decoder",
         "euler", &scheme, &schemes);
 }
 
@@ -157,7 +158,8 @@ static void ten_steps(const Table *t)
     train(r, orders[0], want);
     for (size_t i = 0; i < devices; i++) {
         Model *m = model_of(device[i], t);
-        double tol = fmax(1e-5, 4 * (device[i]->eps - 0x1p-24));
+        int products = t->colours > 2 ? 8 : 4; /* in a row: a pair has twice as many sublayers */
+        double tol = fmax(1e-5, products * (device[i]->eps - 0x1p-24));
         train(m, orders[0], got);
         for (int k = 0; k < STEPS; k++)
             if (!(fabs(got[k] / want[k] - 1) <= tol))
@@ -180,18 +182,19 @@ TEST(recording_changes_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t k = 0; k < 2 * (sizeof orders / sizeof *orders); k++) {
+        for (size_t k = 0; k <= sizeof orders / sizeof *orders; k++) {
             Backend plain = *device[i];
             plain.record = NULL;
-            const Table *t = first_or_last(k % 2);
+            const char *order = orders[k % 3];
+            const Table *t = first_or_last(k == 3);
             Model *m = model_of(device[i], t), *r = model_of(&plain, t);
             double x[STEPS], y[STEPS];
-            train(m, orders[k / 2], x);
-            train(r, orders[k / 2], y);
+            train(m, order, x);
+            train(r, order, y);
             assert_memory_equal(x, y, sizeof x);
             assert_true(tiny_same(m, model_data(m), r, model_data(r)));
             assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
-            train(r, orders[k / 2], y); /* a control */
+            train(r, order, y); /* a control */
             assert_memory_not_equal(x, y, sizeof x);
             model_free(m);
             model_free(r);
@@ -215,11 +218,11 @@ TEST(recorded_parts_change_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t parts = 1; parts <= 5; parts++) {
+        for (size_t parts = 1; parts <= 4; parts++) {
             const char *order = orders[parts % 3];
             Backend plain = *device[i];
             plain.record = NULL;
-            const Table *t = first_or_last(parts == 5 || parts == 2);
+            const Table *t = first_or_last(parts == 3);
             Model *m = model_of(device[i], t), *r = model_of(&plain, t);
             train_by_parts(m, order, parts);
             train_by_parts(r, order, parts);
