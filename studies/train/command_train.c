@@ -612,7 +612,11 @@ const Command command_train = {
         "macaron),\n"
         "Sandwich in one of them (--encoder sandwich:6-1, or --decoder sandwich:6-1, with one layer of "
         "each, and\n"
-        "word:sfsfsfsfsfsf for the other).\n",
+        "word:sfsfsfsfsfsf for the other). Beside perplexity it tells the share of exact pairs: every "
+        "token of\n"
+        "the target is the most probable one behind those before it. 'trotter train --corpus "
+        "reverse:26\n"
+        "--epochs 8' learns to reverse 12 symbols in half a minute on two cores.\n",
     .groups = groups,
     .saves = 1,
     .ranks = 1,
