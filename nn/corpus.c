@@ -185,17 +185,6 @@ static size_t name_proper(const char *name)
     return strcspn(name, ":");
 }
 
-int corpus_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
-{
-    size_t proper = name_proper(name),
-           n = name[proper] ? strspn(name + proper + 1, "0123456789") : 0;
-    *V = name[proper] ? 0 : usual;
-    if (n > 0 && n <= 7 && !name[proper + 1 + n]) *V = strtoul(name + proper + 1, NULL, 10);
-    if (*V >= least && *V <= most) return 0;
-    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from %zu to %zu", name,
-                     (int)proper, name, least, most);
-}
-
 /* Words that are drawn are numbers, and as many as the name says. */
 static int check_drawn(const char *name, CorpusChoice w)
 {

@@ -69,11 +69,8 @@ int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab 
 int vocab_make(const Word *list, size_t n, Vocab *v);
 /* <eos>, then the prefix with 1, 2, .. n - 1 behind it. */
 int vocab_numbered(const char *prefix, size_t n, Vocab *v);
-
-/* ---- corpus.c ---- */
-
-/* V of "NAME:V", or `usual` of "NAME"; anything else, or V below `least` or above `most` < 10^7: ERR_INPUT. */
-int corpus_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
+/* V of a corpus "NAME:V", or `usual` of "NAME"; anything else, or V below `least` or above `most` < 10^7: ERR_INPUT. */
+int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
 
 /* ---- markov.c ---- */
 

@@ -152,7 +152,7 @@ int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corp
 {
     size_t V;
     Markov m;
-    TRY(corpus_number(name, STATES, 2, STATES_MAX, &V));
+    TRY(vocab_number(name, STATES, 2, STATES_MAX, &V));
     TRY(markov_new(V, seed, &m));
     int code = vocab_numbered("w", V, &c->vocab);
     for (int i = 0; i < splits && !code; i++) {

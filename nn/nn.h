@@ -280,7 +280,7 @@ void model_tally_set(Model *m, double loss, double norm);
 /* Logits (N, V) of a batch, dropout off, into host doubles; of a model with tails log p, whose softmax
  * is p too. ERR_MEMORY with tails. */
 int model_logits(Model *m, const Batch *b, double *logits);
-/* ends.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
+/* exact.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 size_t model_exact_bytes(size_t V);

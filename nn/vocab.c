@@ -140,6 +140,17 @@ int vocab_numbered(const char *prefix, size_t n, Vocab *v)
     return code;
 }
 
+int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
+{
+    size_t proper = strcspn(name, ":"),
+           n = name[proper] ? strspn(name + proper + 1, "0123456789") : 0;
+    *V = name[proper] ? 0 : usual;
+    if (n > 0 && n <= 7 && !name[proper + 1 + n]) *V = strtoul(name + proper + 1, NULL, 10);
+    if (*V >= least && *V <= most) return 0;
+    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from %zu to %zu", name,
+                     (int)proper, name, least, most);
+}
+
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes)
 {
     const Index *ix = v->index;

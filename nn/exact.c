@@ -1,0 +1,40 @@
+/* exact.c: of the sequences of a batch, how many the most probable tokens get right in every row. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/engine.h"
+
+/* 1 where z (V) is largest at the target, and at none before it; not so where it is no number. */
+static int is_best(size_t V, const double *z, size_t target)
+{
+    for (size_t v = 0; v < V; v++)
+        if (v < target ? !(z[v] < z[target]) : !(z[v] <= z[target])) return 0;
+    return 1;
+}
+
+size_t model_exact_bytes(size_t V)
+{
+    return LOGIT_LEAST * V * sizeof(double);
+}
+
+/* The rows that model_forward left in out.hidden, so many at a time that the room on the host is small. */
+int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
+{
+    size_t V = m->config.vocab, s = 0;
+    double *z = memory_new(1, model_exact_bytes(V));
+    int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY, good = 1;
+    *exact = 0;
+    for (size_t at = 0, n; at < x->N && code == 0; at += n) {
+        const Pass p = {.m = m, .N = at + LOGIT_LEAST < x->N ? at + LOGIT_LEAST : x->N};
+        n = ends_logits(m, &p, at);
+        code = m->ends->logits(m, at, n, z);
+        for (size_t r = at; r < at + n && code == 0; r++) {
+            good &= is_best(V, z + (r - at) * V, (size_t)x->target[r]);
+            if (r + 1 < x->start[s + 1]) continue;
+            *exact += (size_t)good;
+            good = 1;
+            s++;
+        }
+    }
+    memory_free(z);
+    return code ? code : m->backend->wait();
+}
