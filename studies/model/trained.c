@@ -87,8 +87,8 @@ static int make(const char *dir, int layer, size_t particles, Network *n, System
                          "order above 1 survives: train with --activation gelu");
     if (n->encoder)
         return error_set(ERR_INPUT,
-                         "%s: the model has an encoder; what its layers do 'trotter truncation "
-                         "--side' tells, network:DIR is of language models",
+                         "%s is an encoder and a decoder: 'trotter truncation --side' measures its "
+                         "layers; network:DIR is a language model's",
                          dir);
     TRY(bridge_system(n->model, &(LayerOf){.layer = layer, .n = tokens}, out));
     (*out)->t_end = 0.25;

@@ -286,6 +286,46 @@ TEST(language_models_alone)
     free(page);
 }
 
+/* Layers of either side against their flow: schemes of two operators are a decoder's there, and what the other side lacks
+ * is told. */
+TEST(errors_of_either_side)
+{
+    static const char pairs[] = "1 2 3 4\n5 1\n2 2 5 1 3\n", others[] = "3 1\n4 4 2 1\n5\n";
+    static const struct {
+        const char *arguments, *words;
+    } bad[] = {{"--text target.txt", "--source is needed"},
+               {"--text target.txt --source short.txt", "line by line they are pairs"},
+               {"--text target.txt --source source.txt --refine 2", "language models"},
+               {"--text target.txt --source source.txt --side encoder --scheme strang-decoder",
+                "reads C, which the model"},
+               {"--text target.txt --source none.txt", "none.txt"}};
+    file_write("source.txt", pairs, sizeof pairs - 1);
+    file_write("target.txt", others, sizeof others - 1);
+    file_write("short.txt", pairs, 8);
+    run_ok(PAIRS
+           " --activation gelu --encoder macaron --layers 2 --encoder-layers 1 --out both" SHORT);
+    run_ok("truncation --model both --text target.txt --source source.txt --scheme heun,macaron "
+           "--sentences 2 --tokens 4 --csv --summary");
+    assert_non_null(strstr(out, "heun-decoder,0,split,frozen,2,"));
+    assert_non_null(strstr(out, "macaron-decoder,1,split,frozen,1,"));
+    run_ok("truncation --model both --text target.txt --source source.txt --side encoder "
+           "--scheme heun,macaron --sentences 2 --tokens 4 --csv --summary");
+    assert_non_null(strstr(out, "heun,0,split,frozen,2,"));
+    assert_non_null(strstr(out, "macaron,0,split,frozen,1,"));
+    assert_null(strstr(out, "macaron,1,"));
+    run_ok("truncation --model both --text target.txt --source source.txt --jacobian --csv");
+    assert_non_null(strstr(out, "lipschitz_C"));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "truncation --model both --out refused %s", bad[i].arguments);
+        must_refuse(line, bad[i].words);
+    }
+    run_ok("train --corpus markov:6 --scheme transformer --out one" SHORT);
+    must_refuse("truncation --model one --text target.txt --side encoder", "has no encoder");
+    must_refuse("truncation --model one --text target.txt --source source.txt", "has no encoder");
+    assert_false(file_exists("refused"));
+}
+
 /* ---- ways of training ---------------------------------------------------------------------------- */
 
 static const char *const variants[] = {
