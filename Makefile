@@ -42,7 +42,7 @@ CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
-           librandom123-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
+           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
            libcmark-gfm-extensions-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
@@ -65,7 +65,7 @@ DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lm
+          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -79,9 +79,11 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
-          studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/store_in nn/store_model
+          studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/folder nn/bpe nn/bpe_learn nn/numbers nn/pairs \
+          nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise
 FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest \
-          studies/tools/plot studies/tools/gnuplot nn/store \
+          studies/tools/plot studies/tools/gnuplot nn/store studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
+          studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap \
           nn/store_out nn/plan nn/fold nn/model nn/params nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
@@ -208,7 +210,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
 VARIED   = kernels/test_kernels kernels/test_backend bridge/test_device cuda/test_failures nn/test_ways nn/test_adaptive \
-           nn/test_spans nn/test_share nn/test_sides commands/test_gpus
+           nn/test_spans nn/test_share nn/test_sides nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 define VARIANT_RULE
@@ -338,7 +340,8 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 
 # The tests that reach the readers.
-COVERING = readers options starved scheme system_file system_command corpus store store_model recipe cli generate plot fuzz report
+COVERING = readers bleu bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
+           cli generate plot fuzz report
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))
 

@@ -115,6 +115,25 @@ typedef struct {
     Dropout drop;         /* of the weights a_ij */
 } Attention;
 
+/* Attention of single queries to listed rows, for decoding a token at a time: query n sees the rows key[n * ld + j], j <
+ * count[n], of k and v, in this order. It stands at the last place, so that key j is count[n] - 1 - j before it:
+ *     s_j = q_n . (k_j + r_{clip - min(count-1-j, clip)}) / sqrt(E),  out_n = sum_j m_h(count-1-j) exp(s_j) v_j / sum_k m_h exp(s_k)
+ * with r and m as above. Lists may share rows. A query's output does not depend on other queries, to the bit. */
+typedef struct {
+    size_t N;             /* queries */
+    const int32_t *count; /* (N) each at least 1 */
+    const int32_t *key;   /* (N, ld) */
+    size_t ld;            /* >= every count */
+    size_t D, H;          /* width, heads; H divides D */
+    const void *q;        /* (N, D), row stride ldq */
+    const void *k, *v;    /* (rows, D), row stride ldk */
+    size_t ldq, ldk;
+    const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are met */
+    size_t clip;          /* 0 with NULL */
+    const void *span;     /* (H) u, or NULL */
+    size_t longest_span, ramp;
+} Listed;
+
 typedef struct Recording Recording; /* calls that can be run again */
 typedef struct Ranks Ranks;         /* ranks.h */
 typedef struct Backend Backend;
@@ -174,6 +193,9 @@ struct Backend {
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
                            void *dq, void *dk, void *dv, int more, void *drelative, void *dspan);
 
+    /* out (N, D). */
+    void (*attend)(const Listed *a, void *out);
+
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
     /* dy (N, D) becomes the adjoint before dropout, in place; db (D) accumulates its column sums. */
@@ -211,6 +233,9 @@ struct Backend {
      * grad * (Q softmax(z) - q) in place, Q the row's sum of q. z (N, V), target (N). */
     void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, Labels q, double grad,
                           void *nll);
+    /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z) there,
+     * falling; of equal ones the least column first. Of a row with NaN or infinity no value is finite, its columns are any. */
+    void (*best)(size_t N, size_t V, size_t K, const void *z, int32_t *index, void *value);
     /* s->loss += the sum of nll (N), in double. */
     void (*loss)(size_t N, const void *nll, Step *s);
     /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */

@@ -8,9 +8,10 @@
  *
  * In reading order: cpu_math.h (type, exponential, sums), cpu_product.h and cpu_bf16.h (matrix products),
  * cpu_drop.h (Philox, dropout, activations), cpu_norm.h, cpu_linear.h (combinations, gates),
- * cpu_attention.h, cpu_loss.h (embedding, cross-entropy), and here memory, Adam.
+ * cpu_attention.h, cpu_loss.h (embedding, cross-entropy), cpu_decode.h, and here memory, Adam.
  */
 #include "kernels/cpu_attention.h"
+#include "kernels/cpu_decode.h"
 #include "kernels/cpu_drop.h"
 #include "kernels/cpu_linear.h"
 #include "kernels/cpu_loss.h"
@@ -142,6 +143,7 @@ const Backend TABLE = {
     .norm_back = cpu_norm_back,
     .attention = cpu_attention,
     .attention_back = cpu_attention_back,
+    .attend = cpu_attend,
     .bias_drop = cpu_bias_drop,
     .bias_drop_back = cpu_bias_drop_back,
     .bias_act = cpu_bias_act,
@@ -153,6 +155,7 @@ const Backend TABLE = {
     .embed = cpu_embed,
     .embed_back = cpu_embed_back,
     .cross_entropy = cpu_cross_entropy,
+    .best = cpu_best,
     .loss = cpu_loss,
     .norm2 = cpu_norm2,
     .adam = cpu_adam,

@@ -21,6 +21,7 @@
 #include "kernels/cuda_gate.cuh"
 #include "kernels/cuda_attention.cuh"
 #include "kernels/cuda_loss.cuh"
+#include "kernels/cuda_decode.cuh"
 #include "kernels/cuda_adam.cuh"
 #include "kernels/cuda_ranks.cuh"
 
@@ -143,6 +144,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .norm_back = cuda_norm_back,           \
         .attention = cuda_attention,           \
         .attention_back = cuda_attention_back, \
+        .attend = cuda_attend,                 \
         .bias_drop = cuda_bias_drop,           \
         .bias_drop_back = cuda_bias_drop_back, \
         .bias_act = cuda_bias_act,             \
@@ -154,6 +156,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .embed = cuda_embed,                   \
         .embed_back = cuda_embed_back,         \
         .cross_entropy = cuda_cross_entropy,   \
+        .best = cuda_best,                     \
         .loss = cuda_loss,                     \
         .norm2 = cuda_norm2,                   \
         .adam = cuda_adam,                     \

@@ -189,7 +189,7 @@ static void *row_of(const Model *m, void *x, size_t cols, size_t r)
 
 /* ---- input -------------------------------------------------------------------------------------- */
 
-static void embed(const Model *m, const Pass *p)
+static void embed(const Model *m, const Pass *p, int side)
 {
     const Mix *x = &m->tails.mix[MIX_EMBED];
     size_t D = m->config.width;
@@ -202,7 +202,7 @@ static void embed(const Model *m, const Pass *p)
         m->backend->gemm(0, 1, n, D, w, 1, x->narrow, w, data(m, t->project), w, 0,
                          row_of(m, x->wide, D, at), D);
     }
-    ends_embed(m, p, SIDE_TARGET, m->tails.place, x->wide);
+    ends_embed(m, p, side, m->tails.place, x->wide); /* the target, as there is no source */
 }
 
 static void embed_back(const Model *m, const Pass *p)

@@ -3,7 +3,8 @@
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
  *   markov.c a source of known entropy           builtin.c texts inside the program
- *   reverse.c pairs for a model of two sides
+ *   reverse.c pairs for a model of two sides         pairs.c  pairs of files; bpe.c their subwords
+ *   folder.c  the files of a directory
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -63,8 +64,8 @@ void words_free(Words *w);
 
 /* ---- vocab.c ---- */
 
-/* Vocabulary of a training text, cut to `limit` words (0: not cut). */
-int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v);
+/* Vocabulary of a training text, cut to `limit` words (0: not cut); unknown: with <unk> in any case. */
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
 /* Vocabulary of n distinct words, by id; <eos> must be among them. */
 int vocab_make(const Word *list, size_t n, Vocab *v);
 /* <eos>, then the prefix with 1, 2, .. n - 1 behind it. */
@@ -94,6 +95,38 @@ void markov_free(Markov *m);
 /* "markov" or "markov:V" as a corpus: the first so many splits, of valid and test whole lines of at least `most`
  * tokens, or all. */
 int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
+
+/* ---- folder.c ---- */
+
+int corpus_is_folder(const char *path);
+/* file (SPLITS) out: the paths of the three texts of a directory, of a language those of pairs. Caller:
+ * corpus_files_free. */
+int corpus_files(const char *dir, const char *language, char *file[SPLITS]);
+void corpus_files_free(char *file[SPLITS]);
+
+/* Splits that are read, and how many tokens of valid and test. */
+static inline int corpus_splits(const CorpusChoice *w)
+{
+    return w->untested ? SPLIT_TEST : SPLITS;
+}
+static inline size_t corpus_most(const CorpusChoice *w)
+{
+    return w->eval_tokens ? w->eval_tokens : SIZE_MAX;
+}
+
+/* ---- pairs.c ---- */
+
+/* ERR_INPUT where what is chosen of pairs is not all there, or does not go together. */
+int pairs_check(const CorpusChoice *w);
+/* The texts of a split: source, target; owned. */
+typedef struct {
+    char *file[2], *bytes[2];
+    size_t count[2];
+} PairFiles;
+/* Adds a split to a corpus, the training texts first, which merges and vocabulary are of. f's bytes become pieces. */
+int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c);
+/* A directory as a corpus of pairs. */
+int pairs_open(const char *dir, const CorpusChoice *w, Corpus *c);
 
 /* ---- reverse.c ---- */
 

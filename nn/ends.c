@@ -22,7 +22,7 @@ void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, c
     size_t D = m->config.width;
     const int32_t *position = side == SIDE_SOURCE ? m->batch.place : m->batch.position;
     m->backend->embed(rows(p, side), D, index, position, E, embed_scale(m), m->positions,
-                      drop(p, side, place[side], D), m->state[side]);
+                      drop(p, side, m->config.dropout, place[side], D), m->state[side]);
 }
 
 void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, const int32_t *index,
@@ -30,7 +30,7 @@ void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, cons
 {
     size_t D = m->config.width;
     m->backend->embed_back(rows(p, side), D, words, index, embed_scale(m),
-                           drop(p, side, place[side], D), m->adjoint[side], dE);
+                           drop(p, side, m->config.dropout, place[side], D), m->adjoint[side], dE);
 }
 
 size_t ends_logits(const Model *m, const Pass *p, size_t at)
@@ -81,10 +81,10 @@ static void send(const Model *m, const Batch *x, Pass *p)
 }
 
 /* One matrix for the words of both sides. */
-static void embed(const Model *m, const Pass *p)
+static void embed(const Model *m, const Pass *p, int side)
 {
-    ends_embed(m, p, SIDE_TARGET, m->batch.input, data(m, m->embed));
-    if (m->plan->sides > 1) ends_embed(m, p, SIDE_SOURCE, m->batch.source, data(m, m->embed));
+    ends_embed(m, p, side, side == SIDE_SOURCE ? m->batch.source : m->batch.input,
+               data(m, m->embed));
 }
 
 static void embed_back(const Model *m, const Pass *p)

@@ -7,7 +7,9 @@
  *   model.c      all of that put together
  *   share.c      gradients summed over ranks
  *   pass.c       forward and backward over the plan
+ *   parts.c      parts of it by themselves
  *   weights.c    where attention looks
+ *   decode.c     a token at a time, with caches
  *   step.c       a step of training
  *
  * Everything a pass touches is laid out once, by model_new:
@@ -94,8 +96,8 @@ struct Pass {
 typedef struct {
     /* Sends a batch's inputs and targets. */
     void (*send)(const Model *m, const Batch *x, Pass *p);
-    /* Register 0 (and 1) from the inputs; the embedding's gradient from their adjoints. */
-    void (*embed)(const Model *m, const Pass *p);
+    /* The first register of a side from its inputs; the embedding's gradient from the adjoints of all sides'. */
+    void (*embed)(const Model *m, const Pass *p, int side);
     void (*embed_back)(const Model *m, const Pass *p);
     /* out.nll (N) from out.hidden; back: the adjoints of its sum / p->tokens too. */
     void (*loss)(const Model *m, const Pass *p, int back);
@@ -283,9 +285,9 @@ static inline size_t columns(const Model *m, int r)
 }
 
 /* Dropout of a side's rows of so many elements; place: pass.c. */
-static inline Dropout drop(const Pass *p, int side, uint64_t place, size_t columns)
+static inline Dropout drop(const Pass *p, int side, double rate, uint64_t place, size_t columns)
 {
-    return (Dropout){.rate = p->train ? p->m->config.dropout : 0,
+    return (Dropout){.rate = p->train ? rate : 0,
                      .seed = p->m->config.seed,
                      .stream = place,
                      .step = p->m->masks,
@@ -332,12 +334,18 @@ void share_after(const Model *m, const Pass *p, size_t i);
 void share_nothing(const Model *m, const Pass *p);
 void share_rest(const Model *m, const Pass *p);
 
-/* pass.c. Sends a Step that has only its inputs; the number of the masks; a batch, once it is checked. */
+/* parts.c. pass_begin of one sequence of N tokens, dropout off. A token or a position that the model lacks: ERR_MISUSE. */
+int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
+
+/* pass.c. Sends a Step that has only its inputs; the number of the masks; a batch, once it is checked; the source's part of
+ * one. */
 void pass_step(const Model *m, uint64_t step, double rate);
 void pass_masks(const Model *m, uint64_t number);
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
-/* The same of one sequence of N tokens, dropout off. A token or a position that the model lacks: ERR_MISUSE. */
-int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
+int pass_source(const Model *m, const Batch *x);
+/* What forward does at an instruction, by its op; arg is the Pass. out.hidden from the output's register. */
+extern PlanOp *const pass_op[PLAN_OPS];
+void pass_end(const Model *m, const Pass *p);
 /* Of what was sent: out.hidden; the gradient of the mean loss. */
 void pass_forward(const Model *m, const Pass *p);
 void pass_gradient(const Model *m, const Pass *p);

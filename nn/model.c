@@ -71,6 +71,10 @@ static int check_shape(const ModelConfig *c, const Plan *p)
                          c->width);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return error_set(ERR_INPUT, "dropout %g is not in [0, 1)", c->dropout);
+    if (c->dropout_apart && !(c->attention_dropout >= 0 && c->attention_dropout < 1 &&
+                              c->activation_dropout >= 0 && c->activation_dropout < 1))
+        return error_set(ERR_INPUT, "dropout %g of attention, %g of activations: not in [0, 1)",
+                         c->attention_dropout, c->activation_dropout);
     if (!(c->smoothing >= 0 && c->smoothing < 1))
         return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
     if (c->act != ACT_RELU && c->act != ACT_GELU)

@@ -12,6 +12,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/ranks.h"
+#include "nn/bpe.h"
 #include "nn/plan.h"
 
 /* ---- corpus.c: text to token ids -------------------------------------------------------------- */
@@ -37,6 +38,8 @@ typedef struct {
     size_t tokens;                /* <eos> included */
     int32_t *id;                  /* (tokens) */
     size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
+    size_t before;                /* lines of the file in front of this text */
+    size_t inside; /* the first line with <eos> inside, counted from the file's 1; 0: none */
 } Text;
 
 typedef struct {
@@ -45,6 +48,9 @@ typedef struct {
     Text text[SPLITS];
     /* In a corpus of pairs line i of source[s] belongs to line i of text[s], the target; tokens = 0 elsewhere. */
     Text source[SPLITS];
+    Bpe *bpe;        /* subwords of its texts; NULL: words as they stand */
+    int files;       /* 1: the file of a Text is that of its raw text */
+    size_t left_out; /* pairs of the training text that corpus_leave_out took out */
     /* Nats a token where it is known (a target's token, given its source), else NaN. */
     double entropy_rate;
 } Corpus;
@@ -76,24 +82,40 @@ typedef struct {
     uint64_t seed;
     int untested;
     size_t eval_tokens;
+    /* Pairs of a directory: files NAME.LANGUAGE, NAME*.LANGUAGE or *NAME*.LANGUAGE, alike but for the language, under one
+     * vocabulary, which has <unk>. Their words are in pieces of `merges` merges learned from the source's training text
+     * followed by the target's, or of the file `codes`; with neither they stay words. bpe_check's errors, so no tabs. NULL
+     * source: no pairs. */
+    const char *source, *target, *codes;
+    size_t merges;
 } CorpusChoice;
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
+/* Takes out of the training text all pairs that are longer than T tokens on a side, <eos> included, and counts them in
+ * left_out. */
+void corpus_leave_out(Corpus *c, size_t T);
 void corpus_free(Corpus *c);
 const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
 /* Vocabulary of a file with a token a line, in order of id (an empty line, two words on one, a word
  * twice, no <eos>: ERR_INPUT); level is for the caller to set; text of a file under a vocabulary.
- * text_encode: text in memory, `file` being for messages. vocab_write: as file_replace. */
+ * text_encode: text in memory, `file` being for messages; text_encode_part: a part of it, which has
+ * `before` lines in front. vocab_write: as file_replace. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
 uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
+/* The same in pieces (bpe NULL: as it stands). */
+int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
+int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
+                     const Vocab *v, Text *t);
 /* Up to the end of the line with the `most`-th token. */
 int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
                Text *t);
+/* ERR_INPUT where <eos> is written inside a line, so that a line is not a sentence. */
+int text_sentences(const Text *t, int32_t eos);
 /* 0 where line i of one text and line i of the other can be a pair, for all i. Unequal counts of lines, a line that
  * is blank on one side alone, <eos> written inside a line: ERR_INPUT with files, lines, counts. */
 int text_pairs(const Text *source, const Text *target, int32_t eos);
@@ -155,18 +177,21 @@ void batches_free(Batches *b);
 void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SIDES]);
 size_t share_most(size_t batch_tokens, size_t sequence, int size);
 
-/* ---- model.c, pass.c, weights.c, step.c: a model, forward, backward, steps ----------------------- */
+/* ---- model.c, pass.c, parts.c, weights.c, step.c: a model, forward, backward, steps -------------- */
 
 enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
 enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
-    int positions;     /* bits of POSITIONS_*; 0: none */
-    size_t clip;       /* of relative positions: 8 */
-    int untied;        /* output.weight of its own */
-    int act;           /* ACT_RELU, ACT_GELU */
-    double dropout;    /* on embedding, sublayer outputs, attention weights, activations */
+    int positions;  /* bits of POSITIONS_*; 0: none */
+    size_t clip;    /* of relative positions: 8 */
+    int untied;     /* output.weight of its own */
+    int act;        /* ACT_RELU, ACT_GELU */
+    double dropout; /* on embedding, sublayer outputs, attention weights, activations */
+    /* 1: attention weights and activations have rates of their own. */
+    int dropout_apart;
+    double attention_dropout, activation_dropout;
     double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
@@ -284,7 +309,7 @@ int model_logits(Model *m, const Batch *b, double *logits);
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 size_t model_exact_bytes(size_t V);
-/* For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
+/* parts.c. For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
  * without its norm), or a norm's, from x (N, D) to y (N, D); one of cross-attention, memory (M, D) being what its KEYS
  * reads; the whole plan from r0 = x (N, D) and, of two sides, r1 = source (M, D) to its output y (N, D); the same
  * with M = N and the source behind x. */
@@ -359,6 +384,7 @@ typedef struct {
     double train_loss;
     double valid_ppl;   /* 0 except at an epoch's end */
     double valid_exact; /* then, of pairs, the share of exact sequences; else NaN */
+    double valid_score; /* then, of a judge; else NaN */
     double rate, grad_norm, tokens_per_s, seconds_left;
     int best; /* this epoch is the best so far */
 } TrainReport;
@@ -387,6 +413,9 @@ typedef struct {
     /* Called for progress and at each epoch's end (valid_ppl > 0 then). */
     void (*report)(void *arg, const TrainReport *r);
     void *arg;
+    /* NULL, or called at each epoch's end, not with ranks: *score out is what the model is worth; the best epoch is then
+     * that of the largest score, not of the least validation perplexity. log.csv has it as valid_score. */
+    int (*judge)(void *arg, Model *m, double *score);
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
     Ranks *ranks;             /* that train this model together, or NULL */
 } TrainConfig;

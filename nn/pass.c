@@ -16,7 +16,6 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 
@@ -30,7 +29,12 @@ static size_t index_of(const Model *m, const PlanInstr *in)
 
 static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t columns)
 {
-    return drop(p, p->m->plan->slot[in->slot].side,
+    const ModelConfig *c = &p->m->config;
+    double rate = !c->dropout_apart         ? c->dropout
+                  : kind == DROP_WEIGHTS    ? c->attention_dropout
+                  : kind == DROP_ACTIVATION ? c->activation_dropout
+                                            : c->dropout;
+    return drop(p, p->m->plan->slot[in->slot].side, rate,
                 1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
 }
 
@@ -328,11 +332,11 @@ static void gate_back(const Pass *p, const PlanInstr *in)
                           grad(m, m->gate[g].b));
 }
 
-static PlanOp *const forward_op[PLAN_OPS] = {[PLAN_LIN] = lin,
-                                             [PLAN_EVAL] = eval,
-                                             [PLAN_GATE] = gate,
-                                             [PLAN_NORM] = norm,
-                                             [PLAN_KEYS] = keys};
+PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,
+                                   [PLAN_EVAL] = eval,
+                                   [PLAN_GATE] = gate,
+                                   [PLAN_NORM] = norm,
+                                   [PLAN_KEYS] = keys};
 
 typedef void BackOp(const Pass *p, const PlanInstr *in);
 static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
@@ -340,12 +344,6 @@ static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
                                           [PLAN_GATE] = gate_back,
                                           [PLAN_NORM] = norm_back,
                                           [PLAN_KEYS] = keys_back};
-
-/* From the embeddings' registers to the output. */
-static void run(const Pass *p)
-{
-    plan_walk(p->m->plan, forward_op, (void *)p);
-}
 
 /* From the output's adjoint to those of the embeddings. */
 static void run_back(const Model *m, const Pass *p)
@@ -361,7 +359,7 @@ static void run_back(const Model *m, const Pass *p)
 }
 
 /* A post plan's output is normalised. */
-static void final_norm(const Model *m, const Pass *p)
+void pass_end(const Model *m, const Pass *p)
 {
     if (m->plan->post) {
         m->backend->copy(m->out.hidden, m->state[m->plan->output], p->N * m->config.width);
@@ -385,14 +383,27 @@ static void final_norm_back(const Model *m, const Pass *p)
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-static int check_tokens(const Model *m, const Batch *x)
+static int check_target(const Model *m, const Batch *x)
 {
     int32_t V = (int32_t)m->config.vocab, T = (int32_t)m->config.max_length;
+    if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
+        return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
+                         x->N, x->longest, m->config.max_tokens, m->config.max_length);
     for (size_t i = 0; i < x->N; i++)
         if (x->input[i] < 0 || x->input[i] >= V || x->target[i] < 0 || x->target[i] >= V ||
             x->position[i] < 0 || (m->positions && x->position[i] >= T))
             return error_set(ERR_MISUSE, "row %zu of a batch is outside the model", i);
-    T = (int32_t)m->config.max_source_length;
+    return 0;
+}
+
+static int check_source(const Model *m, const Batch *x)
+{
+    int32_t V = (int32_t)m->config.vocab, T = (int32_t)m->config.max_source_length;
+    if ((x->source.N > 0) != (m->plan->sides > 1) || x->source.N > m->config.max_source ||
+        x->source.longest > m->config.max_source_length)
+        return error_set(
+            ERR_MISUSE, "a batch of %zu source tokens, longest %zu, in a model for %zu, %zu",
+            x->source.N, x->source.longest, m->config.max_source, m->config.max_source_length);
     for (size_t i = 0; i < x->source.N; i++)
         if (x->source.input[i] < 0 || x->source.input[i] >= V || x->source.position[i] < 0 ||
             (m->positions && x->source.position[i] >= T))
@@ -412,26 +423,25 @@ void pass_step(const Model *m, uint64_t step, double rate)
     pass_masks(m, step);
 }
 
+int pass_source(const Model *m, const Batch *x)
+{
+    const Backend *b = m->backend;
+    TRY(check_source(m, x));
+    if (x->source.N == 0) return 0;
+    b->send(m->batch.source, x->source.input, x->source.N * sizeof *x->source.input);
+    b->send(m->batch.place, x->source.position, x->source.N * sizeof *x->source.position);
+    b->send(m->batch.source_begins, x->source.start, (x->S + 1) * sizeof *x->source.start);
+    return 0;
+}
+
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 {
     const Backend *b = m->backend;
-    if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
-        return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
-                         x->N, x->longest, m->config.max_tokens, m->config.max_length);
-    if ((x->source.N > 0) != (m->plan->sides > 1) || x->source.N > m->config.max_source ||
-        x->source.longest > m->config.max_source_length)
-        return error_set(
-            ERR_MISUSE, "a batch of %zu source tokens, longest %zu, in a model for %zu, %zu",
-            x->source.N, x->source.longest, m->config.max_source, m->config.max_source_length);
-    TRY(check_tokens(m, x));
+    TRY(check_target(m, x));
+    TRY(pass_source(m, x));
     *p = (Pass){.m = m, .N = x->N, .S = x->S, .train = train, .tokens = x->N};
     p->source.N = x->source.N;
     m->ends->send(m, x, p);
-    if (x->source.N) {
-        b->send(m->batch.source, x->source.input, x->source.N * sizeof *x->source.input);
-        b->send(m->batch.place, x->source.position, x->source.N * sizeof *x->source.position);
-        b->send(m->batch.source_begins, x->source.start, (x->S + 1) * sizeof *x->source.start);
-    }
     b->send(m->batch.position, x->position, x->N * sizeof *x->position);
     b->send(m->batch.begins, x->start, (x->S + 1) * sizeof *x->start);
     return 0;
@@ -439,9 +449,9 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 
 void pass_forward(const Model *m, const Pass *p)
 {
-    m->ends->embed(m, p);
-    run(p);
-    final_norm(m, p);
+    for (int side = 0; side < m->plan->sides; side++) m->ends->embed(m, p, side);
+    plan_walk(m->plan, pass_op, (void *)p);
+    pass_end(m, p);
 }
 
 static void backward(const Model *m, const Pass *p)
@@ -498,116 +508,5 @@ int model_logits(Model *m, const Batch *b, double *logits)
         n = ends_logits(m, &p, at);
         TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
     }
-    return m->backend->wait();
-}
-
-/* ---- parts by themselves ------------------------------------------------------------------------ */
-
-/* One sequence of N rows, and of two sides of M, without dropout. */
-static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
-{
-    size_t begins[2] = {0, N}, source[2] = {0, M};
-    if (N < 1 || N > m->config.max_tokens)
-        return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
-    m->backend->send(m->batch.begins, begins, sizeof begins);
-    *p = (Pass){.m = m, .N = N, .S = 1};
-    if (m->plan->sides == 1) return 0;
-    if (M < 1 || M > m->config.max_source)
-        return error_set(ERR_MISUSE, "%zu source rows in a model for %zu", M, m->config.max_source);
-    p->source.N = M;
-    m->backend->send(m->batch.source_begins, source, sizeof source);
-    return 0;
-}
-
-/* The first instruction of a slot, which must be of `op`; NULL with words. */
-static const PlanInstr *find_instr(const Model *m, int slot, int op)
-{
-    const Plan *p = m->plan;
-    for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].op == op && p->instr[i].slot == slot) return &p->instr[i];
-    error_set(ERR_MISUSE, "no slot %d of this kind", slot);
-    return NULL;
-}
-
-int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
-{
-    Pass p;
-    size_t D = m->config.width;
-    TRY(begin_rows(m, N, N, &p));
-    int alone = slot >= 0 && (size_t)slot < m->plan->slots && m->plan->slot[slot].kind == SLOT_NORM;
-    const PlanInstr *in = find_instr(m, slot, alone ? PLAN_NORM : PLAN_EVAL);
-    if (!in) return ERR_MISUSE;
-    if (in->terms > 1) return error_set(ERR_MISUSE, "slot %d reads two texts", slot);
-    m->backend->put(m->state[in->term[0].x], x, N * D);
-    TRY(forward_op[in->op](&p, in));
-    m->backend->get(y, m->state[in->out], N * D);
-    return m->backend->wait();
-}
-
-int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
-                double *y)
-{
-    Pass p;
-    size_t D = m->config.width;
-    TRY(begin_rows(m, N, M, &p));
-    const PlanInstr *k = find_instr(m, slot, PLAN_KEYS);
-    const PlanInstr *in = k ? find_instr(m, slot, PLAN_EVAL) : NULL;
-    if (!in) return ERR_MISUSE;
-    m->backend->put(m->state[k->term[0].x], memory, M * D);
-    keys(&p, k);
-    m->backend->put(m->state[in->term[0].x], x, N * D); /* keys live on here, memory need not */
-    eval(&p, in);
-    m->backend->get(y, m->state[in->out], N * D);
-    return m->backend->wait();
-}
-
-int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y)
-{
-    Pass p;
-    size_t D = m->config.width;
-    TRY(begin_rows(m, N, M, &p));
-    m->backend->put(m->state[SIDE_TARGET], x, N * D);
-    if (m->plan->sides > 1) m->backend->put(m->state[SIDE_SOURCE], source, M * D);
-    run(&p);
-    m->backend->get(y, m->state[m->plan->output], N * D);
-    return m->backend->wait();
-}
-
-int model_run_plan(Model *m, size_t N, const double *x, double *y)
-{
-    return model_run_pair(m, N, x, N, x + N * m->config.width, y);
-}
-
-int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
-{
-    size_t begins[2] = {0, N};
-    int32_t *position = memory_new(N, sizeof *position);
-    if (!position) return ERR_MEMORY;
-    for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
-    /* Nothing is predicted: the inputs stand for the targets too, and for the source. */
-    Batch x = {.N = N,
-               .S = 1,
-               .longest = N,
-               .input = (int32_t *)token,
-               .target = (int32_t *)token,
-               .position = position,
-               .start = begins};
-    if (m->plan->sides > 1) {
-        x.source.N = x.source.longest = N;
-        x.source.input = x.input;
-        x.source.position = position;
-        x.source.start = begins;
-    }
-    int code = pass_begin(m, &x, 0, p);
-    memory_free(position);
-    return code;
-}
-
-int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y)
-{
-    Pass p;
-    TRY(pass_tokens(m, N, token, &p));
-    m->ends->embed(m, &p);
-    m->backend->get(y, m->state[side], N * m->config.width);
     return m->backend->wait();
 }

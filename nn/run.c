@@ -25,18 +25,20 @@ const char *run_file(Run *r, const char *name)
 }
 
 /* Doubles in hexadecimal: exact. */
-static void print_progress(const Progress *p, char line[RUN_LINE])
+static void print_progress(const Progress *p, int judged, char line[RUN_LINE])
 {
-    snprintf(line, RUN_LINE, "%" PRIu64 " %" PRIu64 " %ld %zu %zu %zu %zu %a %a %a %a %ld", p->step,
-             p->checked, p->epoch, p->batch, p->tokens, p->rows, p->sum_tokens, p->sum_nll,
-             p->grad_norm, p->seconds, p->best_ppl, p->best_epoch);
+    int n = snprintf(line, RUN_LINE, "%" PRIu64 " %" PRIu64 " %ld %zu %zu %zu %zu %a %a %a %a %ld",
+                     p->step, p->checked, p->epoch, p->batch, p->tokens, p->rows, p->sum_tokens,
+                     p->sum_nll, p->grad_norm, p->seconds, p->best_ppl, p->best_epoch);
+    if (judged) snprintf(line + n, RUN_LINE - (size_t)n, " %a", p->best_score);
 }
 
-static int scan_progress(const char *line, Progress *p)
+static int scan_progress(const char *line, int judged, Progress *p)
 {
-    return sscanf(line, "%" SCNu64 " %" SCNu64 " %ld %zu %zu %zu %zu %la %la %la %la %ld", &p->step,
-                  &p->checked, &p->epoch, &p->batch, &p->tokens, &p->rows, &p->sum_tokens,
-                  &p->sum_nll, &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch) == 12;
+    return sscanf(line, "%" SCNu64 " %" SCNu64 " %ld %zu %zu %zu %zu %la %la %la %la %ld %la",
+                  &p->step, &p->checked, &p->epoch, &p->batch, &p->tokens, &p->rows, &p->sum_tokens,
+                  &p->sum_nll, &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch,
+                  &p->best_score) == 12 + judged;
 }
 
 static int hash_plan(const Plan *p, uint64_t *hash)
@@ -68,6 +70,7 @@ typedef struct {
     uint64_t plan, corpus; /* hashes */
     uint64_t steps;        /* of the whole run */
     int ends;              /* the rates depend on it */
+    int judged;
 } Facts;
 
 /* The recipe is the words and number of each fact whose `when` is above `above`. What a plain run does without comes
@@ -110,6 +113,9 @@ static const struct {
     {", span ", OF(model.span), .when = OF(model.span)},
     {", ramp ", OF(model.ramp), .when = OF(model.span)},
     {", its loss ", OF(model.span_loss), .when = OF(model.span)},
+    {", attention dropout ", OF(model.attention_dropout), .when = OF(model.dropout_apart)},
+    {", activation dropout ", OF(model.activation_dropout), .when = OF(model.dropout_apart)},
+    {", judged ", OF(judged), .when = OF(judged)},
 };
 
 static double member_value(const void *record, Member m)
@@ -140,7 +146,8 @@ static int print_recipe(Run *r)
                .model = *model_config(r->m),
                .corpus = hash_corpus(r->c),
                .steps = r->steps,
-               .ends = schedule_ends(r->t->schedule)};
+               .ends = schedule_ends(r->t->schedule),
+               .judged = r->t->judge != NULL};
     TRY(hash_plan(model_plan(r->m), &s.plan));
     FILE *f = fmemopen(r->recipe, RUN_LINE, "w");
     if (!f) return error_set(ERR_MEMORY, "out of memory: a run's recipe");
@@ -162,7 +169,7 @@ int run_save(Run *r)
 {
     char line[RUN_LINE], epochs[32], most[32];
     if (!r->files) return 0;
-    print_progress(&r->p, line);
+    print_progress(&r->p, r->t->judge != NULL, line);
     snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
     snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
     StoreText meta[] = {
@@ -202,7 +209,7 @@ static int load_state(Run *r)
     char *line;
     TRY(same_recipe(r, file));
     TRY(store_meta(file, "progress", &line));
-    int read = scan_progress(line, &r->p);
+    int read = scan_progress(line, r->t->judge != NULL, &r->p);
     memory_free(line);
     if (!read || !is_progress(r)) return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
     return store_load_state(r->m, file);
@@ -243,20 +250,22 @@ static int log_failed(Run *r)
     return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
 }
 
-int run_log(Run *r, double valid_ppl, double valid_exact)
+int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
 {
     Progress *p = &r->p;
-    char ppl[32] = "", exact[40] = "";
+    char ppl[32] = "", exact[40] = "", score[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
     if (run_has_pairs(r)) snprintf(exact, sizeof exact, ",");
     if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
+    if (r->t->judge) snprintf(score, sizeof score, ",");
+    if (!isnan(valid_score)) snprintf(score, sizeof score, ",%.9g", valid_score);
     double loss = run_loss(p);
     p->sum_nll = 0;
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s\n", p->step, p->epoch, p->tokens,
-            loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact);
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", p->step, p->epoch,
+            p->tokens, loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact, score);
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -284,8 +293,8 @@ static int log_open(Run *r)
     r->log = fopen(file, append ? "a" : "w");
     if (!r->log) return log_failed(r);
     if (append) return 0;
-    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s\n",
-            run_has_pairs(r) ? ",valid_exact" : "");
+    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s\n",
+            run_has_pairs(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -438,5 +447,6 @@ int run_open(Run *r)
         forget(r, LONG_MAX); /* of another run */
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
+    if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));
     return log_open(r);
 }

@@ -26,7 +26,8 @@ typedef struct {
     double grad_norm;
     double seconds; /* of training alone */
     double best_ppl;
-    long best_epoch; /* 0: none yet */
+    long best_epoch;   /* 0: none yet */
+    double best_score; /* of a judge */
 } Progress;
 
 typedef struct {
@@ -82,8 +83,8 @@ const char *run_file(Run *r, const char *name);
 int run_save(Run *r);
 
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here; valid_exact (NaN: not known) has
- * a column in the log of a run on pairs alone. */
-int run_log(Run *r, double valid_ppl, double valid_exact);
+ * a column in the log of a run on pairs alone, valid_score in that of a run with a judge. */
+int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
 
 /* evaluate.c. Batch i, or this rank's share of it, before which there are first[side] rows. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);

@@ -35,9 +35,10 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     size_t n, begun = 0; /* first token of this line */
     for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
-        if (id < 0 && v->unk < 0) return unknown(t->file, s.lines + 1, word, n, v);
+        if (id < 0 && v->unk < 0) return unknown(t->file, t->before + s.lines + 1, word, n, v);
         t->unknown += id < 0;
         t->id[t->tokens++] = id < 0 ? v->unk : id;
+        if (n && id == v->eos && t->inside == 0) t->inside = t->before + s.lines + 1;
         if (n) continue;
         t->blank += t->tokens - begun == 1;
         t->lines++;
@@ -47,10 +48,10 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     return 0;
 }
 
-int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
-               Text *t)
+static int begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+                 const Vocab *v, Text *t)
 {
-    *t = (Text){0};
+    *t = (Text){.before = before};
     t->file = memory_string(file);
     t->id = memory_new(count_tokens(bytes, count, v->level), sizeof *t->id);
     int code = t->file && t->id ? fill(bytes, count, most, v, t) : ERR_MEMORY;
@@ -58,9 +59,21 @@ int text_begin(const char *file, const char *bytes, size_t count, size_t most, c
     return code;
 }
 
+int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
+               Text *t)
+{
+    return begin(file, 0, bytes, count, most, v, t);
+}
+
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
 {
-    return text_begin(file, bytes, count, SIZE_MAX, v, t);
+    return begin(file, 0, bytes, count, SIZE_MAX, v, t);
+}
+
+int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
+                     const Vocab *v, Text *t)
+{
+    return begin(file, before, bytes, count, SIZE_MAX, v, t);
 }
 
 int text_read(const char *file, const Vocab *v, Text *t)
@@ -74,11 +87,32 @@ int text_read(const char *file, const Vocab *v, Text *t)
     return code;
 }
 
-static int eos_ends_lines(const Text *t, int32_t eos)
+int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
+{
+    *t = (Text){0};
+    if (!bpe) return text_read(file, v, t);
+    char *bytes, *pieces = NULL;
+    size_t count;
+    TRY(read_text(file, &bytes, &count));
+    const BpeText raw = {.file = file, .bytes = bytes, .count = count};
+    int code = bpe_check(&raw);
+    if (code == 0) code = bpe_apply(bpe, &raw, &pieces, &count);
+    if (code == 0) code = text_encode(file, pieces, count, v, t);
+    memory_free(bytes);
+    memory_free(pieces);
+    return code;
+}
+
+int text_sentences(const Text *t, int32_t eos)
 {
     size_t ends = 0;
     for (size_t i = 0; i < t->tokens; i++) ends += t->id[i] == eos;
-    return ends == t->lines && t->tokens && t->id[t->tokens - 1] == eos;
+    if (ends == t->lines && t->tokens && t->id[t->tokens - 1] == eos) return 0;
+    return error_set(ERR_INPUT,
+                     "%s:%zu: " WORD_EOS
+                     " is written inside a line, where it would end a sentence: "
+                     "in pairs a line is one",
+                     t->file, t->inside);
 }
 
 int text_pairs(const Text *source, const Text *target, int32_t eos)
@@ -87,12 +121,7 @@ int text_pairs(const Text *source, const Text *target, int32_t eos)
     if (source->lines != target->lines)
         return error_set(ERR_INPUT, "%s has %zu lines and %s has %zu: line by line they are pairs",
                          source->file, source->lines, target->file, target->lines);
-    for (int i = 0; i < 2; i++)
-        if (!eos_ends_lines(both[i], eos))
-            return error_set(ERR_INPUT,
-                             "%s: " WORD_EOS " is written inside a line, where it would end a "
-                             "sentence: in pairs a line is one",
-                             both[i]->file);
+    for (int i = 0; i < 2; i++) TRY(text_sentences(both[i], eos));
     for (size_t line = 1, at[2] = {0, 0}; line <= source->lines; line++) {
         int blank[2];
         for (int i = 0; i < 2; i++) {

@@ -34,7 +34,8 @@ static uint64_t steps_of_all(const Run *r)
     return most && most < steps ? most : steps;
 }
 
-static void report(Run *r, double loss, double valid_ppl, double valid_exact, int best)
+static void report(Run *r, double loss, double valid_ppl, double valid_exact, double valid_score,
+                   int best)
 {
     const Progress *p = &r->p;
     if (!r->t->report) return;
@@ -48,6 +49,7 @@ static void report(Run *r, double loss, double valid_ppl, double valid_exact, in
                      .train_loss = loss,
                      .valid_ppl = valid_ppl,
                      .valid_exact = valid_exact,
+                     .valid_score = valid_score,
                      .rate = run_rate(r, p->step),
                      .grad_norm = p->grad_norm,
                      .tokens_per_s = run_speed(p),
@@ -192,10 +194,10 @@ static int after_step(Run *r, int code, size_t every)
     TRY(tally(r, code));
     double loss = run_loss(&r->p);
     if (epoch_step(r) % every == 0 && !epoch_over(r)) {
-        TRY(agree(r, run_log(r, 0, NAN)));
+        TRY(agree(r, run_log(r, 0, NAN, NAN)));
         tally_begin(r);
     }
-    if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, NAN, 0);
+    if (clock_now() - r->reported >= r->t->log_seconds) report(r, loss, 0, NAN, NAN, 0);
     return 0;
 }
 
@@ -228,9 +230,10 @@ static int epoch_steps(Run *r)
     return 0;
 }
 
-static int keep_best(Run *r, double ppl)
+static int keep_best(Run *r, double ppl, double score)
 {
     r->p.best_ppl = ppl;
+    r->p.best_score = score;
     r->p.best_epoch = r->p.epoch;
     if (r->t->out && !r->files) return 0;
     if (r->t->out)
@@ -239,11 +242,11 @@ static int keep_best(Run *r, double ppl)
     return 0;
 }
 
-static int write_epoch(Run *r, double ppl, double exact, int best)
+static int write_epoch(Run *r, double ppl, double exact, double score, int best)
 {
-    if (best) TRY(keep_best(r, ppl));
+    if (best) TRY(keep_best(r, ppl, score));
     TRY(checkpoint_add(r));
-    return run_log(r, ppl, exact);
+    return run_log(r, ppl, exact, score);
 }
 
 static int epoch_end(Run *r)
@@ -254,10 +257,13 @@ static int epoch_end(Run *r)
     int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e);
     if (code == ERR_INTERRUPTED) return interrupted(r);
     if (code) return failed_at(r, code, r->p.step);
-    double ppl = exp(e.mean), exact = evaluation_exact(&e);
-    int best = p->best_epoch == 0 || ppl < p->best_ppl;
-    TRY(agree(r, write_epoch(r, ppl, exact, best)));
-    report(r, loss, ppl, exact, best);
+    double ppl = exp(e.mean), exact = evaluation_exact(&e), score = NAN;
+    if (r->t->judge) code = r->t->judge(r->t->arg, r->m, &score);
+    if (code == ERR_INTERRUPTED) return interrupted(r);
+    if (code) return failed_at(r, code, r->p.step);
+    int best = p->best_epoch == 0 || (r->t->judge ? score > p->best_score : ppl < p->best_ppl);
+    TRY(agree(r, write_epoch(r, ppl, exact, score, best)));
+    report(r, loss, ppl, exact, score, best);
     p->checked = p->step;
     if (p->batch >= batches_count(r->train)) {
         p->epoch++;
@@ -308,6 +314,7 @@ static int check_config(const Run *r)
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
     TRY(check_schedule(t));
     TRY(evaluate_sides(r->m, r->c->name, run_has_pairs(r)));
+    if (t->judge && t->ranks) return error_set(ERR_MISUSE, "a judge is of one process");
     if (t->average > 1 && !t->out)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
     if (t->resume && !t->out)

@@ -77,13 +77,14 @@ static size_t words_repeated(const Words *w)
     return n;
 }
 
-int vocab_build(const char *bytes, size_t count, int level, size_t limit, Vocab *v)
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v)
 {
     *v = (Vocab){0};
     Words w = {0};
     int code = words_of(bytes, count, level, &w);
     size_t advised = words_repeated(&w);
-    if (!code && level == LEVEL_CHAR) code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
+    if (!code && (unknown || level == LEVEL_CHAR))
+        code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
     if (!code && limit) code = words_cut(&w, limit);
     if (!code) {
         qsort(w.word, w.size, sizeof *w.word, by_count);

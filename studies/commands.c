@@ -1,9 +1,14 @@
 /* commands.c: the table of commands, in the order of the help. */
 #include "studies/tools/command.h"
 
-const Command *const command_table[] = {&command_schemes,    &command_expand,    &command_stability,
-                                        &command_order,      &command_plot,      &command_verify,
-                                        &command_data,       &command_train,     &command_eval,
-                                        &command_generate,   &command_compare,   &command_sweep,
-                                        &command_truncation, &command_attention, &command_bench,
-                                        &command_report,     &command_manual,    NULL};
+const Command *const command_table[] = {&command_schemes,    &command_expand,
+                                        &command_stability,  &command_order,
+                                        &command_plot,       &command_verify,
+                                        &command_data,       &command_bpe,
+                                        &command_train,      &command_eval,
+                                        &command_generate,   &command_translate,
+                                        &command_score,      &command_bleu,
+                                        &command_compare,    &command_sweep,
+                                        &command_truncation, &command_attention,
+                                        &command_bench,      &command_report,
+                                        &command_manual,     NULL};

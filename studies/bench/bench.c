@@ -1,10 +1,13 @@
 /* bench.c: contenders in turns, medians and quartiles. */
 #include "studies/bench/bench.h"
 
+#include <errno.h>
 #include <math.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "kernels/error.h"
@@ -16,6 +19,16 @@ double bench_now(int threads)
     struct timespec t;
     clock_gettime(threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int bench_on_device(const Backend *b)
+{
+    return b->record != NULL;
+}
+
+int bench_by_clock(const Backend *b)
+{
+    return bench_on_device(b) || omp_get_max_threads() > 1;
 }
 
 static int piece(const BenchPlan *plan, Contender *c, double *seconds)
@@ -105,6 +118,17 @@ void bench_quartiles(size_t n, double *x, double q[3])
     for (int i = 0; i < 3; i++) q[i] = quantile(n, x, 0.25 * (i + 1));
 }
 
+void sample_add(Sample *s, double x)
+{
+    if (s->n < BENCH_SAMPLES) s->x[s->n++] = x;
+}
+
+void sample_close(Sample *s)
+{
+    s->q[0] = s->q[1] = s->q[2] = NAN;
+    if (s->n) bench_quartiles(s->n, s->x, s->q);
+}
+
 static void summarise(Contender *c)
 {
     double q[3];
@@ -161,6 +185,14 @@ void bench_load(BenchReport *b, const char *when)
 {
     double load;
     if (getloadavg(&load, 1) == 1) bench_value(b, when, load, "processes", "machine.load");
+}
+
+/* CSV comes as it is measured: a bench that is stopped has told what it knew. */
+int bench_stream(const Options *o, const BenchReport *out)
+{
+    if (!options_flag(o, "csv")) return 0;
+    TRY(sheet_stream(out->values, stdout));
+    return fflush(stdout) == 0 ? 0 : error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
 }
 
 static int show(const Options *o, const char *name, BenchReport *b)

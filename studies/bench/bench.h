@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "kernels/backend.h"
+#include "nn/nn.h"
 #include "ode/ode.h"
 #include "studies/tools/option.h"
 #include "studies/bench/peer/peer.h"
@@ -48,6 +49,20 @@ double bench_now(int threads);
 /* Sorts x (n) and gives its quartiles: lower, median, upper. */
 void bench_quartiles(size_t n, double *x, double q[3]);
 
+/* What was measured of something, in turns with something else. */
+enum { BENCH_SAMPLES = 3 * 64 };
+typedef struct {
+    size_t n;
+    double x[BENCH_SAMPLES]; /* (n) in order, sorted by sample_close */
+    double q[3];             /* quartiles */
+} Sample;
+void sample_add(Sample *s, double x); /* forgets what there is no room for */
+void sample_close(Sample *s);         /* q; NaN where nothing was measured */
+
+/* Does the backend run on a device, behind us? Then and with several threads time is that of the clock. */
+int bench_on_device(const Backend *b);
+int bench_by_clock(const Backend *b);
+
 /* The rows of a bench in both forms: `value` of CSV, and the table for people. */
 typedef struct {
     Sheet *values; /* of bench_values */
@@ -67,6 +82,9 @@ typedef struct {
 } BenchFigure;
 void bench_figures(BenchReport *b, const char *variant, const char *prefix, size_t n,
                    const BenchFigure *figure);
+
+/* With --csv: prints the rows that were added since the last call. */
+int bench_stream(const Options *o, const BenchReport *out);
 
 /* What else the machine does. */
 void bench_load(BenchReport *b, const char *when);
@@ -126,15 +144,65 @@ int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
+/* Its speed, by the way in which it is run: "stock" and "tuned" on a processor, "plain", "compile", ... on a device. */
+enum { SCRIPT_WAYS = 7 };
+typedef struct {
+    Sample speed[SCRIPT_WAYS];
+    int without[SCRIPT_WAYS]; /* it cannot be run so */
+} ScriptSpeed;
+
 /* Runs `/usr/bin/python3 FILE args...` (args end with NULL; the environment's PYTHON names another
- * interpreter) and reads tokens_per_s from the JSON object on its last line. best: with the
- * environment that makes PyTorch fastest on a processor. A script that
- * cannot run or has no such line: ERR_INPUT. */
-int bench_script(const char *file, int best, const char *const *args, double *tokens_per_s);
+ * interpreter) once in every way that suits the backend, and adds the number `key` of the JSON object on its last line to
+ * `speed`. On a device a way that does not work, but for the first, is named and left out; precision bf16 has no
+ * peer. A script that cannot run or has no such line: ERR_INPUT. */
+int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
+               ScriptSpeed *speed);
+void script_close(ScriptSpeed *s);
+/* The median as the script stands, and at its fastest; NaN where it was not run. */
+double script_plain(const ScriptSpeed *s, const Backend *b);
+double script_best(const ScriptSpeed *s);
+/* Rows PREFIX.peer.WAY and PREFIX.peer.WAY.ratio, of `own` to it. */
+void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
+                 double own, const ScriptSpeed *s);
 
 /* ---- bench_train.c --------------------------------------------------------------------------------- */
 
 int bench_train(const Options *o);
 extern const OptionGroup bench_train_group;
+extern const OptionGroup bench_step_group; /* of whole training steps: products */
+extern const OptionGroup bench_peer_group; /* of all that a script is a peer of */
+
+/* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
+
+/* `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side, of the hundred or so of an
+ * epoch as training batches it, pairs of like length together (nn/batches.c): from short ones to long ones. Caller:
+ * lengths_free of each, whatever the code. */
+int lengths_batches(size_t V, size_t most, size_t count, Batch *out);
+void lengths_free(Batch *x);
+enum { LENGTHS_LONGEST = 48 }; /* tokens of a side at most, <eos> included */
+
+/* Writes a line "BATCH SOURCE TARGET" a pair, lengths with <eos>, to a new file of the system's folder for such. Caller:
+ * unlink and memory_free. */
+int lengths_write(const Batch *x, size_t count, char **file);
+
+/* ---- bench_pairs.c, bench_translate.c --------------------------------------------------------------- */
+
+int bench_pairs(const Options *o);
+int bench_translate(const Options *o);
+extern const OptionGroup bench_size_group; /* of both */
+extern const OptionGroup bench_pairs_group, bench_translate_group;
+
+/* ---- bench_prefix.c: beam search without a cache, to be compared with ------------------------------- */
+
+/* What is done again at each step for the tokens that a hypothesis has already. */
+enum { PREFIX_TARGET, PREFIX_BOTH, PREFIX_KINDS }; /* the decoder's side; the encoder's too */
+
+typedef struct Prefix Prefix;
+/* Searches for `sentences` outputs of exactly `length` tokens, and <eos>, with this beam. m: of two sides, built without
+ * training, for sentences * beam * (length + 1) rows a side; borrowed until prefix_free. No room: ERR_MISUSE. */
+int prefix_new(Model *m, size_t sentences, size_t beam, size_t length, int32_t eos, Prefix **out);
+void prefix_free(Prefix *p); /* NULL allowed */
+/* token (sentences, length) out: the best for each source of x, without <eos>. */
+int prefix_search(Prefix *p, const Batch *x, int kind, int32_t *token);
 
 #endif

@@ -1,4 +1,4 @@
-/* bench_block.c: training steps of a block beside what bounds them and a peer (bench_block.h).
+/* bench_block.c: training steps of a network beside what bounds them and a peer (bench_block.h).
  *
  * In turns: some steps, the floor (the matrix products that a step was seen to ask for, alone, through
  * the same backend: bench_products.c), the GEMM rate (one large square product), the peer's script in
@@ -10,6 +10,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bridge/bridge.h"
 #include "kernels/error.h"
@@ -18,9 +19,9 @@
 #include "studies/bench/bench_block.h"
 #include "studies/tools/progress.h"
 
-enum { VOCABULARY = 10000, PIECE = 3, LEAST_ROUNDS = 3 };
-enum { DEVICE_GEMM = 16384 }; /* rows of the square product on a device */
-static const double dropout = 0.1;
+enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
+enum { DEVICE_GEMM = 16384 };                       /* rows of the square product on a device */
+static const double dropout = 0.1, smoothing = 0.1; /* smoothing: of pairs */
 
 /* What PyTorch's peer calls the same block. */
 static const struct {
@@ -30,40 +31,9 @@ static const struct {
              {"heun-layer", "rk2"},
              {"rk4-layer", "rk4"}};
 
-/* Ways to run the peer; the first of a device is as it stands. best: bench_script's. */
-enum { WAYS = BLOCK_WAYS, WAY_ARGS = 2 };
-static const struct {
-    const char *name;
-    int device, best;
-    const char *arg[WAY_ARGS];
-} ways[WAYS] = {{"stock", 0, 0, {0}},
-                {"tuned", 0, 1, {0}},
-                {"plain", 1, 0, {0}},
-                {"compile", 1, 0, {"--compile"}},
-                {"graph", 1, 0, {"--graph"}},
-                {"compile-sdpa", 1, 0, {"--compile", "--sdpa"}},
-                {"graph-sdpa", 1, 0, {"--graph", "--sdpa"}}};
-
-static void add(BlockSample *s, double x)
-{
-    if (s->n < BLOCK_SAMPLES) s->x[s->n++] = x;
-}
-
-static void close_sample(BlockSample *s)
-{
-    s->q[0] = s->q[1] = s->q[2] = NAN;
-    if (s->n) bench_quartiles(s->n, s->x, s->q);
-}
-
-/* Does the backend run on a device, behind us? */
-static int on_device(const Block *b)
-{
-    return b->backend->record != NULL;
-}
-
 size_t block_square(const Block *b)
 {
-    return on_device(b) ? DEVICE_GEMM : BENCH_GEMM;
+    return bench_on_device(b->backend) ? DEVICE_GEMM : BENCH_GEMM;
 }
 
 /* Words come with probability about 1/(1 + rank), as those of a text do. */
@@ -75,54 +45,81 @@ static int new_batch(const BlockSize *s, uint64_t stream, Batch *b)
     if (!b->input || !b->start) return ERR_MEMORY;
     b->target = b->input + s->N, b->position = b->target + s->N;
     for (size_t i = 0; i < 2 * s->N; i++)
-        b->input[i] = (int32_t)pow(VOCABULARY, random_uniform(1, stream, i));
+        b->input[i] = (int32_t)pow((double)s->V, random_uniform(1, stream, i));
     for (size_t i = 0; i < s->N; i++) b->position[i] = (int32_t)(i % s->T);
     for (size_t i = 0; i <= b->S; i++) b->start[i] = i * s->T;
     return 0;
 }
 
+/* Those of pairs, and their lengths for a peer. */
+static int new_pairs(Block *b)
+{
+    double source = 0, target = 0;
+    TRY(lengths_batches(b->size->V, b->size->N, BLOCK_BATCHES, b->batch));
+    for (int i = 0; i < BLOCK_BATCHES; i++) {
+        source += (double)b->batch[i].source.N;
+        target += (double)b->batch[i].N;
+    }
+    b->sources = source / target;
+    return options_text(b->o, "peer") ? lengths_write(b->batch, BLOCK_BATCHES, &b->lengths) : 0;
+}
+
 static int new_model(Block *b)
 {
     const BlockSize *s = b->size;
-    BridgeOptions bridge = {.layers = s->layers, .width = s->D, .inner = s->M};
-    ModelConfig config = {.vocab = VOCABULARY,
+    BridgeOptions bridge = {
+        .layers = s->layers, .width = s->D, .inner = s->M, .norm = b->encoder ? b->norm : NORM_PRE};
+    ModelConfig config = {.vocab = s->V,
                           .width = s->D,
                           .heads = s->H,
                           .positions = POSITIONS_SINUSOID,
                           .dropout = dropout,
+                          .smoothing = b->encoder ? smoothing : 0,
                           .max_tokens = s->N,
                           .max_length = s->T,
+                          .max_source = s->N,
+                          .max_source_length = s->T,
                           .seed = 1};
     Plan *plan;
-    TRY(bridge_plan(b->scheme, &bridge, &plan));
-    b->macs = plan_macs(plan, s->D, s->T) + (double)s->D * VOCABULARY;
+    if (b->encoder)
+        TRY(bridge_plan_pair(b->encoder, b->scheme, &bridge, &plan));
+    else
+        TRY(bridge_plan(b->scheme, &bridge, &plan));
+    b->macs = plan_macs(plan, s->D, s->T) + (double)s->D * (double)s->V;
     return model_new(&config, plan, products_of(b->backend), 1, &b->m);
 }
 
 static int open_block(Block *b)
 {
-    for (int i = 0; i < BLOCK_BATCHES; i++) TRY(new_batch(b->size, (uint64_t)i, &b->batch[i]));
+    if (b->encoder) TRY(new_pairs(b));
+    for (int i = 0; i < BLOCK_BATCHES && !b->encoder; i++)
+        TRY(new_batch(b->size, (uint64_t)i, &b->batch[i]));
     b->square = b->backend->alloc(3 * block_square(b) * block_square(b));
     return b->square ? new_model(b) : ERR_MEMORY;
 }
 
 void block_close(Block *b)
 {
-    for (int i = 0; i < BLOCK_BATCHES; i++) {
-        memory_free(b->batch[i].input);
-        memory_free(b->batch[i].start);
-    }
+    for (int i = 0; i < BLOCK_BATCHES; i++) lengths_free(&b->batch[i]);
+    if (b->lengths) unlink(b->lengths);
+    memory_free(b->lengths);
     if (b->products) b->backend->recording_free(b->products);
     b->backend->release(b->square);
     model_free(b->m);
     products_free();
 }
 
+/* The batch of the last step. */
+static const Batch *batch_of(const Block *b)
+{
+    return &b->batch[b->steps % BLOCK_BATCHES];
+}
+
 static int train_step(Block *b)
 {
     static const AdamConfig adam = {1e-3, 0.9, 0.98, 1e-9, 1, 0};
-    uint64_t step = ++b->steps;
-    return model_step(b->m, &b->batch[step % BLOCK_BATCHES], &adam, step);
+    b->steps++;
+    return model_step(b->m, batch_of(b), &adam, b->steps);
 }
 
 /* ---- peak memory: Linux's own account, set back before each model ------------------------------------ */
@@ -144,7 +141,7 @@ static double device_bytes(void)
 
 static double peak_bytes(const Block *b)
 {
-    if (on_device(b)) return device_bytes();
+    if (bench_on_device(b->backend)) return device_bytes();
     char line[256];
     double kib = NAN;
     FILE *f = fopen("/proc/self/status", "r");
@@ -156,14 +153,9 @@ static double peak_bytes(const Block *b)
 
 /* ---- contenders ------------------------------------------------------------------------------------- */
 
-static int by_clock(const Block *b)
-{
-    return on_device(b) || omp_get_max_threads() > 1;
-}
-
 static double now(const Block *b)
 {
-    return bench_now(by_clock(b));
+    return bench_now(bench_by_clock(b->backend));
 }
 
 /* Where a backend runs behind us, a piece is timed as a whole: nothing waits between its steps. */
@@ -172,10 +164,13 @@ static int time_steps(Block *b)
     int together = b->backend->record ? PIECE : 1;
     Step s;
     for (int i = 0; i < PIECE; i += together) {
-        double start = now(b);
-        for (int k = 0; k < together; k++) TRY(train_step(b));
+        double start = now(b), tokens = 0;
+        for (int k = 0; k < together; k++) {
+            TRY(train_step(b));
+            tokens += (double)batch_of(b)->N;
+        }
         TRY(model_tally(b->m, &s));
-        add(&b->step, (now(b) - start) / together);
+        sample_add(&b->step, (now(b) - start) / tokens);
     }
     return 0;
 }
@@ -194,9 +189,9 @@ static int time_floor(Block *b)
     for (int i = 0; i < PIECE; i++) {
         double start = now(b);
         TRY(run_products(b));
-        add(&b->floor, now(b) - start);
+        sample_add(&b->floor, (now(b) - start) / (double)b->batch[NOTED].N);
     }
-    return options_flag(b->o, "products") ? products_apart(by_clock(b)) : 0;
+    return options_flag(b->o, "products") ? products_apart(bench_by_clock(b->backend)) : 0;
 }
 
 static int time_gemm(Block *b)
@@ -208,7 +203,7 @@ static int time_gemm(Block *b)
         double start = now(b);
         b->backend->gemm(0, 0, n, n, n, 1, A, n, B, n, 0, C, n);
         TRY(b->backend->wait());
-        add(&b->gemm, now(b) - start);
+        sample_add(&b->gemm, now(b) - start);
     }
     return 0;
 }
@@ -220,11 +215,10 @@ static const char *peer_name(const Block *b)
     return NULL;
 }
 
-/* 0 with the peer's tokens per second, run as way w. */
-static int run_peer(const Block *b, const char *name, int w, double *tokens_per_s)
+static int run_peer(Block *b, const char *name)
 {
     const BlockSize *s = b->size;
-    int device = on_device(b);
+    int device = bench_on_device(b->backend);
     const struct {
         const char *name;
         size_t value;
@@ -232,44 +226,39 @@ static int run_peer(const Block *b, const char *name, int w, double *tokens_per_
                   {"--ffn", s->M},
                   {"--heads", s->H},
                   {"--layers", s->layers},
-                  {"--seq", s->T},
-                  {"--batch", s->N / s->T},
-                  {"--steps", device ? 50 : 5},
+                  {"--steps", device       ? 50
+                              : b->encoder ? BLOCK_BATCHES
+                                           : 5},
                   {"--warmup", device ? 10 : 2},
-                  {"--vocab", VOCABULARY},
-                  {"--threads", (size_t)omp_get_max_threads()}};
-    enum { NUMBERS = sizeof number / sizeof *number, FIXED = 4 };
+                  {"--vocab", s->V},
+                  {"--threads", (size_t)omp_get_max_threads()},
+                  {"--seq", s->T},
+                  {"--batch", s->N / s->T}};
+    enum { NUMBERS = sizeof number / sizeof *number, FIXED = 6 };
     char text[NUMBERS][24];
-    const char *args[2 * NUMBERS + FIXED + WAY_ARGS + 4] = {"--scheme", name, "--dropout", "0.1"};
-    size_t n = FIXED;
-    for (size_t i = 0; i < NUMBERS; i++) {
+    const char *of_pairs[FIXED] = {
+        "--pairs", b->lengths, "--norm", b->norm == NORM_POST ? "post" : "pre", "--dropout", "0.1"};
+    const char *of_text[FIXED] = {"--scheme", name, "--dropout", "0.1"};
+    const char *args[FIXED + 2 * NUMBERS + 1] = {0};
+    size_t n = b->encoder ? FIXED : FIXED - 2, numbers = b->encoder ? NUMBERS - 2 : NUMBERS;
+    memcpy(args, b->encoder ? of_pairs : of_text, n * sizeof *args);
+    for (size_t i = 0; i < numbers; i++) {
         snprintf(text[i], sizeof text[i], "%zu", number[i].value);
         args[n++] = number[i].name, args[n++] = text[i];
     }
-    if (device) args[n++] = "--device", args[n++] = "cuda";
-    for (int i = 0; i < WAY_ARGS && ways[w].arg[i]; i++) args[n++] = ways[w].arg[i];
-    if (strcmp(b->backend->name, "cuda-tf32") == 0) args[n++] = "--tf32";
-    return bench_script(options_text(b->o, "peer"), ways[w].best, args, tokens_per_s);
+    return script_run(options_text(b->o, "peer"), b->backend, args, "tokens_per_s", &b->peer);
 }
 
-/* A way that does not work on this device (a compiler that is missing) is named and left out; the
- * first has to. The peer has no bf16. */
+/* PyTorch's own encoder and decoder are the transformer's layers alone. */
 static int time_peer(Block *b)
 {
     const char *name = peer_name(b);
-    int device = on_device(b);
-    if (!options_text(b->o, "peer") || !name || strstr(b->backend->name, "bf16")) return 0;
-    for (int w = 0, first = 1; w < WAYS; w++) {
-        double tokens_per_s;
-        if (ways[w].device != device || b->without[w]) continue;
-        int code = run_peer(b, name, w, &tokens_per_s);
-        if (code && (!device || first)) return code;
-        if (code) progress_note("without %s: %s", ways[w].name, error_text());
-        b->without[w] = code != 0;
-        if (code == 0) add(&b->peer[w], tokens_per_s);
-        first = 0;
-    }
-    return 0;
+    if (b->encoder)
+        name = strcmp(b->encoder->name, "transformer") == 0 &&
+                       strcmp(b->scheme->name, "transformer-decoder") == 0
+                   ? "transformer"
+                   : NULL;
+    return options_text(b->o, "peer") && name ? run_peer(b, name) : 0;
 }
 
 static int (*const contenders[])(Block *b) = {time_steps, time_floor, time_gemm, time_peer};
@@ -278,7 +267,7 @@ enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 /* The floor as one recording, where that is to be had. */
 static int record_products(Block *b)
 {
-    if (!on_device(b)) return 0;
+    if (!bench_on_device(b->backend)) return 0;
     TRY(run_products(b)); /* finds scratch memory */
     TRY(b->backend->record());
     products_again();
@@ -293,12 +282,12 @@ static int warm(Block *b)
     TRY(open_block(b));
     TRY(train_step(b));
     products_begin();
-    int code = train_step(b);
+    int code = train_step(b); /* on batch NOTED */
     if (code == 0) code = products_end();
     if (code == 0) code = train_step(b);
     if (code == 0) code = model_tally(b->m, &s);
     if (code == 0) code = record_products(b);
-    b->flops = products_flops();
+    b->flops = products_flops() / (double)b->batch[NOTED].N;
     b->memory = (double)model_bytes(b->m);
     b->peak = peak_bytes(b);
     return code;
@@ -315,20 +304,18 @@ int block_measure(Block *b)
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
     }
-    BlockSample *all[] = {&b->step, &b->floor, &b->gemm};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) close_sample(all[i]);
-    for (int w = 0; w < WAYS; w++) close_sample(&b->peer[w]);
+    Sample *all[] = {&b->step, &b->floor, &b->gemm};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) sample_close(all[i]);
+    script_close(&b->peer);
     return 0;
 }
 
-const char *block_way(int w)
+void block_products(const Block *b, const char *prefix)
 {
-    return ways[w].name;
-}
-
-int block_plain_way(const Block *b)
-{
-    int w = 0;
-    while (ways[w].device != on_device(b)) w++;
-    return w;
+    ProductShape s;
+    for (size_t i = 0; products_shape(i, &s); i++) {
+        if (!s.count) continue;
+        bench_value(b->out, s.name, (double)s.count, "products", "%s.count", prefix);
+        bench_value(b->out, s.name, 1e-9 * s.flops / s.seconds, "GFLOP/s", "%s.rate", prefix);
+    }
 }

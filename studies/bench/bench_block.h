@@ -1,5 +1,6 @@
-/* bench_block.h: one block, timed: whole training steps in turns with what bounds them and with a peer
- * (bench_block.c). Private to `trotter bench train`, whose tables bench_train.c makes.
+/* bench_block.h: one network, timed: whole training steps in turns with what bounds them and with a peer
+ * (bench_block.c). For `trotter bench train` and `trotter bench pairs`, whose tables bench_train.c and bench_pairs.c
+ * make.
  */
 #ifndef TROTTER_BENCH_BLOCK_H
 #define TROTTER_BENCH_BLOCK_H
@@ -9,45 +10,51 @@
 #include "studies/bench/bench.h"
 #include "studies/tools/option.h"
 
-enum { BLOCK_BATCHES = 8, BLOCK_SAMPLES = 3 * 64, BLOCK_WAYS = 7 };
+enum { BLOCK_BATCHES = 8 };
 
 typedef struct {
     const char *name; /* of what is said of it: the width, or an axis of growth */
-    size_t layers, D, M, H, T, N;
+    /* Layers of a side; T: tokens of every sequence, of pairs at most; N: tokens of a batch, of pairs at most. */
+    size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-typedef struct {
-    size_t n;
-    double x[BLOCK_SAMPLES]; /* seconds, or a peer's tokens per second */
-    double q[3];             /* quartiles */
-} BlockSample;
+/* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
+enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
+extern const BlockSize pair_sizes[PAIR_SIZES];
 
-/* o, backend, scheme, size and out are the caller's, the rest is zero before and measured after. */
+/* The first seven are the caller's, the rest is zero before and measured after. */
 typedef struct {
     const Options *o;
     const Backend *backend; /* as it is */
-    const Table *scheme;
+    const Table *scheme;    /* of the layers, or the decoder's */
+    const Table *encoder;   /* NULL: a language model */
     const BlockSize *size;
+    int norm;         /* NORM_* of pairs */
     BenchReport *out; /* where the caller's rows go */
     Model *m;
     Batch batch[BLOCK_BATCHES];
+    char *lengths; /* file of the pairs' lengths, for a peer */
     uint64_t steps;
     void *square; /* (3, n, n) of the GEMM rate */
-    double memory, peak, macs, flops;
+    double memory, peak;
+    double macs,
+        flops;      /* of a target's token: multiply-adds of a forward pass; those of the floor */
+    double sources; /* tokens of the source for one of the target */
     Recording *products; /* on a device, the floor's */
-    BlockSample step, floor, gemm, peer[BLOCK_WAYS];
-    int without[BLOCK_WAYS]; /* the peer cannot be run so */
+    /* Seconds for one of the target's tokens; of the floor, of those of the batch whose products it has. */
+    Sample step, floor;
+    Sample gemm; /* seconds */
+    ScriptSpeed peer;
 } Block;
 
 /* Times what b names until --budget is spent. Caller: block_close, also after a failure. */
 int block_measure(Block *b);
 void block_close(Block *b);
 
+/* With --products: rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */
+void block_products(const Block *b, const char *prefix);
+
 /* Rows of the square product that tells the GEMM rate. */
 size_t block_square(const Block *b);
-
-/* Name of way w to run the peer, and the one as it stands on this backend. */
-const char *block_way(int w);
-int block_plain_way(const Block *b);
 
 #endif

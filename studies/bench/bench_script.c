@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "studies/tools/progress.h"
 
 extern char **environ;
 
@@ -32,6 +34,20 @@ static const char *const tuned[] = {
     "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3:"
     "/usr/lib/x86_64-linux-gnu/openblas-openmp/liblapack.so.3"};
 enum { TUNED = sizeof tuned / sizeof *tuned };
+
+/* Ways to run a script; the first of a device is as it stands. best: in the environment above. */
+enum { WAY_ARGS = 2 };
+static const struct {
+    const char *name;
+    int device, best;
+    const char *arg[WAY_ARGS];
+} ways[SCRIPT_WAYS] = {{"stock", 0, 0, {0}},
+                       {"tuned", 0, 1, {0}},
+                       {"plain", 1, 0, {0}},
+                       {"compile", 1, 0, {"--compile"}},
+                       {"graph", 1, 0, {"--graph"}},
+                       {"compile-sdpa", 1, 0, {"--compile", "--sdpa"}},
+                       {"graph-sdpa", 1, 0, {"--graph", "--sdpa"}}};
 
 static int start(char *const *argv, int out, pid_t *child)
 {
@@ -56,13 +72,13 @@ static int hear(int in, char last[LINE])
     return 0;
 }
 
-static int read_result(const char *file, const char *line, double *tokens_per_s)
+static int read_result(const char *file, const char *line, const char *key, double *value)
 {
-    json_t *o = json_loads(line, 0, NULL), *x = json_object_get(o, "tokens_per_s");
+    json_t *o = json_loads(line, 0, NULL), *x = json_object_get(o, key);
     int found = json_is_number(x);
-    if (found) *tokens_per_s = json_number_value(x);
+    if (found) *value = json_number_value(x);
     json_decref(o);
-    return found ? 0 : error_set(ERR_INPUT, "%s: its last line has no tokens_per_s", file);
+    return found ? 0 : error_set(ERR_INPUT, "%s: its last line has no %s", file, key);
 }
 
 static int finish(const char *file, pid_t child)
@@ -74,17 +90,21 @@ static int finish(const char *file, pid_t child)
     return error_set(ERR_INPUT, "%s: the script failed", file);
 }
 
-int bench_script(const char *file, int best, const char *const *args, double *tokens_per_s)
+static int run_way(const char *file, const Backend *b, int w, const char *const *args,
+                   const char *key, double *value)
 {
     const char *argv[ARGUMENTS] = {"env"};
     char line[LINE];
-    size_t n = 1;
+    size_t n = 1, most = ARGUMENTS - WAY_ARGS - 4; /* and NULL */
     int ends[2];
     pid_t child;
-    for (size_t i = 0; best && i < TUNED; i++) argv[n++] = tuned[i];
+    for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
     argv[n++] = interpreter();
     argv[n++] = file;
-    for (size_t i = 0; args[i] && n + 1 < ARGUMENTS; i++) argv[n++] = args[i];
+    for (size_t i = 0; args[i] && n < most; i++) argv[n++] = args[i];
+    if (ways[w].device) argv[n++] = "--device", argv[n++] = "cuda";
+    for (int i = 0; i < WAY_ARGS && ways[w].arg[i]; i++) argv[n++] = ways[w].arg[i];
+    if (strcmp(b->name, "cuda-tf32") == 0) argv[n++] = "--tf32";
     if (pipe2(ends, O_CLOEXEC) != 0) return error_set(ERR_SYSTEM, "pipe: %s", strerror(errno));
     int code = start((char *const *)argv, ends[1], &child);
     close(ends[1]);
@@ -94,5 +114,53 @@ int bench_script(const char *file, int best, const char *const *args, double *to
     }
     code = hear(ends[0], line);
     TRY(finish(file, child));
-    return code != 0 ? code : read_result(file, line, tokens_per_s);
+    return code != 0 ? code : read_result(file, line, key, value);
+}
+
+int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
+               ScriptSpeed *speed)
+{
+    int device = bench_on_device(b);
+    if (strstr(b->name, "bf16")) return 0;
+    for (int w = 0, first = 1; w < SCRIPT_WAYS; w++) {
+        double value;
+        if (ways[w].device != device || speed->without[w]) continue;
+        int code = run_way(file, b, w, args, key, &value);
+        if (code && (!device || first)) return code;
+        if (code) progress_note("without %s: %s", ways[w].name, error_text());
+        speed->without[w] = code != 0;
+        if (code == 0) sample_add(&speed->speed[w], value);
+        first = 0;
+    }
+    return 0;
+}
+
+void script_close(ScriptSpeed *s)
+{
+    for (int w = 0; w < SCRIPT_WAYS; w++) sample_close(&s->speed[w]);
+}
+
+double script_plain(const ScriptSpeed *s, const Backend *b)
+{
+    int w = 0;
+    while (ways[w].device != bench_on_device(b)) w++;
+    return s->speed[w].q[1];
+}
+
+double script_best(const ScriptSpeed *s)
+{
+    double best = NAN;
+    for (int w = 0; w < SCRIPT_WAYS; w++) best = fmax(best, s->speed[w].q[1]);
+    return best;
+}
+
+void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
+                 double own, const ScriptSpeed *s)
+{
+    for (int w = 0; w < SCRIPT_WAYS; w++) {
+        double x = s->speed[w].q[1];
+        if (isnan(x)) continue;
+        bench_value(b, variant, x, unit, "%s.peer.%s", prefix, ways[w].name);
+        bench_value(b, variant, own / x, "times", "%s.peer.%s.ratio", prefix, ways[w].name);
+    }
 }

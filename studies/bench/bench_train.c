@@ -3,7 +3,6 @@
  * Model operations are those of forward and backward, 3 x 2 x multiply-adds, attention's scores counted
  * dense; the floor leaves attention's products out.
  */
-#include <errno.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -17,9 +16,10 @@
 #include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
-static const BlockSize sizes[] = {{"512", 1, 512, 2048, 8, 64, 4096},
-                                  {"128", 1, 128, 512, 4, 64, 4096},
-                                  {"1024", 12, 1024, 4096, 16, 256, 16384}};
+enum { VOCABULARY = 10000 };
+static const BlockSize sizes[] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
+                                  {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
+                                  {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BOTH = 2 };
 
 static const Option options[] = {
@@ -28,13 +28,19 @@ static const Option options[] = {
     {"width", OPTION_CHOICE, "both", "both|512|128|1024",
      "512: inner 2048, 8 heads; 128: inner 512, 4 heads; 1024: 12 layers, 16384 tokens of 256", 0,
      0},
-    {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0},
     {"growth", OPTION_FLAG, NULL, NULL,
      "instead: cost against layers, width, sequence, batch, stages", 0, 0},
-    {"products", OPTION_FLAG, NULL, NULL, "list the floor's products by shape too", 0, 0},
     {0},
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
+
+static const Option step_options[] = {
+    {"products", OPTION_FLAG, NULL, NULL, "list the floor's products by shape too", 0, 0}, {0}};
+const OptionGroup bench_step_group = {NULL, 1, step_options};
+
+static const Option peer_options[] = {
+    {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0}, {0}};
+const OptionGroup bench_peer_group = {"Peer", 1, peer_options};
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
@@ -69,21 +75,20 @@ static const Column figure_columns[] = {
 
 static Figures figures(const Block *b)
 {
-    double N = (double)b->size->N, n = (double)block_square(b);
+    double n = (double)block_square(b);
     Figures f = {.backend = b->backend->name,
                  .width = b->size->name,
                  .scheme = b->scheme->name,
-                 .tokens = N / b->step.q[1],
-                 .low = N / b->step.q[2],
-                 .high = N / b->step.q[0],
+                 .tokens = 1 / b->step.q[1],
+                 .low = 1 / b->step.q[2],
+                 .high = 1 / b->step.q[0],
                  .flop = 6 * b->macs,
-                 .floor = N / b->floor.q[1],
+                 .floor = 1 / b->floor.q[1],
                  .share = b->floor.q[1] / b->step.q[1],
                  .gemm = 2 * n * n * n / b->gemm.q[1],
                  .peak = b->peak,
-                 .peer = b->peer[block_plain_way(b)].q[1],
-                 .best = NAN};
-    for (int w = 0; w < BLOCK_WAYS; w++) f.best = fmax(f.best, b->peer[w].q[1]);
+                 .peer = script_plain(&b->peer, b->backend),
+                 .best = script_best(&b->peer)};
     f.rate = f.tokens * f.flop;
     f.of_gemm = f.rate / f.gemm;
     f.to_peer = f.tokens / f.peer;
@@ -100,7 +105,7 @@ static void put_block(const Block *b)
                                   {"tokens_per_s.high", "tokens/s", f.high},
                                   {"flop_per_token", "FLOP", f.flop},
                                   {"floor", "tokens/s", f.floor},
-                                  {"floor.flop_per_token", "FLOP", b->flops / (double)b->size->N},
+                                  {"floor.flop_per_token", "FLOP", b->flops},
                                   {"floor.share", "of floor", f.share},
                                   {"gemm", "GFLOP/s", 1e-9 * f.gemm},
                                   {"gemm.share", "of gemm", f.of_gemm},
@@ -109,34 +114,8 @@ static void put_block(const Block *b)
                                   {"peer.best.ratio", "times", f.to_best}};
     snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
     bench_figures(b->out, f.scheme, prefix, sizeof figure / sizeof *figure, figure);
-    for (int w = 0; w < BLOCK_WAYS; w++) {
-        double x = b->peer[w].q[1];
-        if (isnan(x)) continue;
-        bench_value(b->out, f.scheme, x, "tokens/s", "%s.peer.%s", prefix, block_way(w));
-        bench_value(b->out, f.scheme, f.tokens / x, "times", "%s.peer.%s.ratio", prefix,
-                    block_way(w));
-    }
+    script_rows(b->out, f.scheme, prefix, "tokens/s", f.tokens, &b->peer);
     sheet_row(b->out->table, &f);
-}
-
-static void put_products(const Block *b)
-{
-    ProductShape s;
-    for (size_t i = 0; products_shape(i, &s); i++) {
-        if (!s.count) continue;
-        bench_value(b->out, s.name, (double)s.count, "products", "train.%s.%s.%s.count",
-                    b->backend->name, b->size->name, b->scheme->name);
-        bench_value(b->out, s.name, 1e-9 * s.flops / s.seconds, "GFLOP/s", "train.%s.%s.%s.rate",
-                    b->backend->name, b->size->name, b->scheme->name);
-    }
-}
-
-/* CSV comes as it is measured: a bench that is stopped has told what it knew. */
-static int stream(const Block *b)
-{
-    if (!options_flag(b->o, "csv")) return 0;
-    TRY(sheet_stream(b->out->values, stdout));
-    return fflush(stdout) == 0 ? 0 : error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
 }
 
 static int run_block(const Options *o, const Backend *backend, const Table *scheme,
@@ -148,8 +127,10 @@ static int run_block(const Options *o, const Backend *backend, const Table *sche
     int code = block_measure(b);
     if (code == 0) {
         put_block(b);
-        if (options_flag(o, "products")) put_products(b);
-        code = stream(b);
+        char prefix[256];
+        snprintf(prefix, sizeof prefix, "train.%s.%s.%s", backend->name, size->name, scheme->name);
+        if (options_flag(o, "products")) block_products(b, prefix);
+        code = bench_stream(o, out);
     }
     block_close(b);
     memory_free(b);
@@ -177,9 +158,9 @@ typedef struct {
     double at[6];
 } Axis;
 
-#define POINT(L, D, T, N)                       \
-    {                                           \
-        "growth", L, D, 4 * (D), (D) / 32, T, N \
+#define POINT(L, D, T, N)                                   \
+    {                                                       \
+        "growth", L, D, 4 * (D), (D) / 32, VOCABULARY, T, N \
     }
 static const Axis axes[] = {
     {"layers",
@@ -229,7 +210,7 @@ static const Column growth_columns[] = {
 static int put_point(Block *b, const Axis *a, size_t i, double before[2])
 {
     TRY(block_measure(b));
-    double seconds = b->step.q[1];
+    double seconds = b->step.q[1] * (double)b->size->N;
     Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
                 figures(b)};
     sheet_row(b->out->table, &g);
@@ -238,7 +219,7 @@ static int put_point(Block *b, const Axis *a, size_t i, double before[2])
     bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
     bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
     before[0] = seconds, before[1] = a->at[i];
-    return stream(b);
+    return bench_stream(b->o, b->out);
 }
 
 static int run_axis(const Options *o, const Backend *backend, const Axis *a, BenchReport *out)

@@ -4,8 +4,8 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode|train", "what is timed; `trotter bench ode` says the same",
-     0, 0},
+    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate",
+     "what is timed; `trotter bench ode` says the same", 0, 0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
      0, 1e5},
@@ -27,17 +27,44 @@ static const Option output_options[] = {
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {
-    &bench_group, &ode_group, &bench_train_group, &network_machine_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {&bench_group,
+                                            &ode_group,
+                                            &bench_train_group,
+                                            &bench_step_group,
+                                            &bench_size_group,
+                                            &bench_pairs_group,
+                                            &bench_translate_group,
+                                            &bench_peer_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &output_group, NULL};
-static const OptionGroup *const for_train[] = {&bench_group, &bench_train_group,
-                                               &network_machine_group, &output_group, NULL};
+static const OptionGroup *const for_train[] = {&bench_group,
+                                               &bench_train_group,
+                                               &bench_step_group,
+                                               &bench_peer_group,
+                                               &network_machine_group,
+                                               &output_group,
+                                               NULL};
+static const OptionGroup *const for_pairs[] = {
+    &bench_group,      &bench_size_group,      &bench_pairs_group, &bench_step_group,
+    &bench_peer_group, &network_machine_group, &output_group,      NULL};
+static const OptionGroup *const for_translate[] = {&bench_group,
+                                                   &bench_size_group,
+                                                   &bench_translate_group,
+                                                   &bench_peer_group,
+                                                   &network_machine_group,
+                                                   &output_group,
+                                                   NULL};
 
 static const struct {
     const char *title;
     int (*run)(const Options *o);
     const OptionGroup *const *groups;
-} benches[] = {{"bench ode", bench_ode, for_ode}, {"bench train", bench_train, for_train}};
+} benches[] = {{"bench ode", bench_ode, for_ode},
+               {"bench train", bench_train, for_train},
+               {"bench pairs", bench_pairs, for_pairs},
+               {"bench translate", bench_translate, for_translate}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -50,7 +77,7 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT, "say what to time: trotter bench ode, trotter bench train");
+        return error_set(ERR_INPUT, "say what to time: trotter bench ode, train, pairs, translate");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -83,7 +110,24 @@ const Command command_bench = {
         "MALLOC_TOP_PAD_ and OpenBLAS's OpenMP build preloaded, which is PyTorch at its best\n"
         "there. With --device cuda it gets --device cuda too, with --precision tf32 --tf32, and\n"
         "is run as it is, with --compile, with --graph, and with either and --sdpa; bf16 has no\n"
-        "peer. PYTHON names another interpreter.\n",
+        "peer. PYTHON names another interpreter.\n"
+        "\n"
+        "bench pairs: the same of an encoder and a decoder on pairs of sentences as long as those\n"
+        "of Multi30k (random words; vocabulary 9,710, batches of at most 4,096 tokens a side, pairs\n"
+        "of like length together, dropout and label smoothing 0.1). Tokens per second are the\n"
+        "target's, <eos> counted; the source's are told apart. --peer's script, as\n"
+        "studies/bench/peer/torch_pairs.py, gets --pairs FILE, a line BATCH SOURCE TARGET a pair, so\n"
+        "that it has the same batches, and --norm --dropout --d --ffn --heads --layers --steps\n"
+        "--warmup --vocab --threads; it stands beside transformer/transformer.\n"
+        "\n"
+        "bench translate: sentences per second of beam search by a transformer of random weights,\n"
+        "outputs exactly as long as the sources, and how it grows with beam, length and sentences\n"
+        "(power: of a batch's time, from the row before). Beside it, in turns: without a cache\n"
+        "(every step puts all tokens so far through the decoder), with nothing kept (through the\n"
+        "encoder too), both with the logits of the last tokens alone, and --peer's script, as\n"
+        "studies/bench/peer/torch_translate.py: --d --ffn --heads --layers --vocab --beam --length\n"
+        "--sentences --steps --warmup --threads, and sentences_per_s on its last line. `same` in\n"
+        "CSV: the share of outputs that are those with the cache.\n",
     .groups = groups,
     .kinds = kinds,
     .operand = "what",

@@ -7,7 +7,9 @@
 
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
+#include "studies/compare/translations.h"
 #include "studies/model/network.h"
+#include "studies/model/translator.h"
 #include "studies/runs/published.h"
 #include "studies/tools/progress.h"
 
@@ -15,6 +17,13 @@ static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",
      "A,B,...", "names separated by commas, or all", 0, 0},
     SELECT_FILE,
+    {"pair", OPTION_TEXT,
+     "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
+     "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
+     "A/B,...",
+     "of a corpus of pairs, in the place of --scheme: ENCODER/DECODER, the first the baseline; "
+     "NAME@LAYERS has layers of its own",
+     0, 0},
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
@@ -61,6 +70,12 @@ static const Option depth_options[] = {
     {0},
 };
 
+static const Option score_options[] = {
+    {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
+     "words of BLEU, of a corpus of pairs; none: text that is tokenised already", 0, 0},
+    {0},
+};
+
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
@@ -76,11 +91,22 @@ static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
+static const OptionGroup score_group = {"Translations", 1, score_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,          &truncation_group,    &tuning_group,           &network_text_group,
-    &depth_group,           &network_model_group, &network_training_group, &network_seed_group,
-    &network_machine_group, &network_limit_group, &output_group,           NULL};
+static const OptionGroup *const groups[] = {&scheme_group,
+                                            &truncation_group,
+                                            &tuning_group,
+                                            &network_text_group,
+                                            &depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_machine_group,
+                                            &network_limit_group,
+                                            &translator_group,
+                                            &score_group,
+                                            &output_group,
+                                            NULL};
 
 static int verdict(const Compare *u)
 {
@@ -110,8 +136,6 @@ static int open_study(Compare *u)
     TRY(network_check(o));
     TRY(select_open(o, "euler", &u->schemes));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
-    TRY(network_corpus(o, options_flag(o, "tune"), &u->corpus));
-    TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
@@ -129,6 +153,22 @@ static int measure_orders(Compare *u)
     OrderOptions how = {.halvings = 7};
     SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
     return convergence_run(&system, &how, &u->schemes, &u->orders);
+}
+
+/* What is of pairs alone has no meaning for a text. */
+static int check_text(const Compare *u)
+{
+    static const char *const alone[] = {"pair", "tokenize"};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (options_rank(u->options, alone[i]) == OPTION_ARGUMENT)
+            return error_set(
+                ERR_INPUT, "--%s: corpus %s is a text; a corpus of pairs has --source and --target",
+                alone[i], u->corpus.name);
+    for (const Option *p = translator_group.option; p->name; p++)
+        if (options_rank(u->options, p->name) == OPTION_ARGUMENT)
+            return error_set(ERR_INPUT, "--%s: corpus %s is a text, of which nothing is translated",
+                             p->name, u->corpus.name);
+    return network_language(u->options, &u->corpus);
 }
 
 /* All three texts, once nothing depends on the choice any more. */
@@ -152,6 +192,9 @@ static int save(void *study)
 
 static int study(Compare *u)
 {
+    TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
+    if (u->corpus.source[SPLIT_TRAIN].tokens) return translations_run(u->options, &u->corpus);
+    TRY(check_text(u));
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));
     if (compare_recorded(u)) {
@@ -238,6 +281,19 @@ static const Kind kinds[] = {
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."},
               PUBLISHED_PLOT}},
+    {.command = "compare --source",
+     .title = "Comparison of encoders and decoders",
+     .about =
+         "Pairs of schemes, an encoder's and a decoder's: exact orders, truncation errors of the "
+         "trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
+     .words = "compare.md",
+     .table = {{"compare", translation_columns,
+                "Pairs of schemes side by side. In brackets 95 % intervals over seeds.", KIND_ALL},
+               {"published", translation_published, "BLEU as the papers have it.", KIND_ALL},
+               {"runs", translation_runs, "Trainings", KIND_MANY},
+               {"lines", translation_lines, "What each line's translation matches", 0}},
+     .plot = {{"bleu", "Mean test BLEU of every pair and its 95 % interval over seeds."},
+              {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
     {0}};
 
 const Command command_compare = {
@@ -258,6 +314,15 @@ const Command command_compare = {
         "runs, each trained once; started by mpirun, srun or as a Slurm array only the first one "
         "writes\n"
         "tables.\n"
+        "\n"
+        "On a corpus of pairs (--source en --target de) it compares pairs of schemes, an encoder's "
+        "and a\n"
+        "decoder's (--pair): exact order of each, truncation errors of both sides, validation "
+        "perplexity,\n"
+        "BLEU and chrF2 of the test text by beam search. Differences from the first pair have two "
+        "intervals,\n"
+        "over seeds and over drawn test sentences (Koehn 2004). DIR/runs.csv and lines.csv are what "
+        "--from reads.\n"
         "Exit status 1: a model is no better than the frequencies of words, or a run failed.\n",
     .groups = groups,
     .kinds = kinds,

@@ -84,17 +84,16 @@ static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
     return 0;
 }
 
-/* Their file lies beside the model's: two that do not belong together would give numbers all the same. */
-static void print_vocabulary(const Vocab *v, char digits[17])
+static void print_hash(uint64_t hash, char digits[17])
 {
-    snprintf(digits, 17, "%016" PRIx64, vocab_hash(v));
+    snprintf(digits, 17, "%016" PRIx64, hash);
 }
 
-static int put_vocabulary(Metadata *d, const Vocab *v)
+static int put_hash(Metadata *d, const char *key, uint64_t hash)
 {
     char digits[17];
-    print_vocabulary(v, digits);
-    return put(d, "vocabulary_checksum", digits);
+    print_hash(hash, digits);
+    return put(d, key, digits);
 }
 
 static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, const Model *m)
@@ -114,7 +113,9 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     }
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));
-    TRY(put_vocabulary(d, &c->vocab));
+    /* Their files lie beside the model's: two that do not belong together would give numbers all the same. */
+    TRY(put_hash(d, "vocabulary_checksum", vocab_hash(&c->vocab)));
+    if (c->bpe) TRY(put_hash(d, "codes_checksum", bpe_hash(c->bpe)));
     TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
     return put_size(d, "parameters", model_size(m));
 }
@@ -215,19 +216,32 @@ static int of_file(const char *file, int code)
     return error_set(code, "%s: %s", file, words);
 }
 
-/* A file of another program, or of before 0.2, does not tell. */
-static int check_vocabulary(const Vocab *v, const char *file, const char *words)
+/* ERR_INPUT where the metadata tell another checksum of what `beside` holds. A file of another program, or of before
+ * 0.2, does not tell. */
+static int check_hash(const char *file, const char *key, uint64_t hash, const char *beside,
+                      const char *what)
 {
     char digits[17], *told;
-    int code = store_meta(file, "vocabulary_checksum", &told);
+    int code = store_meta(file, key, &told);
     if (code != 0) return code == ERR_INPUT ? 0 : code;
-    print_vocabulary(v, digits);
+    print_hash(hash, digits);
     int same = strcmp(told, digits) == 0;
     memory_free(told);
     if (same) return 0;
     return error_set(ERR_INPUT,
-                     "%s does not hold the words of %s: it was altered, or is of another model",
-                     words, file);
+                     "%s does not hold the %s of %s: it was altered, or is of another model",
+                     beside, what, file);
+}
+
+/* Merges are read where the metadata speak of them. */
+static int take_codes(Network *n, const char *file, const char *codes)
+{
+    char *told;
+    int code = store_meta(file, "codes_checksum", &told);
+    if (code != 0) return code == ERR_INPUT ? 0 : code;
+    memory_free(told);
+    TRY(bpe_read(codes, &n->bpe));
+    return check_hash(file, "codes_checksum", bpe_hash(n->bpe), codes, "merges");
 }
 
 /* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
@@ -244,13 +258,15 @@ static int build(Network *n, const char *file)
     return store_load(n->model, file);
 }
 
-/* Of a directory, or of a file of weights, whose words are beside it. */
-static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH])
+/* Of a directory, or of a file of weights, whose words and merges are beside it. */
+static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH],
+                      char codes[OUTPUT_PATH])
 {
     static const char ending[] = ".safetensors";
     size_t n = strlen(dir), e = sizeof ending - 1;
     if (n <= e || strcmp(dir + n - e, ending) != 0) {
         TRY(output_path(file, dir, "model.safetensors"));
+        TRY(output_path(codes, dir, "codes.bpe"));
         return output_path(words, dir, "vocab.txt");
     }
     const char *slash = strrchr(dir, '/');
@@ -259,19 +275,21 @@ static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT
         return error_set(ERR_INPUT, "%.100s...: name too long", dir);
     snprintf(file, OUTPUT_PATH, "%s", dir);
     snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
+    snprintf(codes, OUTPUT_PATH, "%.*scodes.bpe", folder, dir);
     return 0;
 }
 
 static int load(Network *n, const char *dir, const Options *given)
 {
-    char file[OUTPUT_PATH], words[OUTPUT_PATH];
-    TRY(find_files(dir, file, words));
+    char file[OUTPUT_PATH], words[OUTPUT_PATH], codes[OUTPUT_PATH];
+    TRY(find_files(dir, file, words, codes));
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
     TRY(take_schemes(file, &n->table, &n->encoder));
     TRY(take_options(n->options, file));
     TRY(vocab_read(words, &n->vocab));
-    TRY(check_vocabulary(&n->vocab, file, words));
+    TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
+    TRY(take_codes(n, file, codes));
     n->vocab.level = options_choice(n->options, "level");
     return build(n, file);
 }
@@ -289,7 +307,7 @@ int network_alone(const Network *n, const char *dir)
     if (!n->encoder) return 0;
     return error_set(ERR_INPUT,
                      "%s is an encoder and a decoder, which reads no text without its source; "
-                     "'trotter eval --source' does",
+                     "'trotter eval --source-text' does",
                      dir);
 }
 
@@ -299,6 +317,7 @@ void network_free(Network *n)
     table_free(n->table);
     table_free(n->encoder);
     vocab_free(&n->vocab);
+    bpe_free(n->bpe);
     options_free(n->options);
     *n = (Network){0};
 }

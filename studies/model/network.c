@@ -87,6 +87,10 @@ static const Option training_options[] = {
     {"patience", OPTION_SIZE, NULL, "N",
      "stop after N epochs without a better validation perplexity (default: never)", 1, 1e9,
      .sets = {TO(train.patience)}},
+    {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
+     "the epoch that is kept, and that patience waits for: the one with the least validation "
+     "perplexity (default), or of pairs the best BLEU of validation, greedily translated",
+     0, 0},
     {"batch-tokens", OPTION_SIZE, "4096", "N",
      "tokens a step, or of each of its --accumulate batches", 1, 1048576,
      .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
@@ -110,6 +114,12 @@ static const Option training_options[] = {
     {"dropout", OPTION_REAL, "0.1", "P",
      "on embedding, sublayer output, attention weights and activations", 0, 0.99,
      .sets = {TO(model.dropout)}},
+    {"attention-dropout", OPTION_REAL, NULL, "P",
+     "on attention weights, apart from the others (default: as --dropout)", 0, 0.99,
+     .sets = {TO(model.attention_dropout)}},
+    {"activation-dropout", OPTION_REAL, NULL, "P",
+     "on activations of feed-forward networks, apart from the others (default: as --dropout)", 0,
+     0.99, .sets = {TO(model.activation_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
      "perplexities never",
@@ -214,6 +224,12 @@ NetworkConfig network_config(const Options *o)
 {
     NetworkConfig c = {.model.clip = NETWORK_CLIP};
     options_fill(o, network_groups, &c);
+    int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),
+        activation =
+            options_known(o, "activation-dropout") && options_text(o, "activation-dropout");
+    c.model.dropout_apart = attention || activation;
+    if (!attention) c.model.attention_dropout = c.model.dropout;
+    if (!activation) c.model.activation_dropout = c.model.dropout;
     return c;
 }
 
@@ -231,6 +247,9 @@ int network_corpus(const Options *o, int untested, Corpus *c)
 {
     CorpusChoice w = network_config(o).corpus;
     w.untested = untested;
+    w.source = options_text(o, "source");
+    w.target = options_text(o, "target");
+    w.codes = options_text(o, "codes");
     return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 
@@ -285,8 +304,22 @@ int network_language(const Options *o, const Corpus *c)
                          "corpus %s has pairs, and this is about language models; 'trotter train "
                          "--corpus %s --encoder NAME --decoder NAME' trains on pairs",
                          c->name, c->name);
+    const char *best = options_text(o, "best");
+    if (best && strcmp(best, "bleu") == 0)
+        return error_set(ERR_INPUT, "--best bleu: corpus %s has no pairs to translate", c->name);
     if (!options_known(o, "encoder-layers") || !options_text(o, "encoder-layers")) return 0;
     return error_set(ERR_INPUT, "--encoder-layers: a language model has no encoder");
+}
+
+int network_reads_source(const char *option, const Table *t)
+{
+    if (table_evals(t, OP_C) + table_evals(t, OP_A) + table_evals(t, OP_H) + table_evals(t, OP_L))
+        return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s: %s has neither C nor an F behind which C would stand, so it reads nothing "
+        "of the encoder",
+        option, t->name);
 }
 
 /* ranks: the model has room for the share of a batch that one of so many takes. */

@@ -37,6 +37,16 @@ typedef struct {
      "directory with train, valid and test text, or kjv, markov, markov:V, reverse, reverse:V",    \
      0, 0,                                                                                         \
      .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
+    {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
+     "pairs of a directory: the source's files end in .LANGUAGE, as train.en", 0, 0},              \
+    {"target", OPTION_TEXT, NULL, "LANGUAGE", "and the target's, line by line their translation",  \
+     0, 0},                                                                                        \
+    {"bpe", OPTION_SIZE, NULL, "N",                                                                \
+     "words in pieces: N merges learned from the source's training text and the target's "         \
+     "(default: words as they stand)",                                                             \
+     1, 1e7, .sets = {NETWORK_SETS(corpus.merges)}},                                               \
+    {"codes", OPTION_TEXT, NULL, "FILE", "or of merges that 'trotter bpe' or subword-nmt learned", \
+     0, 0},                                                                                        \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: characters, _ between words", 0, 0,                            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
@@ -73,8 +83,13 @@ int network_check(const Options *o);
 /* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 
-/* ERR_INPUT where c has pairs, or an encoder's layers are asked for: for commands that train language models alone. */
+/* ERR_INPUT where c has pairs, or an encoder's layers or --best bleu are asked for: for commands that train language
+ * models alone. */
 int network_language(const Options *o, const Corpus *c);
+
+/* ERR_INPUT where a decoder's scheme has no cross-attention: it would be a language model beside an encoder that nobody
+ * reads. option begins the words. */
+int network_reads_source(const char *option, const Table *decoder);
 
 /* What the tables set; sizes that no option tells (vocab, out ...) are 0. */
 NetworkConfig network_config(const Options *o);
@@ -123,10 +138,11 @@ typedef struct {
     Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
+    Bpe *bpe; /* NULL: its tokens are words */
 } Network;
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
- * vocab.txt beside it) from its metadata and loads its weights, without memory for training. Needed of
+ * vocab.txt and, where its words are in pieces, codes.bpe beside it) from its metadata and loads its weights, without memory for training. Needed of
  * the metadata are scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
  * its defaults, so that another program can write such a file. Options given on the command line
  * override what the metadata says. */

@@ -32,8 +32,10 @@ static int ends_in_depth(const char *name)
  * the scheme's name cannot be taken for one with a depth. */
 int runs_name(const RunSpec *s, char out[512])
 {
-    int n = snprintf(out, 512, "%s", s->scheme->name);
-    if (s->layers > 1 || ends_in_depth(s->scheme->name))
+    int n = s->encoder ? snprintf(out, 512, "%s@%zu+%s@%zu", s->encoder->name, s->encoder_layers,
+                                  s->scheme->name, s->layers)
+                       : snprintf(out, 512, "%s", s->scheme->name);
+    if (!s->encoder && (s->layers > 1 || ends_in_depth(s->scheme->name)))
         n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
     if (s->untested && s->rate && s->dropout)
         n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
@@ -80,12 +82,17 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
     const Option *p;
     const char *text;
-    char layers[32], seed[32];
+    char layers[32], above[32], seed[32];
+    snprintf(above, sizeof above, "%zu", s->encoder_layers);
     snprintf(layers, sizeof layers, "%zu", s->layers);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
     const struct {
         const char *name, *text;
-    } own[] = {{"scheme", s->scheme->name},
+    } own[] = {{"scheme", s->encoder ? NULL : s->scheme->name},
+               {"encoder", s->encoder ? s->encoder->name : NULL},
+               {"decoder", s->encoder ? s->scheme->name : NULL},
+               {"encoder-layers", s->encoder ? above : NULL},
+               {"context", s->encoder ? "sentence" : NULL},
                {"layers", layers},
                {"seed", seed},
                {"rate", s->rate},
@@ -96,7 +103,7 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
         if (options_known(*out, p->name) && strcmp(p->name, "scheme") != 0 &&
-            strcmp(p->name, "layers") != 0)
+            strcmp(p->name, "layers") != 0 && !(s->encoder && strcmp(p->name, "context") == 0))
             TRY(options_set(*out, OPTION_FILE, "", p->name, text));
     return 0;
 }
@@ -128,6 +135,8 @@ const Column log_columns[] = {COLUMN(RunRow, step),
                               COLUMN(RunRow, grad_norm),
                               COLUMN(RunRow, tokens_per_s),
                               COLUMN(RunRow, valid_exact, .sparse = 1),
+                              COLUMN(RunRow, valid_score, .sparse = 1,
+                                     .words = "BLEU of the validation text, greedily translated"),
                               {0}};
 
 int runs_diverged(const RunResult *r, size_t n, size_t V)
@@ -170,7 +179,8 @@ typedef struct {
 /* RERUN_*, of the same corpus. */
 static int run_there(const Job *j)
 {
-    int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme}, j->dir);
+    int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme, j->spec->encoder},
+                      j->dir);
     if (is == RERUN_SHORTER && !same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
     return is;
 }
@@ -216,7 +226,8 @@ static int write_config(const Job *j)
  * would take it for theirs. */
 static int train(const Job *j, Lease *claim)
 {
-    static const char *const stale[] = {"result.csv", "truncation.csv", "state.safetensors"};
+    static const char *const stale[] = {"result.csv", "truncation.csv", "translation.csv",
+                                        "state.safetensors"};
     char path[OUTPUT_PATH];
     int is = run_there(j), done = is == RERUN_SAME && exists(j->dir, "result.csv");
     int resume = is != RERUN_OTHER && !done && rerun_has_state(j->dir);
@@ -291,7 +302,8 @@ int runs_spare(const Runs *r, const RunSpec *s)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = run_refuse_overwrite(j.options, command_train.groups, (Stacks){s->scheme}, j.dir, 0);
+        code = run_refuse_overwrite(j.options, command_train.groups,
+                                    (Stacks){s->scheme, s->encoder}, j.dir, 0);
     options_free(j.options);
     return code;
 }
@@ -305,22 +317,28 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     return code;
 }
 
-int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)
+int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out)
 {
     BridgeOptions bridge = network_bridge(o);
     Plan *plan;
-    Model *m;
     bridge.layers = s->layers;
-    TRY(bridge_plan(s->scheme, &bridge, &plan));
-    int code = network_model_of(o, plan, V, b, 0, 0, &m);
-    if (code == 0) {
-        if (numbers) *numbers = model_size(m);
-        model_free(m);
-        return 0;
-    }
+    bridge.encoder_layers = s->encoder_layers;
+    TRY(s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, &plan)
+                   : bridge_plan(s->scheme, &bridge, &plan));
+    int code = network_model_of(o, plan, V, b, 0, 0, out);
+    if (code == 0) return 0;
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", s->scheme->name, words);
+}
+
+int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)
+{
+    Model *m;
+    TRY(runs_model(o, s, V, b, &m));
+    if (numbers) *numbers = model_size(m);
+    model_free(m);
+    return 0;
 }
 
 int runs_open(Runs *r)

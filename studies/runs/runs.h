@@ -33,6 +33,9 @@ typedef struct {
 typedef struct {
     const Table *scheme;
     size_t layers;
+    const Table *
+        encoder; /* of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    size_t encoder_layers;
     uint64_t seed;
     const char *rate, *dropout; /* as written; NULL: those of the options */
     int untested;               /* 1: for a choice; the test text is left alone */
@@ -59,7 +62,7 @@ enum { RUN_OPEN, RUN_BUSY /* somebody else has it */, RUN_THERE, RUN_TRAINED, RU
 int runs_open(Runs *r);
 
 /* "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs have the same. N = 1 is
- * left out, but of a NAME that itself ends in -layersN. */
+ * left out, but of a NAME that itself ends in -layersN. Of pairs NAME-layersN is ENCODER@N+DECODER@N. */
 int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
@@ -71,6 +74,9 @@ int runs_spare(const Runs *r, const RunSpec *s);
 /* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
  * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
+
+/* The model of a run, for evaluation. ERR_INPUT with words. */
+int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);
 
 /* What a training would find wrong with a run, before any is begun: the model is built and dropped; *numbers (NULL:
  * not asked): how many it has. ERR_INPUT with words. */
@@ -84,8 +90,8 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* A row of a run's log. */
 typedef struct {
-    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s,
-        valid_exact; /* NaN where the log has none */
+    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
+        valid_score; /* NaN where the log has none */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
 

@@ -38,11 +38,13 @@ typedef struct {
 /* clang-format off */
 extern const Command command_schemes, command_expand, command_stability, command_order, command_plot,
     command_verify,
-    command_data, command_train, command_eval, command_generate,
+    command_data, command_bpe, command_train, command_eval, command_generate,
+    command_translate, command_score,
     command_compare,
     command_sweep,
     command_truncation,
     command_attention,
+    command_bleu,
     command_bench,
     command_report,
     command_manual;

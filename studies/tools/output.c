@@ -63,6 +63,21 @@ int output_check(const char *dir)
     return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
 }
 
+int output_check_file(const char *file)
+{
+    char dir[OUTPUT_PATH];
+    struct stat s;
+    const char *slash = strrchr(file, '/');
+    size_t n = slash ? (size_t)(slash - file) + 1 : 2; /* "a/", "/" or "./" */
+    if (!*file || n >= sizeof dir)
+        return error_set(ERR_INPUT, "'%.100s': expected the name of a file", file);
+    snprintf(dir, sizeof dir, "%.*s", (int)n, slash ? file : "./");
+    if (stat(file, &s) == 0 && !S_ISREG(s.st_mode))
+        return error_set(ERR_INPUT, "cannot write %s: it is not a regular file", file);
+    if (access(dir, W_OK | X_OK) == 0) return 0;
+    return error_set(ERR_INPUT, "cannot write %s: %s", file, strerror(errno));
+}
+
 int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 {
     int n = snprintf(out, OUTPUT_PATH, "%s/", dir);

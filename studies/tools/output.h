@@ -15,6 +15,9 @@ int output_directory(const char *dir);
 /* ERR_INPUT where output_directory cannot succeed, as far as that is known beforehand: what is there of the path
  * is no directory or cannot be written. Makes nothing. */
 int output_check(const char *dir);
+/* The same of a file that output_close is to write: it is no regular file, or its folder is not there or cannot be
+ * written. */
+int output_check_file(const char *file);
 
 /* out = "DIR/NAME" (printf style); ERR_INPUT where it is too long. */
 int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)

@@ -11,7 +11,7 @@
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once", 0, 0},
-    {"source", OPTION_TEXT, NULL, "FILE",
+    {"source-text", OPTION_TEXT, NULL, "FILE",
      "of an encoder and a decoder: the text's source, line by line its pair", 0, 0,
      .needs = "text"},
     {"corpus", OPTION_TEXT, NULL, "NAME",
@@ -152,12 +152,13 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
 static int eval_files(const Options *o, Network *n)
 {
     Text t = {0}, source = {0};
-    const char *file = options_text(o, "source");
-    int code = text_read(options_text(o, "text"), &n->vocab, &t);
-    if (code == 0 && file) code = text_read(file, &n->vocab, &source);
+    const char *file = options_text(o, "source-text");
+    int code = text_read_pieces(options_text(o, "text"), n->bpe, &n->vocab, &t);
+    if (code == 0 && file) code = text_read_pieces(file, n->bpe, &n->vocab, &source);
     if (code == 0 && n->encoder && !file)
-        code = error_set(ERR_INPUT, "%s is an encoder and a decoder: --source FILE is needed too",
-                         options_text(o, "model"));
+        code =
+            error_set(ERR_INPUT, "%s is an encoder and a decoder: --source-text FILE is needed too",
+                      options_text(o, "model"));
     if (code == 0) code = eval_text(o, n, &t, &source);
     text_free(&source);
     text_free(&t);

@@ -16,6 +16,7 @@
 #include "studies/runs/rerun.h"
 #include "studies/runs/runs.h"
 #include "studies/tools/select.h"
+#include "studies/train/judge.h"
 #include "studies/train/shares.h"
 #include "studies/train/spans_table.h"
 #include "studies/runs/worker.h"
@@ -80,6 +81,7 @@ typedef struct {
     TrainResult result;
     Share *shares; /* (ranks) what each did, on the first */
     FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
+    Judge *judge;  /* of --best bleu, else NULL */
 } Run;
 
 enum { EXACT = 32 };
@@ -114,15 +116,16 @@ static void exact_words(const char *before, double share, char words[EXACT])
 static void on_report(void *arg, const TrainReport *t)
 {
     Run *r = arg;
-    char left[32], exact[EXACT];
+    char left[32], exact[EXACT], score[32] = "";
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
     exact_words(", ", t->valid_exact, exact);
+    if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s%s",
-            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl, exact,
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s%s%s",
+            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl, exact, score,
             t->best ? "" : " (not the best)");
     else
         progress_show(
@@ -130,6 +133,11 @@ static void on_report(void *arg, const TrainReport *t)
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
             (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
     copy_log(r);
+}
+
+static int on_epoch(void *arg, Model *m, double *score)
+{
+    return judge_score(((Run *)arg)->judge, m, score);
 }
 
 /* What the run will take, before it begins. */
@@ -176,6 +184,11 @@ static void tell_begin(void *arg)
 {
     const Run *r = arg;
     tell_history(r);
+    if (r->corpus.left_out)
+        progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
+                      "left out",
+                      r->corpus.left_out, r->corpus.left_out + r->corpus.text[SPLIT_TRAIN].lines,
+                      options_size(r->options, "sequence"));
     if (r->goes_on) {
         tell_length(r, "epochs", "epochs");
         tell_length(r, "max_steps", "max-steps");
@@ -410,9 +423,9 @@ static int check_text(const Run *r, const Options *o)
 }
 
 /* What was given for a text, and that every pair has room; config.ini tells --scheme's default of every run. */
-static int check_pairs(const Run *r, const Options *o)
+static int check_pairs(Run *r, const Options *o)
 {
-    const Corpus *c = &r->corpus;
+    Corpus *c = &r->corpus;
     const char *scheme = options_text(o, "scheme");
     size_t T = options_size(o, "sequence"), rows = options_size(o, "batch-tokens");
     if (options_rank(o, "scheme") == OPTION_ARGUMENT || strcmp(scheme, USUAL) != 0)
@@ -426,21 +439,15 @@ static int check_pairs(const Run *r, const Options *o)
                          "--context stream: corpus %s has pairs, which are pairs of sentences: "
                          "write --context sentence, or nothing",
                          c->name);
+    if (options_text(o, "source")) corpus_leave_out(c, T);
+    if (c->text[SPLIT_TRAIN].lines == 0)
+        return error_set(ERR_INPUT,
+                         "--sequence %zu: every training pair of corpus %s is longer on a side", T,
+                         c->name);
     for (int s = 0; s < SPLITS && T <= rows; s++) /* longer ones the model refuses, with words */
         if (c->text[s].tokens)
             TRY(batches_check(&c->text[s], &c->source[s], &c->vocab, CONTEXT_SENTENCE, rows, T));
     return 0;
-}
-
-/* A decoder without cross-attention would be a language model beside an encoder that nobody reads. */
-static int check_decoder(const Table *t)
-{
-    if (table_evals(t, OP_C) + table_evals(t, OP_A) + table_evals(t, OP_H) + table_evals(t, OP_L))
-        return 0;
-    return error_set(ERR_INPUT,
-                     "--decoder: %s has neither C nor an F behind which C would stand, so it reads "
-                     "nothing of the encoder",
-                     t->name);
 }
 
 /* The schemes of the corpus' kind: of a text --scheme, of pairs --encoder and --decoder. */
@@ -454,7 +461,7 @@ static int choose_stacks(Run *r, Options *o)
         const char *name = options_text(o, pair_options[i]);
         TRY(select_one(&r->schemes, name ? name : USUAL, "euler", i, &r->pair[i]));
     }
-    TRY(check_decoder(r->pair[1]));
+    TRY(network_reads_source("--decoder", r->pair[1]));
     r->stacks = (Stacks){r->pair[1], r->pair[0]};
     snprintf(r->name, sizeof r->name, "%s + %s", r->pair[0]->name, r->pair[1]->name);
     return options_set(o, OPTION_ARGUMENT, "", "context", "sentence"); /* a line is a sentence */
@@ -467,6 +474,10 @@ static int build(Run *r, Options *o)
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(choose_stacks(r, o));
     if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
+    if (judge_wanted(o) && r->ranks)
+        return error_set(ERR_INPUT, "--best bleu: of one process alone");
+    /* Before the forecast, which counts what is held already. */
+    if (judge_wanted(o)) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
     TRY(memory_forecast(o, r->stacks, &r->corpus, b, ranks, &r->need));
     TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
@@ -486,6 +497,7 @@ static int train(Run *r)
     t.arg = r;
     t.stop = &command_stop;
     t.ranks = r->ranks;
+    if (r->judge) t.judge = on_epoch;
     int code = train_run(r->model, &r->corpus, &t, &r->result);
     if (is_first(r)) copy_log(r);
     return code;
@@ -552,6 +564,7 @@ static int run(Options *o)
     if (r.log) fclose(r.log);
     lease_drop(&r.claim);
     network_metadata_free(&r.meta);
+    judge_free(r.judge);
     model_free(r.model);
     corpus_free(&r.corpus);
     for (int i = 0; i < 2; i++) table_free(r.pair[i]);

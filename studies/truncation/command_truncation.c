@@ -15,7 +15,7 @@ static const Option study_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
      "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from", 0, 0},
-    {"source", OPTION_TEXT, NULL, "FILE",
+    {"source-text", OPTION_TEXT, NULL, "FILE",
      "of a model with an encoder: the sources of the text's lines, line by line", 0, 0},
     {"side", OPTION_CHOICE, NULL, "decoder|encoder",
      "of a model with an encoder: whose layers (default: the decoder's)", 0, 0},
@@ -69,11 +69,11 @@ static int read_sentences(const Options *o, TruncationInput *in)
 {
     size_t tokens = options_size(o, "tokens");
     const ModelConfig *c = model_config(in->network.model);
-    const char *source = options_text(o, "source");
+    const char *source = options_text(o, "source-text");
     if (tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
-    TRY(text_read(options_text(o, "text"), &in->network.vocab, &in->text));
-    if (source) TRY(text_read(source, &in->network.vocab, &in->source));
+    TRY(text_read_pieces(options_text(o, "text"), in->network.bpe, &in->network.vocab, &in->text));
+    if (source) TRY(text_read_pieces(source, in->network.bpe, &in->network.vocab, &in->source));
     return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,
                           options_size(o, "sentences"), tokens, options_size(o, "seed"),
                           &in->drawn);
@@ -84,17 +84,18 @@ static int choose_side(const Options *o, TruncationInput *in)
 {
     const Network *n = &in->network;
     int side = options_text(o, "side") && options_choice(o, "side") ? SIDE_SOURCE : SIDE_TARGET;
-    const char *given = options_text(o, "side")     ? "side"
-                        : options_text(o, "source") ? "source"
-                                                    : NULL;
+    const char *given = options_text(o, "side")          ? "side"
+                        : options_text(o, "source-text") ? "source-text"
+                                                         : NULL;
     in->trained = side == SIDE_SOURCE ? n->encoder : n->table;
     if (!n->encoder && given)
         return error_set(ERR_INPUT, "--%s: the model is a language model, which has no encoder",
                          given);
-    if (n->encoder && !options_text(o, "source"))
-        return error_set(ERR_INPUT,
-                         "--source is needed: the model has an encoder, which reads the sources of "
-                         "the text's lines");
+    if (n->encoder && !options_text(o, "source-text"))
+        return error_set(
+            ERR_INPUT,
+            "--source-text is needed: the model has an encoder, which reads the sources of "
+            "the text's lines");
     if (n->encoder && options_size(o, "refine"))
         return error_set(ERR_INPUT, "--refine is of language models; this one has an encoder");
     in->options.side = side;

@@ -1,5 +1,5 @@
-/* test_bench.c: what `trotter bench ode` prints is of one piece: rates, evaluations and ratios agree
- * with each other, and evaluations with what the methods are known to take. */
+/* test_bench.c: what `trotter bench` prints is of one piece: rates, evaluations and ratios agree
+ * with each other, and evaluations and operations with what the methods and networks are known to take. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -52,6 +52,118 @@ TEST(test_boost)
     assert_int_equal(there + skipped, 1);
 }
 
+/* ---- encoders and decoders ---------------------------------------------------------------------------- */
+
+#define PAIRS "bench pairs --size tiny --repeats 3 --budget 0 --threads 1 --csv "
+#define TRANSLATE \
+    "bench translate --size tiny --repeats 3 --budget 0 --threads 1 --csv --beam 3 --length 4 --sentences 5 --beams 1,2 --lengths 3 --batches 2 "
+
+/* A script in the shell's language, as --peer's: it notes what it was called with. */
+static void write_peer(const char *says)
+{
+    FILE *f = fopen(file_path("peer.sh"), "w");
+    assert_non_null(f);
+    fprintf(
+        f,
+        "echo \"$*\" >>called.txt\n[ \"$1\" != --pairs ] || { echo \"$2\" >name.txt; cp \"$2\" lengths.txt; }\n"
+        "echo words\necho '%s'\n",
+        says);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int run_with_peer(const char *arguments)
+{
+    shell_ok("rm -f called.txt name.txt lengths.txt");
+    return shell("PYTHON=/bin/sh timeout 300 %s %s --peer peer.sh", program, arguments);
+}
+
+/* Of a target's token, D = 16, M = 32, V = 100, one layer a side, and r tokens of the source: forward and twice as much
+ * backward are 6 operations a weight, (4 + 2) D^2 + 2 D M and D V of the target, 4 D^2 + 2 D M and 2 D^2 of KEYS of the
+ * source. RK4 over the encoder's layer has all but KEYS four times. */
+TEST(test_pairs)
+{
+    const char *plain = "transformer/transformer", *rk4 = "rk4-layer/transformer";
+    run_ok(PAIRS "--stacks transformer/transformer,rk4-layer/transformer");
+    double tokens = value("pairs.cpu-f32.tiny.tokens_per_s", plain, "target tokens/s");
+    double low = value("pairs.cpu-f32.tiny.tokens_per_s.low", plain, "target tokens/s");
+    double high = value("pairs.cpu-f32.tiny.tokens_per_s.high", plain, "target tokens/s");
+    double floor = value("pairs.cpu-f32.tiny.floor", plain, "target tokens/s");
+    double flop = value("pairs.cpu-f32.tiny.floor.flop_per_token", plain, "FLOP");
+    double four = value("pairs.cpu-f32.tiny.floor.flop_per_token", rk4, "FLOP");
+    double source = value("pairs.cpu-f32.tiny.source_tokens_per_s", plain, "source tokens/s");
+    assert_true(low <= tokens && tokens <= high);
+    assert_true(near(value("pairs.cpu-f32.tiny.floor.share", plain, "of floor"), tokens / floor));
+    double r = (flop - 6 * (16 * 100 + 6 * 256 + 2 * 512)) / (6 * (6 * 256 + 2 * 512));
+    assert_true(near(four - flop, 6 * r * 3 * (4 * 256 + 2 * 512)));
+    assert_true(r > 0.8 && r < 1.2);
+    assert_true(source / tokens > 0.9 && source / tokens < 1.1);
+    assert_true(isnan(value("pairs.cpu-f32.tiny.peer.stock", plain, "target tokens/s")));
+}
+
+/* The peer's file has the batches' lengths, and is gone afterwards. */
+TEST(test_peer_of_pairs)
+{
+    size_t batch, source, target, pairs = 0, last = 0, sum[8] = {0};
+    write_peer("{\"tokens_per_s\": 1000}");
+    assert_int_equal(
+        run_with_peer(PAIRS "--norm post --stacks transformer/transformer,macaron/macaron"), 0);
+    double tokens =
+        value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s");
+    assert_true(value("pairs.cpu-f32.tiny.peer.tuned", "transformer/transformer",
+                      "target tokens/s") == 1000);
+    assert_true(
+        near(value("pairs.cpu-f32.tiny.peer.best.ratio", "transformer/transformer", "times"),
+             tokens / 1000));
+    assert_true(
+        isnan(value("pairs.cpu-f32.tiny.peer.tuned", "macaron/macaron", "target tokens/s")));
+    FILE *f = fopen(file_path("lengths.txt"), "r");
+    assert_non_null(f);
+    for (; fscanf(f, "%zu %zu %zu", &batch, &source, &target) == 3; pairs++) {
+        assert_true(batch < 8 && batch >= last && source >= 6 && source <= 48 && target >= 4);
+        sum[last = batch] += target;
+    }
+    fclose(f);
+    for (int i = 0; i < 8; i++) assert_true(sum[i] > 128 && sum[i] <= 256);
+    assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
+    assert_int_equal(shell("grep -q -- '--norm post .*--heads 2 .*--vocab 100' called.txt"), 0);
+    write_peer("no number");
+    assert_true(refuses(run_with_peer(PAIRS "--stacks transformer/transformer"),
+                        "its last line has no tokens_per_s"));
+    assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
+}
+
+/* In f64 outputs with the cache and without are the same ones. */
+TEST(test_translate)
+{
+    write_peer("{\"sentences_per_s\": 10}");
+    assert_int_equal(run_with_peer(TRANSLATE "--precision f64"), 0);
+    static const char *const points[][2] = {
+        {"base", "5"}, {"beam", "1"}, {"beam", "2"}, {"length", "3"}, {"sentences", "2"}};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        const char *at = points[i][1];
+        char what[96];
+#define VALUE(name, unit)                                                          \
+    (snprintf(what, sizeof what, "translate.cpu-f64.tiny.%s." name, points[i][0]), \
+     value(what, at, unit))
+        double speed = VALUE("sentences_per_s", "sentences/s");
+        double tokens = strcmp(points[i][0], "length") == 0 ? 4 : 5; /* <eos> too */
+        assert_true(speed > 0);
+        assert_true(VALUE("sentences_per_s.low", "sentences/s") <= speed);
+        assert_true(near(VALUE("tokens_per_s", "target tokens/s"), tokens * speed));
+        assert_true(
+            near(VALUE("no_cache.ratio", "times"), speed / VALUE("no_cache", "sentences/s")));
+        assert_true(near(VALUE("nothing_kept.ratio", "times"),
+                         speed / VALUE("nothing_kept", "sentences/s")));
+        assert_true(VALUE("no_cache.same", "of outputs") == 1);
+        assert_true(VALUE("nothing_kept.same", "of outputs") == 1);
+        assert_true(near(VALUE("peer.tuned.ratio", "times"), speed / 10));
+        assert_true(isnan(VALUE("peer.plain", "sentences/s")));
+        assert_true(isnan(VALUE("power", "of time")) == (i != 2));
+    }
+    assert_int_equal(shell("grep -q -- '--beam 3 --length 4 --sentences 5' called.txt"), 0);
+    assert_int_equal(shell("grep -q -- '--beam 3 --length 3 --sentences 5' called.txt"), 0);
+}
+
 TEST(test_refusals)
 {
     assert_int_equal(program_run("bench"), 2);
@@ -62,6 +174,14 @@ TEST(test_refusals)
     assert_int_equal(program_run("bench ode --piece nan"), 2);
     assert_int_equal(program_run("bench ode --threads 1"), 2); /* belongs to bench train */
     assert_int_equal(program_run("bench train --system henon"), 2);
+    must_refuse("bench pairs --stacks macaron", "expected ENCODER/DECODER");
+    must_refuse("bench pairs --stacks transformer/nonsense", "nonsense");
+    must_refuse("bench pairs --size tiny --norm post --stacks rk4-layer/transformer", "rk4-layer");
+    must_refuse("bench pairs --beam 2", "--beam has no meaning for bench pairs");
+    must_refuse("bench translate --stacks macaron/macaron", "--stacks has no meaning");
+    must_refuse("bench translate --beams 1,0", "--beams");
+    must_refuse("bench translate --beam 100 --length 1000 --sentences 4096", "tokens in all");
+    must_refuse("bench train --size tiny", "--size has no meaning for bench train");
     assert_int_equal(program_run("bench ode --help"), 0);
     assert_null(strstr(out, "\n  --precision "));
     assert_int_equal(program_run("bench --help"), 0);

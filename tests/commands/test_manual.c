@@ -208,7 +208,7 @@ TEST(bash_completes)
     static const struct {
         const char *words, *wanted;
     } lines[] = {
-        {"tr", "train truncation"},
+        {"tru", "truncation"},
         {"help ord", "order"},
         {"train --sch", "--scheme --scheme-file --schedule"},
         {"train --csv --res", "--resume"},

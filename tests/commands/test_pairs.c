@@ -192,27 +192,29 @@ TEST(files_are_pairs)
     assert_int_equal(strncmp(told, "tokens,nll,ppl,pairs,exact\n", 27), 0);
     assert_true(cell(told, "pairs") == 500 && cell(told, "tokens") == 6500);
     assert_true(fabs(cell(told, "exact") - result_of("of-files", "valid_exact")) <= 1e-12);
-    run_ok("eval --model of-files --text target --source source --csv");
+    run_ok("eval --model of-files --text target --source-text source --csv");
     assert_string_equal(out, told);
-    run_ok("eval --model of-files --text source --source target --csv"); /* the control */
+    run_ok("eval --model of-files --text source --source-text target --csv"); /* the control */
     assert_string_not_equal(out, told);
     free(told);
-    run_ok("eval --model of-files --text target --source source --logits l.npy --max-tokens 9");
+    run_ok(
+        "eval --model of-files --text target --source-text source --logits l.npy --max-tokens 9");
     shell_ok(
         "head -n 499 source > fewer; sed '3s/.*//' source > blank; sed '4s/$/ 1/' source > longer; "
         "sed '4s/$/ 1 1 1 1 1/' source > long; sed '5s/1/what/' target > word");
     static const char *const bad[][2] = {
-        {"--text target", "of-files is an encoder and a decoder: --source FILE is needed too"},
-        {"--text target --source fewer", "fewer has 499 lines and target has 500"},
-        {"--text target --source blank", "blank:3 is blank and target:3 is not"},
-        {"--text target --source long",
+        {"--text target", "of-files is an encoder and a decoder: --source-text FILE is needed too"},
+        {"--text target --source-text fewer", "fewer has 499 lines and target has 500"},
+        {"--text target --source-text blank", "blank:3 is blank and target:3 is not"},
+        {"--text target --source-text long",
          "long:4 has 18 tokens and target:4 has 13, <eos> included: a sequence can have 16"},
-        {"--text word --source source", "word:5: 'what' is not in the vocabulary"},
-        {"--text target --source nowhere", "nowhere"},
-        {"--text target --source source --context stream", "a stream has none"},
+        {"--text word --source-text source", "word:5: 'what' is not in the vocabulary"},
+        {"--text target --source-text nowhere", "nowhere"},
+        {"--text target --source-text source --context stream", "a stream has none"},
         {"--text target --corpus reverse:6", "--text or --corpus, not both"},
-        {"--source source --corpus reverse:6", "--source has no meaning without --text"},
-        {"--text target --source source --split test", "--split has no meaning without --corpus"},
+        {"--source-text source --corpus reverse:6", "--source-text has no meaning without --text"},
+        {"--text target --source-text source --split test",
+         "--split has no meaning without --corpus"},
         {"--corpus reverse:7", "the words of reverse:7 are not those of of-files"},
         {"", "--text is needed"},
     };
@@ -221,10 +223,10 @@ TEST(files_are_pairs)
         snprintf(line, sizeof line, "eval --model of-files %s", bad[i][0]);
         must_refuse(line, bad[i][1]);
     }
-    run_ok("eval --model of-files --text target --source longer");
+    run_ok("eval --model of-files --text target --source-text longer");
     corpus_write("text", 600, 60);
     run_ok("train --corpus text --out plain" SHORT);
-    must_refuse("eval --model plain --text text/valid.txt --source text/valid.txt",
+    must_refuse("eval --model plain --text text/valid.txt --source-text text/valid.txt",
                 "the model is a language model, which has no encoder");
 }
 
@@ -257,8 +259,8 @@ TEST(what_pairs_cannot_is_told_first)
         {"train --corpus text --decoder heun", "--decoder: corpus text is a text"},
         {"train --corpus text --encoder-layers 2", "--encoder-layers: corpus text is a text"},
         {"train --corpus text --scheme transformer-decoder", "a language model has no encoder"},
-        {"compare --corpus reverse:6", "corpus reverse:6 has pairs"},
-        {"compare --corpus reverse:6 --scheme heun", "corpus reverse:6 has pairs"},
+        {"compare --corpus reverse:6 --pair heun", "'heun': expected ENCODER/DECODER"},
+        {"compare --corpus reverse:6 --scheme heun", "--scheme: the corpus has pairs"},
         {"compare --corpus text --scheme transformer-decoder", "a language model has no encoder"},
         {"sweep --corpus reverse:6 --words sf,fs", "corpus reverse:6 has pairs"},
         {"sweep --corpus text --words sf,fs --encoder-layers 2", "a language model has no encoder"},
@@ -293,27 +295,28 @@ TEST(errors_of_either_side)
     static const char pairs[] = "1 2 3 4\n5 1\n2 2 5 1 3\n", others[] = "3 1\n4 4 2 1\n5\n";
     static const struct {
         const char *arguments, *words;
-    } bad[] = {{"--text target.txt", "--source is needed"},
-               {"--text target.txt --source short.txt", "line by line they are pairs"},
-               {"--text target.txt --source source.txt --refine 2", "language models"},
-               {"--text target.txt --source source.txt --side encoder --scheme strang-decoder",
+    } bad[] = {{"--text target.txt", "--source-text is needed"},
+               {"--text target.txt --source-text short.txt", "line by line they are pairs"},
+               {"--text target.txt --source-text source.txt --refine 2", "language models"},
+               {"--text target.txt --source-text source.txt --side encoder --scheme strang-decoder",
                 "reads C, which the model"},
-               {"--text target.txt --source none.txt", "none.txt"}};
+               {"--text target.txt --source-text none.txt", "none.txt"}};
     file_write("source.txt", pairs, sizeof pairs - 1);
     file_write("target.txt", others, sizeof others - 1);
     file_write("short.txt", pairs, 8);
     run_ok(PAIRS
            " --activation gelu --encoder macaron --layers 2 --encoder-layers 1 --out both" SHORT);
-    run_ok("truncation --model both --text target.txt --source source.txt --scheme heun,macaron "
-           "--sentences 2 --tokens 4 --csv --summary");
+    run_ok(
+        "truncation --model both --text target.txt --source-text source.txt --scheme heun,macaron "
+        "--sentences 2 --tokens 4 --csv --summary");
     assert_non_null(strstr(out, "heun-decoder,0,split,frozen,2,"));
     assert_non_null(strstr(out, "macaron-decoder,1,split,frozen,1,"));
-    run_ok("truncation --model both --text target.txt --source source.txt --side encoder "
+    run_ok("truncation --model both --text target.txt --source-text source.txt --side encoder "
            "--scheme heun,macaron --sentences 2 --tokens 4 --csv --summary");
     assert_non_null(strstr(out, "heun,0,split,frozen,2,"));
     assert_non_null(strstr(out, "macaron,0,split,frozen,1,"));
     assert_null(strstr(out, "macaron,1,"));
-    run_ok("truncation --model both --text target.txt --source source.txt --jacobian --csv");
+    run_ok("truncation --model both --text target.txt --source-text source.txt --jacobian --csv");
     assert_non_null(strstr(out, "lipschitz_C"));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char line[256];
@@ -322,7 +325,8 @@ TEST(errors_of_either_side)
     }
     run_ok("train --corpus markov:6 --scheme transformer --out one" SHORT);
     must_refuse("truncation --model one --text target.txt --side encoder", "has no encoder");
-    must_refuse("truncation --model one --text target.txt --source source.txt", "has no encoder");
+    must_refuse("truncation --model one --text target.txt --source-text source.txt",
+                "has no encoder");
     assert_false(file_exists("refused"));
 }
 

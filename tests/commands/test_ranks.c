@@ -145,6 +145,7 @@ TEST(what_ranks_cannot_do_is_told_once)
                       "--memory-limit 1M: this training needs");
     ranks_must_refuse(2, "train --resume --out none", "none/config.ini");
     ranks_must_refuse(2, "train --width 15 --heads 2 --out no", "width 15");
+    ranks_must_refuse(2, "train --best bleu --out no", "of one process alone");
     assert_false(file_exists("no"));
 }
 

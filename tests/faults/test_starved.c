@@ -119,11 +119,11 @@ static int vocabulary_job(void)
     Vocab v;
     Text t;
     static const char text[] = "a b c a <eos>\nb d\n";
-    TRY(vocab_build(text, sizeof text - 1, LEVEL_WORD, 3, &v));
+    TRY(vocab_build(text, sizeof text - 1, LEVEL_WORD, 3, 0, &v));
     int code = vocab_write(&v, file_path("words"));
     vocab_free(&v);
     TRY(code);
-    TRY(vocab_build(text, sizeof text - 1, LEVEL_CHAR, 0, &v));
+    TRY(vocab_build(text, sizeof text - 1, LEVEL_CHAR, 0, 0, &v));
     vocab_free(&v);
     TRY(vocab_read(file_path("words"), &v));
     code = text_encode("text", text, sizeof text - 1, &v, &t);

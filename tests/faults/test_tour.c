@@ -44,6 +44,7 @@ static struct {
     size_t faults;
     double seconds;
     int tells; /* every line, not only those with a fault */
+    int pairs; /* the line is of a corpus of pairs */
     size_t commands;
     Command command[COMMANDS];
     char *scheme[NAMES], *system[NAMES], *claim[NAMES];
@@ -186,6 +187,7 @@ static const struct {
     int always;
 } modest_values[] = {
     {"bench", "scheme", "transformer|heun-layer", 0},
+    {"bench", "system", "henon|fisher", 0},
     {"plot", "scheme", "euler|heun|heun,euler|rk4", 0},
     {NULL, "scheme", "@", 1},
     {NULL, "baseline", "@", 0},
@@ -194,9 +196,29 @@ static const struct {
     {NULL, "words", "sf|ssff,sfsf|f|sfs", 1},
     {NULL, "corpus", "text|markov:64|markov:8", 1},
     {NULL, "vocabulary", "0|1|5|12|1000", 0},
+    {"translate", "model", "pair|pair|pair|model", 1},
+    {"translate", "text", "pairs/test.en|pairs/valid.en", 1},
+    {"translate", "nbest", "0|1", 0},
+    {"translate", "min-length", "0|1", 0},
+    {"score", "model", "pair|pair|model", 1},
+    {"score", "text", "pairs/test.de", 1},
+    {"score", "source-text", "pairs/test.en", 1},
+    {"bpe", "text", "pairs/train.en|pairs/train.de", 1},
+    {NULL, "codes", "pair/codes.bpe", 0},
+    {NULL, "bpe", "1|5", 0},
+    {NULL, "learn", "1|5", 0},
+    {NULL, "source", "en", 0},
+    {NULL, "target", "de", 0},
+    {NULL, "encoder", "@", 0},
+    {NULL, "decoder", "@", 0},
+    {NULL, "pair", "transformer/transformer|macaron/rk2-gate", 0},
     {"attention", "model", "model|twin|twin/model.safetensors", 1},
     {NULL, "model", "model|twin|deep|deep/model.safetensors", 1},
     {NULL, "text", "text/valid.txt|text/test.txt", 1},
+    {"bleu", "reference", "text/valid.txt|text/valid.txt,text/valid.txt", 1},
+    {"bleu", "hypothesis", "text/valid.txt|text/test.txt|text/valid.txt,text/test.txt", 1},
+    {"bleu", "metrics", "bleu|chrf|rouge|bleu,rouge", 0},
+    {"bleu", "bootstrap", "0|3|50", 0},
     {NULL, "prompt", "the cat|unheard of words|a", 0},
     {NULL, "file", "study/order.csv|study/work.csv|more.csv", 1},
     {NULL, "dir", "study|model|.", 1},
@@ -267,8 +289,36 @@ static size_t modest_index(const Command *c, const Option *o)
     return i;
 }
 
+/* Lines of commands that take a text or pairs are of one of them: options of the other would be refused. */
+static int has_option(const Command *c, const char *name)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->option[i].name, name) == 0) return 1;
+    return 0;
+}
+
+static int is_one_of(const char *list, const char *name)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(list, word) != NULL;
+}
+
+static const char of_pairs[] =
+    " source target bpe codes encoder decoder encoder-layers pair tokenize best beam penalty alpha "
+    "min-length max-length max-ratio max-extra no-repeat no-unknown sentences ";
+static const char of_texts[] =
+    " scheme controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
+    "adaptive span vocabulary words ";
+
+/* bench has options of one kind of measurement each, of which modest lines take ode. */
+static const char of_other_benches[] =
+    " scheme scheme-file width growth products size stacks norm beam length sentences beams lengths "
+    "batches ";
+
 static size_t always(const Command *c, const Option *o)
 {
+    if (tour.pairs && is_one_of(" source target pair ", o->name)) return 1;
     size_t i = modest_index(c, o);
     return i < MODEST && modest_values[i].always;
 }
@@ -310,7 +360,9 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
     static const char *const texts[] = {"x", "two words", "gr\303\274n", "7"};
     size_t i = modest_index(c, o);
     double near = atof(o->standard);
-    if (i < MODEST && modest_values[i].values) {
+    if (tour.pairs && strcmp(o->name, "corpus") == 0) {
+        snprintf(value, room, "pairs");
+    } else if (i < MODEST && modest_values[i].values) {
         if (strcmp(modest_values[i].values, "@") == 0)
             draw_named(c, o, value, room);
         else
@@ -501,6 +553,10 @@ static int in_line(const Command *c, const Option *o, int modest)
 {
     if (strcmp(o->name, "help") == 0 || strcmp(o->name, "peer") == 0) return !modest && chance(2);
     if (strcmp(o->name, "device") == 0 || strcmp(o->name, "precision") == 0) return chance(10);
+    if (has_option(c, "source") && is_one_of(tour.pairs ? of_texts : of_pairs, o->name))
+        return !modest && chance(2);
+    if (strcmp(c->name, "bench") == 0 && is_one_of(of_other_benches, o->name))
+        return !modest && chance(5);
     if (always(c, o)) return modest || chance(93);
     return strcmp(o->name, "csv") == 0 ? chance(50) : below(c->count) < 4;
 }
@@ -529,6 +585,7 @@ static void draw_line(const Command *c, size_t number, Line *l)
     tour.line = number;
     tour.drawn = 0;
     *l = (Line){.modest = chance(50)};
+    tour.pairs = has_option(c, "source") && chance(30);
     add_word(l, program);
     add_word(l, c->name);
     size_t order[OPTIONS];
@@ -797,19 +854,25 @@ static void write_files(void)
     shell_ok(
         "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do echo 'the cat sat on the mat'; "
         "echo 'a dog ran in the park , unseen'; done >valid.txt && cp valid.txt test.txt && cat "
-        "valid.txt valid.txt test.txt >train.txt && head -c 100000 /dev/zero >../zeros");
+        "valid.txt valid.txt test.txt >train.txt && mkdir ../pairs && for i in train valid test; do "
+        "sed 's/,.*//' $i.txt >../pairs/$i.en; sed 's/,.*//; s/the/der/; s/ in / im /' $i.txt "
+        ">../pairs/$i.de; done && head -c 100000 /dev/zero >../zeros");
 }
 
 #define SMALL                                                                            \
     "train --corpus in/text --width 8 --inner 16 --heads 2 --sequence 8 --batch-tokens " \
     "48 --max-steps 3 --threads 1 "
 
+#define PAIRS                                                                                 \
+    "train --corpus in/pairs --source en --target de --bpe 5 --width 8 --inner 16 --heads 2 " \
+    "--sequence 32 --batch-tokens 64 --max-steps 3 --threads 1 "
+
 static int open_all(void **state)
 {
-    static const char *const made[] = {SMALL "--out in/model", SMALL "--seed 2 --out in/twin",
-                                       SMALL
-                                       "--scheme ab2 --layers 3 --activation gelu --out in/deep",
-                                       "order --scheme euler,heun --out in/study"};
+    static const char *const made[] = {
+        SMALL "--out in/model", SMALL "--seed 2 --out in/twin",
+        SMALL "--scheme ab2 --layers 3 --activation gelu --out in/deep", PAIRS "--out in/pair",
+        "order --scheme euler,heun --out in/study"};
     const char *lines = getenv("TROTTER_TOUR"), *seed = getenv("TROTTER_TOUR_SEED");
     const char *only = getenv("TROTTER_TOUR_LINE"), *seconds = getenv("TROTTER_TOUR_SECONDS");
     if (program_open(state) != 0) return -1;

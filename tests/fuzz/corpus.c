@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int level = data[0] & 1 ? LEVEL_CHAR : LEVEL_WORD;
     size_t limit = data[0] >> 2, half = (size - 1) / 2;
     if (read_text(fuzz_file(data + 1, half), &bytes, &count) == 0) {
-        if (vocab_build(bytes, count, level, limit, &v) == 0) {
+        if (vocab_build(bytes, count, level, limit, 0, &v) == 0) {
             check_vocab(&v, limit);
             encode(&v, data + 1 + half, size - 1 - half);
             vocab_free(&v);

@@ -57,11 +57,15 @@ static Trial trial_of(const Trial *plain, double rate)
     t.N = t.start[t.S], t.M = t.memory[t.S];
     if (!t.longest) t.longest = longest;
     t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 3 * t.D};
-    t.token = memory_new(3 * t.N, sizeof *t.token);
+    t.token = memory_new((4 + LISTED) * t.N, sizeof *t.token);
     assert_non_null(t.token);
     t.position = t.token + t.N, t.target = t.position + t.N;
+    t.count = t.target + t.N, t.key = t.count + t.N;
     for (size_t r = 0; r < 3 * t.N; r++) t.token[r] = (int32_t)random_below(9, 9, r, t.V);
     t.target[0] = (int32_t)t.V - 1;
+    for (size_t r = 0; r < t.N; r++)
+        t.count[r] = (int32_t[]){1, LISTED, (int32_t)(1 + random_below(9, 10, r, LISTED))}[r % 3];
+    for (size_t r = 0; r < t.N * LISTED; r++) t.key[r] = (int32_t)random_below(9, 11, r, t.M);
     return t;
 }
 
@@ -139,7 +143,7 @@ static Reference reference_new(const Op *op, const Trial *t)
         for (size_t i = 0; i < r.size[0]; i++)
             if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
                 r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
-    if (op->act & SPAN && op->ref == attention_ref)
+    if (op->act & SPAN && (op->ref == attention_ref || op->ref == listed_ref))
         for (size_t h = 0; h < r.size[2]; h++) r.in[2][h] = (double)(float)span_start(r.in[2][h]);
     r.y = host_new(r.out);
     r.dy = host_random(r.out, 100);
@@ -180,6 +184,8 @@ static Trial trial_on(const Backend *b, const Trial *t)
     on.token = sent(b, t->token, bytes);
     on.position = sent(b, t->position, bytes);
     on.target = sent(b, t->target, bytes);
+    on.count = sent(b, t->count, bytes);
+    on.key = sent(b, t->key, bytes * LISTED);
     on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
     on.remembers = sent(b, t->memory, (t->S + 1) * sizeof *t->memory);
     return on;
@@ -187,8 +193,9 @@ static Trial trial_on(const Backend *b, const Trial *t)
 
 static void trial_off(const Backend *b, Trial *on)
 {
-    void *list[] = {on->token, on->position, on->target, (void *)on->begins, (void *)on->remembers};
-    for (int i = 0; i < 5; i++) b->release(list[i]);
+    void *list[] = {on->token, on->position,       on->target,           on->count,
+                    on->key,   (void *)on->begins, (void *)on->remembers};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) b->release(list[i]);
 }
 
 static Run run_new(const Backend *b, const Reference *r)
@@ -341,12 +348,12 @@ static void check_optional(Run *u)
 static void check_small(const Op *op, const Trial *t)
 {
     Reference r = reference_new(op, t);
-    reference_gradient(&r);
+    if (op->back) reference_gradient(&r);
     for (size_t i = 0; i < backend_count; i++) {
         Run u = run_new(backends[i], &r);
         check_forward(&u);
-        check_gradient(&u);
-        check_optional(&u);
+        if (op->back) check_gradient(&u);
+        if (op->back) check_optional(&u);
         run_free(&u);
     }
     reference_free(&r);
@@ -391,12 +398,12 @@ static void check_large(const Op *op, const Trial *t)
         double scale = op->fixed >> a & 1 ? 0 : 1 / sqrt((double)t->D);
         for (size_t i = 0; i < r.size[a]; i++) v[a][i] *= scale;
     }
-    double expected = difference(&r, v, work);
+    double expected = op->back ? difference(&r, v, work) : 0;
     for (size_t i = 0; i < backend_count; i++) {
         Run u = run_new(backends[i], &r);
         check_forward(&u);
-        check_adjoint(&u, v, expected);
-        check_optional(&u);
+        if (op->back) check_adjoint(&u, v, expected);
+        if (op->back) check_optional(&u);
         run_free(&u);
     }
     for (int a = 0; a < INPUTS; a++) memory_free(v[a]);
@@ -680,6 +687,205 @@ TEST(large_relative_table)
         memory_free(sum[1]);
     }
     trial_free(&t);
+}
+
+/* ---- decoding -------------------------------------------------------------------------------------- */
+
+/* A kernel without backward on the rows of a trial in parts of `each`: what run_forward has of all at once. */
+static void check_alone(const Op *op, const Trial *t, const Reference *r, const Backend *b,
+                        size_t each)
+{
+    Run u = run_new(b, r);
+    run_forward(&u);
+    double *all = fetch(b, u.out, r->out), *part;
+    size_t kept = op->kept(t);
+    int32_t *columns = memory_new(kept + 1, sizeof *columns),
+            *other = memory_new(kept + 1, sizeof *other);
+    if (kept) b->receive(columns, u.kept, kept * sizeof *columns);
+    b->fill(u.out, NAN, r->out);
+    for (size_t n = 0; n < t->N; n += each) {
+        Trial on = u.on;
+        void *in[INPUTS];
+        memcpy(in, u.in, sizeof in);
+        on.N = t->N - n < each ? t->N - n : each;
+        on.count += n, on.key += n * LISTED;
+        in[0] = backend_at(b, in[0], n * (r->size[0] / t->N));
+        op->run(b, &on, op->act, in, backend_at(b, u.out, n * (r->out / t->N)),
+                (int32_t *)u.kept + n * (kept / t->N));
+    }
+    part = fetch(b, u.out, r->out);
+    if (kept) b->receive(other, u.kept, kept * sizeof *other);
+    CHECK(same(all, part, r->out), op, b, t, "a row depends on others");
+    assert_memory_equal(columns, other, kept * sizeof *columns);
+    memory_free(all);
+    memory_free(part);
+    memory_free(columns);
+    memory_free(other);
+    run_free(&u);
+}
+
+TEST(rows_of_decoding_are_alone)
+{
+    for (size_t k = 0; k < 2; k++) {
+        Trial t = trial_of(k ? large_trials + 3 : small_trials + 2, 0);
+        for (size_t o = 0; o < OPS; o++) {
+            if (op_table[o].back) continue;
+            Reference r = reference_new(op_table + o, &t);
+            for (size_t i = 0; i < backend_count; i++)
+                for (size_t each = 1; each < 6; each += 4)
+                    check_alone(op_table + o, &t, &r, backends[i], each);
+            reference_free(&r);
+        }
+        trial_free(&t);
+    }
+}
+
+/* A key less, or distances one too long, are seen. */
+TEST(wrong_lists_show)
+{
+    for (int spoil = 0; spoil < SPOILS; spoil++)
+        for (size_t o = 0; o < OPS; o++) {
+            const Op *op = op_table + o;
+            if (op->ref != listed_ref) continue;
+            int wrong = spoil == SPOIL_MASK ? !(op->act & SPAN) : spoil == SPOIL_SIDES && op->act;
+            Trial t = trial_of(large_trials + 3, 0);
+            t.spoil = spoil;
+            Reference r = reference_new(op, &t);
+            for (size_t i = 0; i < backend_count; i++) {
+                Run u = run_new(backends[i], &r);
+                run_forward(&u);
+                double *x = fetch(backends[i], u.out, r.out);
+                CHECK(near(x, r.y, r.out, forward_tolerance(&u)) == !wrong, op, backends[i], &t,
+                      "a spoiled reference");
+                memory_free(x);
+                run_free(&u);
+            }
+            reference_free(&r);
+            trial_free(&t);
+        }
+}
+
+/* Scores far apart, of more keys than a tile has: the sum is the value of the last key that outweighs those before. */
+TEST(attend_extremes)
+{
+    enum { KEYS = 200 };
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        double *kv = host_new(2 * KEYS);
+        int32_t list[2 * KEYS], count[2] = {KEYS, 2};
+        for (int r = 0; r < KEYS; r++) {
+            kv[2 * r] = r % 64 == 5 ? 1000 * (double)(r / 64 + 1) : -500;
+            kv[2 * r + 1] = r;
+            list[r] = r;
+            list[KEYS + r] = KEYS - 1 - r; /* two that do not outweigh one another */
+        }
+        void *d = buffer_new(b, 2 * KEYS, kv), *out = buffer_new(b, 2, NULL);
+        void *q = buffer_new(b, 2, (double[]){1, 1});
+        int32_t *keys = sent(b, list, sizeof list), *counts = sent(b, count, sizeof count);
+        Listed a = {.N = 2, .count = counts, .key = keys, .ld = KEYS, .D = 1, .H = 1};
+        a.q = q, a.k = d, a.v = backend_at(b, d, 1), a.ldq = 1, a.ldk = 2;
+        b->attend(&a, out);
+        double *y = fetch(b, out, 2);
+        assert_true(fabs(y[0] - 197) <= 4 * eps_of(b) * KEYS);
+        assert_true(fabs(y[1] - 198.5) <= 4 * eps_of(b) * KEYS);
+        memory_free(y);
+        memory_free(kv);
+        b->release(keys);
+        b->release(counts);
+        buffer_free(b, q, 2);
+        buffer_free(b, d, 2 * KEYS);
+        buffer_free(b, out, 2);
+    }
+}
+
+typedef struct {
+    double z;
+    int32_t i;
+} Column;
+
+static int by_column(const void *a, const void *b)
+{
+    const Column *x = a, *y = b;
+    return x->z < y->z ? 1 : x->z > y->z ? -1 : (x->i > y->i) - (x->i < y->i);
+}
+
+/* Columns in order for every K, where most numbers are equal to others (levels of them), and far apart. */
+static void check_best(const Backend *b, size_t V, size_t levels, double scale)
+{
+    enum { ROWS = 4 };
+    double *z = host_new(ROWS * V);
+    Column *sorted = memory_new(V, sizeof *sorted);
+    int32_t *index = memory_new(ROWS * V, sizeof *index);
+    for (size_t i = 0; i < ROWS * V; i++)
+        z[i] = scale * ((double)random_below(1, 2, i, levels) - (double)levels / 2);
+    if (levels == 1) /* already in order, and the other way */
+        for (size_t i = 0; i < 2 * V; i++) z[i] = i < V ? (double)i : -(double)i;
+    void *x = buffer_new(b, ROWS * V, z), *value = buffer_new(b, ROWS * V, NULL);
+    int32_t *on = sent(b, index, ROWS * V * sizeof *index);
+    for (size_t K = 1; K <= V; K += K < 20 || K == V - 1 ? 1 : V - 1 - K < 50 ? V - 1 - K : 50) {
+        b->best(ROWS, V, K, x, on, value);
+        b->receive(index, on, ROWS * K * sizeof *index);
+        double *log_p = fetch(b, value, ROWS * K);
+        for (size_t r = 0; r < ROWS; r++) {
+            double sum = 0;
+            for (size_t i = 0; i < V; i++) sorted[i] = (Column){z[r * V + i], (int32_t)i};
+            qsort(sorted, V, sizeof *sorted, by_column);
+            for (size_t i = 0; i < V; i++) sum += exp(z[r * V + i] - sorted[0].z);
+            for (size_t k = 0; k < K; k++) {
+                double want = sorted[k].z - sorted[0].z - log(sum);
+                assert_int_equal(index[r * K + k], sorted[k].i);
+                assert_true(fabs(log_p[r * K + k] - want) <= 64 * eps_of(b) * (1 + fabs(want)));
+            }
+        }
+        memory_free(log_p);
+    }
+    b->release(on);
+    buffer_free(b, x, ROWS * V);
+    buffer_free(b, value, ROWS * V);
+    memory_free(z);
+    memory_free(sorted);
+    memory_free(index);
+}
+
+TEST(best_columns)
+{
+    static const size_t size[] = {1, 2, 15, 16, 17, 63, 300, 1031};
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+            if (size[k] > 300 && backends[i]->record)
+                continue; /* a device's passes are K: minutes here */
+            check_best(backends[i], size[k], 1, 0);
+            check_best(backends[i], size[k], 3, 1);
+            check_best(backends[i], size[k], 4 * size[k], 0.125);
+            check_best(backends[i], size[k], 5, 1e4);
+        }
+}
+
+/* A number that is not finite spoils its own row, in any column, and the columns that come out exist. */
+TEST(best_of_what_is_no_number)
+{
+    enum { V = 70, K = 5 };
+    for (size_t i = 0; i < backend_count; i++)
+        for (int bad = 0; bad < 2 * V + 1; bad++) {
+            const Backend *b = backends[i];
+            double z[2 * V], log_p[2 * K];
+            int32_t index[2 * K];
+            for (int k = 0; k < 2 * V; k++) z[k] = k % 9;
+            for (int k = 0; k < V; k++)
+                if (bad == 2 * V || k == bad / 2) z[k] = bad % 2 ? INFINITY : NAN;
+            void *x = buffer_new(b, 2 * V, z), *value = buffer_new(b, 2 * K, NULL);
+            int32_t *on = sent(b, index, sizeof index);
+            b->best(2, V, K, x, on, value);
+            b->receive(index, on, sizeof index);
+            b->get(log_p, value, 2 * K);
+            for (int k = 0; k < 2 * K; k++) {
+                assert_true(index[k] >= 0 && index[k] < V);
+                assert_int_equal(!!isfinite(log_p[k]), k >= K);
+            }
+            b->release(on);
+            buffer_free(b, x, 2 * V);
+            buffer_free(b, value, 2 * K);
+        }
 }
 
 TEST(nothing_leaks)

@@ -1,5 +1,5 @@
-/* kernel_ops.h: every kernel with a backward pass as one row of a table: a plain reference of the
- * forward pass in double, and how a backend is asked for forward and backward. Used by test_kernels.c.
+/* kernel_ops.h: every kernel of a pass as one row of a table: a plain reference of the forward pass in double, and how
+ * a backend is asked for forward and, but for what decoding alone uses, backward. Used by test_kernels.c.
  *
  * The reference knows nothing of how a backend works: it is the formula of kernels/backend.h in loops
  * of doubles, dropout by random_words one element at a time. Gradients have no reference formula at
@@ -12,9 +12,10 @@
 #include "kernels/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 6, SEQUENCES = 4 };
+enum { INPUTS = 6, SEQUENCES = 4, LISTED = 150 /* beyond two tiles */ };
 
 /* An error in the reference of attention, which the checks must see: rows see a key more (causal) or less, or the
  * keys of the next sequence of another text, or what is ahead of them has the row of `relative` of what is level. */
@@ -29,6 +30,7 @@ typedef struct {
     Dropout drop;
     int32_t *token, *position, *target; /* (N) */
     const size_t *begins, *remembers;   /* start, memory, where `run` and `back` read them */
+    int32_t *count, *key; /* (N), (N, LISTED): rows of the other text, for listed rows */
     int spoil;
 } Trial;
 
@@ -49,7 +51,7 @@ typedef struct {
     void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
                  const void *dout, void *const *din);
     unsigned needed; /* bits: din accumulated that may not be left out */
-} Op;
+} Op;                /* back NULL: it has none, and every input is fixed */
 
 static double ref_keep(const Dropout *d, uint64_t i)
 {
@@ -275,6 +277,67 @@ static void attention_dback(const Backend *b, const Trial *t, int act, void *con
                       act & CLIP ? din[1] : NULL, act & SPAN ? din[2] : NULL);
 }
 
+/* ---- attention to listed rows: q, relative, span, kv (M, 2 D); act: CLIP and SPAN or 0 ---------- */
+
+static size_t listed_inputs(const Trial *t, int i)
+{
+    return i == 1 ? relative_inputs(t, 1) : i == 2 ? t->H : memory_inputs(t, i);
+}
+static size_t listed_count(const Trial *t)
+{
+    return 2 * (t->D / t->H + LISTED + 16);
+}
+/* Spoiled: the first key is not seen; what is near has the relative row and the mask of what is a token farther. */
+static void listed_row(const Trial *t, int act, const double *const *in, size_t h, size_t n,
+                       double *out)
+{
+    size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(act & CLIP);
+    size_t first = t->spoil == SPOIL_MASK && count > 1;
+    const double *q = in[0] + n * t->D + h * E;
+    double sum = 0, w[LISTED];
+    for (size_t j = first; j < count; j++) {
+        const double *k = in[3] + (size_t)t->key[n * LISTED + j] * 2 * t->D + h * E;
+        size_t x = count - 1 - j + (t->spoil == SPOIL_SIDES), row = x < clip ? clip - x : 0;
+        double s = 0;
+        for (size_t e = 0; e < E; e++) s += q[e] * (k[e] + (clip ? in[1][row * E + e] : 0));
+        w[j] = attention_mask(t, act, in, h, (int)x) * exp(s / sqrt((double)E));
+        sum += w[j];
+    }
+    for (size_t e = 0; e < E; e++) {
+        out[n * t->D + h * E + e] = 0;
+        for (size_t j = first; j < count; j++)
+            out[n * t->D + h * E + e] +=
+                w[j] / sum * in[3][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
+    }
+}
+static void listed_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    for (size_t n = 0; n < t->N; n++)
+        for (size_t h = 0; h < t->H; h++) listed_row(t, act, in, h, n, out);
+}
+static void listed_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept)
+{
+    (void)kept;
+    Listed a = {.N = t->N,
+                .count = t->count,
+                .key = t->key,
+                .ld = LISTED,
+                .D = t->D,
+                .H = t->H,
+                .q = in[0],
+                .k = in[3],
+                .v = backend_at(b, in[3], t->D),
+                .ldq = t->D,
+                .ldk = 2 * t->D,
+                .relative = act & CLIP ? in[1] : NULL,
+                .clip = (size_t)(act & CLIP),
+                .span = act & SPAN ? in[2] : NULL,
+                .longest_span = SPAN_LONGEST,
+                .ramp = span_ramp(t)};
+    b->attend(&a, out);
+}
+
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
 
 static size_t bias_inputs(const Trial *t, int i)
@@ -479,6 +542,45 @@ static void loss_dback(const Backend *b, const Trial *t, int act, void *const *i
     loss_call(b, t, in[0], din[0], act, grad, out);
 }
 
+/* ---- the best of a row: z (N, V); the output is log p, its columns are kept; act: how many -- */
+
+enum { BEST_FEW = 3, BEST_MANY = 40 };
+static size_t best_of(const Trial *t, int act)
+{
+    return (size_t)act < t->V ? (size_t)act : t->V;
+}
+static size_t few_output(const Trial *t)
+{
+    return t->N * best_of(t, BEST_FEW);
+}
+static size_t many_output(const Trial *t)
+{
+    return t->N * best_of(t, BEST_MANY);
+}
+static int falling(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+static void best_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    size_t K = best_of(t, act), bytes = t->V * sizeof(double);
+    double *z = malloc(bytes);
+    for (size_t r = 0; z && r < t->N; r++) {
+        double sum = 0;
+        memcpy(z, in[0] + r * t->V, bytes);
+        for (size_t i = 0; i < t->V; i++) sum += exp(z[i]);
+        qsort(z, t->V, sizeof *z, falling);
+        for (size_t i = 0; i < K; i++) out[r * K + i] = z[i] - log(sum);
+    }
+    free(z);
+}
+static void best_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    b->best(t->N, t->V, best_of(t, act), in[0], kept, out);
+}
+
 static const Op op_table[] = {
     {"norm", 0, 0, 0, 0, norm_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run, norm_dback},
     {"attention", 0, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count, attention_ref,
@@ -501,6 +603,14 @@ static const Op op_table[] = {
      attention_ref, attention_run, attention_dback},
     {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, size_ND, size_NH,
      attention_count, attention_ref, attention_run, attention_dback, 8},
+    {"attend", 0, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count, listed_ref,
+     listed_run, NULL},
+    {"attend, relative", CLIP, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count,
+     listed_ref, listed_run, NULL},
+    {"attend, span", SPAN, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count, listed_ref,
+     listed_run, NULL},
+    {"attend, span, relative", SPAN | CLIP, 0, ~0u, 0, listed_inputs, size_ND, size_none,
+     listed_count, listed_ref, listed_run, NULL},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, bias_count, bias_ref,
      bias_run, bias_dback},
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
@@ -520,6 +630,10 @@ static const Op op_table[] = {
      loss_run, loss_dback},
     {"cross_entropy, labels", LABELS, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
      loss_run, loss_dback},
+    {"best, few", BEST_FEW, 0, ~0u, 0, loss_inputs, few_output, few_output, loss_count, best_ref,
+     best_run, NULL},
+    {"best, many", BEST_MANY, 0, ~0u, 0, loss_inputs, many_output, many_output, loss_count,
+     best_ref, best_run, NULL},
 };
 enum { OPS = sizeof op_table / sizeof *op_table };
 

@@ -52,7 +52,7 @@ TEST(test_lines)
         const char *s = row[i].text;
         Vocab v;
         Text t;
-        assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
         assert_int_equal(text_read(write_string("lines", s), &v, &t), 0);
         assert_string_equal(spell(&v, &t), row[i].tokens);
         assert_int_equal(t.lines, row[i].lines);
@@ -83,7 +83,7 @@ TEST(test_characters)
         const char *s = row[i].text;
         Vocab v, w;
         Text t;
-        assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, &v), 0);
+        assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, 0, &v), 0);
         assert_true(v.unk >= 0);
         assert_int_equal(vocab_write(&v, file_path("v")), 0);
         assert_int_equal(vocab_read(file_path("v"), &w), 0);
@@ -122,7 +122,7 @@ TEST(test_refused_texts)
 {
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(text_read(file_path("none"), &v, &t), ERR_INPUT);
     assert_true(says("none"));
     assert_int_equal(text_read(folder, &v, &t), ERR_INPUT); /* a directory */
@@ -152,14 +152,14 @@ TEST(test_long_line)
     const char *file = file_write("long", s, n);
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(text_read(file, &v, &t), 0);
     assert_int_equal(t.tokens, words + 1);
     assert_int_equal(t.lines, 1);
     text_free(&t);
     vocab_free(&v);
     memset(s, 'x', n); /* and a word of 10 MB */
-    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(strlen(v.word[v.eos == 0]), n);
     vocab_free(&v);
     memory_free(s);
@@ -226,8 +226,8 @@ TEST(test_vocab_order)
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
         Vocab v, all;
         Text t, whole;
-        assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], &v), 0);
-        assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, &all), 0);
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], 0, &v), 0);
+        assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
         assert_int_equal(text_encode("text", s, count, &v, &t), 0);
         assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
         assert_true(in_order(&v, &t));
@@ -261,7 +261,7 @@ TEST(test_vocab_order)
         vocab_free(&all);
     }
     Vocab v;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, &v), ERR_INPUT);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, 0, &v), ERR_INPUT);
     memory_free(s);
 }
 
@@ -272,9 +272,9 @@ TEST(test_advised_limit)
     char *s = random_text(6, 40, &count);
     Vocab v, all;
     Text whole;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, &all), 0);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
     assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, all.advised, &v), 0);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, all.advised, 0, &v), 0);
     for (size_t i = 0; i < all.size; i++) {
         int there = vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0;
         size_t n = occurrences(&whole, (int32_t)i);
@@ -294,7 +294,7 @@ TEST(test_own_unk)
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
     Vocab v;
     Text t;
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
     assert_int_equal(text_read(write_string("t", "of newer\n"), &v, &t), 0);
@@ -302,11 +302,11 @@ TEST(test_own_unk)
     assert_int_equal(t.unknown, 1);
     text_free(&t);
     vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, &v),
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, 0, &v),
                      0); /* nothing to cut, no second <unk> */
     assert_int_equal(v.size, 5);
     vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, &v), 0);
+    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, 0, &v), 0);
     assert_string_equal(v.word[0], "<unk>"); /* its own 3 and the 2 cut off */
     assert_string_equal(v.word[1], "the");
     assert_string_equal(v.word[2], "<eos>");
@@ -318,7 +318,7 @@ TEST(test_vocab_file)
     size_t count;
     char *s = random_text(6, 200, &count);
     Vocab v, w;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, &v), 0);
+    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, 0, &v), 0);
     const char *file = file_path("vocab.txt");
     assert_int_equal(vocab_write(&v, file), 0);
     assert_int_equal(vocab_read(file, &w), 0);
@@ -526,12 +526,12 @@ TEST(test_texts_that_are_no_pairs)
         {"a\nb\n\n", "a\nb\n", "source has 3 lines and target has 2"},
         {"a\nb\n", "a\n\n", "target:2 is blank and source:2 is not"},
         {"a\nb\n \t\nd\n", "a\nb\nc\n\n", "source:3 is blank and target:3 is not"},
-        {"a <eos> b\n", "a\n", "source: <eos> is written inside a line"},
-        {"a\n", "<eos> a\n", "target: <eos> is written inside a line"},
-        {"a\n", "a <eos>\n", "target: <eos> is written inside a line"},
+        {"a <eos> b\n", "a\n", "source:1: <eos> is written inside a line"},
+        {"a\n", "<eos> a\n", "target:1: <eos> is written inside a line"},
+        {"a\n", "a <eos>\n", "target:1: <eos> is written inside a line"},
     };
     Vocab v;
-    assert_int_equal(vocab_build(words, strlen(words), LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build(words, strlen(words), LEVEL_WORD, 0, 0, &v), 0);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Text s, t;
         assert_int_equal(text_encode("source", row[i].source, strlen(row[i].source), &v, &s), 0);
@@ -561,7 +561,7 @@ static int job_growth(void)
     char *p = s;
     Vocab v;
     for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
-    TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, &v));
+    TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, 0, &v));
     vocab_free(&v);
     return 0;
 }

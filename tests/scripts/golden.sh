@@ -75,6 +75,27 @@ echo 'w1 w2 w3 w4' >text
 say eval eval --model train/macaron --text text
 say eval-csv eval --model train/macaron --text text --csv
 say generate generate --model train/macaron --tokens 10 --seed 3
+mkdir pairs
+for i in train val test; do
+    for n in 1 2 3 4 5 6 7 8; do echo "a cat saw $n dogs ."; echo "the dog sat on $n cats ."; done >pairs/$i.en
+    for n in 1 2 3 4 5 6 7 8; do echo "eine Katze sah $n Hunde ."; echo "der Hund sass auf $n Katzen ."; done >pairs/$i.de
+done
+size='--width 16 --inner 32 --heads 2 --sequence 40 --batch-tokens 160 --warmup 5 --rate 1e-2 --threads 1 --kernel x86-64-v3'
+read='--threads 1 --kernel x86-64-v3'
+pairs="--corpus pairs --source en --target de"
+say bpe-learn bpe --learn 12 --text pairs/train.en --text pairs/train.de --out codes
+say bpe-apply bpe --codes codes --text pairs/test.de
+say data-pairs data $pairs --bpe 12
+say train-pairs train $pairs --bpe 12 --encoder rk4-layer $size --epochs 20 --max-steps 60 --best bleu --out train/pairs
+say translate translate --model train/pairs --text pairs/test.en $read
+say translate-nbest translate --model train/pairs --text pairs/test.en $read --nbest 3 --penalty gnmt --alpha 0.6 --no-repeat 3 --max-ratio 1.5
+say translate-bad translate --model train/macaron --text pairs/test.en
+say score score --model train/pairs --text pairs/test.de --source-text pairs/test.en $read --csv
+say score-text score --model train/macaron --text text $read
+set -- $pairs --pair transformer/transformer,macaron@2/strang-decoder --match none $size --epochs 20 --max-steps 60 --seeds 2 --truncation 1 --truncation-tokens 3
+say compare-pairs compare "$@" --out compare-pairs
+say compare-pairs-csv compare "$@" --out compare-pairs --csv
+say compare-pairs-from compare "$@" --from compare-pairs --out compare-pairs-from
 say compare compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare
 say compare-csv compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare --csv
 say compare-tune compare --scheme transformer,euler $tiny --max-steps 3 --seeds 2 --tune --tune-rate 1e-2,1e-3 --tune-dropout 0 --truncation 0 --out tune
@@ -83,14 +104,16 @@ say truncation truncation --model train/macaron --text text --scheme macaron,heu
 say truncation-jacobian truncation --model train/macaron --text text --jacobian --sentences 1 --out jacobian
 say truncation-refine truncation --model train/macaron --text text --refine 2 --sentences 1 --out refine
 say attention attention --model compare/runs/transformer-seed1 --model compare/runs/transformer-seed2 --text text --out attention
+say bleu bleu --reference text --hypothesis text --csv
+say bleu-two bleu --reference text --hypothesis text,text --metrics bleu,chrf,rouge --out bleu
 say report report .
 say manual manual --out manual
 
 # ---- files, with what changes from run to run masked -----------------------------------------------
-mask='{ gsub(/[0-9.]+ tokens\/s/, "* tokens/s"); gsub(/peak [0-9]+ MB/, "peak * MB"); gsub(/in [0-9:.]+( s| min|$)/, "in *");
+mask='{ gsub(/[0-9.]+ tokens\/s/, "* tokens/s"); gsub(/[0-9.]+ lines\/s/, "* lines/s"); gsub(/[0-9.]+ sentences\/s/, "* sentences/s"); gsub(/peak [0-9]+ MB/, "peak * MB"); gsub(/in [0-9:.]+( s| min|$)/, "in *");
         gsub(/[0-9.]+( s| ms| MB)([,;.: ]|$)/, "* "); gsub(/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9][T 0-9:Z]*/, "DATE"); print }'
-masked() { awk "$mask" "$@" | sed -E 's/^DATE[^ ]* [0-9]+:/DATE:/; /^truncation error of /d; s/ *[0-9]{3,7}([ |&]+)[0-9]+([ |\\]*)$/ *\1*\2/'; }
-csv='BEGIN { n = split("tokens_per_s peak_bytes seconds time rank host date bytes_per_step wait_ms_per_step ms_per_step user cpu", v, " "); for (i = 1; i <= n; i++) bad[v[i]] = 1 }
+masked() { awk "$mask" "$@" | sed -E 's/^DATE[^ ]* [0-9]+:/DATE:/; /^truncation error of /d; s/ +[0-9]{3,6}\.[0-9]([ |\\]*)$/ *\1/; s/ *[0-9]{3,7}([ |&]+)[0-9]+([ |\\]*)$/ *\1*\2/'; }
+csv='BEGIN { n = split("tokens_per_s sentences_per_s peak_bytes seconds time rank host date bytes_per_step wait_ms_per_step ms_per_step user cpu", v, " "); for (i = 1; i <= n; i++) bad[v[i]] = 1 }
      NR == 1 { n = split($0, head, ","); print; next }
      { m = split($0, cell, ","); if (m == n) { for (i = 1; i <= n; i++) if (head[i] in bad) cell[i] = "*"; s = cell[1]; for (i = 2; i <= n; i++) s = s "," cell[i]; print s } else print }'
 find . -type f ! -name '*.png' ! -name '*.claim*' ! -name '*.svg' ! -name state.safetensors | sort | while IFS= read -r f; do

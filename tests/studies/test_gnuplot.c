@@ -164,15 +164,16 @@ static void write_table(const char *name)
 
 static void write_texts(void)
 {
-    static const char *const name[] = {"train.txt", "valid.txt", "test.txt"};
+    static const char *const name[] = {"train.txt", "valid.txt", "test.txt", "train.a", "valid.a",
+                                       "test.a",    "train.b",   "valid.b",  "test.b"};
     char path[512];
     assert_int_equal(mkdir(file_path(odd), 0777), 0);
     assert_int_equal(mkdir(file_path(odd_corpus), 0777), 0);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         snprintf(path, sizeof path, "%s/%s", odd_corpus, name[i]);
         FILE *f = fopen(file_path(path), "wb");
         assert_non_null(f);
-        for (int k = 0; k < (i ? 10 : 100); k++) fputs(tokens, f);
+        for (int k = 0; k < (i % 3 ? 10 : 100); k++) fputs(tokens, f);
         assert_int_equal(fclose(f), 0);
     }
 }
@@ -204,6 +205,10 @@ static void draw_models(void)
             NULL);
     trotter("compare", NET, "--scheme", "transformer,euler,heun-layer,rk4-layer", "--seeds", "2",
             "--truncation", "1", "--out", odd_path("compare"), NULL);
+    trotter("compare", NET, "--source", "a", "--target", "b", "--pair",
+            "transformer/transformer,macaron/macaron", "--seeds", "2", "--truncation", "1",
+            "--rate", "0.03", "--warmup", "1", "--out", odd_path("pairs"),
+            NULL); /* better than any word */
     trotter("sweep", NET, "--interleaved", "--permutations", "2", "--random", "2", "--sandwiches",
             "--words", "sffs", "--layers", "1", "--seeds", "2", "--out", odd_path("sweep"), NULL);
     snprintf(system, sizeof system, "network:%s", odd_path("model"));

@@ -23,7 +23,7 @@ static const char *other_value(const Options *o, const Option *p)
     if (p->type == OPTION_TEXT || p->type == OPTION_LIST) return "another";
     if (p->type == OPTION_CHOICE) {
         snprintf(text, sizeof text, "%s", last + 1);
-        if (strcmp(text, now) == 0)
+        if (now && strcmp(text, now) == 0)
             snprintf(text, sizeof text, "%.*s", (int)strcspn(p->values, "|"), p->values);
         return text;
     }

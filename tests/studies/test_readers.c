@@ -332,7 +332,7 @@ TEST(words_and_unknown_words)
     assert_int_equal(words_find(&none, "a", 1), -1);
     assert_int_equal(vocab_find(&v, "a", 1), -1);
     char *text = repeated("", "x", 300, "\n");
-    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, &v), 0);
+    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, 0, &v), 0);
     expect_words("x", text_encode("f", text, strlen(text), &v, &t), "f:1: 'x", 0);
     assert_true(strlen(error_text()) < 300); /* a long word is cut in the message */
     vocab_free(&v);

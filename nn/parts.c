@@ -1,0 +1,114 @@
+/* parts.c: parts of a model by themselves, dropout off, of one sequence a side in host doubles: a sublayer, the plan without
+ * its ends, an embedding. For the bridge, for looking at a model, and for tests. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/engine.h"
+
+/* One sequence of N rows, and of two sides of M, without dropout. */
+static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
+{
+    size_t begins[2] = {0, N}, source[2] = {0, M};
+    if (N < 1 || N > m->config.max_tokens)
+        return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
+    m->backend->send(m->batch.begins, begins, sizeof begins);
+    *p = (Pass){.m = m, .N = N, .S = 1};
+    if (m->plan->sides == 1) return 0;
+    if (M < 1 || M > m->config.max_source)
+        return error_set(ERR_MISUSE, "%zu source rows in a model for %zu", M, m->config.max_source);
+    p->source.N = M;
+    m->backend->send(m->batch.source_begins, source, sizeof source);
+    return 0;
+}
+
+/* The first instruction of a slot, which must be of `op`; NULL with words. */
+static const PlanInstr *find_instr(const Model *m, int slot, int op)
+{
+    const Plan *p = m->plan;
+    for (size_t i = 0; i < p->instrs; i++)
+        if (p->instr[i].op == op && p->instr[i].slot == slot) return &p->instr[i];
+    error_set(ERR_MISUSE, "no slot %d of this kind", slot);
+    return NULL;
+}
+
+int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
+{
+    Pass p;
+    size_t D = m->config.width;
+    TRY(begin_rows(m, N, N, &p));
+    int alone = slot >= 0 && (size_t)slot < m->plan->slots && m->plan->slot[slot].kind == SLOT_NORM;
+    const PlanInstr *in = find_instr(m, slot, alone ? PLAN_NORM : PLAN_EVAL);
+    if (!in) return ERR_MISUSE;
+    if (in->terms > 1) return error_set(ERR_MISUSE, "slot %d reads two texts", slot);
+    m->backend->put(m->state[in->term[0].x], x, N * D);
+    TRY(pass_op[in->op](&p, in));
+    m->backend->get(y, m->state[in->out], N * D);
+    return m->backend->wait();
+}
+
+int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
+                double *y)
+{
+    Pass p;
+    size_t D = m->config.width;
+    TRY(begin_rows(m, N, M, &p));
+    const PlanInstr *k = find_instr(m, slot, PLAN_KEYS);
+    const PlanInstr *in = k ? find_instr(m, slot, PLAN_EVAL) : NULL;
+    if (!in) return ERR_MISUSE;
+    m->backend->put(m->state[k->term[0].x], memory, M * D);
+    TRY(pass_op[PLAN_KEYS](&p, k));
+    m->backend->put(m->state[in->term[0].x], x, N * D); /* keys live on here, memory need not */
+    TRY(pass_op[PLAN_EVAL](&p, in));
+    m->backend->get(y, m->state[in->out], N * D);
+    return m->backend->wait();
+}
+
+int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y)
+{
+    Pass p;
+    size_t D = m->config.width;
+    TRY(begin_rows(m, N, M, &p));
+    m->backend->put(m->state[SIDE_TARGET], x, N * D);
+    if (m->plan->sides > 1) m->backend->put(m->state[SIDE_SOURCE], source, M * D);
+    TRY(plan_walk(m->plan, pass_op, &p));
+    m->backend->get(y, m->state[m->plan->output], N * D);
+    return m->backend->wait();
+}
+
+int model_run_plan(Model *m, size_t N, const double *x, double *y)
+{
+    return model_run_pair(m, N, x, N, x + N * m->config.width, y);
+}
+
+int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
+{
+    size_t begins[2] = {0, N};
+    int32_t *position = memory_new(N, sizeof *position);
+    if (!position) return ERR_MEMORY;
+    for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
+    /* Nothing is predicted: the inputs stand for the targets too, and for the source. */
+    Batch x = {.N = N,
+               .S = 1,
+               .longest = N,
+               .input = (int32_t *)token,
+               .target = (int32_t *)token,
+               .position = position,
+               .start = begins};
+    if (m->plan->sides > 1) {
+        x.source.N = x.source.longest = N;
+        x.source.input = x.input;
+        x.source.position = position;
+        x.source.start = begins;
+    }
+    int code = pass_begin(m, &x, 0, p);
+    memory_free(position);
+    return code;
+}
+
+int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y)
+{
+    Pass p;
+    TRY(pass_tokens(m, N, token, &p));
+    m->ends->embed(m, &p, side);
+    m->backend->get(y, m->state[side], N * m->config.width);
+    return m->backend->wait();
+}

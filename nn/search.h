@@ -1,0 +1,105 @@
+/* search.h: text out of a model, a token at a time (decode.c), and the best texts by beam search (beam.c).
+ *
+ * A hypothesis is a target's beginning: <eos>, then tokens of the output. A step extends N hypotheses by one token each.
+ * Only the new token's row is computed; keys and values of older tokens are in a cache, those of each EVAL of
+ * self-attention in one of its own (the stages of a Runge-Kutta layer share weights, but not what these are applied to), keys
+ * and values of the source one for each slot of cross-attention. A cache's row is written once. A hypothesis has a list
+ * of the rows of its own tokens, so that nothing is copied when hypotheses fork.
+ */
+#ifndef TROTTER_SEARCH_H
+#define TROTTER_SEARCH_H
+
+#include "nn/nn.h"
+
+/* ---- decode.c: incremental decoding --------------------------------------------------------------- */
+
+typedef struct Decoding Decoding;
+
+/* Room for steps of at most `rows` hypotheses of at most `length` tokens, <eos> at the beginning included, rows * length
+ * tokens in all from one decoding_begin to the next, and decoding_best of at most `best` tokens. m: built without training,
+ * borrowed until decoding_free, not to be used otherwise between decoding_begin and the last step. rows and length are at
+ * most max_tokens and max_length of the model, best at most its vocabulary, else ERR_MISUSE. Allocates
+ * decoding_bytes of the backend's memory, and no later call allocates but decoding_best of a model with tails. */
+int decoding_new(Model *m, size_t rows, size_t length, size_t best, Decoding **out);
+size_t decoding_bytes(const Model *m, size_t rows, size_t length, size_t best);
+void decoding_free(Decoding *d); /* NULL allowed */
+
+/* Begins anew. x has sources of x->S sentences, all else of it is not read: the source's instructions of the plan are
+ * done, once. A language model has no source: x is NULL. ERR_MISUSE: a batch that the model has no room for. */
+int decoding_begin(Decoding *d, const Batch *x);
+
+/* Hypothesis n of this step is hypothesis parent[n] of the step before (-1: nothing) and token[n]; sentence[n] is its
+ * source's number (not read in a language model; a child's is its parent's). Hypotheses need not be of one length. N of
+ * 1 .. rows. What is outside the model, or has more tokens than there is room for: ERR_MISUSE, nothing is done. */
+int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *parent,
+                  const int32_t *sentence);
+
+/* Of the N hypotheses of the last step the K most probable next tokens: index (N, K), log p (N, K) falling, of equal ones
+ * the least token first; K of 0 .. best. only (N) or NULL: log_p (N) out is that of the tokens `only`. A row with a logit
+ * that is not finite has NaN for every log p. ERR_MEMORY with tails alone. */
+int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,
+                  double *log_p);
+/* The last step's logits (N, V), as model_logits has them. */
+int decoding_logits(Decoding *d, double *logits);
+
+/* ---- beam.c: beam search -------------------------------------------------------------------------- */
+
+/* By what the sum of log p of a finished hypothesis is divided; its length l counts <eos>, as fairseq does.
+ *   none    1
+ *   power   l^alpha (fairseq, Marian, CTranslate2)
+ *   gnmt    ((5 + l) / 6)^alpha (Wu et al. 2016, equation 14) */
+enum { PENALTY_NONE, PENALTY_POWER, PENALTY_GNMT, PENALTIES };
+#define PENALTY_NAMES "none|power|gnmt"
+double penalty_value(int kind, double alpha, size_t length);
+
+typedef struct {
+    size_t beam;  /* >= 1; 1 is greedy search */
+    size_t nbest; /* 1 .. beam */
+    int penalty;  /* PENALTY_* */
+    double alpha; /* -10 .. 10 */
+    /* Tokens of an output, without <eos>; max_length >= min_length, >= 1. Where max_ratio > 0 or max_extra > 0 (both
+     * finite, >= 0), a sentence's longest length is at most max_ratio * (tokens of its source without <eos>) + max_extra,
+     * rounded down, even below min_length. At the longest length <eos> is all that may come. */
+    size_t min_length, max_length;
+    double max_ratio, max_extra;
+    /* n: no n tokens stand twice in an output (Paulus, Xiong, Socher 2018, section 2.5); 0: they may. */
+    size_t no_repeat;
+    int32_t eos;           /* begins and ends every hypothesis */
+    const int32_t *banned; /* (banned_count) never part of an output; not eos */
+    size_t banned_count;
+    size_t sentences;         /* most in a batch */
+    const volatile int *stop; /* set by a signal handler: ERR_INTERRUPTED; NULL: none */
+} BeamConfig;
+
+/* A finished one. */
+typedef struct {
+    size_t length;        /* tokens, of which the last is <eos> */
+    const int32_t *token; /* (length) */
+    const double *log_p;  /* (length) natural logarithms */
+    double sum, score;    /* of log_p; that by the penalty */
+} Hypothesis;
+
+/* Is given the best hypotheses of a sentence as soon as it is finished, best first, 1 <= count <= nbest (fewer where fewer
+ * exist). Borrowed during the call. Sentences finish in any order. Not 0 ends the search with this code. */
+typedef int BeamDone(void *arg, size_t sentence, size_t count, const Hypothesis *best);
+
+typedef struct Beam Beam;
+
+/* m: as decoding_new has it, of max_tokens >= sentences * beam and max_length >= max_length of the configuration + 1. A
+ * configuration that cannot be: ERR_INPUT with words. What config points to is borrowed. */
+int beam_new(Model *m, const BeamConfig *config, Beam **out);
+void beam_free(Beam *b); /* NULL allowed */
+/* What beam_new would refuse, and the bytes that it would take, on the host and of the backend. */
+int beam_check(const Model *m, const BeamConfig *config);
+size_t beam_bytes(const Model *m, const BeamConfig *config);
+
+/* The best outputs for the sources of x (decoding_begin); of a language model, of x->S texts without a source. Of each
+ * sentence, at every step, of the 2 beam best extensions of its live hypotheses (of equal ones the first hypothesis' and the
+ * least token), those with <eos> among the first `beam` are finished, and the first `beam` without live on. A sentence ends
+ * as soon as `beam` hypotheses are finished, or when all live ones were ended at the longest length; what is finished is
+ * then sorted by score. A sentence that has ended is computed no longer. Results do not depend on the other sentences
+ * of the batch: in f64 not in one bit. ERR_NUMERIC: a log p is not finite. ERR_INPUT: no output is allowed. Those that were
+ * finished before an error, or before `stop`, were given to `done`. Allocates nothing (but decoding_best). */
+int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg);
+
+#endif

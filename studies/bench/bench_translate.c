@@ -1,0 +1,365 @@
+/* bench_translate.c: `trotter bench translate`: beam search with its cache, without one (bench_prefix.c) and by a peer, in
+ * turns.
+ *
+ * The network is a transformer of random weights. Sources have so many tokens and <eos>, outputs exactly as many and
+ * <eos>, so that everybody does the same work; where a search ends, and what is found, is nothing that is compared with
+ * a peer. With and without a cache the outputs are compared: rounding alone can make them differ.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/search.h"
+#include "studies/bench/bench.h"
+#include "studies/bench/bench_block.h"
+#include "studies/model/network.h"
+#include "studies/tools/progress.h"
+
+enum { PIECE = 3, LEAST_ROUNDS = 3, LONGEST = 1024, MOST_ROWS = 1 << 20 };
+
+static const Option options[] = {
+    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence", 1, 100},
+    {"length", OPTION_SIZE, "14", "T", "tokens of a source and of an output, <eos> apart", 1,
+     LONGEST},
+    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 4096},
+    {"beams", OPTION_SIZES, "1,2,5,10", "K,...", "and how cost grows: other beams", 1, 100},
+    {"lengths", OPTION_SIZES, "8,16,32,64", "T,...", "other lengths", 1, LONGEST},
+    {"batches", OPTION_SIZES, "1,8,64", "N,...", "other numbers of sentences", 1, 4096},
+    {0},
+};
+const OptionGroup bench_translate_group = {"Translation", 1, options};
+
+typedef struct {
+    size_t beam, length, sentences;
+} Load;
+
+/* The numbers that an axis changes, by the option that lists them. */
+static const struct {
+    const char *name, *option;
+    size_t at; /* in a Load */
+} axes[] = {{"beam", "beams", offsetof(Load, beam)},
+            {"length", "lengths", offsetof(Load, length)},
+            {"sentences", "batches", offsetof(Load, sentences)}};
+enum { AXES = sizeof axes / sizeof *axes };
+
+/* What is timed at a point; all of it is zero before. */
+typedef struct {
+    const Options *o;
+    const Backend *backend;
+    const BlockSize *size;
+    BenchReport *out;
+    Load p;
+    Model *m;
+    Beam *beam;
+    Prefix *prefix;
+    Batch x;
+    int32_t *found, *again;               /* (sentences, length) outputs with the cache, without */
+    Sample cached, without[PREFIX_KINDS]; /* seconds of a batch */
+    double same[PREFIX_KINDS];            /* share of outputs that are those with the cache */
+    ScriptSpeed peer;
+} Search;
+
+/* ---- building --------------------------------------------------------------------------------------- */
+
+static int new_sources(const Load *p, size_t V, Batch *x)
+{
+    size_t n = p->length + 1, N = p->sentences * n;
+    x->S = p->sentences;
+    x->source.N = N;
+    x->source.longest = n;
+    x->source.input = memory_new(2 * N, sizeof *x->source.input);
+    x->source.start = memory_new(x->S + 1, sizeof *x->source.start);
+    if (!x->source.input || !x->source.start) return ERR_MEMORY;
+    x->source.position = x->source.input + N;
+    for (size_t i = 0; i < N; i++) {
+        size_t place = i % n;
+        x->source.position[i] = (int32_t)place;
+        if (place < n - 1) x->source.input[i] = 1 + (int32_t)random_below(1, 5, i, V - 1);
+    }
+    for (size_t s = 0; s <= x->S; s++) x->source.start[s] = s * n;
+    return 0;
+}
+
+static int new_model(Search *s)
+{
+    const BlockSize *b = s->size;
+    size_t rows = s->p.sentences * s->p.beam * (s->p.length + 1);
+    BridgeOptions bridge = {.layers = b->layers, .width = b->D, .inner = b->M};
+    ModelConfig config = {.vocab = b->V,
+                          .width = b->D,
+                          .heads = b->H,
+                          .positions = POSITIONS_SINUSOID,
+                          .max_tokens = rows,
+                          .max_length = s->p.length + 1,
+                          .max_source = rows,
+                          .max_source_length = s->p.length + 1,
+                          .seed = 1};
+    Zoo z;
+    Table *encoder = NULL, *decoder = NULL;
+    Plan *plan = NULL;
+    TRY(zoo_open(&z));
+    int code = zoo_find(&z, "transformer", "euler", &encoder);
+    if (code == 0) code = zoo_find_decoder(&z, "transformer", "euler", &decoder);
+    if (code == 0) code = bridge_plan_pair(encoder, decoder, &bridge, &plan);
+    table_free(encoder);
+    table_free(decoder);
+    zoo_close(&z);
+    return code ? code : model_new(&config, plan, s->backend, 0, &s->m);
+}
+
+static int open_search(Search *s)
+{
+    const Load *p = &s->p;
+    if (p->sentences * p->beam * (p->length + 1) > MOST_ROWS)
+        return error_set(ERR_INPUT,
+                         "%zu sentences, a beam of %zu and %zu tokens: more than %d tokens in all",
+                         p->sentences, p->beam, p->length, MOST_ROWS);
+    BeamConfig config = {.beam = p->beam,
+                         .nbest = 1,
+                         .penalty = PENALTY_NONE,
+                         .min_length = p->length,
+                         .max_length = p->length,
+                         .eos = 0,
+                         .sentences = p->sentences};
+    s->found = memory_new(2 * p->sentences, p->length * sizeof *s->found);
+    if (!s->found) return ERR_MEMORY;
+    s->again = s->found + p->sentences * p->length;
+    TRY(new_sources(p, s->size->V, &s->x));
+    TRY(new_model(s));
+    TRY(beam_new(s->m, &config, &s->beam));
+    return prefix_new(s->m, p->sentences, p->beam, p->length, 0, &s->prefix);
+}
+
+static void close_search(Search *s)
+{
+    beam_free(s->beam);
+    prefix_free(s->prefix);
+    model_free(s->m);
+    memory_free(s->found);
+    memory_free(s->x.source.input);
+    memory_free(s->x.source.start);
+}
+
+/* ---- contenders ------------------------------------------------------------------------------------- */
+
+static double now(const Search *s)
+{
+    return bench_now(bench_by_clock(s->backend));
+}
+
+static int keep(void *arg, size_t sentence, size_t count, const Hypothesis *best)
+{
+    Search *s = arg;
+    (void)count;
+    memcpy(s->found + sentence * s->p.length, best->token, s->p.length * sizeof *s->found);
+    return 0;
+}
+
+static int time_cached(Search *s)
+{
+    for (int i = 0; i < PIECE; i++) {
+        double start = now(s);
+        TRY(beam_search(s->beam, &s->x, keep, s));
+        sample_add(&s->cached, now(s) - start);
+    }
+    return 0;
+}
+
+static int time_without(Search *s)
+{
+    for (int kind = 0; kind < PREFIX_KINDS; kind++) {
+        double start = now(s), same = 0;
+        TRY(prefix_search(s->prefix, &s->x, kind, s->again));
+        sample_add(&s->without[kind], now(s) - start);
+        for (size_t i = 0, n = s->p.length; i < s->p.sentences; i++)
+            same += memcmp(s->found + i * n, s->again + i * n, n * sizeof *s->found) == 0;
+        s->same[kind] = same / (double)s->p.sentences;
+    }
+    return 0;
+}
+
+static int time_peer(Search *s)
+{
+    const BlockSize *b = s->size;
+    if (!options_text(s->o, "peer")) return 0;
+    const struct {
+        const char *name;
+        size_t value;
+    } number[] = {{"--d", b->D},
+                  {"--ffn", b->M},
+                  {"--heads", b->H},
+                  {"--layers", b->layers},
+                  {"--vocab", b->V},
+                  {"--beam", s->p.beam},
+                  {"--length", s->p.length},
+                  {"--sentences", s->p.sentences},
+                  {"--steps", PIECE},
+                  {"--warmup", 1},
+                  {"--threads", (size_t)omp_get_max_threads()}};
+    enum { NUMBERS = sizeof number / sizeof *number };
+    char text[NUMBERS][24];
+    const char *args[2 * NUMBERS + 1] = {0};
+    for (size_t i = 0; i < NUMBERS; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", number[i].value);
+        args[2 * i] = number[i].name, args[2 * i + 1] = text[i];
+    }
+    return script_run(options_text(s->o, "peer"), s->backend, args, "sentences_per_s", &s->peer);
+}
+
+/* Rounds until the budget is spent, the first LEAST_ROUNDS in any case, after one of each that is not timed. */
+static int measure(Search *s)
+{
+    double start = progress_now(), budget = options_real(s->o, "budget");
+    size_t most = options_size(s->o, "repeats");
+    TRY(open_search(s));
+    TRY(time_cached(s));
+    TRY(time_without(s));
+    s->cached.n = s->without[PREFIX_TARGET].n = s->without[PREFIX_BOTH].n = 0;
+    for (size_t r = 0; r < most; r++) {
+        if (r >= LEAST_ROUNDS && progress_now() - start > budget) break;
+        progress_show("beam %zu, %zu tokens, %zu sentences, round %zu", s->p.beam, s->p.length,
+                      s->p.sentences, r + 1);
+        TRY(time_cached(s));
+        TRY(time_without(s));
+        TRY(time_peer(s));
+    }
+    sample_close(&s->cached);
+    for (int kind = 0; kind < PREFIX_KINDS; kind++) sample_close(&s->without[kind]);
+    script_close(&s->peer);
+    return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *axis;
+    size_t beam, length, sentences;
+    double speed, low, high; /* sentences a second */
+    double tokens;           /* of the target, with <eos>, a second */
+    double power;        /* of the batch's time, locally, in what the axis changes; 1 is linear */
+    double prefix, gain; /* without a cache, the decoder alone anew; to that */
+    double both, whole_gain; /* the encoder anew too */
+    double peer, best;       /* the peer as it stands, and at its fastest */
+    double to_peer, to_best;
+} Figures;
+
+static const Column figure_columns[] = {
+    COLUMN(Figures, axis),
+    COLUMN(Figures, beam),
+    COLUMN(Figures, length),
+    COLUMN(Figures, sentences),
+    FIELD(Figures, "sentences/s", speed, .digits = 4),
+    FIELD(Figures, "from", low, .digits = 4),
+    FIELD(Figures, "to", high, .digits = 4),
+    FIELD(Figures, "tokens/s", tokens, .form = SHEET_FIXED),
+    COLUMN(Figures, power, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Figures, "no cache", prefix, .digits = 4),
+    FIELD(Figures, "ratio", gain, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Figures, "nothing kept", both, .digits = 4),
+    FIELD(Figures, "ratio", whole_gain, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(Figures, peer, .digits = 4),
+    FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(Figures, best, .digits = 4),
+    FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
+    {0}};
+
+/* power: NAN at the first point of an axis. */
+static void put_search(const Search *s, const char *axis, const char *at, double power)
+{
+    double n = (double)s->p.sentences;
+    Figures f = {.axis = axis,
+                 .beam = s->p.beam,
+                 .length = s->p.length,
+                 .sentences = s->p.sentences,
+                 .speed = n / s->cached.q[1],
+                 .low = n / s->cached.q[2],
+                 .high = n / s->cached.q[0],
+                 .power = power,
+                 .prefix = n / s->without[PREFIX_TARGET].q[1],
+                 .both = n / s->without[PREFIX_BOTH].q[1],
+                 .peer = script_plain(&s->peer, s->backend),
+                 .best = script_best(&s->peer)};
+    f.tokens = f.speed * (double)(s->p.length + 1);
+    f.gain = f.speed / f.prefix;
+    f.whole_gain = f.speed / f.both;
+    f.to_peer = f.speed / f.peer;
+    f.to_best = f.speed / f.best;
+    const BenchFigure figure[] = {{"sentences_per_s", "sentences/s", f.speed},
+                                  {"sentences_per_s.low", "sentences/s", f.low},
+                                  {"sentences_per_s.high", "sentences/s", f.high},
+                                  {"tokens_per_s", "target tokens/s", f.tokens},
+                                  {"power", "of time", f.power},
+                                  {"no_cache", "sentences/s", f.prefix},
+                                  {"no_cache.ratio", "times", f.gain},
+                                  {"no_cache.same", "of outputs", s->same[PREFIX_TARGET]},
+                                  {"nothing_kept", "sentences/s", f.both},
+                                  {"nothing_kept.ratio", "times", f.whole_gain},
+                                  {"nothing_kept.same", "of outputs", s->same[PREFIX_BOTH]},
+                                  {"peer.best.ratio", "times", f.to_best}};
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "translate.%s.%s.%s", s->backend->name, s->size->name, axis);
+    bench_figures(s->out, at, prefix, sizeof figure / sizeof *figure, figure);
+    script_rows(s->out, at, prefix, "sentences/s", f.speed, &s->peer);
+    sheet_row(s->out->table, &f);
+}
+
+/* before: the batch's seconds and the place of the point before it on the axis, NAN at the first. */
+static int run_point(const Search *like, const char *axis, double at, double before[2])
+{
+    Search *s = memory_new(1, sizeof *s);
+    if (!s) return ERR_MEMORY;
+    *s = *like;
+    int code = measure(s);
+    if (code == 0) {
+        char variant[32];
+        double seconds = s->cached.q[1];
+        sheet_number(at, variant);
+        put_search(s, axis, variant, log(seconds / before[0]) / log(at / before[1]));
+        before[0] = seconds, before[1] = at;
+        code = bench_stream(s->o, s->out);
+    }
+    close_search(s);
+    memory_free(s);
+    return code;
+}
+
+static int fill(const Options *o, BenchReport *out)
+{
+    const int size = options_choice(o, "size"); /* both, or one */
+    Search *like = memory_new(1, sizeof *like);
+    if (!like) return ERR_MEMORY;
+    *like = (Search){.o = o, .size = &pair_sizes[size ? size - 1 : 0], .out = out};
+    Load base = {options_size(o, "beam"), options_size(o, "length"), options_size(o, "sentences")};
+    int code = network_backend(o, &like->backend);
+    if (code == 0) {
+        bench_value(out, like->backend->kernel, omp_get_max_threads(), "threads",
+                    "machine.threads");
+        bench_load(out, "before");
+        like->p = base;
+        code = run_point(like, "base", (double)base.sentences, (double[]){NAN, NAN});
+    }
+    for (int a = 0; a < AXES; a++) {
+        char part[32];
+        double before[2] = {NAN, NAN};
+        for (size_t i = 0; code == 0 && options_part(o, axes[a].option, i, part); i++) {
+            size_t value = strtoul(part, NULL, 10);
+            like->p = base;
+            memcpy((char *)&like->p + axes[a].at, &value, sizeof value);
+            code = run_point(like, axes[a].name, (double)value, before);
+        }
+    }
+    memory_free(like);
+    bench_load(out, "after");
+    progress_clear();
+    return code;
+}
+
+int bench_translate(const Options *o)
+{
+    return bench_tell(o, "translate", figure_columns, fill);
+}

@@ -1,0 +1,152 @@
+/* translations_published.c: BLEU as the papers have it, ours beside where the corpus and the pair of schemes are the
+ * row's. What is not run here is listed with the reason: WMT'14 has 4.5 million pairs, of which two cores would train a
+ * base model in months; IWSLT'14's text is not in this project's reach.
+ *
+ * Source: Lu et al. 2019 (Macaron), table 1, whose Transformer's figures are of others; Press, Smith, Levy 2020 (Sandwich),
+ * table 6; Li et al. 2022 (ODE Transformer), table 1; Wu et al. 2021 ("Good for Misconceived Reasons"); Yao and Wan 2020. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "studies/compare/translations.h"
+#include "studies/tools/output.h"
+
+#define WMT_LARGE "not run: 4.5 million pairs"
+#define FR_LARGE "not run: 36 million pairs"
+#define ABSENT "not run: its text is not at hand"
+#define MACARON_ROW(row, encoder, decoder, corpus, size, bleu, reason)                         \
+    {                                                                                          \
+        "Macaron (Lu et al. 2019), table 1", row, encoder, decoder, corpus, size, bleu, reason \
+    }
+#define SANDWICH_ROW(row, encoder, decoder, bleu)                                      \
+    {                                                                                  \
+        "Sandwich (Press et al. 2020), table 6", row, encoder, decoder, "WMT14 En-De", \
+            "big, 6 + 6 layers", bleu, WMT_LARGE                                       \
+    }
+#define ODE_ROWS(row, encoder, german, french)                                            \
+    {"ODE Transformer (Li et al. 2022), table 1",                                         \
+     row,                                                                                 \
+     encoder,                                                                             \
+     "transformer-decoder",                                                               \
+     "WMT14 En-De",                                                                       \
+     "base, 6 + 6 layers",                                                                \
+     german,                                                                              \
+     WMT_LARGE},                                                                          \
+    {                                                                                     \
+        "ODE Transformer (Li et al. 2022), table 1", row, encoder, "transformer-decoder", \
+            "WMT14 En-Fr", "base, 6 + 6 layers", french, FR_LARGE                         \
+    }
+#define MULTI30K "Multi30k En-De, test2016"
+
+typedef struct {
+    const char *source, *row;
+    const char *encoder, *decoder; /* ours of that map; a word is one layer of ours; NULL: none */
+    const char *corpus, *size;
+    double bleu;
+    const char *reason; /* why it is not run; NULL: it can be */
+} Figure;
+
+static const Figure figures[] = {
+    {"Wu et al. 2021", "Transformer-tiny, text alone", "transformer", "transformer-decoder",
+     MULTI30K, "d 128, 4 + 4 layers", 41.02, NULL},
+    {"Wu et al. 2021", "the better one with images", NULL, NULL, MULTI30K, "d 128, 4 + 4 layers",
+     41.96, "not run: it reads images"},
+    {"Yao and Wan 2020", "Transformer, text alone", "transformer", "transformer-decoder", MULTI30K,
+     "not told here", 38.7, NULL},
+    MACARON_ROW("Transformer", "transformer", "transformer-decoder", "IWSLT14 De-En", "small", 34.4,
+                ABSENT),
+    MACARON_ROW("Macaron Net", "macaron", "macaron-decoder", "IWSLT14 De-En", "small", 35.4,
+                ABSENT),
+    MACARON_ROW("Transformer", "transformer", "transformer-decoder", "WMT14 En-De", "base", 27.3,
+                WMT_LARGE),
+    MACARON_ROW("Macaron Net", "macaron", "macaron-decoder", "WMT14 En-De", "base", 28.9,
+                WMT_LARGE),
+    MACARON_ROW("Transformer", "transformer", "transformer-decoder", "WMT14 En-De", "big", 28.4,
+                WMT_LARGE),
+    MACARON_ROW("Macaron Net", "macaron", "macaron-decoder", "WMT14 En-De", "big", 30.2, WMT_LARGE),
+    SANDWICH_ROW("baseline, 5 seeds, +- 0.15", "transformer", "transformer-decoder", 28.74),
+    SANDWICH_ROW("encoder, k = 1", "sandwich:6-1", "transformer-decoder", 28.71),
+    SANDWICH_ROW("encoder, k = 2", "sandwich:6-2", "transformer-decoder", 28.71),
+    SANDWICH_ROW("encoder, k = 3", "sandwich:6-3", "transformer-decoder", 28.81),
+    SANDWICH_ROW("encoder, k = 4", "sandwich:6-4", "transformer-decoder", 28.48),
+    SANDWICH_ROW("encoder, k = 5", "sandwich:6-5", "transformer-decoder", 28.45),
+    SANDWICH_ROW("decoder, k = 1", "transformer", "sandwich:6-1-decoder", 28.64),
+    SANDWICH_ROW("decoder, k = 2", "transformer", "sandwich:6-2-decoder", 28.56),
+    SANDWICH_ROW("decoder, k = 3", "transformer", "sandwich:6-3-decoder", 28.67),
+    SANDWICH_ROW("decoder, k = 4", "transformer", "sandwich:6-4-decoder", 28.66),
+    SANDWICH_ROW("decoder, k = 5", "transformer", "sandwich:6-5-decoder", 28.76),
+    ODE_ROWS("Residual-block", "transformer", 27.89, 41.05),
+    ODE_ROWS("RK2-block", "heun-layer", 28.67, 42.08),
+    ODE_ROWS("RK2-block (learnable gamma_i)", "rk2-gate", 28.89, 42.31),
+    ODE_ROWS("RK4-block", "rk4-layer", 29.03, 42.56),
+};
+
+typedef struct {
+    const char *source, *row, *corpus, *size;
+    double paper;
+    const char *ours_name;
+    Interval ours;
+    const char *note;
+} Beside;
+
+const Column translation_published[] = {
+    COLUMN(Beside, source, .page = 1, .words = "paper"),
+    COLUMN(Beside, row, .page = 1),
+    COLUMN(Beside, corpus, .page = 1),
+    COLUMN(Beside, size, .page = 1, .words = "of the paper's model"),
+    COLUMN(Beside, paper, .form = SHEET_FIXED, .digits = 2, .page = 1, .words = "its BLEU"),
+    FIELD(Beside, "ours_pair", ours_name, .page = 1, .words = "our pair of schemes"),
+    FIELD(Beside, "ours", ours.mean, .form = SHEET_FIXED, .digits = 2, .low = "ours_low",
+          .high = "ours_high", .page = 1, .words = "its BLEU, mean over seeds"),
+    FIELD(Beside, "ours_low", ours.low),
+    FIELD(Beside, "ours_high", ours.high),
+    COLUMN(Beside, note, .page = 1, .words = "why it is not run, or what differs"),
+    {0}};
+
+/* Multi30k's English and German, by their sizes (Elliott et al. 2016). */
+static int is_multi30k(const Translations *u)
+{
+    static const size_t lines[SPLITS] = {29000, 1014, 1000};
+    const char *to = options_text(u->options, "target");
+    if (u->metric.tokenize != TOKENIZE_NONE) return 0; /* theirs are of the text as it is cut */
+    for (int s = 0; s < SPLITS; s++)
+        if (u->corpus.text[s].lines + (s ? 0 : u->corpus.left_out) != lines[s]) return 0;
+    return to && strcmp(to, "de") == 0;
+}
+
+static const TranslationCell *find_ours(const Translations *u, const Figure *f)
+{
+    for (size_t i = 0; i < u->cells && f->encoder; i++)
+        if (strcmp(u->cell[i].encoder->name, f->encoder) == 0 &&
+            strcmp(u->cell[i].decoder->name, f->decoder) == 0)
+            return &u->cell[i];
+    return NULL;
+}
+
+int translations_published(const Translations *u)
+{
+    Sheet *s;
+    TRY(sheet_new(translation_published, &s));
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        const Figure *f = &figures[i];
+        const TranslationCell *ours = f->reason || !is_multi30k(u) ? NULL : find_ours(u, f);
+        Beside b = {f->source,
+                    f->row,
+                    f->corpus,
+                    f->size,
+                    f->bleu,
+                    NULL,
+                    {0, NAN, NAN, NAN, NAN, NAN},
+                    f->reason ? f->reason
+                    : ours    ? "another recipe and size unless they are told to be the same"
+                              : "not in this comparison"};
+        if (ours) {
+            b.ours_name = ours->name;
+            b.ours = ours->test_bleu;
+        }
+        sheet_row(s, &b);
+    }
+    int code = output_sheet(s, SHEET_CSV, u->dir, "published.csv");
+    sheet_free(s);
+    return code;
+}

@@ -1,0 +1,299 @@
+/* translations_table.c: what follows from the runs of a comparison of pairs: intervals, differences from the first pair of
+ * schemes, and how they are told.
+ *
+ * A difference of BLEU has two intervals. Over seeds: the one-way layout of statistics.h, one standard deviation for all
+ * cells. Over sentences: of 1,000 drawn test texts, with replacement and the same for all runs (Koehn 2004; bootstrap.h), the
+ * difference of the cells' mean BLEU over their seeds. The first says what another training would give, the second what
+ * another text would; a ranking needs both to leave out 0. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/compare/translations.h"
+#include "studies/metrics/bootstrap.h"
+#include "studies/model/network.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+enum { DRAWS = 1000, SEED = 12345 };
+
+/* A cell and what is told of it. */
+typedef struct {
+    TranslationCell cell;
+    const char *encoder, *decoder, *name;
+} PairRow;
+
+#define LESS " less the first pair's; over seeds, standard deviation pooled over all pairs"
+#define OVER_LINES " over drawn test sentences, of the difference of mean BLEU"
+
+const Column translation_columns[] = {
+    COLUMN(PairRow, encoder, .page = 1),
+    COLUMN(PairRow, decoder, .page = 2),
+    FIELD(PairRow, NULL, name, .head = "encoder / decoder", .place = 1),
+    FIELD(PairRow, "encoder_layers", cell.encoder_layers, .page = 3),
+    FIELD(PairRow, "layers", cell.layers, .page = 4, .words = "of the decoder"),
+    FIELD(PairRow, "encoder_order", cell.encoder_order, .head = "orders", .place = 2, .page = 5,
+          .words = "exact order of the encoder's scheme"),
+    FIELD(PairRow, "decoder_order", cell.decoder_order, .head = "", .place = 3, .page = 6,
+          .words = "exact order of the decoder's scheme"),
+    FIELD(PairRow, "encoder_error", cell.encoder_error.mean, .digits = 3, .head = "errors",
+          .place = 4, .page = 7,
+          .words = "error of a trained encoder layer's step (h = 1) over the exact flow's "
+                   "displacement"),
+    FIELD(PairRow, "decoder_error", cell.decoder_error.mean, .digits = 3, .head = "", .place = 5,
+          .page = 8, .words = "the same of the decoder's layers"),
+    FIELD(PairRow, "params", cell.numbers, .head = "parameters", .place = 6, .page = 9),
+    FIELD(PairRow, "seeds", cell.runs, .page = 10),
+    FIELD(PairRow, "valid_ppl", cell.valid_ppl.mean, .form = SHEET_FIXED, .digits = 3,
+          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 7,
+          .page = 11),
+    FIELD(PairRow, "valid_low", cell.valid_ppl.low),
+    FIELD(PairRow, "valid_high", cell.valid_ppl.high),
+    FIELD(PairRow, "valid_bleu", cell.valid_bleu.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "valid_bleu_low", .high = "valid_bleu_high", .head = "valid BLEU", .half = "±",
+          .place = 8, .page = 12),
+    FIELD(PairRow, "valid_bleu_low", cell.valid_bleu.low),
+    FIELD(PairRow, "valid_bleu_high", cell.valid_bleu.high),
+    FIELD(PairRow, "test_bleu", cell.test_bleu.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "test_bleu_low", .high = "test_bleu_high", .head = "test BLEU", .half = "±",
+          .place = 9, .page = 13),
+    FIELD(PairRow, "test_bleu_low", cell.test_bleu.low),
+    FIELD(PairRow, "test_bleu_high", cell.test_bleu.high),
+    FIELD(PairRow, "test_bleu_sd", cell.test_bleu.sd),
+    FIELD(PairRow, "test_chrf", cell.test_chrf.mean, .form = SHEET_FIXED, .digits = 2,
+          .head = "chrF2", .place = 10, .page = 14),
+    FIELD(PairRow, "sentences_per_s", cell.speed, .form = SHEET_FIXED, .digits = 1,
+          .head = "sentences/s", .place = 11, .page = 15, .words = "translating the test text"),
+    FIELD(PairRow, "valid_ppl_diff", cell.valid_ppl_diff.mean, .low = "valid_ppl_diff_low",
+          .high = "valid_ppl_diff_high", .page = 16, .words = "validation perplexity" LESS),
+    FIELD(PairRow, "valid_ppl_diff_low", cell.valid_ppl_diff.low),
+    FIELD(PairRow, "valid_ppl_diff_high", cell.valid_ppl_diff.high),
+    FIELD(PairRow, "test_bleu_diff", cell.test_bleu_diff.mean, .low = "test_bleu_diff_low",
+          .high = "test_bleu_diff_high", .page = 17, .words = "test BLEU" LESS),
+    FIELD(PairRow, "test_bleu_diff_low", cell.test_bleu_diff.low),
+    FIELD(PairRow, "test_bleu_diff_high", cell.test_bleu_diff.high),
+    FIELD(PairRow, "test_bleu_diff_p", cell.test_bleu_p, .page = 18,
+          .words = "of no difference (Student's t), after Holm's correction"),
+    FIELD(PairRow, "drawn_low", cell.drawn_low, .page = 19, .words = "low end" OVER_LINES),
+    FIELD(PairRow, "drawn_high", cell.drawn_high, .page = 20, .words = "high end" OVER_LINES),
+    FIELD(PairRow, "drawn_p", cell.drawn_p, .page = 21, .words = "two-sided p" OVER_LINES),
+    {0}};
+
+/* For people alone. */
+static const Column difference_columns[] = {
+    FIELD(PairRow, "encoder / decoder", name, .place = 1),
+    FIELD(PairRow, "valid_ppl", cell.valid_ppl_diff.mean, .form = SHEET_FIXED, .digits = 3,
+          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 2),
+    FIELD(PairRow, "valid_low", cell.valid_ppl_diff.low),
+    FIELD(PairRow, "valid_high", cell.valid_ppl_diff.high),
+    FIELD(PairRow, "test_bleu", cell.test_bleu_diff.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "test_low", .high = "test_high", .head = "test BLEU", .half = "± (seeds)",
+          .place = 3),
+    FIELD(PairRow, "test_low", cell.test_bleu_diff.low),
+    FIELD(PairRow, "test_high", cell.test_bleu_diff.high),
+    FIELD(PairRow, "test_p", cell.test_bleu_p, .digits = 2, .head = "p", .place = 4),
+    FIELD(PairRow, "drawn_low", cell.drawn_low, .form = SHEET_FIXED, .digits = 2,
+          .head = "from (sentences)", .place = 5),
+    FIELD(PairRow, "drawn_high", cell.drawn_high, .form = SHEET_FIXED, .digits = 2, .head = "to",
+          .place = 6),
+    FIELD(PairRow, "drawn_p", cell.drawn_p, .digits = 2, .head = "p (sentences)", .place = 7),
+    {0}};
+
+/* ---- intervals ----------------------------------------------------------------------------------- */
+
+static void summarise(const Translations *u, TranslationCell *c)
+{
+    enum {
+        RUN = sizeof(RunResult) / sizeof(double),
+        MEASURE = sizeof(TranslationResult) / sizeof(double)
+    };
+    const RunResult *r = c->result;
+    const TranslationResult *m = c->measure;
+    for (size_t k = 0; k < u->seeds; k++) c->runs += isnan(r[k].valid_ppl) ? 0 : 1;
+    c->valid_ppl = statistics_mean(&r->valid_ppl, RUN, u->seeds);
+    c->test_ppl = statistics_mean(&r->test_ppl, RUN, u->seeds);
+    c->valid_bleu = statistics_mean(&m->valid_bleu, MEASURE, u->seeds);
+    c->test_bleu = statistics_mean(&m->test_bleu, MEASURE, u->seeds);
+    c->test_chrf = statistics_mean(&m->test_chrf, MEASURE, u->seeds);
+    c->encoder_error = statistics_mean(&m->encoder_error, MEASURE, u->seeds);
+    c->decoder_error = statistics_mean(&m->decoder_error, MEASURE, u->seeds);
+    c->speed = statistics_mean(&m->sentences_per_s, MEASURE, u->seeds).mean;
+}
+
+/* A run that is no better than drawing words is of no spread that others share. */
+static int has_diverged(const Translations *u, const TranslationCell *c)
+{
+    return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
+}
+
+static int find_differences(Translations *u)
+{
+    static const Difference none = {NAN, NAN, NAN, NAN, NAN};
+    Interval *list = memory_new(u->cells, 2 * sizeof *list);
+    double *p = memory_new(u->cells, sizeof *p);
+    size_t n = 0;
+    if (!list || !p) {
+        memory_free(list);
+        memory_free(p);
+        return ERR_MEMORY;
+    }
+    for (size_t i = 0; i < u->cells; i++) {
+        const TranslationCell *c = &u->cell[i];
+        if (c->runs == 0 || has_diverged(u, c)) continue;
+        list[n] = c->valid_ppl;
+        list[u->cells + n++] = c->test_bleu;
+    }
+    u->valid_ppl = statistics_pool(list, n);
+    u->test_bleu = statistics_pool(list + u->cells, n);
+    const TranslationCell *base = &u->cell[0];
+    for (size_t i = 0; i < u->cells; i++) {
+        TranslationCell *c = &u->cell[i];
+        int compared = i > 0 && !has_diverged(u, c) && !has_diverged(u, base);
+        c->valid_ppl_diff =
+            compared ? statistics_difference(&u->valid_ppl, &c->valid_ppl, &base->valid_ppl) : none;
+        c->test_bleu_diff =
+            compared ? statistics_difference(&u->test_bleu, &c->test_bleu, &base->test_bleu) : none;
+        p[i] = c->test_bleu_diff.p;
+    }
+    int code = statistics_holm(p, u->cells);
+    for (size_t i = 0; i < u->cells; i++) u->cell[i].test_bleu_p = p[i];
+    memory_free(list);
+    memory_free(p);
+    return code;
+}
+
+/* ---- drawn sentences ----------------------------------------------------------------------------- */
+
+/* Of the cells with translations: their runs' statistics one behind another, and how many each has. */
+static size_t list_runs(const Translations *u, Statistics *run, size_t *runs,
+                        TranslationCell **cell)
+{
+    size_t cells = 0, n = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        size_t before = n;
+        for (size_t k = 0; k < u->seeds; k++)
+            if (u->cell[i].lines[k].x) run[n++] = u->cell[i].lines[k];
+        if (n == before) continue;
+        runs[cells] = n - before;
+        cell[cells++] = &u->cell[i];
+    }
+    return cells;
+}
+
+static int check_lines(const Statistics *run, size_t n)
+{
+    for (size_t r = 1; r < n; r++)
+        if (run[r].lines != run[0].lines)
+            return error_set(ERR_INPUT,
+                             "runs have translations of %zu and of %zu lines: they are "
+                             "of two texts",
+                             run[0].lines, run[r].lines);
+    return 0;
+}
+
+static int draw_sentences(Translations *u)
+{
+    Statistics *run = memory_new(u->cells, u->seeds * sizeof *run);
+    size_t *runs = memory_new(u->cells, sizeof *runs), n = 0, cells = 0;
+    TranslationCell **cell = memory_new(u->cells, sizeof *cell);
+    Resampled *drawn = memory_new(u->cells, sizeof *drawn);
+    int code = run && runs && cell && drawn ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < u->cells; i++)
+        u->cell[i].drawn_low = u->cell[i].drawn_high = u->cell[i].drawn_p = NAN;
+    if (code == 0) cells = list_runs(u, run, runs, cell);
+    for (size_t i = 0; i < cells; i++) n += runs[i];
+    if (code == 0) code = check_lines(run, n);
+    if (code == 0 && cells > 1 && cell[0] == &u->cell[0]) /* the baseline has some */
+        code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, cells, DRAWS, SEED, drawn);
+    else
+        cells = 0;
+    for (size_t i = 1; i < cells && code == 0; i++) {
+        if (isnan(cell[i]->test_bleu_diff.mean)) continue;
+        cell[i]->drawn_low = drawn[i].difference_low;
+        cell[i]->drawn_high = drawn[i].difference_high;
+        cell[i]->drawn_p = drawn[i].p_two_sided;
+    }
+    memory_free(run);
+    memory_free(runs);
+    memory_free(cell);
+    memory_free(drawn);
+    return code;
+}
+
+int translations_tables(Translations *u)
+{
+    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
+    TRY(find_differences(u));
+    TRY(draw_sentences(u));
+    TRY(sheet_new(translation_columns, &u->table));
+    TRY(sheet_new(difference_columns, &u->differences));
+    for (size_t i = 0; i < u->cells; i++) {
+        const TranslationCell *c = &u->cell[i];
+        const PairRow row = {*c, c->encoder->name, c->decoder->name, c->name};
+        sheet_row(u->table, &row);
+        if (i) sheet_row(u->differences, &row);
+    }
+    return 0;
+}
+
+/* ---- words and files ----------------------------------------------------------------------------- */
+
+static void print_caption(const Translations *u, FILE *f)
+{
+    const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
+    fprintf(f, "Corpus %s: %zu training pairs", u->corpus.name, u->corpus.text[SPLIT_TRAIN].lines);
+    if (u->corpus.left_out) fprintf(f, " (%zu longer ones left out)", u->corpus.left_out);
+    fprintf(f,
+            ", vocabulary %zu.\nModels: width %zu, inner %zu, %zu heads, %s-norm; %s; rate %s, "
+            "dropout %s; %zu seed%s. Means over seeds and half of their\n95 %% intervals "
+            "(Student's t, of their own runs).\n",
+            u->corpus.vocab.size, options_size(o, "width"), options_size(o, "inner"),
+            options_size(o, "heads"), options_text(o, "norm"), length, options_text(o, "rate"),
+            options_text(o, "dropout"), u->seeds, u->seeds == 1 ? "" : "s");
+    fprintf(f,
+            "BLEU: corpus BLEU, tokenize %s, smoothing exp, case as it is; beam %s, length penalty "
+            "%s %s; perplexities are of the target's\ntokens. orders, errors: of encoder and "
+            "decoder; order p: exact, local error h^(p+1); error: of a trained layer's own step "
+            "against the\nexact flow, over its displacement, median over %zu sentences and all "
+            "layers.\n\n",
+            options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
+            options_text(o, "alpha"), options_size(o, "truncation"));
+}
+
+static int print_all(const Translations *u, int form, FILE *f)
+{
+    print_caption(u, f);
+    TRY(sheet_write(u->table, form, f));
+    if (u->cells == 1) return 0;
+    fprintf(f,
+            "\nDifferences from %s. (seeds): half of the 95 %% interval with one standard "
+            "deviation over seeds, pooled within all\npairs of schemes",
+            u->cell[0].name);
+    if (u->test_bleu.df)
+        fprintf(f, " (%.2f of test BLEU, %zu degree%s of freedom)", u->test_bleu.sd,
+                u->test_bleu.df, u->test_bleu.df == 1 ? "" : "s");
+    fprintf(f,
+            "; p: of no difference, with Holm's correction.\n(sentences): 95 %% of %d test texts "
+            "drawn from the sentences of this one, the same for all; p: two-sided, of one\n"
+            "comparison. A ranking needs both intervals to leave out 0.\n\n",
+            DRAWS);
+    return sheet_write(u->differences, form, f);
+}
+
+int translations_show(const Translations *u)
+{
+    if (options_flag(u->options, "csv")) return sheet_write(u->table, SHEET_CSV, stdout);
+    return print_all(u, SHEET_PLAIN, stdout);
+}
+
+int translations_save(const Translations *u)
+{
+    Output o;
+    TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
+    TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
+    TRY(output_open(&o));
+    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
+}

@@ -1,0 +1,111 @@
+/* translated.c: translations of a split, and their scores (translated.h). */
+#include "studies/measure/translated.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+typedef struct {
+    const Corpus *corpus;
+    FILE *f;
+    size_t done, all;
+    const char *what;
+} Writer;
+
+static int write_translation(void *arg, const Translation *t)
+{
+    Writer *w = arg;
+    char *words = NULL;
+    if (t->too_long)
+        return error_set(ERR_INPUT, "a source of %zu tokens: --sequence is shorter", t->too_long);
+    if (t->count)
+        TRY(translator_words(&w->corpus->vocab, w->corpus->bpe, t->best[0].token, t->best[0].length,
+                             &words));
+    fprintf(w->f, "%s\n", words ? words : "");
+    memory_free(words);
+    progress_show("%s: %zu of %zu", w->what, ++w->done, w->all);
+    return 0;
+}
+
+static int read_references(const Corpus *c, int split, Lines *out)
+{
+    const Text *t = &c->text[split];
+    if (c->files) {
+        TRY(lines_read(t->file, out));
+        if (out->count > t->lines)
+            out->count = t->lines; /* the text's beginning alone is the split */
+        return 0;
+    }
+    Output o;
+    char *text;
+    int code = 0;
+    TRY(output_open(&o));
+    for (size_t i = 0, n; i < t->tokens && code == 0; i += n) {
+        char *words;
+        for (n = 1; t->id[i + n - 1] != c->vocab.eos;) n++;
+        code = translator_words(&c->vocab, c->bpe, t->id + i, n, &words);
+        if (code != 0) break;
+        fprintf(o.f, "%s\n", words);
+        memory_free(words);
+    }
+    TRY(output_take(&o, code, &text));
+    return lines_take(t->file, text, strlen(text), out);
+}
+
+static int score_lines(const Corpus *c, int split, const MetricOptions *o, const Lines *hypothesis,
+                       TranslatedScore *out, Statistics *lines)
+{
+    Lines reference = {0};
+    Statistics bleu = {0}, chrf = {0};
+    double sums[METRIC_WIDTH];
+    int code = read_references(c, split, &reference);
+    if (code == 0) code = metric_lines(METRIC_BLEU, o, hypothesis, &reference, 1, &bleu);
+    if (code == 0) code = metric_lines(METRIC_CHRF, o, hypothesis, &reference, 1, &chrf);
+    if (code == 0) {
+        metric_sum(&bleu, sums);
+        BleuScore b = bleu_score(sums, o->smooth, o->smooth_value);
+        out->bleu = b.score;
+        out->brevity = b.brevity;
+        metric_sum(&chrf, sums);
+        out->chrf = chrf_score(sums);
+    }
+    if (code == 0 && lines)
+        *lines = bleu;
+    else
+        statistics_free(&bleu);
+    statistics_free(&chrf);
+    lines_free(&reference);
+    return code;
+}
+
+int translated_score(Translator *t, const Corpus *c, int split, const MetricOptions *o,
+                     const char *what, char **text, TranslatedScore *out, Statistics *lines)
+{
+    Writer w = {.corpus = c, .all = c->source[split].lines, .what = what};
+    Output collected;
+    char *all, *copy;
+    Lines hypothesis;
+    double begun = progress_now();
+    TRY(output_open(&collected));
+    w.f = collected.f;
+    int code = translator_run(t, &c->source[split], write_translation, &w);
+    out->seconds = progress_now() - begun;
+    TRY(output_take(&collected, code, &all));
+    copy = memory_string(all);
+    if (!copy) {
+        memory_free(all);
+        return ERR_MEMORY;
+    }
+    TRY(lines_take("translations", copy, strlen(copy), &hypothesis)); /* takes the copy over */
+    code = score_lines(c, split, o, &hypothesis, out, lines);
+    lines_free(&hypothesis);
+    if (code == 0 && text)
+        *text = all;
+    else
+        memory_free(all);
+    return code;
+}

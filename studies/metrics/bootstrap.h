@@ -1,0 +1,37 @@
+/* bootstrap.h: how far a score hangs on the lines that it was measured on: paired bootstrap resampling.
+ *
+ * A resample draws as many lines as there are, with replacement; every system is scored on the same drawn lines. Of N
+ * resamples, sorted, the 95 % interval goes from number N/40 to number N-1-N/40, from 0. Against the first system, with d
+ * the difference of scores on all lines and d* that on a resample,
+ *
+ *   p           = (1 + #{ |d*| - mean |d*| >= |d| }) / (N + 1)      that of `sacrebleu --paired-bs`
+ *   p_two_sided = (1 + #{ |d* - mean d*| >= |d| }) / (N + 1)
+ *
+ * The first is what others print. It is half of the second where all d* have one sign, and less than that where they
+ * have both: of equal systems one pair in ten has p below 0.05 (tests/studies/test_bleu.c). Ties count here, so that a
+ * system has p 1 against itself (there 1 / (N + 1)). The drawn lines are our own (kernels/random.h), so figures agree
+ * with sacreBLEU's as those of two of its seeds do. Source: Koehn 2004; Efron and Tibshirani 1993, chapter 16.
+ */
+#ifndef TROTTER_METRICS_BOOTSTRAP_H
+#define TROTTER_METRICS_BOOTSTRAP_H
+
+#include "studies/metrics/metric.h"
+
+typedef struct {
+    double score;           /* on all lines */
+    double mean, low, high; /* over resamples; ends of the 95 % interval */
+    /* Less the first system; p as above. NaN of the first itself. */
+    double difference, difference_low, difference_high, p, p_two_sided;
+} Resampled;
+
+/* Scores of systems (>= 1) whose statistics are of the same metric, options, references and lines; out (systems). With 0
+ * resamples: score and difference, the others NaN. A function of its arguments alone. ERR_MEMORY. */
+int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
+                     size_t resamples, uint64_t seed, Resampled *out);
+
+/* The same of systems that were trained several times, with other seeds: system s has runs[s] >= 1 of the statistics, one
+ * behind another in `run`, and its score is the mean of theirs, on all lines and on each resample. */
+int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
+                    size_t systems, size_t resamples, uint64_t seed, Resampled *out);
+
+#endif

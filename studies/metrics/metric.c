@@ -1,0 +1,158 @@
+/* metric.c: the table of metrics, and the loop over lines that all share. */
+#include "studies/metrics/metric.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/tick.h"
+
+static double score_bleu(const MetricOptions *o, const double *sums)
+{
+    return bleu_score(sums, o->smooth, o->smooth_value).score;
+}
+
+static double score_chrf(const MetricOptions *o, const double *sums)
+{
+    (void)o;
+    return chrf_score(sums);
+}
+
+static double score_rouge(const MetricOptions *o, const double *sums)
+{
+    (void)o;
+    return rouge_mean(sums, ROUGE_F);
+}
+
+/* What a line's symbols are: words of the tokenisation, characters, or words at white space. */
+enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS };
+
+static const struct {
+    const char *name;
+    int of;
+    size_t width;
+    int (*line)(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
+                double *out);
+    double (*score)(const MetricOptions *o, const double *sums);
+} table[METRICS] = {
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, bleu_line, score_bleu},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, chrf_line, score_chrf},
+    [METRIC_ROUGE_1] = {"ROUGE-1", OF_WORDS, ROUGE_STATISTICS, rouge_1_line, score_rouge},
+    [METRIC_ROUGE_2] = {"ROUGE-2", OF_WORDS, ROUGE_STATISTICS, rouge_2_line, score_rouge},
+    [METRIC_ROUGE_L] = {"ROUGE-L", OF_WORDS, ROUGE_STATISTICS, rouge_l_line, score_rouge},
+};
+
+const char *metric_name(int metric)
+{
+    return table[metric].name;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* Room for a line of a hypothesis (0) and its references (1 ..). */
+typedef struct {
+    size_t texts;
+    Symbols *text, *words; /* (texts) */
+    Symbols room;
+    Grams grams;
+} Work;
+
+static void work_free(Work *w)
+{
+    for (size_t t = 0; w->text && w->words && t < w->texts; t++) {
+        symbols_free(&w->text[t]);
+        symbols_free(&w->words[t]);
+    }
+    memory_free(w->text);
+    memory_free(w->words);
+    symbols_free(&w->room);
+    grams_free(&w->grams);
+}
+
+/* The statistics of line i. */
+static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
+                    const Lines *reference, size_t i, Work *w, Words *words, double *out)
+{
+    int of = table[metric].of;
+    for (size_t t = 0; t < w->texts; t++) {
+        const Line *line = t ? &reference[t - 1].line[i] : &hypothesis->line[i];
+        TRY(tokenise_read(line->text, line->bytes, o->lowercase, &w->text[t], &w->room));
+        if (of == OF_CHARACTERS)
+            tokenise_squeeze(&w->text[t]);
+        else
+            TRY(tokenise(of == OF_TOKENS ? o->tokenize : TOKENIZE_NONE, &w->text[t], &w->room));
+    }
+    for (size_t t = 0; of != OF_CHARACTERS && t < w->texts; t++)
+        TRY(symbols_words(&w->text[t], words, &w->words[t]));
+    const Symbols *all = of == OF_CHARACTERS ? w->text : w->words;
+    return table[metric].line(&all[0], &all[1], w->texts - 1, &w->grams, out);
+}
+
+static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
+                     const Lines *reference, Work *w, Statistics *out)
+{
+    for (size_t i = 0; i < out->lines; i++) {
+        Words words = {0}; /* of this line alone: they borrow its characters */
+        int code =
+            add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width);
+        words_free(&words);
+        TRY(code);
+        tick();
+    }
+    return 0;
+}
+
+int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
+                 const Lines *reference, size_t references, Statistics *out)
+{
+    *out = (Statistics){hypothesis->count, table[metric].width, NULL};
+    for (size_t r = 0; r < references; r++) TRY(lines_pair(hypothesis, &reference[r]));
+    Work w = {.texts = references + 1};
+    out->x = memory_new(out->lines, out->width * sizeof *out->x);
+    w.text = memory_new(w.texts, sizeof *w.text);
+    w.words = memory_new(w.texts, sizeof *w.words);
+    int code = out->x && w.text && w.words ? 0 : ERR_MEMORY;
+    if (code == 0) code = add_lines(metric, o, hypothesis, reference, &w, out);
+    work_free(&w);
+    return code;
+}
+
+void statistics_free(Statistics *s)
+{
+    memory_free(s->x);
+    *s = (Statistics){0};
+}
+
+/* ---- scores -------------------------------------------------------------------------------------- */
+
+void metric_sum(const Statistics *s, double *sums)
+{
+    memset(sums, 0, s->width * sizeof *sums);
+    for (size_t i = 0; i < s->lines; i++)
+        for (size_t k = 0; k < s->width; k++) sums[k] += s->x[i * s->width + k];
+}
+
+double metric_score(int metric, const MetricOptions *o, const double *sums)
+{
+    return table[metric].score(o, sums);
+}
+
+void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
+                      size_t seed, const char *version, char out[METRIC_SIGNATURE])
+{
+    static const char *const tokenize[] = {"none", "13a", "intl"};
+    static const char *const smooth[] = {"exp", "floor", "add-k", "none"};
+    char drawn[80] = "", how[120] = "tok:none|stem:no";
+    double value = isnan(o->smooth_value) ? bleu_smooth_value(o->smooth) : o->smooth_value;
+    if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
+    if (metric == METRIC_BLEU) {
+        int n = snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize[o->tokenize],
+                         smooth[o->smooth]);
+        if (!isnan(value)) snprintf(how + n, sizeof how - (size_t)n, "[%.2f]", value);
+    }
+    if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
+    snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
+             o->lowercase ? "lc" : "mixed", how, version);
+}

@@ -1,0 +1,238 @@
+/* tokenise.c: tokenisations as lists of rules that put blanks around characters. Each rule goes over the line once, from
+ * left to right; the characters it matched are not looked at again by it, so that of `a..b` only the first full stop
+ * is behind a letter for rule 2 of 13a. */
+#include "studies/metrics/tokenise.h"
+
+#include <string.h>
+#include <unicase.h>
+#include <unictype.h>
+#include <unistr.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* ---- classes of characters ----------------------------------------------------------------------- */
+
+static int is_blank(uint32_t c)
+{
+    return (c >= 0x1C && c <= 0x1F) || uc_is_property_white_space(c);
+}
+
+static int is_digit(uint32_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int is_other_than_digit(uint32_t c)
+{
+    return !is_digit(c);
+}
+
+static int is_stop(uint32_t c)
+{
+    return c == '.' || c == ',';
+}
+
+static int is_dash(uint32_t c)
+{
+    return c == '-';
+}
+
+/* ASCII punctuation, symbols and the blank, without ' , - . */
+static int is_mark(uint32_t c)
+{
+    static const char marks[] = " !\"#$%&()*+/:;<=>?@[\\]^_`{|}~";
+    return c < 0x80 && memchr(marks, (int)c, sizeof marks - 1) != NULL;
+}
+
+static int is_number(uint32_t c)
+{
+    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_N);
+}
+
+static int is_other_than_number(uint32_t c)
+{
+    return !is_number(c);
+}
+
+static int is_punctuation(uint32_t c)
+{
+    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_P);
+}
+
+static int is_symbol(uint32_t c)
+{
+    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_S);
+}
+
+/* ---- rules --------------------------------------------------------------------------------------- */
+
+/* A character, or two with a blank between them then; one more blank goes before or behind them, around a single one
+ * both. */
+typedef struct {
+    int (*first)(uint32_t), (*second)(uint32_t); /* second NULL: a single character */
+    int before; /* 1: a blank before the first; 0: behind the second */
+} Rule;
+
+static const Rule rules_13a[] = {
+    {is_mark, NULL, 1},                /* a(b   -> a ( b */
+    {is_other_than_digit, is_stop, 0}, /* a.b   -> a . b */
+    {is_stop, is_other_than_digit, 1}, /* 5.b   -> 5 . b, the end of the line being a blank */
+    {is_digit, is_dash, 0},            /* 1-b   -> 1 - b */
+    {0}};
+
+static const Rule rules_intl[] = {{is_other_than_number, is_punctuation, 0}, /* a.b   -> a . b */
+                                  {is_punctuation, is_other_than_number, 1}, /* 5.b   -> 5 . b */
+                                  {is_symbol, NULL, 1},                      /* 5+b   -> 5 + b */
+                                  {0}};
+
+static int apply(const Rule *r, const Symbols *in, Symbols *out)
+{
+    size_t n = 0;
+    out->n = 0;
+    TRY(symbols_room(out, 3 * in->n)); /* two blanks around each */
+    for (size_t i = 0; i < in->n; i++) {
+        uint32_t c = in->x[i];
+        int matches = r->first(c) && (!r->second || (i + 1 < in->n && r->second(in->x[i + 1])));
+        if (matches && r->before) out->x[n++] = ' ';
+        out->x[n++] = c;
+        if (matches) out->x[n++] = ' ';
+        if (!matches || !r->second) continue;
+        out->x[n++] = in->x[++i];
+        if (!r->before) out->x[n++] = ' ';
+    }
+    out->n = n;
+    return 0;
+}
+
+static void swap(Symbols *a, Symbols *b)
+{
+    Symbols c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static int apply_all(const Rule *r, Symbols *text, Symbols *room)
+{
+    for (; r->first; r++) {
+        TRY(apply(r, text, room));
+        swap(text, room);
+    }
+    return 0;
+}
+
+/* ---- 13a's escapes ------------------------------------------------------------------------------- */
+
+/* Every `word` becomes the character, or goes where there is none (0). */
+static void replace(Symbols *s, const char *word, uint32_t character)
+{
+    size_t length = strlen(word), n = 0;
+    for (size_t i = 0; i < s->n;) {
+        size_t k = 0;
+        while (k < length && i + k < s->n && s->x[i + k] == (unsigned char)word[k]) k++;
+        uint32_t c = k == length ? character : s->x[i];
+        if (c) s->x[n++] = c;
+        i += k == length ? length : 1;
+    }
+    s->n = n;
+}
+
+/* The ends of the line are blanks to the rules. */
+static int prepare_13a(Symbols *text)
+{
+    replace(text, "<skipped>", 0);
+    replace(text, "&quot;", '"');
+    replace(text, "&amp;", '&');
+    replace(text, "&lt;", '<');
+    replace(text, "&gt;", '>');
+    TRY(symbols_room(text, text->n + 2));
+    memmove(text->x + 1, text->x, text->n * sizeof *text->x);
+    text->n += 2;
+    text->x[0] = text->x[text->n - 1] = ' ';
+    return 0;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* 1: the nearest character before i (step -1) or behind it (1), case-ignorable ones left out, has a case. */
+static int is_cased_beside(const Symbols *s, size_t i, size_t step)
+{
+    for (i += step; i < s->n && uc_is_property_case_ignorable(s->x[i]);) i += step;
+    return i < s->n && uc_is_property_cased(s->x[i]); /* before the first, i is SIZE_MAX */
+}
+
+/* Of all characters two have no lower case of one character that depends on nothing else: a sigma at the end of a word
+ * is another, and I with a dot is an i and a dot. Source: The Unicode Standard 14, section 3.13, table 3-17, and
+ * SpecialCasing.txt. */
+static int make_lower(Symbols *text, Symbols *room)
+{
+    enum { SIGMA = 0x3A3, SMALL_SIGMA = 0x3C3, END_SIGMA = 0x3C2, DOTTED_I = 0x130, DOT = 0x307 };
+    size_t n = 0;
+    room->n = 0;
+    TRY(symbols_room(room, 2 * text->n));
+    for (size_t i = 0; i < text->n; i++) {
+        uint32_t c = text->x[i];
+        room->x[n++] = uc_tolower(c);
+        if (c == DOTTED_I) room->x[n - 1] = 'i', room->x[n++] = DOT;
+        if (c != SIGMA) continue;
+        int ends = is_cased_beside(text, i, SIZE_MAX) && !is_cased_beside(text, i, 1);
+        room->x[n - 1] = ends ? END_SIGMA : SMALL_SIGMA;
+    }
+    room->n = n;
+    swap(text, room);
+    return 0;
+}
+
+int tokenise_read(const char *text, size_t bytes, int lowercase, Symbols *out, Symbols *room)
+{
+    const uint8_t *at = (const uint8_t *)text, *end = at + bytes;
+    out->n = 0;
+    TRY(symbols_room(out, bytes)); /* a character has a byte at least */
+    while (at < end) {
+        ucs4_t c;
+        at += u8_mbtouc_unsafe(&c, at, (size_t)(end - at));
+        out->x[out->n++] = c;
+    }
+    return lowercase ? make_lower(out, room) : 0;
+}
+
+static void join_words(Symbols *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (is_blank(s->x[i])) continue;
+        if (n && is_blank(s->x[i - 1])) s->x[n++] = ' ';
+        s->x[n++] = s->x[i];
+    }
+    s->n = n;
+}
+
+int tokenise(int how, Symbols *text, Symbols *room)
+{
+    while (text->n && is_blank(text->x[text->n - 1])) text->n--;
+    if (how == TOKENIZE_13A) TRY(prepare_13a(text));
+    if (how == TOKENIZE_13A) TRY(apply_all(rules_13a, text, room));
+    if (how == TOKENIZE_INTL) TRY(apply_all(rules_intl, text, room));
+    join_words(text);
+    return 0;
+}
+
+void tokenise_squeeze(Symbols *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text->n; i++)
+        if (!is_blank(text->x[i])) text->x[n++] = text->x[i];
+    text->n = n;
+}
+
+int tokenise_is_done(const char *text, size_t bytes)
+{
+    static const char *const escapes[] = {"&apos;", "&quot;", "&#91;", "&#93;", "&#124;"};
+    for (size_t i = 0; i + 1 < bytes; i++)
+        if (text[i] == ' ' && (text[i + 1] == '.' || text[i + 1] == ',') &&
+            (i + 2 == bytes || text[i + 2] == ' '))
+            return 1;
+    for (size_t k = 0; k < sizeof escapes / sizeof *escapes; k++)
+        if (memmem(text, bytes, escapes[k], strlen(escapes[k]))) return 1;
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* tokenise.h: how a line is cut into the words that BLEU counts.
+ *
+ *   none   at white space, no more
+ *   13a    as mteval-v13a, WMT's: &quot; &amp; &lt; &gt; are characters again, <skipped> goes; ASCII punctuation and
+ *          symbols but ' , - . stand alone, full stop and comma too unless digits are on both sides, and a dash
+ *          behind a digit
+ *   intl   as the international tokenisation of mteval-v14, by Unicode's general categories: punctuation (P) stands
+ *          alone unless numbers (N) are on both sides or one of them and an end of the line, symbols (S) always
+ *
+ * White space is what Python's str.split has: Unicode's White_Space and U+001C to U+001F. Categories and cases are those
+ * of libunistring's Unicode. Source: Post 2018 ("A call for clarity in reporting BLEU scores"), whose program sacreBLEU
+ * 2.6 gives the same words.
+ */
+#ifndef TROTTER_METRICS_TOKENISE_H
+#define TROTTER_METRICS_TOKENISE_H
+
+#include "studies/metrics/symbols.h"
+
+enum { TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_INTL };
+#define TOKENIZE_NAMES "none|13a|intl"
+
+/* out: the characters of a text in valid UTF-8; `lowercase`: in Unicode's full lower case, of no language in
+ * particular. `room` is overwritten. ERR_MEMORY. */
+int tokenise_read(const char *text, size_t bytes, int lowercase, Symbols *out, Symbols *room);
+
+/* The text becomes its words, with single blanks (U+0020) between them. `room` is overwritten. ERR_MEMORY. */
+int tokenise(int how, Symbols *text, Symbols *room);
+
+/* Takes all white space out of a text. */
+void tokenise_squeeze(Symbols *text);
+
+/* 1: the line looks as if it had been tokenised before: a full stop or a comma stands alone, or an escape as &apos; is
+ * in it. */
+int tokenise_is_done(const char *text, size_t bytes);
+
+#endif

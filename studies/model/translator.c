@@ -1,0 +1,268 @@
+/* translator.c: lines -> sources in batches -> beam search -> lines (translator.h). */
+#include "studies/model/translator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/corpus.h"
+
+enum { SEARCH_BYTES = 1 << 28 };
+
+static const Option search_options[] = {
+    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence; 1: greedy", 1, 10000},
+    {"penalty", OPTION_CHOICE, "power", PENALTY_NAMES,
+     "the sum of log p is divided by 1, by length^alpha (fairseq, Marian), or by "
+     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>",
+     0, 0},
+    {"alpha", OPTION_REAL, "1", "X", "of that penalty", -10, 10},
+    {"min-length", OPTION_SIZE, "1", "N", "fewest tokens of a translation, without <eos>", 0,
+     65536},
+    {"max-length", OPTION_SIZE, NULL, "N", "most tokens (default: --sequence less one)", 1, 65536},
+    {"max-ratio", OPTION_REAL, "0", "A", "and A times those of the source", 0, 1000},
+    {"max-extra", OPTION_REAL, "0", "B",
+     "plus B, as fairseq's --max-len-a and --max-len-b (both 0: no such limit)", 0, 65536},
+    {"no-repeat", OPTION_SIZE, "0", "N", "no N tokens twice in a translation; 0: they may be", 0,
+     65536},
+    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation", 0, 0},
+    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536},
+    {0},
+};
+
+const OptionGroup translator_group = {"Search", 1, search_options};
+
+struct Translator {
+    Model *model;
+    const Vocab *vocab;
+    const Bpe *bpe;
+    Beam *beam;
+    size_t sentences, tokens, longest; /* of a batch; of a source */
+    int32_t banned;
+    /* A batch: (sentences) lines, (tokens) ids and positions, (sentences + 1) starts. */
+    size_t *line, *start;
+    int32_t *position;
+    Batch x;
+};
+
+/* A line's end of the work. */
+typedef struct {
+    size_t first, length; /* tokens of the source, <eos> included */
+    int done;
+    size_t count;
+    Hypothesis *best; /* one block with all its arrays */
+} Line;
+
+typedef struct {
+    Translator *t;
+    Line *line; /* (lines) */
+    size_t lines, told;
+    TranslatorDone *done;
+    void *arg;
+} Work;
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int open_search(const Options *o, size_t nbest, const volatile int *stop, Translator *t)
+{
+    const ModelConfig *c = model_config(t->model);
+    size_t beam = options_size(o, "beam"), most = options_size(o, "max-length");
+    if (beam > c->max_tokens)
+        return error_set(ERR_INPUT,
+                         "--beam %zu: the model has room for --batch-tokens %zu hypotheses", beam,
+                         c->max_tokens);
+    if (most >= c->max_length)
+        return error_set(ERR_INPUT,
+                         "--max-length %zu: the model has room for --sequence %zu, <eos> "
+                         "included",
+                         most, c->max_length);
+    t->sentences = least(options_size(o, "sentences"), c->max_tokens / beam);
+    t->tokens = c->max_source;
+    t->longest = c->max_source_length;
+    BeamConfig b = {.beam = beam,
+                    .nbest = nbest,
+                    .penalty = options_choice(o, "penalty"),
+                    .alpha = options_real(o, "alpha"),
+                    .min_length = options_size(o, "min-length"),
+                    .max_length = most ? most : c->max_length - 1,
+                    .max_ratio = options_real(o, "max-ratio"),
+                    .max_extra = options_real(o, "max-extra"),
+                    .no_repeat = options_size(o, "no-repeat"),
+                    .eos = t->vocab->eos,
+                    .banned = &t->banned,
+                    .banned_count = options_flag(o, "no-unknown") && t->vocab->unk >= 0,
+                    .sentences = t->sentences,
+                    .stop = stop};
+    t->banned = t->vocab->unk;
+    /* Keys and values of all hypotheses at their longest, of every evaluation: fewer together where these are long. */
+    while (t->sentences > 1 && beam_check(t->model, &b) == 0 &&
+           beam_bytes(t->model, &b) > SEARCH_BYTES)
+        b.sentences = t->sentences = (t->sentences + 1) / 2;
+    return beam_new(t->model, &b, &t->beam);
+}
+
+int translator_new(const Options *o, Model *m, const Vocab *v, const Bpe *bpe, size_t nbest,
+                   const volatile int *stop, Translator **out)
+{
+    Translator *t = *out = memory_new(1, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    *t = (Translator){.model = m, .vocab = v, .bpe = bpe};
+    int code = open_search(o, nbest, stop, t);
+    if (code == 0) {
+        t->line = memory_new(t->sentences, sizeof *t->line);
+        t->start = memory_new(t->sentences + 1, sizeof *t->start);
+        t->position = memory_new(t->tokens, sizeof *t->position);
+        t->x.source.input = memory_new(t->tokens, sizeof *t->x.source.input);
+        if (!t->line || !t->start || !t->position || !t->x.source.input) code = ERR_MEMORY;
+        t->x.source.position = t->position;
+        t->x.source.start = t->start;
+    }
+    if (code != 0) {
+        translator_free(t);
+        *out = NULL;
+    }
+    return code;
+}
+
+void translator_free(Translator *t)
+{
+    if (!t) return;
+    beam_free(t->beam);
+    memory_free(t->line);
+    memory_free(t->start);
+    memory_free(t->position);
+    memory_free(t->x.source.input);
+    memory_free(t);
+}
+
+size_t translator_longest(const Translator *t)
+{
+    return t->longest;
+}
+
+/* ---- what is found ------------------------------------------------------------------------------ */
+
+/* Lines that are there and have not been told, in their order. */
+static int tell(Work *w)
+{
+    for (; w->told < w->lines && w->line[w->told].done; w->told++) {
+        Line *l = &w->line[w->told];
+        Translation t = {.line = w->told,
+                         .count = l->count,
+                         .best = l->best,
+                         .too_long = l->length > w->t->longest ? l->length : 0};
+        int code = w->done(w->arg, &t);
+        l->best = memory_free(l->best);
+        if (code != 0) return code;
+    }
+    return 0;
+}
+
+/* Copies what the search found of sentence s of the batch. */
+static int keep(void *arg, size_t s, size_t count, const Hypothesis *best)
+{
+    Work *w = arg;
+    Line *l = &w->line[w->t->line[s]];
+    size_t tokens = 0;
+    for (size_t i = 0; i < count; i++) tokens += best[i].length;
+    l->best = memory_new(count * sizeof *best + tokens * (sizeof(double) + sizeof(int32_t)), 1);
+    if (!l->best) return ERR_MEMORY;
+    double *p = (double *)(void *)(l->best + count);
+    int32_t *id = (int32_t *)(void *)(p + tokens);
+    for (size_t i = 0; i < count; i++) {
+        size_t n = best[i].length;
+        l->best[i] = best[i];
+        l->best[i].log_p = memcpy(p, best[i].log_p, n * sizeof *p);
+        l->best[i].token = memcpy(id, best[i].token, n * sizeof *id);
+        p += n;
+        id += n;
+    }
+    l->count = count;
+    l->done = 1;
+    return tell(w);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t length, line;
+} Place;
+
+static int shorter(const void *x, const void *y)
+{
+    const Place *a = x, *b = y;
+    if (a->length != b->length) return a->length < b->length ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Searches the lines of place[0 .. *taken-1], as many as go together. */
+static int search(Work *w, const Text *source, const Place *place, size_t n, size_t *taken)
+{
+    Translator *t = w->t;
+    Batch *x = &t->x;
+    x->S = x->source.N = x->source.longest = 0;
+    for (*taken = 0; *taken < n && x->S < t->sentences; ++*taken) {
+        const Line *l = &w->line[place[*taken].line];
+        if (x->source.N + l->length > t->tokens) break;
+        t->line[x->S] = place[*taken].line;
+        t->start[x->S++] = x->source.N;
+        for (size_t i = 0; i < l->length; i++, x->source.N++) {
+            x->source.input[x->source.N] = source->id[l->first + i];
+            t->position[x->source.N] = (int32_t)i;
+        }
+        if (l->length > x->source.longest) x->source.longest = l->length;
+    }
+    t->start[x->S] = x->source.N;
+    return beam_search(t->beam, x, keep, w);
+}
+
+static int search_all(Work *w, const Text *source, Place *place, size_t n)
+{
+    qsort(place, n, sizeof *place, shorter);
+    for (size_t i = 0, taken; i < n; i += taken) TRY(search(w, source, place + i, n - i, &taken));
+    return tell(w);
+}
+
+int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg)
+{
+    Work w = {.t = t, .lines = source->lines, .done = done, .arg = arg};
+    Place *place = memory_new(source->lines, sizeof *place);
+    w.line = memory_new(source->lines, sizeof *w.line);
+    size_t n = 0;
+    for (size_t i = 0, at = 0; place && w.line && i < w.lines; i++) {
+        Line *l = &w.line[i];
+        l->first = at;
+        while (source->id[at++] != t->vocab->eos) continue;
+        l->length = at - l->first;
+        l->done = l->length == 1 || l->length > t->longest;
+        if (!l->done) place[n++] = (Place){l->length, i};
+    }
+    int code = place && w.line ? search_all(&w, source, place, n) : ERR_MEMORY;
+    for (size_t i = 0; w.line && i < w.lines; i++) memory_free(w.line[i].best);
+    memory_free(w.line);
+    memory_free(place);
+    return code;
+}
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+int translator_words(const Vocab *v, const Bpe *bpe, const int32_t *token, size_t n, char **line)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < n; i++) bytes += strlen(v->word[token[i]]) + 1;
+    char *p = *line = memory_new(bytes, 1);
+    if (!p) return ERR_MEMORY;
+    int letters = v->level == LEVEL_CHAR;
+    for (size_t i = 0; i < n; i++) {
+        const char *word = v->word[token[i]];
+        if (token[i] == v->eos) continue;
+        if (letters && strcmp(word, CHAR_BLANK) == 0) word = " ";
+        if (!letters && p > *line) *p++ = ' ';
+        p = stpcpy(p, word);
+    }
+    if (bpe) (*line)[bpe_join(*line, (size_t)(p - *line))] = '\0';
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* command_bpe.c: subwords learned from texts, and texts in subwords, for other programs and by hand; a training does both
+ * by itself (--bpe). */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/file.h"
+#include "nn/corpus.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+static const Option bpe_options[] = {
+    {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, one after another", 1, 1e7},
+    {"codes", OPTION_TEXT, NULL, "FILE", "cut the words of the texts in pieces, by these merges", 0,
+     0},
+    {"undo", OPTION_FLAG, NULL, NULL, "put the pieces of the texts together again", 0, 0},
+    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "the file that is written (default: standard output)", 0, 0},
+    {0},
+};
+
+static const OptionGroup bpe_group = {"Subwords", 0, bpe_options};
+static const OptionGroup *const groups[] = {&bpe_group, NULL};
+
+/* All texts that are given. */
+typedef struct {
+    BpeText *text;
+    size_t count;
+} Texts;
+
+static void texts_free(Texts *t)
+{
+    for (size_t i = 0; t->text && i < t->count; i++) memory_free((char *)t->text[i].bytes);
+    memory_free(t->text);
+}
+
+static int texts_read(const Options *o, Texts *t)
+{
+    size_t n = 0;
+    while (options_item(o, "text", n)) n++;
+    t->count = n ? n : 1;
+    t->text = memory_new(t->count, sizeof *t->text);
+    if (!t->text) return ERR_MEMORY;
+    for (size_t i = 0; i < t->count; i++) {
+        const char *file = n ? options_item(o, "text", i) : "/dev/stdin";
+        char *bytes;
+        TRY(read_text(file, &bytes, &t->text[i].count));
+        t->text[i].bytes = bytes;
+        t->text[i].file = n ? file : "standard input";
+    }
+    return 0;
+}
+
+static int learn(const Texts *t, size_t merges, FILE *f)
+{
+    Bpe *b;
+    char *text;
+    size_t bytes;
+    TRY(bpe_learn(t->text, t->count, merges, &b));
+    if (bpe_merges(b) < merges)
+        notice_warn("%zu merges, not %zu: no other pair of symbols is there twice", bpe_merges(b),
+                    merges);
+    int code = bpe_print(b, &text, &bytes);
+    bpe_free(b);
+    TRY(code);
+    fwrite(text, 1, bytes, f); /* whoever closes f sees whether it could */
+    memory_free(text);
+    return 0;
+}
+
+static int apply(const Texts *t, const char *codes, FILE *f)
+{
+    Bpe *b;
+    TRY(bpe_read(codes, &b));
+    int code = 0;
+    for (size_t i = 0; i < t->count && code == 0; i++) {
+        char *pieces;
+        size_t bytes;
+        code = bpe_apply(b, &t->text[i], &pieces, &bytes);
+        if (code != 0) break;
+        fwrite(pieces, 1, bytes, f);
+        memory_free(pieces);
+    }
+    bpe_free(b);
+    return code;
+}
+
+static void undo(const Texts *t, FILE *f)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        char *line = (char *)t->text[i].bytes, *end = line + t->text[i].count;
+        while (line < end) {
+            char *stop = memchr(line, '\n', (size_t)(end - line));
+            size_t bytes = (size_t)((stop ? stop : end) - line);
+            fwrite(line, 1, bpe_join(line, bytes), f);
+            if (stop) fputc('\n', f);
+            line += bytes + 1;
+        }
+    }
+}
+
+static int work(const Options *o, FILE *f)
+{
+    Texts t = {0};
+    int code = texts_read(o, &t);
+    if (code == 0 && options_size(o, "learn"))
+        code = learn(&t, options_size(o, "learn"), f);
+    else if (code == 0 && options_text(o, "codes"))
+        code = apply(&t, options_text(o, "codes"), f);
+    else if (code == 0)
+        undo(&t, f);
+    texts_free(&t);
+    return code;
+}
+
+static int run(Options *o)
+{
+    const char *file = options_text(o, "out");
+    int learns = options_size(o, "learn") > 0, applies = options_text(o, "codes") != NULL;
+    if (learns + applies + options_flag(o, "undo") != 1)
+        return error_set(ERR_INPUT, "expected one of --learn N, --codes FILE and --undo");
+    if (!file) return work(o, stdout);
+    Output out;
+    TRY(output_open(&out));
+    int code = work(o, out.f);
+    if (code == 0) return output_close(&out, file);
+    output_drop(&out);
+    return code;
+}
+
+const Command command_bpe = {
+    .name = "bpe",
+    .purpose = "learn subwords, and cut a text in them",
+    .about =
+        "Byte-pair encoding (Sennrich, Haddow, Birch 2016), with the file format and the results "
+        "of subword-nmt\n"
+        "0.2, byte for byte. A text is UTF-8 and in words that blanks separate; \"low@@ er\" are "
+        "two pieces of\n"
+        "one word.\n"
+        "\n"
+        "    trotter bpe --learn 10000 --text train.en --text train.de --out codes.bpe\n"
+        "    trotter bpe --codes codes.bpe < test.en > pieces.en\n"
+        "    trotter bpe --undo < pieces.en\n"
+        "\n"
+        "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps "
+        "the merges in\n"
+        "DIR/codes.bpe.\n",
+    .groups = groups,
+    .one_file = 1,
+    .run = run,
+};

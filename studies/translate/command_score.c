@@ -1,0 +1,176 @@
+/* command_score.c: log p of given targets, each given its source. */
+#include <math.h>
+#include <stdio.h>
+
+#include "nn/corpus.h"
+#include "studies/model/network.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+static const Option score_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "the targets, or a language model's text, line by line", 0,
+     0},
+    {"source-text", OPTION_TEXT, NULL, "FILE", "the sources of an encoder and a decoder", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "line,tokens,log_p,per_token as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "the file that is written (default: standard output)", 0, 0},
+    {"sequence", OPTION_SIZE, NULL, "T", "longest sentence (default: as trained)", 1, 65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 1, 1048576},
+    {0},
+};
+
+static const OptionGroup score_group = {"Scores", 0, score_options};
+static const OptionGroup *const groups[] = {&score_group, &network_machine_group, NULL};
+
+/* A line of the text. */
+typedef struct {
+    size_t line, tokens; /* from 1; <eos> included */
+    double log_p, per_token;
+} Score;
+
+static const Column columns[] = {COLUMN(Score, line),
+                                 COLUMN(Score, tokens),
+                                 COLUMN(Score, log_p, .digits = 9),
+                                 COLUMN(Score, per_token, .digits = 9),
+                                 {0}};
+
+/* score (lines): those that are not blank get the sums of log p, in the order of the batches. */
+static int score_batches(Network *n, Batches *b, size_t rows, Score *score)
+{
+    double *nll = memory_new(rows, sizeof *nll);
+    size_t line = 0;
+    int code = nll ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < batches_count(b); i++) {
+        Batch x;
+        code = batches_get(b, i, &x);
+        if (code == 0) code = model_forward(n->model, &x, 0, 0, nll, NULL);
+        for (size_t s = 0; code == 0 && s < x.S; s++) {
+            while (score[line].tokens == 1) line++; /* blank */
+            for (size_t r = x.start[s]; r < x.start[s + 1]; r++) score[line].log_p -= nll[r];
+            line++;
+        }
+    }
+    memory_free(nll);
+    return code;
+}
+
+static int print_scores(const Options *o, const Score *score, size_t lines, FILE *f)
+{
+    Sheet *s = NULL;
+    int csv = options_flag(o, "csv");
+    if (csv) TRY(sheet_new(columns, &s));
+    for (size_t i = 0; i < lines; i++) {
+        if (csv)
+            sheet_row(s, &score[i]);
+        else if (isnan(score[i].log_p))
+            fputc('\n', f);
+        else
+            fprintf(f, "%.9g\n", score[i].log_p);
+    }
+    int code = csv ? sheet_write(s, SHEET_CSV, f) : 0;
+    sheet_free(s);
+    return code;
+}
+
+static int write_scores(const Options *o, const Score *score, size_t lines)
+{
+    const char *file = options_text(o, "out");
+    Output out;
+    if (!file) return print_scores(o, score, lines, stdout);
+    TRY(output_open(&out));
+    int code = print_scores(o, score, lines, out.f);
+    if (code == 0) return output_close(&out, file);
+    output_drop(&out);
+    return code;
+}
+
+/* Says which --sequence has room for the longest line of a text that has too long ones. */
+static int check_longest(const Text *t, int32_t eos, size_t most)
+{
+    size_t longest = 0;
+    for (size_t i = 0, n = 0; i < t->tokens; i++) {
+        n = t->id[i] == eos ? 0 : n + 1;
+        if (n + 1 > longest) longest = n + 1;
+    }
+    if (longest <= most) return 0;
+    return error_set(ERR_INPUT,
+                     "%s has a line of %zu tokens, <eos> included; --sequence %zu has room for it",
+                     t->file, longest, longest);
+}
+
+/* Line by line: a language model's too begins anew at each, whatever it was trained on. */
+static int score_text(const Options *o, Network *n, const Text *t, const Text *source)
+{
+    const TrainConfig c = network_training(n->options);
+    int32_t eos = n->vocab.eos;
+    Batches *b;
+    TRY(text_sentences(t, eos));
+    Score *score = memory_new(t->lines, sizeof *score);
+    if (!score) return ERR_MEMORY;
+    for (size_t i = 0, line = 0; i < t->tokens; i++) {
+        score[line].line = line + 1;
+        score[line].tokens++;
+        line += t->id[i] == eos;
+    }
+    int code = check_longest(t, eos, c.sequence);
+    if (code == 0) code = check_longest(source, eos, c.sequence);
+    if (code == 0)
+        code =
+            batches_new(t, source, &n->vocab, CONTEXT_SENTENCE, c.batch_tokens, c.sequence, 0, &b);
+    if (code == 0) {
+        code = score_batches(n, b, c.batch_tokens, score);
+        batches_free(b);
+    }
+    for (size_t i = 0; i < t->lines; i++) {
+        if (score[i].tokens == 1) score[i].log_p = NAN;
+        score[i].per_token = score[i].log_p / (double)score[i].tokens;
+    }
+    if (code == 0) code = write_scores(o, score, t->lines);
+    memory_free(score);
+    return code;
+}
+
+static int score(const Options *o, Network *n)
+{
+    const char *file = options_text(o, "source-text"), *dir = options_text(o, "model");
+    Text t = {0}, source = {0};
+    if (n->encoder && !file)
+        return error_set(ERR_INPUT,
+                         "%s is an encoder and a decoder: --source-text FILE is needed too", dir);
+    if (!n->encoder && file)
+        return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
+    if (options_text(o, "out")) TRY(output_check_file(options_text(o, "out")));
+    int code = text_read_pieces(options_text(o, "text"), n->bpe, &n->vocab, &t);
+    if (code == 0 && file) code = text_read_pieces(file, n->bpe, &n->vocab, &source);
+    if (code == 0) code = score_text(o, n, &t, &source);
+    text_free(&source);
+    text_free(&t);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Network n;
+    const char *dir = options_text(o, "model");
+    if (!dir || !options_text(o, "text"))
+        return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    TRY(network_load(dir, o, &n));
+    int code = score(o, &n);
+    network_free(&n);
+    return code;
+}
+
+const Command command_score = {
+    .name = "score",
+    .purpose = "log p of given lines, each given its source",
+    .about =
+        "Writes a line for every line of the text: the sum over its tokens, <eos> included, of ln "
+        "p of the token\n"
+        "behind those before it and, of an encoder and a decoder, given its source. A blank line "
+        "has none and\n"
+        "gives a blank line. The best translations of 'trotter translate --nbest' have the same "
+        "sums.\n",
+    .groups = groups,
+    .one_file = 1,
+    .run = run,
+};

@@ -1,0 +1,286 @@
+/* command_translate.c: lines of a source to lines of a target, by a saved encoder and decoder. Input is read as it comes, in
+ * windows of lines that are searched together; lines go out in their order, each window's as soon as it is done. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nn/corpus.h"
+#include "studies/model/network.h"
+#include "studies/model/translator.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+static const Option translate_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "the source (default: standard input)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE",
+     "the file that gets the translations, once all are there (default: standard output, line by "
+     "line)",
+     0, 0},
+    {"nbest", OPTION_SIZE, "0", "N",
+     "the N best of a source, a line each: NUMBER ||| words ||| logp= sum of log p ||| score; "
+     "numbers begin at 0 (0: the best alone, as plain lines)",
+     0, 10000},
+    {"sequence", OPTION_SIZE, NULL, "T", "longest source and target (default: as trained)", 1,
+     65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N",
+     "tokens of a batch's sources, and hypotheses, at most (default: as trained)", 1, 1048576},
+    {0},
+};
+
+static const OptionGroup translate_group = {"Translation", 0, translate_options};
+static const OptionGroup *const groups[] = {&translate_group, &translator_group,
+                                            &network_machine_group, NULL};
+
+enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16 };
+
+/* The source as it comes. */
+typedef struct {
+    const char *name;
+    int fd;
+    char *bytes; /* (room) of which begin .. end-1 are not yet translated */
+    size_t begin, end, room;
+    size_t lines; /* before `begin` */
+    int over;     /* its end was read */
+    double size;  /* bytes of all; 0: not known */
+} Source;
+
+typedef struct {
+    const Options *options;
+    Network net;
+    Translator *translator;
+    Source in;
+    FILE *out;
+    size_t nbest;
+    size_t done, left_out; /* lines translated; too long */
+    int lost;              /* stdout takes no more: it is full, or its reader went away */
+    double begun;
+} Job;
+
+/* ---- the source ---------------------------------------------------------------------------------- */
+
+static int open_source(const char *file, Source *s)
+{
+    struct stat of;
+    *s = (Source){.name = file ? file : "standard input", .fd = STDIN_FILENO};
+    if (file) s->fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
+    if (fstat(s->fd, &of) == 0 && S_ISREG(of.st_mode)) s->size = (double)of.st_size;
+    return 0;
+}
+
+/* Reads some bytes more; waits for them. A signal ends the wait. */
+static int read_more(Source *s)
+{
+    if (s->begin > 0) {
+        memmove(s->bytes, s->bytes + s->begin, s->end - s->begin);
+        s->end -= s->begin;
+        s->begin = 0;
+    }
+    if (s->end + READ_BYTES > s->room) {
+        size_t room = 2 * (s->end + READ_BYTES);
+        char *grown = memory_grow(s->bytes, s->room, room, 1);
+        if (!grown) return ERR_MEMORY;
+        s->bytes = grown;
+        s->room = room;
+    }
+    ssize_t n = read(s->fd, s->bytes + s->end, READ_BYTES);
+    if (n < 0 && errno != EINTR)
+        return error_set(ERR_INPUT, "cannot read %s: %s", s->name, strerror(errno));
+    if (n == 0) s->over = 1;
+    if (n > 0) s->end += (size_t)n;
+    return 0;
+}
+
+static int is_waiting(const Source *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    return poll(&p, 1, 0) == 1;
+}
+
+/* *bytes of the window's lines, at s->begin: `most` lines, or those that are there where more would have to be waited for.
+ * 0 lines: the source is over. */
+static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
+{
+    size_t at = 0;
+    *lines = *bytes = 0;
+    for (;;) {
+        for (; s->begin + at < s->end && *lines < most; at++)
+            if (s->bytes[s->begin + at] == '\n') {
+                ++*lines;
+                *bytes = at + 1;
+            }
+        if (*lines == most || command_stop) return 0;
+        if (s->over) break;
+        if (*lines > 0 && !is_waiting(s)) return 0;
+        TRY(read_more(s));
+    }
+    if (s->begin + *bytes < s->end) { /* a last line without its end */
+        *bytes = s->end - s->begin;
+        ++*lines;
+    }
+    return 0;
+}
+
+/* ---- translations -------------------------------------------------------------------------------- */
+
+static int write_line(Job *j, const Translation *t, size_t which)
+{
+    const Hypothesis *h = &t->best[which];
+    char *words;
+    TRY(translator_words(&j->net.vocab, j->net.bpe, h->token, h->length, &words));
+    if (j->nbest)
+        fprintf(j->out, "%zu ||| %s ||| logp= %.9g ||| %.9g\n", j->in.lines + t->line, words,
+                h->sum, h->score);
+    else
+        fprintf(j->out, "%s\n", words);
+    memory_free(words);
+    return 0;
+}
+
+static void show_progress(const Job *j)
+{
+    double seconds = progress_now() - j->begun, speed = (double)j->done / seconds;
+    char left[32] = "";
+    if (!progress_due() || seconds <= 0) return;
+    off_t at = j->in.size > 0 ? lseek(j->in.fd, 0, SEEK_CUR) : 0;
+    double read = (double)at - (double)(j->in.end - j->in.begin);
+    if (read > 0) progress_time(seconds * (j->in.size - read) / read, left);
+    progress_show("%zu lines, %.1f lines/s%s%s%s", j->done, speed, *left ? ", " : "", left,
+                  *left ? " left" : "");
+}
+
+static int take(void *arg, const Translation *t)
+{
+    Job *j = arg;
+    for (size_t i = 0; i < t->count; i++) TRY(write_line(j, t, i));
+    if (t->count == 0 && j->nbest == 0) fputc('\n', j->out);
+    if (t->too_long) {
+        j->left_out++;
+        notice_warn("%s:%zu: %zu tokens, <eos> included, and the model takes %zu: an empty line "
+                    "(--sequence N takes longer ones)",
+                    j->in.name, j->in.lines + t->line + 1, t->too_long,
+                    translator_longest(j->translator));
+    }
+    j->done++;
+    show_progress(j);
+    j->lost = fflush(j->out) != 0;
+    return j->lost ? error_set(ERR_SYSTEM, "cannot write: %s", strerror(errno)) : 0;
+}
+
+static int translate_window(Job *j, size_t bytes)
+{
+    BpeText window = {j->in.name, j->in.bytes + j->in.begin, bytes, j->in.lines};
+    char *pieces = NULL;
+    Text t = {0};
+    size_t count = bytes;
+    const char *text = window.bytes;
+    TRY(bpe_check(&window));
+    if (j->net.bpe) {
+        TRY(bpe_apply(j->net.bpe, &window, &pieces, &count));
+        text = pieces;
+    }
+    int code = text_encode_part(j->in.name, j->in.lines, text, count, &j->net.vocab, &t);
+    memory_free(pieces);
+    if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
+    if (code == 0) code = translator_run(j->translator, &t, take, j);
+    text_free(&t);
+    return code;
+}
+
+static int translate_all(Job *j)
+{
+    size_t most = WINDOW * options_size(j->options, "sentences"), lines, bytes;
+    j->begun = progress_now();
+    for (;;) {
+        TRY(take_window(&j->in, most, &lines, &bytes));
+        if (command_stop)
+            return error_set(ERR_INTERRUPTED, "interrupted: %zu lines are translated", j->done);
+        if (lines == 0) break;
+        int code = translate_window(j, bytes);
+        if (code == ERR_INTERRUPTED)
+            return error_set(code, "interrupted: %zu lines are translated", j->done);
+        if (code != 0) return code;
+        j->in.begin += bytes;
+        j->in.lines += lines;
+    }
+    if (j->done == 0) return error_set(ERR_INPUT, "%s is empty", j->in.name);
+    double seconds = progress_now() - j->begun;
+    progress_note("%zu lines in %.1f s: %.1f lines/s%s", j->done, seconds,
+                  (double)j->done / seconds,
+                  j->left_out ? "; some were too long and are empty" : "");
+    return 0;
+}
+
+static int translate(Job *j)
+{
+    const Options *o = j->options;
+    const char *dir = options_text(o, "model"), *file = options_text(o, "out");
+    size_t nbest = j->nbest = options_size(o, "nbest");
+    Output out;
+    if (!j->net.encoder)
+        return error_set(
+            ERR_INPUT,
+            "%s is a language model, which translates nothing; 'trotter generate' lets "
+            "it go on with a text",
+            dir);
+    if (file) TRY(output_check_file(file));
+    TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
+                       &j->translator));
+    TRY(open_source(options_text(o, "text"), &j->in));
+    j->out = stdout;
+    if (!file) {
+        int code = translate_all(j);
+        return j->lost ? 0 : code; /* main tells of stdout, and fails */
+    }
+    TRY(output_open(&out));
+    j->out = out.f;
+    int code = translate_all(j);
+    if (code == 0) return output_close(&out, file);
+    output_drop(&out);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Job j = {.options = o, .in.fd = -1};
+    const char *dir = options_text(o, "model");
+    if (!dir) return error_set(ERR_INPUT, "--model is needed");
+    TRY(network_load(dir, o, &j.net));
+    int code = translate(&j);
+    if (j.in.fd > STDIN_FILENO) close(j.in.fd);
+    memory_free(j.in.bytes);
+    translator_free(j.translator);
+    network_free(&j.net);
+    return code;
+}
+
+const Command command_translate = {
+    .name = "translate",
+    .purpose = "translate lines with a saved encoder and decoder",
+    .about =
+        "Reads a source, one sentence a line, and writes one translation a line, in the same "
+        "order: of each\n"
+        "the best that beam search finds. Words are cut in pieces and put together again as the "
+        "model was\n"
+        "trained; the source must look as the training text did (lower case, tokenised, escaped). "
+        "A blank line\n"
+        "gives a blank line. Ctrl-C ends it; the lines before are out.\n"
+        "\n"
+        "    trotter translate --model out/en-de < test.en > test.out\n"
+        "    trotter bleu --reference test.de --hypothesis test.out --tokenize none\n"
+        "\n"
+        "Every step extends all live hypotheses of a batch by one token; keys and values of older "
+        "tokens are\n"
+        "kept, so a step computes one row a hypothesis. As fairseq has it, a step looks at the 2 "
+        "K best\n"
+        "extensions of a sentence's K hypotheses, and a sentence is finished with K that end.\n",
+    .groups = groups,
+    .one_file = 1,
+    .saves = 1,
+    .run = run,
+};

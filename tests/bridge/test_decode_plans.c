@@ -1,0 +1,230 @@
+/* test_decode_plans.c: every scheme of the zoo a token at a time: logits with caches are those of a whole pass, of language
+ * models and of decoders, pre- and post-norm; on every backend. Controls: a cache for each slot, a row at a wrong place. */
+#include "tests/lib/test.h"
+
+#include "bridge/bridge.h"
+#include "tests/lib/backends.h"
+#include "tests/lib/decoded.h"
+#include "tests/lib/tiny.h"
+
+enum { MOST = 8, LAYERS = 3 };
+
+static Zoo zoo;
+static Table **alone, **decoder, **encoder;
+static size_t alones, decoders, encoders, backends;
+static const Backend *backend[MOST];
+
+/* In no zoo: rows of no terms in a first layer, learned numbers and old slopes of C. */
+static const char more[] =
+    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"
+    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
+    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
+    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n";
+
+static void list_of(const char *names, Table ***list, size_t *count)
+{
+    if (zoo_list(&zoo, names, "euler", list, count) != 0) fail_msg("%s", error_text());
+}
+
+/* On the stand-in of a device, which is slow, a few. */
+static int setup(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tested_backend(i) && backends < MOST; i++)
+        if (backend_find(tested_backend(i), NULL, &backend[backends++]) != 0) return 1;
+    if (zoo_open(&zoo) != 0 ||
+        scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0)
+        return 1;
+    list_of(tested_prefix ? "heun,ab2,rk2-gate"
+                          : "all,word:ssfsff,looped:2,repeat:2,strang-marchuk:rk4,x-first",
+            &alone, &alones);
+    list_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder"
+                          : "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,"
+                            "looped:2-decoder,repeat:2-decoder,strang-decoder:heun,"
+                            "strang-decoder:rk4,yoshida4-decoder:midpoint,x-cross",
+            &decoder, &decoders);
+    list_of("transformer,rk2-gate,ab2-layer,dlcl", &encoder, &encoders);
+    backend_threads(1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < alones; i++) table_free(alone[i]);
+    for (size_t i = 0; i < decoders; i++) table_free(decoder[i]);
+    for (size_t i = 0; i < encoders; i++) table_free(encoder[i]);
+    memory_free(alone);
+    memory_free(decoder);
+    memory_free(encoder);
+    zoo_close(&zoo);
+    return memory_live() != 0;
+}
+
+/* e NULL: a language model. */
+static Model *model_of(const Backend *b, const Table *e, const Table *d, int norm)
+{
+    BridgeOptions o = {.layers = LAYERS,
+                       .encoder_layers = 2,
+                       .width = TINY_WIDTH,
+                       .inner = TINY_INNER,
+                       .match = MATCH_NONE,
+                       .norm = norm};
+    ModelConfig c = tiny_config();
+    Plan *p;
+    Model *m;
+    if ((e ? bridge_plan_pair(e, d, &o, &p) : bridge_plan(d, &o, &p)) != 0 ||
+        model_new(&c, p, b, 0, &m) != 0)
+        fail_msg("%s: %s", d->name, error_text());
+    tiny_shake(m, 3);
+    return m;
+}
+
+/* Some 200 sums and products behind one another, each of numbers up to 10: 1e4 roundings are enough. Where factors of
+ * products are rounded coarsely, a number that is nearly between two may become either: 160 of these. */
+static double limit(const Backend *b)
+{
+    if (b->eps > 0x1p-20) return 160 * b->eps;
+    return b->size == 8 ? 1e-12 : 1e-5;
+}
+
+static void check(const Backend *b, const Table *e, const Table *d, int norm, double *most)
+{
+    Model *m = model_of(b, e, d, norm);
+    Batch x = tiny_batch_of(m);
+    double far = decoded_distance(m, &x, NULL);
+    if (!(far <= limit(b)))
+        fail_msg("%s: %s, %s: %g", b->name, e ? e->name : "alone", d->name, far);
+    *most = farther(*most, far);
+    model_free(m);
+}
+
+TEST(language_models)
+{
+    for (size_t i = 0; i < backends; i++) {
+        double most = 0;
+        for (size_t k = 0; k < alones; k++) check(backend[i], NULL, alone[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alones, most);
+    }
+}
+
+TEST(decoders_of_the_zoo)
+{
+    assert_true(tested_prefix || decoders > 50);
+    for (size_t i = 0; i < backends; i++) {
+        double most = 0;
+        for (size_t k = 0; k < decoders; k++)
+            check(backend[i], encoder[k % encoders], decoder[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders, most);
+    }
+}
+
+TEST(post_norm)
+{
+    static const char *const name[] = {"transformer", "macaron", "word:ssff"};
+    for (size_t i = 0; i < backends; i++)
+        for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
+            Table *t, *d;
+            double most = 0;
+            assert_int_equal(zoo_find(&zoo, name[k], "euler", &t), 0);
+            assert_int_equal(zoo_find_decoder(&zoo, name[k], "euler", &d), 0);
+            check(backend[i], NULL, t, NORM_POST, &most);
+            check(backend[i], t, d, NORM_POST, &most);
+            table_free(t);
+            table_free(d);
+        }
+}
+
+/* ---- controls ------------------------------------------------------------------------------------- */
+
+/* EVALs of one slot in one cache. */
+static void by_slot(Decoding *d, size_t t)
+{
+    const Plan *p = d->m->plan;
+    (void)t;
+    for (size_t i = 0; i < p->instrs; i++)
+        for (size_t k = 0; k < i; k++)
+            if (d->cache_of[i] >= 0 && d->cache_of[k] >= 0 && p->instr[i].slot == p->instr[k].slot)
+                d->cache_of[i] = d->cache_of[k];
+}
+
+/* The rows of two old tokens are exchanged. */
+static void exchanged(Decoding *d, size_t t)
+{
+    if (t != 2) return; /* beyond two, distances are one to relative positions */
+    int32_t *list = d->list[0], first = list[0];
+    list[0] = list[1];
+    list[1] = first;
+}
+
+/* The second row is another hypothesis'. */
+static void other_row(Decoding *d, size_t t)
+{
+    if (t == 2) d->list[0][1] = d->list[0][d->ld[0] + 1];
+}
+
+/* The oldest token is forgotten: a place is missing, and positions are one too low. */
+static void shorter(Decoding *d, size_t t)
+{
+    if (t != 3) return;
+    memmove(d->list[0], d->list[0] + 1, 2 * sizeof **d->list);
+    d->count[0][0]--;
+}
+
+/* Of schemes, whether more than one EVAL has a slot of self-attention of the target: a cache a slot is wrong in these
+ * and right in others. */
+static int stages(const Model *m)
+{
+    const Plan *p = model_plan(m);
+    int most = 0;
+    for (size_t s = 0; s < p->slots; s++) {
+        int evals = 0;
+        for (size_t i = 0; i < p->instrs; i++)
+            evals += p->instr[i].op == PLAN_EVAL && p->instr[i].slot == (int)s;
+        if (p->slot[s].kind == SLOT_ATTENTION && p->slot[s].side == SIDE_TARGET && evals > most)
+            most = evals;
+    }
+    return most > 1;
+}
+
+TEST(a_cache_for_each_slot_is_wrong)
+{
+    static const char *const name[] = {"heun", "rk4-layer", "euler", "transformer", "looped:2"};
+    size_t several = 0;
+    for (size_t i = 0; i < backends; i++)
+        for (size_t k = 0; k < 2 * sizeof name / sizeof *name; k++) {
+            Table *d;
+            int pair = k % 2;
+            assert_int_equal((pair ? zoo_find_decoder : zoo_find)(&zoo, name[k / 2], "euler", &d),
+                             0);
+            Model *m = model_of(backend[i], pair ? encoder[0] : NULL, d, NORM_PRE);
+            Batch x = tiny_batch_of(m);
+            double far = decoded_distance(m, &x, by_slot);
+            if (stages(m) ? !(far > 1e-2) : !(far <= limit(backend[i])))
+                fail_msg("%s, %s: %g", backend[i]->name, d->name, far);
+            several += (size_t)stages(m);
+            model_free(m);
+            table_free(d);
+        }
+    assert_int_equal(several, 3 * 2 * backends);
+}
+
+TEST(wrong_rows_are_seen)
+{
+    void (*const wrong[])(Decoding *, size_t) = {exchanged, other_row, shorter};
+    for (size_t i = 0; i < backends; i++)
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+            for (int pair = 0; pair < 2; pair++) {
+                Model *m = model_of(backend[i], pair ? encoder[0] : NULL,
+                                    pair ? decoder[0] : alone[0], NORM_PRE);
+                Batch x = tiny_batch_of(m);
+                assert_true(decoded_distance(m, &x, NULL) <= limit(backend[i]));
+                double far = decoded_distance(m, &x, wrong[k]);
+                if (!(far > 1e-3)) fail_msg("%s, mistake %zu: %g", backend[i]->name, k, far);
+                model_free(m);
+            }
+}
+
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+TEST_MAIN(setup, teardown)

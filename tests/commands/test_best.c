@@ -1,0 +1,247 @@
+/* test_best.c: which epoch of a training on pairs is kept: by BLEU of validation, with patience, or the mean of the last
+ * ones; stopped and gone on with. */
+#include "tests/lib/test.h"
+
+#include <signal.h>
+
+#include "tests/lib/counting.h"
+#include "tests/lib/program.h"
+
+#define TINY                                                                                     \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 256 --threads 1 --rate 3e-2 " \
+    "--warmup 10 --dropout 0 "
+#define TRAIN "train --corpus c --source en --target de" TINY
+
+static int open_all(void **state)
+{
+    char path[PATH_MAX];
+    if (program_open(state) != 0) return -1;
+    counting_write(5, 6);
+    strcpy(path, program); /* plots would take longer than these trainings */
+    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
+}
+
+/* What a log says of its epochs' ends. */
+typedef struct {
+    long epochs;
+    double ppl[64], score[64]; /* by epoch, from 1 */
+} Log;
+
+static Log log_of(const char *dir)
+{
+    char path[64];
+    Log l = {0};
+    snprintf(path, sizeof path, "%s/log.csv", dir);
+    char *text = file_slurp(path, NULL);
+    const char *row = strchr(text, '\n') + 1;
+    assert_int_equal(strncmp(text,
+                             "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
+                             "tokens_per_s,valid_exact,valid_score\n",
+                             strlen("step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
+                                    "tokens_per_s,valid_exact,valid_score\n")),
+                     0);
+    for (; *row; row = strchr(row, '\n') + 1) {
+        long epoch;
+        double ppl, exact, score;
+        int n =
+            sscanf(row, "%*d,%ld,%*d,%*f,%lf,%*f,%*f,%*f,%lf,%lf", &epoch, &ppl, &exact, &score);
+        if (n != 4) continue; /* in the middle of an epoch */
+        assert_true(epoch == l.epochs + 1 && epoch < 64);
+        l.epochs = epoch;
+        l.ppl[epoch] = ppl;
+        l.score[epoch] = score;
+    }
+    free(text);
+    return l;
+}
+
+/* The first epoch of the best score. */
+static long best_of(const Log *l)
+{
+    long best = 1;
+    for (long e = 2; e <= l->epochs; e++)
+        if (l->score[e] > l->score[best]) best = e;
+    return best;
+}
+
+/* best_epoch, valid_ppl and valid_exact of DIR/result.csv. */
+static void result_of(const char *dir, long *epoch, double *ppl, double *exact)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/result.csv", dir);
+    char *text = file_slurp(path, NULL);
+    if (sscanf(last_line(text), "%*[^,],%*d,%*d,%*d,%ld,%lf,%*f,%*f,%*f,%lf", epoch, ppl, exact) !=
+        3)
+        fail_msg("%s", text);
+    free(text);
+}
+
+/* BLEU of a model's greedy translations of validation. */
+static double bleu_of(const char *dir)
+{
+    char line[256];
+    double score;
+    snprintf(line, sizeof line,
+             "translate --threads 1 --beam 1 --model %s --text c/val.en --out valid", dir);
+    run_ok(line);
+    run_ok("bleu --tokenize none --metrics bleu --csv --reference c/val.de --hypothesis valid");
+    const char *row = strchr(out, '\n') + 1;
+    int column = 0;
+    for (const char *head = out; strncmp(head, "score,", 6) != 0; head = strchr(head, ',') + 1)
+        column++;
+    for (; column > 0; column--) row = strchr(row, ',') + 1;
+    score = strtod(row, NULL);
+    return score;
+}
+
+static void same_perplexity(const char *dir)
+{
+    long epoch;
+    double ppl, exact, told, share;
+    char line[128];
+    result_of(dir, &epoch, &ppl, &exact);
+    snprintf(line, sizeof line, "eval --threads 1 --model %s --corpus c --csv", dir);
+    run_ok(line);
+    assert_int_equal(sscanf(strchr(out, '\n'), "\n%*d,%*f,%lf,%*d,%lf", &told, &share), 2);
+    assert_true(fabs(told - ppl) <= 1e-5 * ppl && fabs(share - exact) <= 1e-9);
+}
+
+TEST(the_best_by_bleu_is_kept)
+{
+    long epoch;
+    double ppl, exact;
+    run_ok(TRAIN "--epochs 10 --best bleu --out bleu");
+    Log l = log_of("bleu");
+    assert_int_equal(l.epochs, 10);
+    result_of("bleu", &epoch, &ppl, &exact);
+    assert_int_equal(epoch, best_of(&l));
+    assert_true(fabs(ppl - l.ppl[epoch]) <= 1e-8 * ppl);
+    assert_true(l.score[epoch] > l.score[1] && l.score[epoch] <= 100);
+    assert_true(fabs(bleu_of("bleu") - l.score[epoch]) <= 1e-8 * l.score[epoch]);
+    same_perplexity("bleu");
+    /* The same training, kept by perplexity: no score anywhere. */
+    run_ok(TRAIN "--epochs 10 --best perplexity --out ppl");
+    assert_null(strstr(err, "BLEU"));
+    char *log = file_slurp("ppl/log.csv", NULL);
+    assert_null(strstr(log, "valid_score"));
+    free(log);
+    long other = 1;
+    for (long e = 2; e <= 10; e++)
+        if (l.ppl[e] < l.ppl[other]) other = e;
+    result_of("ppl", &epoch, &ppl, &exact);
+    assert_int_equal(epoch, other);
+    assert_true(fabs(ppl - l.ppl[other]) <= 1e-8 * ppl);
+    print_message("# best by BLEU: epoch %ld, by perplexity: epoch %ld\n", best_of(&l), other);
+    run_ok("report bleu --out page.html");
+}
+
+/* Ends as soon as so many epochs brought nothing better. */
+TEST(patience)
+{
+    long epoch;
+    double ppl, exact;
+    static const char *const by[] = {"bleu", "perplexity"};
+    for (int i = 0; i < 2; i++) {
+        char line[512];
+        for (int n = 1; n <= 6 - i; n += 5) {
+            snprintf(line, sizeof line, TRAIN "--epochs 60 --patience %d --best %s --out patient",
+                     n, by[i]);
+            run_ok(line);
+            result_of("patient", &epoch, &ppl, &exact);
+            if (i == 0) {
+                Log l = log_of("patient");
+                assert_int_equal(epoch, best_of(&l));
+                assert_true(l.epochs == 60 || l.epochs == epoch + n);
+                /* at no epoch before was it time to end */
+                long best = 1;
+                for (long e = 1; e < l.epochs; e++) {
+                    if (l.score[e] > l.score[best]) best = e;
+                    assert_true(e - best < n);
+                }
+                print_message("# patience %d: %ld epochs, best %ld\n", n, l.epochs, epoch);
+                assert_true(n > 1 || l.epochs < 60); /* it ends one of them, or nothing is tried */
+            }
+            shell_ok("rm -r patient");
+        }
+    }
+}
+
+/* Rows without speeds. */
+static void same_logs(const char *a, const char *b)
+{
+    shell_ok("for d in %s %s; do cut -d, -f1-7,9- $d/log.csv >$d/rows; done", a, b);
+    char x[64], y[64];
+    snprintf(x, sizeof x, "%s/rows", a);
+    snprintf(y, sizeof y, "%s/rows", b);
+    if (!same_files(x, y)) fail_msg("%s and %s have other logs", a, b);
+}
+
+TEST(stopped_and_resumed)
+{
+    char text[1 << 14];
+    static const char *const options[] = {"--best bleu", "--best bleu --average 3"};
+    for (int i = 0; i < 2; i++) {
+        char line[512];
+        shell_ok("rm -rf straight stopped");
+        snprintf(line, sizeof line, TRAIN "--epochs 30 %s --out straight", options[i]);
+        run_ok(line);
+        pid_t child =
+            shell_start("child", "%s " TRAIN "--epochs 30 %s --out stopped", program, options[i]);
+        for (int k = 0; k < 3000; k++) {
+            file_read("stopped/log.csv", text, sizeof text);
+            if (count_lines(text) > 30) break;
+            pause_ms(5);
+        }
+        assert_int_equal(test_signal(child, SIGINT), 0);
+        assert_int_equal(shell_finish(child), 130);
+        assert_false(file_exists("stopped/result.csv"));
+        must_refuse("train --resume --best perplexity --out stopped",
+                    "--best perplexity: the run in ");
+        must_refuse("train --resume --patience 2 --out stopped", "--patience 2: the run in ");
+        run_ok("train --resume --out stopped");
+        assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
+        assert_true(same_files("straight/config.ini", "stopped/config.ini"));
+        same_logs("straight", "stopped");
+    }
+    run_ok(TRAIN "--epochs 30 --best bleu --seed 2 --out other"); /* the control */
+    assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
+}
+
+/* The mean of the last epochs' ends is a model of both sides like any other, told as the mean and of other numbers. */
+TEST(averages)
+{
+    long epoch;
+    double ppl, exact;
+    run_ok(TRAIN "--epochs 6 --average 3 --out mean");
+    assert_non_null(strstr(last_line(err), "mean of the ends of epochs 4 to 6"));
+    result_of("mean", &epoch, &ppl, &exact);
+    assert_int_equal(epoch, 6);
+    same_perplexity("mean");
+    assert_true(bleu_of("mean") > 0);
+    run_ok(TRAIN "--epochs 6 --out plain");
+    assert_false(same_files("mean/model.safetensors", "plain/model.safetensors"));
+    for (int e = 4; e <= 6; e++) {
+        char name[64];
+        snprintf(name, sizeof name, "mean/epoch-%d.safetensors", e);
+        assert_true(file_exists(name));
+    }
+    assert_false(file_exists("mean/epoch-3.safetensors"));
+    run_ok(TRAIN "--epochs 6 --average 3 --best bleu --out both");
+    assert_int_equal(log_of("both").epochs, 6);
+    shell_ok("for d in mean both; do tail -c 20000 $d/model.safetensors >$d/numbers; done");
+    assert_true(same_files("mean/numbers", "both/numbers"));
+    must_refuse(TRAIN "--epochs 2 --average 3 --out refused", "--average 3: there are the ends of");
+}
+
+TEST(what_is_refused)
+{
+    corpus_write("text", 60, 6);
+    must_refuse("train --corpus text --best bleu --out x" TINY,
+                "--best bleu: corpus text has no pairs to translate");
+    must_refuse("train --corpus markov:8 --best bleu --out x" TINY, "has no pairs to translate");
+    must_refuse(TRAIN "--best rouge --out x", "--best: expected one of perplexity|bleu");
+    must_refuse(TRAIN "--patience 0 --out x", "--patience: expected a whole number from 1");
+    assert_false(file_exists("x"));
+}
+
+TEST_MAIN(open_all, program_close)

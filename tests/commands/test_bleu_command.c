@@ -1,0 +1,185 @@
+/* test_bleu_command.c: `trotter bleu` as a user runs it: what it prints, what it writes, and one clear line for each thing
+ * that is unusable. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+static const char reference[] = "the cat sits on the mat\na dog runs in the park\n";
+
+/* The named cell of a row, from 1, of the CSV in `out`; good until the next call. */
+static const char *cell(int row, const char *name)
+{
+    static char text[256];
+    int column = 0;
+    const char *at = out, *head = out;
+    for (; strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)]); column++) {
+        head += strcspn(head, ",\n");
+        if (*head++ != ',') fail_msg("no column %s in %s", name, out);
+    }
+    for (; row > 0; row--) at = strchr(at, '\n') + 1;
+    for (; column > 0; column--) at += strcspn(at, ",\n") + 1;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ",\n"), at);
+    return text;
+}
+
+static int open_texts(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    file_text("ref", reference);
+    file_text("ref2", "the cat sat on a mat\na dog is running in the park\n");
+    file_text("good", "the cat sits on the mat\na dog runs in a park\n");
+    file_text("bad", "cat the on mat sits the\npark a\n");
+    file_text("short", "the cat sits on the mat\n");
+    return 0;
+}
+
+/* By hand: words 11 of 12, bigrams 8 of 10, trigrams 6 of 8, four-grams 4 of 6. */
+TEST(one_system)
+{
+    double want = 100 * pow(11 / 12. * 8 / 10. * 6 / 8. * 4 / 6., .25);
+    run_ok("bleu --reference ref --hypothesis good --csv");
+    assert_true(fabs(atof(cell(1, "score")) - want) <= 1e-9);
+    assert_string_equal(cell(1, "metric"), "BLEU");
+    assert_string_equal(cell(2, "metric"), "chrF2");
+    assert_string_equal(cell(1, "hypothesis_length"), "12");
+    assert_string_equal(cell(1, "brevity_penalty"), "1");
+    assert_non_null(strstr(out, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:trotter "));
+    assert_null(strstr(out, "difference"));
+    assert_int_equal(count_lines(out), 3);
+    run_ok("bleu --reference ref --hypothesis good");
+    assert_non_null(
+        strstr(out, "91.7/80.0/75.0/66.7 (BP = 1.000 ratio = 1.000 hyp_len = 12 ref_len = 12)"));
+    assert_non_null(
+        strstr(out, "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:trotter "));
+    assert_string_equal(err, "");
+}
+
+TEST(ways_to_give_a_text)
+{
+    static char file[sizeof out];
+    run_ok("bleu --reference ref --hypothesis good --csv");
+    strcpy(file, out);
+    double score = atof(cell(1, "score"));
+    for (int way = 0; way < 2; way++) {
+        assert_int_equal(
+            shell("%s bleu --reference ref %s --csv <good", program, way ? "--hypothesis -" : ""),
+            0);
+        assert_string_equal(cell(1, "system"), "standard input");
+        assert_int_equal(count_lines(out), 3);
+        assert_true(atof(cell(1, "score")) == score);
+    }
+    /* a last line without its end, and \r\n */
+    file_text("good", "the cat sits on the mat\r\na dog runs in a park");
+    run_ok("bleu --reference ref --hypothesis good --csv");
+    assert_string_equal(out, file);
+    assert_int_equal(
+        shell("tr -d '\\r' <good | %s bleu --reference - --hypothesis ref --csv", program), 0);
+    file_text("good", "the cat sits on the mat\na dog runs in a park\n");
+}
+
+TEST(options)
+{
+    run_ok("bleu --reference ref,ref2 --hypothesis good --csv --metrics bleu,rouge,chrf");
+    assert_int_equal(count_lines(out), 6);
+    assert_non_null(strstr(out, "nrefs:2|"));
+    assert_string_equal(cell(3, "metric"), "ROUGE-1");
+    assert_true(atof(cell(3, "precision")) > 90 && atof(cell(3, "recall")) > 90);
+    run_ok(
+        "bleu --reference ref --hypothesis good --csv --metrics bleu --tokenize intl --lowercase "
+        "--smooth floor --smooth-value 0.3");
+    assert_non_null(strstr(out, "nrefs:1|case:lc|eff:no|tok:intl|smooth:floor[0.30]|"));
+    file_text("upper", "THE CAT SITS ON THE MAT\nA DOG RUNS IN THE PARK\n");
+    run_ok("bleu --reference ref --hypothesis upper --csv --lowercase");
+    assert_true(fabs(atof(cell(1, "score")) - 100) <= 1e-9);
+    run_ok("bleu --reference ref --hypothesis upper --csv");
+    assert_string_equal(cell(1, "score"), "0");
+    run_ok(
+        "bleu --reference ref --hypothesis good --bootstrap 50 --csv"); /* one system's interval */
+    assert_true(atof(cell(1, "low")) <= atof(cell(1, "high")));
+    assert_null(strstr(out, "difference"));
+}
+
+TEST(several_systems)
+{
+    static char first[sizeof out];
+    run_ok("bleu --reference ref --hypothesis bad,good,bad --csv");
+    strcpy(first, out);
+    assert_string_equal(cell(1, "p"), "");
+    assert_true(atof(cell(2, "difference")) > 40);
+    assert_string_equal(cell(2, "resamples"), "1000");
+    assert_string_equal(cell(3, "system"), "bad");
+    assert_string_equal(cell(3, "difference"), "0");
+    assert_string_equal(cell(3, "p"), "1");
+    assert_non_null(strstr(out, "bs:1000|seed:12345|"));
+    run_ok("bleu --reference ref --hypothesis bad,good,bad --csv --seed 12345");
+    assert_string_equal(out, first);
+    run_ok("bleu --reference ref --hypothesis bad,good,bad --csv --bootstrap 0");
+    assert_null(strstr(out, "bs:"));
+    assert_null(strstr(out, "p_two_sided"));
+    assert_true(atof(cell(2, "difference")) > 40);
+}
+
+TEST(files_and_report)
+{
+    run_ok("bleu --reference ref --hypothesis bad,good --out study/bleu");
+    static char text[1 << 16];
+    file_read("study/bleu/bleu.csv", text, sizeof text);
+    run_ok("bleu --reference ref --hypothesis bad,good --csv");
+    assert_string_equal(text, out);
+    file_read("study/bleu/bleu.md", text, sizeof text);
+    assert_non_null(strstr(text, "BLEU"));
+    assert_non_null(strstr(text, "BLEU|nrefs:1|bs:1000|"));
+    run_ok("report study");
+    file_read("study/report.html", text, sizeof text);
+    assert_non_null(strstr(text, "Scores of translations"));
+}
+
+/* A text that looks tokenised is told of, once and with 13a alone. */
+TEST(tokenised_text)
+{
+    file_text("tok", "the cat sits on the mat .\na dog runs , in the park\n");
+    static const char words[] = "are of --tokenize none";
+    run_ok("bleu --reference tok --hypothesis tok");
+    assert_true(count_lines(err) == 1 && strstr(err, words) && strstr(err, "4 of 4 lines"));
+    run_ok("bleu --reference tok --hypothesis tok --tokenize none");
+    assert_string_equal(err, "");
+    run_ok("bleu --reference tok --hypothesis tok --metrics chrf");
+    assert_string_equal(err, "");
+    run_ok("bleu --reference ref --hypothesis good");
+    assert_string_equal(err, "");
+}
+
+TEST(refusals)
+{
+    file_write("nul", "the cat\na\0b\n", 12);
+    file_write("latin", "the cat\nM\xe4nner\n", 15);
+    file_text("nothing", "");
+    file_text("blank", "\n\n");
+    must_refuse("bleu", "--reference is needed");
+    must_refuse("bleu --reference ref --hypothesis short", "short has 1 lines and ref 2");
+    must_refuse("bleu --reference short --hypothesis ref", "ref has 2 lines and short 1");
+    must_refuse("bleu --reference ref,short --hypothesis ref", "short has 1 lines and ref 2");
+    must_refuse("bleu --reference ref --hypothesis nul", "nul:2: a NUL byte");
+    must_refuse("bleu --reference ref --hypothesis latin", "latin:2: invalid UTF-8");
+    must_refuse("bleu --reference ref --hypothesis nowhere", "nowhere");
+    must_refuse("bleu --reference ref --hypothesis .", ".");
+    must_refuse("bleu --reference ref --hypothesis nothing", "nothing is empty");
+    must_refuse("bleu --reference nothing --hypothesis good", "nothing is empty");
+    must_refuse("bleu --reference ref", "standard input is empty");
+    must_refuse("bleu --reference ref,,ref --hypothesis good",
+                "expected file names separated by commas");
+    must_refuse("bleu --reference ref --hypothesis ''", "--hypothesis");
+    must_refuse("bleu --reference - --hypothesis -", "can be read once");
+    must_refuse("bleu --reference ref --hypothesis good --metrics bleu,ter", "not 'ter'");
+    must_refuse("bleu --reference ref --hypothesis good --metrics ''", "--metrics");
+    must_refuse("bleu --reference ref --hypothesis good --tokenize zh", "13a");
+    must_refuse("bleu --reference ref --hypothesis good --smooth exp --smooth-value 1",
+                "--smooth-value has no meaning");
+    must_refuse("bleu --reference ref --hypothesis good --smooth-value -1 --smooth floor",
+                "--smooth-value");
+    must_refuse("bleu --reference ref --hypothesis good --bootstrap -1", "--bootstrap");
+    run_ok("bleu --reference ref --hypothesis blank --csv"); /* empty lines are lines */
+    assert_string_equal(cell(1, "score"), "0");
+}
+
+TEST_MAIN(open_texts, program_close)

@@ -1,0 +1,342 @@
+/* test_pair_files.c: parallel text as a user has it, in files: subwords by hand, a corpus looked at, trained on, evaluated,
+ * stopped and gone on with; and what is refused. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/counting.h"
+#include "tests/lib/program.h"
+
+#define PAIRS " --corpus c --source en --target de"
+#define SIZE \
+    " --width 16 --inner 32 --heads 2 --batch-tokens 256 --threads 1 --rate 1e-2 --warmup 10"
+#define TRAIN "train" PAIRS SIZE " --sequence 24"
+#define SHORT " --max-steps 2"
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    counting_write(6, 10);
+    return 0;
+}
+
+static int says(const char *words)
+{
+    return strstr(err, words) != NULL;
+}
+
+/* Runs eval and gives what it printed; the caller frees it. */
+static char *eval(const char *arguments)
+{
+    char line[256];
+    snprintf(line, sizeof line, "eval --csv --model %s", arguments);
+    run_ok(line);
+    return strdup(out);
+}
+
+static void assert_same(const char *file, const char *other, const char *what, int same)
+{
+    char a[64], b[64];
+    snprintf(a, sizeof a, "%s/%s", file, what);
+    snprintf(b, sizeof b, "%s/%s", other, what);
+    if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
+}
+
+/* ---- subwords by hand --------------------------------------------------------------------------- */
+
+TEST(subwords_by_hand)
+{
+    run_ok("bpe --learn 30 --text c/train.en --text c/train.de --out codes");
+    assert_string_equal(out, "");
+    assert_string_equal(err, "");
+    assert_int_equal(shell("cat c/train.en c/train.de | %s bpe --learn 30 >piped", program), 0);
+    assert_true(same_files("codes", "piped"));
+    run_ok("bpe --learn 29 --text c/train.en --text c/train.de --out fewer");
+    assert_false(same_files("codes", "fewer")); /* the control */
+    run_ok("bpe --codes codes --text c/test.en --text c/test.de --out pieces");
+    assert_int_equal(shell("cat c/test.en c/test.de | %s bpe --codes codes >piped", program), 0);
+    assert_true(same_files("pieces", "piped"));
+    char *pieces = file_slurp("pieces", NULL);
+    assert_int_equal(count_lines(pieces), 40);
+    assert_true(count_words(pieces, "@@ ") > 5 && !strstr(pieces, "@@\n"));
+    free(pieces);
+    run_ok("bpe --undo --text pieces --out again");
+    shell_ok("cat c/test.en c/test.de >both; %s bpe --undo <pieces >piped", program);
+    assert_true(same_files("again", "both"));
+    assert_true(same_files("piped", "both"));
+    /* A reader that goes away needs no words; a full disk does. */
+    shell_ok("for i in 1 2 3 4 5 6 7 8 9; do cat both both both both; done >long");
+    assert_int_equal(shell("%s bpe --undo --text long | head -n 1", program), 0);
+    assert_string_equal(err, "");
+    assert_int_equal(shell("%s bpe --undo --text long >/dev/full", program), 1);
+    assert_int_equal(count_lines(err), 1);
+    assert_true(says("stdout"));
+    run_ok("bpe --learn 1000 --text c/train.en --out all");
+    assert_int_equal(count_lines(err), 1);
+    assert_true(says("trotter bpe: warning: ") && says("merges, not 1000: no other pair"));
+    file_text("codes-of-marks", "#version: 0.2\n@ @\n@@ b</w>\n"); /* a word may begin with "@@" */
+    file_text("marks", "@@b @@c\n");
+    run_ok("bpe --codes codes-of-marks --text marks");
+    assert_string_equal(out, "@@b @@@@ c\n");
+}
+
+TEST(subwords_refused)
+{
+    static const char *const bad[][2] = {
+        {"--text c/test.en", "expected one of --learn N, --codes FILE and --undo"},
+        {"--learn 5 --undo --text c/test.en", "expected one of --learn N"},
+        {"--learn 5 --codes codes --text c/test.en", "expected one of --learn N"},
+        {"--learn 0 --text c/test.en", "--learn: expected a whole number"},
+        {"--learn -3 --text c/test.en", "--learn: expected a whole number"},
+        {"--learn 5 --text nowhere", "nowhere"},
+        {"--learn 5 --text c/test.en --text marked", "marked:2: a word ends in '@@'"},
+        {"--learn 5 --text binary", "binary:1: a NUL byte"},
+        {"--learn 5 --text latin", "latin:2: not UTF-8"},
+        {"--learn 5 --text empty", "empty is empty"},
+        {"--learn 5 --text short", "no two characters are neighbours twice"},
+        {"--codes nowhere --text c/test.en", "nowhere"},
+        {"--codes c/test.en --text c/test.en", "c/test.en:1: expected '#version: 0.2'"},
+        {"--codes codes --text marked", "marked:2: a word ends in '@@'"},
+        {"--codes codes --text mac", "mac:1: a carriage return inside a line"},
+        {"--codes codes", "/dev/stdin is empty"},
+    };
+    file_text("codes", "#version: 0.2\na b\n");
+    file_text("marked", "a\nb@@ c\n");
+    file_write("binary", "a\0b\n", 4);
+    file_text("latin", "a\nf\xfcnf\n");
+    file_text("empty", "");
+    file_text("short", "a b\n");
+    file_text("mac", "a\rb\n");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        for (int file = 0; file < 2; file++) {
+            snprintf(line, sizeof line, "bpe %s%s", bad[i][0], file ? " --out refused" : "");
+            must_refuse(line, bad[i][1]);
+            if (file_exists("refused")) fail_msg("%s: refused was written", line);
+        }
+    }
+}
+
+/* ---- a corpus looked at ------------------------------------------------------------------------- */
+
+/* Tokens of train.en in the table of data: those that `words` in the shell count. */
+static void assert_tokens(const char *options, const char *words)
+{
+    char line[256], cell[64];
+    shell_ok("{ %s; } >count", words);
+    char *count = file_slurp("count", NULL);
+    snprintf(cell, sizeof cell, "c/train.en,300,%ld,", strtol(count, NULL, 10));
+    free(count);
+    snprintf(line, sizeof line, "data" PAIRS " %s --csv", options);
+    run_ok(line);
+    if (!strstr(out, cell)) fail_msg("no %s: %s", cell, out);
+    assert_int_equal(count_lines(out), 7);
+}
+
+TEST(corpus_is_looked_at)
+{
+    char line[2 * PATH_MAX + 256];
+    assert_tokens("", "sed 's/$/ x/' c/train.en | wc -w");
+    snprintf(line, sizeof line,
+             "%s bpe --learn 20 --text c/train.en --text c/train.de --out codes; "
+             "%s bpe --codes codes --text c/train.en | sed 's/$/ x/' | wc -w",
+             program, program);
+    assert_tokens("--bpe 20", line);
+    assert_tokens("--codes codes", line);
+    run_ok("data" PAIRS " --bpe 20");
+    assert_non_null(strstr(out, "pairs: line i of a source and line i of its target"));
+}
+
+TEST(corpus_refused)
+{
+    static const char *const bad[][2] = {
+        {"data --corpus c --source en", "--target is needed too"},
+        {"data --corpus c --target en", "--source is needed too"},
+        {"data --corpus c --bpe 5", "--bpe is of pairs of files, with --source and --target"},
+        {"data --corpus c --source en --target en", "--source and --target are both en"},
+        {"data --corpus c --source en --target fr",
+         "no text for train, valid, test; looked for NAME.fr"},
+        {"data --corpus c --source en --target ../de", "--target ../de: expected the ending"},
+        {"data --corpus kjv --source en --target de", "corpus kjv: --source and --target"},
+        {"data --corpus reverse:6 --source en --target de",
+         "corpus reverse:6: --source and --target"},
+        {"data --corpus text --source en --target de", "text: no text for train, valid, test"},
+        {"data" PAIRS " --bpe 5 --codes codes", "--bpe and --codes"},
+        {"data" PAIRS " --bpe 0", "--bpe: expected a whole number"},
+        {"data" PAIRS " --codes nowhere", "nowhere"},
+        {"data" PAIRS " --bpe 5 --level char", "--level char has no subwords: leave --bpe out"},
+        {"train --corpus text --bpe 5 --out refused", "--bpe is of pairs of files"},
+        {"train --corpus markov:6 --codes codes --out refused", "--codes is of pairs of files"},
+        {"train --corpus text --source en --target de --out refused", "no text for train"},
+        {"compare" PAIRS " --scheme heun --out refused", "--scheme: the corpus has pairs"},
+        {"sweep" PAIRS " --words sf,fs --out refused", "c en-de has pairs"},
+        {TRAIN " --scheme heun --out refused", "--scheme heun: corpus c en-de has pairs"},
+        {"train" PAIRS SIZE " --sequence 5 --out refused", "a sequence can have 5"},
+        {"train --corpus bad --source en --target de --out refused",
+         "bad/val.en has 19 lines and bad/val.de has 20: line by line they are pairs"},
+        {"train --corpus bad --source en --target de --eval-tokens 9 --out refused",
+         "bad/val.en has 19 lines and bad/val.de has 20: line by line they are pairs"},
+        {"eval --model nowhere" PAIRS, "unknown option"},
+    };
+    corpus_write("text", 60, 6);
+    shell_ok("rm -rf bad; cp -r c bad; head -n 19 c/val.en >bad/val.en");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        must_refuse(bad[i][0], bad[i][1]);
+        if (file_exists("refused")) fail_msg("%s: refused/ was made", bad[i][0]);
+    }
+    shell_ok("sed 's/^/x /' c/test.en >bad/test.en; cp c/val.en bad/val.en; rm bad/test.de");
+    must_refuse("train --corpus bad --source en --target de --untested --out refused",
+                "bad: no text for test"); /* it is looked for */
+}
+
+/* ---- training ----------------------------------------------------------------------------------- */
+
+TEST(trained_and_evaluated)
+{
+    run_ok(TRAIN " --bpe 50" SHORT " --out run");
+    assert_false(says("left out"));
+    run_ok("bpe --learn 50 --text c/train.en --text c/train.de --out codes");
+    assert_true(same_files("codes", "run/codes.bpe"));
+    char *corpus = eval("run --corpus c --split test"),
+         *text = eval("run --text c/test.de --source-text c/test.en"),
+         *valid = eval("run --corpus c"),
+         *other = eval("run --text c/test.en --source-text c/test.de");
+    assert_string_equal(corpus, text);
+    assert_string_not_equal(corpus, valid); /* controls */
+    assert_string_not_equal(corpus, other);
+    assert_int_equal(strncmp(corpus, "tokens,nll,ppl,pairs,exact\n", 27), 0);
+    free(corpus);
+    free(valid);
+    free(other);
+    char *result = file_slurp("run/result.csv", NULL);
+    double ppl, told;
+    assert_int_equal(sscanf(strchr(text, '\n'), "\n%*d,%*f,%lf,", &ppl), 1);
+    assert_int_equal(sscanf(last_line(result), "%*[^,],%*d,%*d,%*d,%*d,%*f,%lf,", &told), 1);
+    assert_true(fabs(ppl - told) <= 1e-6 * told);
+    free(result);
+    /* The file of weights by itself, its words and merges beside it. */
+    char *file = eval("run/model.safetensors --text c/test.de --source-text c/test.en");
+    assert_string_equal(file, text);
+    free(file);
+    free(text);
+    /* The same merges from a file make the same model. */
+    run_ok(TRAIN " --codes codes" SHORT " --out from-file");
+    assert_same("run", "from-file", "codes.bpe", 1);
+    assert_same("run", "from-file", "vocab.txt", 1);
+    shell_ok("for d in run from-file; do tail -c 20000 $d/model.safetensors >$d/numbers; done");
+    assert_same("run", "from-file", "numbers", 1);
+    run_ok(TRAIN SHORT " --out words");
+    assert_false(file_exists("words/codes.bpe"));
+    text = eval("words --text c/test.de --source-text c/test.en");
+    file = eval("words --corpus c --split test");
+    assert_string_equal(file, text);
+    free(file);
+    free(text);
+}
+
+/* A model without its own words or merges would give numbers all the same. */
+TEST(other_files_beside_a_model)
+{
+    static const char *const bad[][2] = {
+        {"sed -i '$d' bad/codes.bpe",
+         "bad/codes.bpe does not hold the merges of bad/model.safetensors"},
+        {"sed -i '2{h;d};3{G}' bad/codes.bpe", "bad/codes.bpe does not hold the merges of "},
+        {"echo 'x y' >>bad/codes.bpe", "bad/codes.bpe does not hold the merges of "},
+        {"sed -i 1d bad/codes.bpe", "bad/codes.bpe:1: expected '#version: 0.2'"},
+        {"rm bad/codes.bpe", "bad/codes.bpe"},
+        {"sed -i '2{h;d};3{G}' bad/vocab.txt", "bad/vocab.txt does not hold the words of "},
+        {"sed -i '$d' bad/vocab.txt", "bad/vocab.txt does not hold the words of "},
+    };
+    run_ok(TRAIN " --bpe 50" SHORT " --out run");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        shell_ok("rm -rf bad; cp -r run bad; %s", bad[i][0]);
+        must_refuse("eval --model bad --text c/test.de --source-text c/test.en", bad[i][1]);
+        must_refuse("eval --model bad --corpus c", bad[i][1]);
+    }
+    shell_ok("rm -rf bad; cp -r run bad; sed -i 's/$/\\r/' bad/codes.bpe"); /* the same merges */
+    free(eval("bad --text c/test.de --source-text c/test.en"));
+    shell_ok("rm -rf c2; cp -r c c2; sed -i '1s/ .*//' c2/train.en; sed -i '1s/ .*//' c2/train.de; "
+             "sed -i '1s/$/ xyz/' c2/train.en");
+    must_refuse("eval --model run --corpus c2",
+                "--corpus: the words of c2 en-de are not those of run");
+    file_text("marked", "ei@@ ns\n");
+    file_text("one", "one\n");
+    must_refuse("eval --model run --text marked --source-text one",
+                "marked:1: a word ends in '@@'");
+    file_text("unknown", "\xe4\xb8\xad\n");
+    free(eval("run --text unknown --source-text one")); /* <unk> */
+}
+
+TEST(stopped_and_resumed)
+{
+    static const char *const files[] = {"model.safetensors", "codes.bpe", "vocab.txt"};
+    run_ok(TRAIN " --bpe 50 --epochs 2 --max-steps 9 --out straight");
+    run_ok(TRAIN " --bpe 50 --epochs 2 --max-steps 4 --out stopped");
+    assert_same("straight", "stopped", "model.safetensors", 0); /* the control */
+    run_ok("train --resume --max-steps 9 --out stopped");
+    for (size_t i = 0; i < 3; i++) assert_same("straight", "stopped", files[i], 1);
+    run_ok("train --config straight/config.ini --out replayed");
+    for (size_t i = 0; i < 3; i++) assert_same("straight", "replayed", files[i], 1);
+    must_refuse("train --resume --bpe 40 --max-steps 12 --out stopped", "stopped");
+    shell_ok("cp c/train.de kept; sed -i '1s/^/acht /' c/train.de");
+    must_refuse("train --resume --max-steps 12 --out stopped", "stopped");
+    shell_ok("cp kept c/train.de");
+    assert_same("straight", "stopped", "codes.bpe", 1);
+}
+
+TEST(pairs_left_out)
+{
+    char words[128];
+    shell_ok("rm -rf few; cp -r c few; awk 'NF <= 3' c/val.en >few/val.en; awk 'NF <= 3' c/val.de "
+             ">few/val.de; cp few/val.en few/test.en; cp few/val.de few/test.de; "
+             "awk 'NF > 3' c/train.en | wc -l >count");
+    char *count = file_slurp("count", NULL);
+    snprintf(words, sizeof words,
+             "trotter train: %ld of 300 training pairs have more than --sequence 4 tokens on a "
+             "side: left out\n",
+             strtol(count, NULL, 10));
+    free(count);
+    run_ok("train --corpus few --source en --target de --sequence 4" SIZE SHORT " --out left-out");
+    if (!says(words + strlen("trotter train: "))) fail_msg("no %s: %s", words, err);
+    run_ok("train --corpus few --source en --target de --sequence 7" SIZE SHORT " --out whole");
+    assert_false(says("left out"));
+    must_refuse("train --corpus c --source en --target de --sequence 4" SIZE " --out refused",
+                "a sequence can have 4"); /* of validation none is left out */
+    shell_ok("for f in val test; do sed 's/ .*//' c/$f.en >few/$f.en; sed 's/ .*//' c/$f.de "
+             ">few/$f.de; done; sed 's/$/ one/' c/train.en >few/train.en");
+    must_refuse("train --corpus few --source en --target de --sequence 2" SIZE " --out refused",
+                "--sequence 2: every training pair of corpus few en-de is longer on a side");
+    assert_false(file_exists("refused"));
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------ */
+
+TEST(dropout_apart)
+{
+    static const struct {
+        const char *options;
+        int same;
+    } row[] = {
+        {"--dropout 0.3 --attention-dropout 0.3 --activation-dropout 0.3", 1},
+        {"--dropout 0.3 --attention-dropout 0.3", 1},
+        {"--dropout 0.3 --activation-dropout 0.3", 1},
+        {"--dropout 0.3 --attention-dropout 0 --activation-dropout 0", 0},
+        {"--dropout 0.3 --attention-dropout 0", 0},
+        {"--dropout 0.3 --activation-dropout 0", 0},
+        {"--dropout 0 --attention-dropout 0.3 --activation-dropout 0.3", 0},
+    };
+    run_ok(TRAIN SHORT " --dropout 0.3 --out together");
+    shell_ok("tail -c 20000 together/model.safetensors >together/numbers");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char line[512];
+        snprintf(line, sizeof line, TRAIN SHORT " %s --out apart%zu", row[i].options, i);
+        run_ok(line);
+        shell_ok("tail -c 20000 apart%zu/model.safetensors >apart%zu/numbers", i, i);
+        snprintf(line, sizeof line, "apart%zu", i);
+        assert_same("together", line, "numbers", row[i].same);
+    }
+    assert_same("apart4", "apart5", "numbers", 0);
+    must_refuse(TRAIN " --attention-dropout 1 --out refused", "--attention-dropout: expected");
+    must_refuse(TRAIN " --activation-dropout nan --out refused", "--activation-dropout: expected");
+    free(eval("apart3 --corpus c"));
+}
+
+TEST_MAIN(open_all, program_close)

@@ -1,0 +1,736 @@
+/* test_translate.c: `trotter translate` and `trotter score` as a user runs them, on networks of some thousand numbers: lines
+ * in, lines out, in their order and as soon as they can be; what a translation may be; log p by three programs; and what is
+ * refused. */
+#include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+
+#include "kernels/random.h"
+#include "tests/lib/counting.h"
+#include "tests/lib/program.h"
+
+#define TINY " --width 16 --inner 32 --heads 2 --threads 1 --rate 1e-2 --warmup 10 --dropout 0 "
+#define PAIRS "--corpus c --source en --target de --sequence 24 --batch-tokens 256" TINY
+#define REV "--model rev --precision f64 "
+#define SOURCES 30
+
+/* The source of most tests: symbols of reverse:5, 1 to 12 on a line. */
+static char source[SOURCES][64];
+
+static void write_source(void)
+{
+    char all[SOURCES * 64] = "";
+    uint64_t k = 0;
+    for (int i = 0; i < SOURCES; i++) {
+        char *p = source[i];
+        for (uint64_t n = 1 + random_below(5, 2, k++, 12); n > 0; n--)
+            p += sprintf(p, "%d%s", 1 + (int)random_below(5, 2, k++, 5), n > 1 ? " " : "");
+        strcat(strcat(all, source[i]), "\n");
+    }
+    file_text("source", all);
+}
+
+/* Plots would take longer than these trainings. */
+static void train(const char *options)
+{
+    if (shell("env PATH=/nowhere %s train %s", program, options) != 0) fail_msg("%s", err);
+}
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    counting_write(6, 10);
+    write_source();
+    corpus_write("text", 200, 20);
+    train("--corpus reverse:5 --precision f64 --sequence 16 --batch-tokens 416 --max-steps 300" TINY
+          "--out rev");
+    train("--bpe 40 --epochs 12 --out pieces " PAIRS);
+    train("--vocabulary 8 --epochs 6 --out words " PAIRS);
+    train("--corpus text --max-steps 30 --sequence 16 --batch-tokens 256" TINY "--out lm");
+    return 0;
+}
+
+/* Line i of a text, without its end; "" past the last. Eight are there at a time. */
+static const char *line_of(const char *text, size_t i)
+{
+    static char line[8][512];
+    static int turn;
+    char *l = line[turn++ % 8];
+    for (; i > 0 && *text; i--) text += strcspn(text, "\n") + 1;
+    snprintf(l, sizeof line[0], "%.*s", (int)strcspn(text, "\n"), text);
+    return l;
+}
+
+static size_t count_tokens(const char *line)
+{
+    size_t n = *line != '\0';
+    for (; *line; line++) n += *line == ' ';
+    return n;
+}
+
+/* stdout of `trotter translate --threads 1 ARGUMENTS`; the caller frees it. */
+__attribute__((format(printf, 1, 2))) static char *translate(const char *format, ...)
+{
+    char line[1024] = "translate --threads 1 ";
+    size_t n = strlen(line);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + n, sizeof line - n, format, args);
+    va_end(args);
+    run_ok(line);
+    return strdup(out);
+}
+
+static void must_say(const char *words)
+{
+    if (!strstr(err, words)) fail_msg("no '%s': %s", words, err);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+/* From stdin and a file, to stdout and a file; each line is that of its source alone. */
+TEST(lines_become_lines)
+{
+    char *all = translate(REV "<%s/source", folder);
+    assert_int_equal(count_lines(all), SOURCES);
+    must_say("30 lines in ");
+    assert_int_equal(count_lines(err), 1);
+    char *again = translate(REV "--text source");
+    assert_string_equal(again, all);
+    free(again);
+    free(translate(REV "--text source --out target"));
+    assert_string_equal(out, "");
+    char *file = file_slurp("target", NULL);
+    assert_string_equal(file, all);
+    free(file);
+    size_t distinct = 0;
+    for (size_t i = 0; i < 6; i++) {
+        char *alone = translate(REV "<<'END'\n%s\nEND", source[i]);
+        assert_string_equal(line_of(alone, 0), line_of(all, i));
+        distinct += strcmp(line_of(all, i), line_of(all, i + 1)) != 0;
+        free(alone);
+    }
+    assert_true(distinct >= 3); /* the control: order is visible */
+    free(all);
+}
+
+TEST(ends_of_lines)
+{
+    static const char text[] = "1 2 3\n\n3 2\r\n\r\n  \n 1  1 \n4";
+    char *want[4];
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const plain[] = {"1 2 3", "3 2", "1 1", "4"};
+        want[i] = translate(REV "<<'END'\n%s\nEND", plain[i]);
+    }
+    file_text("odd", text);
+    char *all = translate(REV "--text odd"), together[512];
+    snprintf(together, sizeof together, "%s\n%s\n\n%s%s", want[0], want[1], want[2], want[3]);
+    assert_string_equal(all, together);
+    char *nbest = translate(REV "--text odd --nbest 1");
+    for (size_t i = 0; i < 4; i++) {
+        static const size_t number[] = {0, 2, 5, 6};
+        char begin[512];
+        snprintf(begin, sizeof begin, "%zu ||| %s ||| logp= ", number[i], line_of(want[i], 0));
+        assert_int_equal(strncmp(line_of(nbest, i), begin, strlen(begin)), 0);
+    }
+    assert_int_equal(count_lines(nbest), 4);
+    free(nbest);
+    file_text("blank", "\n\n");
+    free(translate(REV "--text blank"));
+    assert_string_equal(out, "\n\n");
+    for (size_t i = 0; i < 4; i++) free(want[i]);
+    free(all);
+}
+
+/* A source that is too long gives an empty line, and the others what they give without it. */
+TEST(long_lines_are_left_out)
+{
+    file_text("long", "1 2\n1 2 3 4 1 2 3 4\n3\n1 1 1 1 1 1\n4 4 4 4 4\n");
+    file_text("short", "1 2\n\n3\n\n4 4 4 4 4\n");
+    char *few = translate(REV "--sequence 6 --text short");
+    char *all = translate(REV "--sequence 6 --text long --sentences 1");
+    assert_string_equal(all, few);
+    must_say(
+        "trotter translate: warning: long:2: 9 tokens, <eos> included, and the model takes 6: an "
+        "empty line (--sequence N takes longer ones)\n");
+    must_say("long:4: 7 tokens");
+    must_say("lines/s; some were too long and are empty\n");
+    assert_int_equal(count_lines(err), 3);
+    free(all);
+    all = translate(REV "--sequence 9 --text long");
+    assert_null(strstr(all, "\n\n"));
+    assert_int_equal(count_lines(err), 1);
+    free(all);
+    free(translate(REV "--sequence 6 --text long --nbest 2"));
+    assert_null(strstr(out, "\n1 |||"));
+    assert_non_null(strstr(out, "\n2 |||"));
+    free(few);
+}
+
+/* Sentences that are searched together change nothing. */
+TEST(any_number_together)
+{
+    static const char *const model[][2] = {{"rev --precision f64", "source"},
+                                           {"pieces", "c/test.en"}};
+    for (size_t i = 0; i < 2; i++) {
+        char *want = translate("--model %s --text %s", model[i][0], model[i][1]);
+        for (int n = 1; n < 9; n += 6) {
+            char *got =
+                translate("--model %s --text %s --sentences %d", model[i][0], model[i][1], n);
+            assert_string_equal(got, want);
+            free(got);
+        }
+        char *got = translate("--model %s --text %s --beam 2", model[i][0], model[i][1]);
+        assert_string_not_equal(got, want); /* the control */
+        free(got);
+        free(want);
+    }
+}
+
+/* ---- log p ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t number;
+    char words[256];
+    double sum, score;
+} Best;
+
+/* A line of an n-best list. */
+static Best best_of(const char *text, size_t i)
+{
+    Best b = {0};
+    int n = 0;
+    const char *line = line_of(text, i), *end = strstr(line, " ||| logp= ");
+    if (sscanf(line, "%zu ||| ", &b.number) != 1 || !end ||
+        sscanf(end, " ||| logp= %lf ||| %lf%n", &b.sum, &b.score, &n) != 2 || end[n])
+        fail_msg("%s", line);
+    const char *words = strstr(line, " ||| ") + 5;
+    snprintf(b.words, sizeof b.words, "%.*s", words < end ? (int)(end - words) : 0, words);
+    return b;
+}
+
+/* Writes the words of an n-best list, and their sources. */
+static void write_list(const char *list, const char *sources)
+{
+    FILE *f[2] = {fopen(file_path("list.source"), "w"), fopen(file_path("list.target"), "w")};
+    for (size_t i = 0; i < (size_t)count_lines(list); i++) {
+        Best b = best_of(list, i);
+        fprintf(f[0], "%s\n", line_of(sources, b.number));
+        fprintf(f[1], "%s\n", b.words);
+    }
+    for (int i = 0; i < 2; i++) assert_int_equal(fclose(f[i]), 0);
+}
+
+/* How many of the sums are not those that `score` gives, to `relative`; every list falls in score. A blank line has no pair, so
+ * none is empty. */
+static size_t differing(const char *model, const char *text, const char *options, double relative,
+                        const char *scorer)
+{
+    char line[256];
+    size_t bad = 0;
+    char *list =
+        translate("--model %s --text %s --nbest 4 --min-length 1 %s", model, text, options);
+    char *sources = file_slurp(text, NULL);
+    size_t n = (size_t)count_lines(list);
+    assert_true(n == 4 * (size_t)count_lines(sources));
+    write_list(list, sources);
+    snprintf(line, sizeof line, "score --model %s --text list.target --source-text list.source %s",
+             scorer, "--threads 1");
+    run_ok(line);
+    assert_int_equal(count_lines(out), n);
+    for (size_t i = 0; i < n; i++) {
+        Best b = best_of(list, i);
+        double told = strtod(line_of(out, i), NULL);
+        bad += !(fabs(told - b.sum) <= relative * fabs(told));
+        if (i && best_of(list, i - 1).number == b.number)
+            assert_true(best_of(list, i - 1).score >= b.score);
+    }
+    char *plain = translate("--model %s --text %s --min-length 1 %s", model, text, options);
+    for (size_t i = 0; i < n; i += 4)
+        assert_string_equal(best_of(list, i).words, line_of(plain, i / 4));
+    free(plain);
+    free(sources);
+    free(list);
+    return bad;
+}
+
+/* Sums have 9 digits, so equal ones differ by 1e-8 of themselves at most where f64 agrees to 1e-9. A word may be cut in other
+ * pieces than those that the search found, so of pieces not every sum is that of `score`. */
+TEST(sums_are_those_of_score)
+{
+    static const char rev[] = "rev --precision f64";
+    assert_int_equal(differing(rev, "source", "", 1e-8, rev), 0);
+    assert_int_equal(differing(rev, "source", "--beam 12 --penalty none", 1e-8, rev), 0);
+    assert_true(differing(rev, "source", "", 1e-8, "rev") > 20); /* the control, in f32 */
+    assert_int_equal(differing("words", "c/test.en", "", 1e-5, "words"), 0);
+    size_t others = differing("pieces", "c/test.en", "", 1e-5, "pieces");
+    print_message("# %zu of 80 translations have pieces that 'trotter bpe' would not cut\n",
+                  others);
+    assert_true(others < 20);
+}
+
+TEST(penalties)
+{
+    static const struct {
+        const char *options;
+        double alpha;
+        int gnmt;
+    } row[] = {{"--penalty none", 0, 0},
+               {"--penalty none --alpha 3", 0, 0},
+               {"", 1, 0},
+               {"--alpha 0.6", 0.6, 0},
+               {"--alpha -0.5", -0.5, 0},
+               {"--penalty gnmt", 1, 1},
+               {"--penalty gnmt --alpha 0.6", 0.6, 1}};
+    char *other = NULL;
+    int changed = 0;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char *list = translate(REV "--text source --nbest 5 %s", row[i].options);
+        for (size_t k = 0; k < (size_t)count_lines(list); k++) {
+            Best b = best_of(list, k);
+            double l = (double)count_tokens(b.words) + 1; /* and <eos> */
+            double want = b.sum / pow(row[i].gnmt ? (5 + l) / 6 : l, row[i].alpha);
+            if (!(fabs(b.score - want) <= 1e-8 * fabs(want)))
+                fail_msg("%s: %s: %.9g, not %.9g", row[i].options, line_of(list, k), b.score, want);
+        }
+        if (other) changed += strcmp(other, list) != 0;
+        free(other);
+        other = list;
+    }
+    free(other);
+    assert_true(changed >= 5);
+}
+
+/* The logits (rows, V) that eval writes for pairs of files. */
+static float *logits_of(const char *arguments, size_t *rows, size_t *V)
+{
+    char line[256];
+    size_t bytes;
+    snprintf(line, sizeof line, "eval --threads 1 --logits l.npy --max-tokens 100000 %s",
+             arguments);
+    run_ok(line);
+    char *file = file_slurp("l.npy", &bytes);
+    assert_int_equal(sscanf(strstr(file + 10, "'shape': ("), "'shape': (%zu, %zu)", rows, V), 2);
+    assert_true(bytes == 128 + *rows * *V * sizeof(float));
+    float *x = malloc(bytes - 128);
+    memcpy(x, file + 128, bytes - 128);
+    free(file);
+    return x;
+}
+
+/* Tokens of the targets, symbols of reverse:5, that are not the most probable behind those before them, <eos> not being
+ * allowed at the beginning. */
+static size_t unlikely(const char *targets)
+{
+    size_t rows, V, bad = 0, r = 0;
+    file_text("targets", targets);
+    float *z = logits_of(REV "--text targets --source-text source", &rows, &V);
+    assert_int_equal(V, 6);
+    for (size_t i = 0; i < (size_t)count_lines(targets); i++) {
+        const char *word = line_of(targets, i);
+        size_t n = count_tokens(word);
+        for (size_t t = 0; t <= n; t++, r++, word += strcspn(word, " "), word += *word == ' ') {
+            size_t id = t < n ? strtoul(word, NULL, 10) : 0;
+            float most = t ? z[r * V] : -INFINITY;
+            for (size_t v = 1; v < V; v++) most = fmaxf(most, z[r * V + v]);
+            if (t == n && n == 15)
+                continue; /* the longest that there are: <eos> is all that may come */
+            bad += !(z[r * V + id] >= most);
+        }
+    }
+    assert_int_equal(r, rows);
+    free(z);
+    return bad;
+}
+
+TEST(a_beam_of_one_is_greedy)
+{
+    char *one = translate(REV "--text source --min-length 1 --beam 1");
+    assert_int_equal(unlikely(one), 0);
+    char *five = translate(REV "--text source --min-length 1");
+    assert_true(unlikely(five) > 0); /* the controls */
+    one[0] = one[0] == '1' ? '2' : '1';
+    assert_true(unlikely(one) > 0);
+    free(one);
+    free(five);
+}
+
+/* ---- what a translation may be ---------------------------------------------------------------------- */
+
+TEST(lengths)
+{
+    char *free_ones = translate(REV "--text source");
+    char *longer = translate(REV "--text source --min-length 14");
+    char *shorter = translate(REV "--text source --max-length 3");
+    char *ratio = translate(REV "--text source --max-ratio 0.5 --max-extra 1.5");
+    char *extra = translate(REV "--text source --max-extra 2 --min-length 5");
+    size_t below = 0, above = 0;
+    for (size_t i = 0; i < SOURCES; i++) {
+        size_t n = count_tokens(source[i]), m = count_tokens(line_of(free_ones, i));
+        below += m < 14;
+        above += m > 3 && (double)m > 0.5 * (double)n + 1.5;
+        assert_true(count_tokens(line_of(longer, i)) >= 14);
+        assert_true(count_tokens(line_of(shorter, i)) <= 3);
+        assert_true((double)count_tokens(line_of(ratio, i)) <= 0.5 * (double)n + 1.5);
+        assert_true(count_tokens(line_of(extra, i)) ==
+                    2); /* as many as may be of so many at least */
+    }
+    assert_true(below > 0 && above > 0); /* the control */
+    free(free_ones);
+    free(longer);
+    free(shorter);
+    free(ratio);
+    free(extra);
+}
+
+/* Lines in which two words stand side by side twice. */
+static size_t repeating(const char *text)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < (size_t)count_lines(text); i++) {
+        const char *line = line_of(text, i); /* symbols of one digit */
+        int found = 0;
+        for (const char *a = line; *a && a[1] && !found; a += 2)
+            for (const char *b = a + 2; *b && b[1] && !found; b += 2) found = strncmp(a, b, 3) == 0;
+        bad += (size_t)found;
+    }
+    return bad;
+}
+
+TEST(no_words_twice_and_none_unknown)
+{
+    char *text = translate(REV "--text source --no-repeat 2");
+    assert_int_equal(repeating(text), 0);
+    free(text);
+    text = translate(REV "--text source"); /* the control */
+    assert_true(repeating(text) > 0);
+    free(text);
+    text = translate("--model words --text c/test.en --no-unknown");
+    assert_null(strstr(text, "<unk>"));
+    free(text);
+    text = translate("--model words --text c/test.en");
+    assert_non_null(strstr(text, "<unk>"));
+    free(text);
+}
+
+/* ---- as they come, and ends before the end ------------------------------------------------------------ */
+
+typedef struct {
+    pid_t pid;
+    int in, out; /* its stdin, its stdout */
+} Child;
+
+static Child child_start(const char *model)
+{
+    int to[2], from[2];
+    char path[sizeof program];
+    strcpy(path, program);
+    assert_int_equal(pipe2(to, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (chdir(folder) != 0 || dup2(to[0], 0) < 0 || dup2(from[1], 1) < 0) _exit(126);
+        int e = open("child.err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        if (e < 0 || dup2(e, 2) < 0) _exit(126);
+        execl(path, "trotter", "translate", "--threads", "1", "--precision", "f64", "--model",
+              model, (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    return (Child){pid, to[1], from[0]};
+}
+
+/* The child's next line, which has a minute to come. */
+static void child_line(const Child *c, char *line, size_t room)
+{
+    size_t n = 0;
+    do {
+        struct pollfd p = {.fd = c->out, .events = POLLIN};
+        assert_true(n + 1 < room);
+        if (poll(&p, 1, 60000) != 1) fail_msg("no line in a minute");
+        assert_int_equal(read(c->out, line + n, 1), 1);
+    } while (line[n++] != '\n');
+    line[n - 1] = '\0';
+}
+
+TEST(lines_come_as_they_go)
+{
+    static const char *const lines[] = {"1 2", "", "3 3 1", "4 4 4 4 4 4"};
+    char line[512];
+    Child c = child_start("rev");
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(dprintf(c.in, "%s\n", lines[i]) > 0);
+        child_line(&c, line, sizeof line);
+        char *want = translate(REV "<<'END'\n%s\nEND", lines[i]);
+        assert_string_equal(line, line_of(want, 0));
+        free(want);
+    }
+    assert_true(dprintf(c.in, "1 2") > 0); /* half a line waits for its end */
+    struct pollfd p = {.fd = c.out, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 300), 0);
+    close(c.in);
+    child_line(&c, line, sizeof line);
+    char *want = translate(REV "<<'END'\n1 2\nEND");
+    assert_string_equal(line, line_of(want, 0));
+    free(want);
+    assert_int_equal(shell_finish(c.pid), 0);
+    close(c.out);
+    /* An interrupt ends the wait for a line. */
+    c = child_start("rev");
+    assert_true(dprintf(c.in, "1 2\n") > 0);
+    child_line(&c, line, sizeof line);
+    pause_ms(200);
+    assert_int_equal(test_signal(c.pid, SIGINT), 0);
+    assert_int_equal(shell_finish(c.pid), 130);
+    file_read("child.err", err, sizeof err);
+    assert_string_equal(err, "trotter translate: interrupted: 1 lines are translated\n");
+    close(c.in);
+    close(c.out);
+}
+
+TEST(interrupted_in_the_middle)
+{
+    static char some[1 << 16];
+    shell_ok(
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat source source source "
+        "source source source; done >many");
+    char *all = translate(REV "--text source");
+    pid_t child =
+        shell_start("stop", "%s translate --threads 1 " REV "--text many --sentences 1", program);
+    for (int i = 0; i < 3000; i++) {
+        file_read("stop.out", some, sizeof some);
+        if (count_lines(some) > 40) break;
+        pause_ms(10);
+    }
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    assert_int_equal(shell_finish(child), 130);
+    file_read("stop.out", some, sizeof some);
+    size_t n = (size_t)count_lines(some);
+    assert_true(n > 40 && n < 120 * SOURCES && some[strlen(some) - 1] == '\n');
+    for (size_t i = 0; i < n; i++) assert_string_equal(line_of(some, i), line_of(all, i % SOURCES));
+    char want[128];
+    snprintf(want, sizeof want, "trotter translate: interrupted: %zu lines are translated\n", n);
+    file_read("stop.err", err, sizeof err);
+    assert_string_equal(err, want);
+    free(all);
+    /* To a file nothing is written before all is there. */
+    child =
+        shell_start("stop", "%s translate --threads 1 --model rev --text many --out none", program);
+    pause_ms(300);
+    assert_int_equal(test_signal(child, SIGTERM), 0);
+    int status = shell_finish(child);
+    assert_true(status == 130 || status == -SIGTERM); /* the latter before it listens */
+    assert_false(file_exists("none"));
+}
+
+TEST(nobody_reads)
+{
+    assert_int_equal(
+        shell("{ %s translate --threads 1 --model rev --text many; echo $? >status; } | "
+              "head -n 1",
+              program),
+        0);
+    assert_int_equal(count_lines(out), 1);
+    assert_string_equal(err, "");
+    char status[16];
+    file_read("status", status, sizeof status);
+    assert_string_equal(status, "1\n");
+    assert_int_equal(
+        shell("%s translate --threads 1 --model rev --text source >/dev/full", program), 1);
+    assert_string_equal(err, "trotter: stdout: No space left on device\n");
+}
+
+/* ---- refused ----------------------------------------------------------------------------------------- */
+
+TEST(translations_refused)
+{
+    static const char *const bad[][2] = {
+        {"", "--model is needed"},
+        {"--model nowhere", "nowhere"},
+        {"--model lm", "lm is a language model, which translates nothing; 'trotter generate'"},
+        {"--model rev --text nowhere", "cannot open nowhere"},
+        {"--model rev --text c", "cannot read c: Is a directory"},
+        {"--model rev --text empty", "empty is empty"},
+        {"--model rev", "standard input is empty"},
+        {"--model rev --text source --beam 0", "--beam: expected a whole number from 1"},
+        {"--model rev --text source --beam 417",
+         "--beam 417: the model has room for --batch-tokens 416 hypotheses"},
+        {"--model rev --text source --alpha nan", "--alpha: expected a number"},
+        {"--model rev --text source --alpha inf", "--alpha: expected a number"},
+        {"--model rev --text source --penalty length",
+         "--penalty: expected one of none|power|gnmt"},
+        {"--model rev --text source --min-length 5 --max-length 4", "5 tokens at least, 4 at most"},
+        {"--model rev --text source --min-length 16", "16 tokens at least, 15 at most"},
+        {"--model rev --text source --max-length 16",
+         "--max-length 16: the model has room for --sequence 16, <eos> included"},
+        {"--model rev --text source --max-ratio -1", "--max-ratio: expected a number from 0"},
+        {"--model rev --text source --nbest 6", "the best 6 of a beam of 5"},
+        {"--model rev --text source --sentences 0", "--sentences: expected a whole number from 1"},
+        {"--model rev --text source --sequence 500",
+         "--sequence 500 is longer than --batch-tokens"},
+        {"--model rev --text source --out c", "cannot write c: it is not a regular file"},
+        {"--model rev --text source --out no/place", "cannot write no/place: No such file"},
+        {"--model rev --text unheard", "unheard:2: 'zwei' is not in the vocabulary"},
+        {"--model rev --text ends", "ends:3: <eos> is written inside a line"},
+        {"--model words --text ends", "ends:3: <eos> is written inside a line"},
+        {"--model pieces --text binary", "binary:1: a NUL byte"},
+        {"--model words --text binary", "binary:1: a NUL byte"},
+        {"--model pieces --text latin", "latin:2: not UTF-8"},
+        {"--model words --text latin", "latin:2: not UTF-8"},
+        {"--model pieces --text mac", "mac:1: a carriage return inside a line"},
+        {"--model pieces --text marked", "marked:2: a word ends in '@@'"},
+        {"--model words --text marked", "marked:2: a word ends in '@@'"},
+        {"--model pieces --text tab", "tab:1: a tab"},
+        {"--model other --text c/test.en", "other/codes.bpe does not hold the merges of other"},
+        {"--model none --text c/test.en", "none/codes.bpe"},
+    };
+    file_text("empty", "");
+    file_text("unheard", "1\n2 zwei 1\n");
+    file_text("ends", "1\n\n2 <eos> 1\n");
+    file_write("binary", "a\0b\n", 4);
+    file_text("latin", "one\nf\xfcnf\n");
+    file_text("mac", "one\rtwo\n");
+    file_text("marked", "one\ntw@@ o\n");
+    file_text("tab", "one\ttwo\n");
+    shell_ok(
+        "cp -r pieces other; sed -i '$d' other/codes.bpe; cp -r pieces none; rm none/codes.bpe");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "translate --threads 1 %s", bad[i][0]);
+        must_refuse(line, bad[i][1]);
+        snprintf(line, sizeof line, "translate --threads 1 %s --out refused", bad[i][0]);
+        if (!strstr(bad[i][0], "--out")) must_refuse(line, bad[i][1]);
+        assert_false(file_exists("refused"));
+    }
+    must_refuse("generate --model rev --tokens 5", "rev is an encoder and a decoder");
+}
+
+/* Behind the first window of lines: those before are out, and the line is that of the whole input. */
+TEST(refused_later)
+{
+    static const char *const bad[][3] = {
+        {"rev", "what", "is not in the vocabulary, which has no <unk>"},
+        {"rev", "1 <eos>", "<eos> is written inside a line"},
+        {"rev", "a\\377b", "not UTF-8"},
+        {"pieces", "a\\377b", "not UTF-8"},
+        {"pieces", "a\\rb", "a carriage return inside a line"},
+        {"pieces", "a@@ b", "a word ends in '@@'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char want[128];
+        shell_ok("{ head -n 20 source; printf '%s\\n'; } >later", bad[i][1]);
+        int status = shell("%s translate --threads 1 --sentences 1 --beam 1 --model %s <later",
+                           program, bad[i][0]);
+        assert_int_equal(status, 2);
+        assert_int_equal(count_lines(out), 16);
+        assert_int_equal(count_lines(err), 1);
+        snprintf(want, sizeof want, "trotter translate: standard input:21: ");
+        assert_int_equal(strncmp(err, want, strlen(want)), 0);
+        must_say(bad[i][2]);
+    }
+}
+
+/* ---- score ------------------------------------------------------------------------------------------------ */
+
+/* Lines of `score` sum up to what eval says of the same text. */
+static void check_sum(const char *model, const char *files, const char *context, size_t lines)
+{
+    char line[256];
+    double tokens, nll, sum = 0;
+    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s %s %s", model, files, context);
+    run_ok(line);
+    assert_int_equal(sscanf(strchr(out, '\n'), "\n%lf,%lf", &tokens, &nll), 2);
+    snprintf(line, sizeof line, "score --threads 1 --model %s %s", model, files);
+    run_ok(line);
+    assert_string_equal(err, "");
+    char *plain = strdup(out);
+    assert_int_equal(count_lines(plain), lines);
+    strcat(line, " --csv");
+    run_ok(line);
+    assert_int_equal(strncmp(out, "line,tokens,log_p,per_token\n", 28), 0);
+    assert_int_equal(count_lines(out), lines + 1);
+    for (size_t i = 0; i < lines; i++) {
+        double number, n, log_p, each;
+        const char *row = line_of(out, i + 1), *told = line_of(plain, i);
+        int found = sscanf(row, "%lf,%lf,%lf,%lf", &number, &n, &log_p, &each);
+        assert_true(number == (double)i + 1);
+        if (!*told) { /* a blank line */
+            assert_int_equal(found, 2);
+            assert_true(n == 1 && strcmp(row + strlen(row) - 4, ",1,,") == 0);
+            tokens += 0;
+            continue;
+        }
+        assert_int_equal(found, 4);
+        assert_true(fabs(strtod(told, NULL) - log_p) <= 1e-8 * fabs(log_p));
+        assert_true(fabs(each * n - log_p) <= 1e-12 * fabs(log_p));
+        sum += log_p;
+    }
+    if (!(fabs(sum + tokens * nll) <= 1e-6 * fabs(sum)))
+        fail_msg("%s: %g, and eval says %g", model, sum, -tokens * nll);
+    free(plain);
+}
+
+TEST(scores)
+{
+    char *target = translate(REV "--text source");
+    file_text("reversed", target);
+    free(target);
+    check_sum("rev --precision f64", "--text reversed --source-text source", "", SOURCES);
+    check_sum("rev --precision f64", "--text reversed --source-text source --batch-tokens 16", "",
+              SOURCES);
+    check_sum("pieces", "--text c/test.de --source-text c/test.en", "", 20);
+    check_sum("lm", "--text text/test.txt", "--context sentence", 20);
+    shell_ok("sed '3s/.*//;5s/.*//' c/test.de >gaps.de; sed '3s/.*//;5s/.*//' c/test.en >gaps.en; "
+             "sed '1s/.*//;5s/.*//' text/test.txt >gaps.txt");
+    check_sum("pieces", "--text gaps.de --source-text gaps.en", "", 20);
+    check_sum("lm", "--text gaps.txt", "--context sentence", 20);
+    run_ok("score --threads 1 --model lm --text gaps.txt --out scores");
+    assert_string_equal(out, "");
+    run_ok("score --threads 1 --model lm --text gaps.txt");
+    file_read("scores", err, sizeof err);
+    assert_string_equal(err, out);
+    assert_int_equal(out[0], '\n');
+}
+
+TEST(scores_refused)
+{
+    static const char *const bad[][2] = {
+        {"--text c/test.de", "--model is needed"},
+        {"--model pieces", "--text is needed"},
+        {"--model pieces --text c/test.de",
+         "pieces is an encoder and a decoder: --source-text FILE"},
+        {"--model lm --text text/test.txt --source-text c/test.en",
+         "lm is a language model, which reads no --source-text"},
+        {"--model pieces --text c/test.de --source-text few",
+         "few has 19 lines and c/test.de has 20"},
+        {"--model pieces --text half --source-text c/test.en",
+         "half:3 is blank and c/test.en:3 is not"},
+        {"--model words --text wide --source-text one", "--sequence 26 has room for it"},
+        {"--model words --text one --source-text wide", "--sequence 26"},
+        {"--model rev --text c/test.de --source-text c/test.en", "is not in the vocabulary"},
+        {"--model pieces --text marked --source-text marked", "marked:2: a word ends in '@@'"},
+        {"--model pieces --text empty --source-text empty", "empty is empty"},
+        {"--model pieces --text latin --source-text latin", "latin:2: not UTF-8"},
+        {"--model rev --text gap --source-text gap", "every line is blank"},
+        {"--model rev --text ends --source-text ends", "ends:3: <eos> is written inside a line"},
+    };
+    file_text("one", "one\n");
+    file_text("gap", "\n\n");
+    file_text("wide",
+              "one one one one one one one one one one one one one one one one one one one one "
+              "one one one one one\n");
+    shell_ok("head -n 19 c/test.en >few; sed '3s/.*//' c/test.de >half");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "score --threads 1 --out refused %s", bad[i][0]);
+        must_refuse(line, bad[i][1]);
+        assert_false(file_exists("refused"));
+    }
+    run_ok("score --threads 1 --model words --text wide --source-text one --sequence 26");
+    run_ok("score --threads 1 --model words --text one --source-text wide --sequence 26");
+}
+
+TEST_MAIN(open_all, program_close)

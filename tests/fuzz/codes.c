@@ -1,0 +1,87 @@
+/* Merges and texts in pieces (nn/bpe.c): codes up to the first byte 0x1e, behind it a text. What is read prints as it was
+ * learned; a text in pieces is the text again when they are joined, but for blanks between words that were too many. */
+#include "nn/bpe.h"
+#include "nn/hash.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { SEPARATOR = 0x1e };
+
+/* Read, printed and read again; the number of merges is that of lines. */
+static void check_codes(const Bpe *b)
+{
+    Bpe *again;
+    char *x, *y;
+    size_t m, n, lines = 0;
+    if (bpe_print(b, &x, &m) != 0) return;
+    for (size_t i = 0; i < m; i++) lines += x[i] == '\n';
+    FUZZ_CHECK(strlen(x) == m && lines == bpe_merges(b) + 1);
+    FUZZ_CHECK(hash_bytes(HASH_START, x, m) == bpe_hash(b));
+    int code = bpe_parse("again", x, m, &again);
+    FUZZ_CHECK(code == 0 || code == ERR_MEMORY);
+    if (code == 0) {
+        if (bpe_print(again, &y, &n) == 0) {
+            FUZZ_CHECK(m == n && memcmp(x, y, n) == 0);
+            memory_free(y);
+        }
+        bpe_free(again);
+    }
+    memory_free(x);
+}
+
+/* Both texts byte for byte, where several blanks inside a line are one. Blanks and '\r' at its end stay. */
+static void check_joined(const char *text, size_t count, const char *joined, size_t bytes)
+{
+    size_t j = 0;
+    for (size_t i = 0; i < count; i++) {
+        FUZZ_CHECK(j < bytes && joined[j] == text[i]);
+        j++;
+        size_t next = i + 1;
+        while (next < count && text[i] == ' ' && text[next] == ' ') next++;
+        int begins = i == 0 || text[i - 1] == '\n',
+            ends = next == count || text[next] == '\n' || text[next] == '\r';
+        if (begins || ends) { /* all of them */
+            for (i++; i < next; i++, j++) FUZZ_CHECK(j < bytes && joined[j] == text[i]);
+        }
+        i = next - 1;
+    }
+    FUZZ_CHECK(j == bytes);
+}
+
+static void check_text(const Bpe *b, const BpeText *t)
+{
+    char *pieces;
+    size_t bytes, n = 0;
+    int refused = bpe_check(t) != 0, code = bpe_apply(b, t, &pieces, &bytes);
+    int tab = memchr(t->bytes, '\t', t->count) != NULL; /* a character, which no corpus has */
+    FUZZ_CHECK(code == 0 || code == ERR_MEMORY || (code == ERR_INPUT && refused));
+    FUZZ_CHECK(code != 0 || !refused || tab);
+    if (code != 0) return;
+    for (size_t i = 0; i < bytes;) {
+        char *stop = memchr(pieces + i, '\n', bytes - i);
+        size_t line = (size_t)((stop ? stop : pieces + bytes) - (pieces + i)),
+               left = bpe_join(pieces + i, line);
+        memmove(pieces + n, pieces + i, left);
+        n += left;
+        i += line;
+        if (stop) pieces[n++] = '\n', i++;
+    }
+    check_joined(t->bytes, t->count, pieces, n);
+    memory_free(pieces);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Bpe *b;
+    size_t live = memory_live();
+    const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
+    size_t codes = stop ? (size_t)(stop - data) : size, text = stop ? size - codes - 1 : 0;
+    if (bpe_parse("codes", (const char *)data, codes, &b) == 0) {
+        check_codes(b);
+        check_text(b, &(BpeText){"text", (const char *)data + (size - text), text});
+        bpe_free(b);
+    } else {
+        FUZZ_CHECK(b == NULL);
+    }
+    FUZZ_CHECK(memory_live() == live);
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* decoded.h: a batch's logits made a token at a time, to be compared with those of a whole pass. */
+#ifndef TROTTER_TESTS_DECODED_H
+#define TROTTER_TESTS_DECODED_H
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/decode.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/test.h"
+
+/* A Decoding for the batch's sequences, all of which are hypotheses, after their sources; `more` hypotheses beside. */
+static inline Decoding *decoded_begin(Model *m, const Batch *x, size_t more)
+{
+    Decoding *d;
+    if (decoding_new(m, x->S + more, x->longest, 3, &d) != 0 ||
+        decoding_begin(d, model_plan(m)->sides > 1 ? x : NULL) != 0)
+        fail_msg("%s", error_text());
+    return d;
+}
+
+/* Logits (N, V) of every row of x. Step t has the sequences that are longer than t, in an order that changes from step to
+ * step; wrong, where it is not NULL, spoils something before a step. */
+static inline void decoded_rows(Decoding *d, const Batch *x, void (*wrong)(Decoding *d, size_t t),
+                                double *z)
+{
+    enum { MOST = 64 };
+    size_t V = model_config(d->m)->vocab, S = x->S;
+    int32_t token[MOST], parent[MOST], sentence[MOST], at[MOST];
+    assert_true(S <= MOST);
+    for (size_t s = 0; s < S; s++) at[s] = -1;
+    double *row = memory_new(S, V * sizeof *row);
+    assert_non_null(row);
+    for (size_t t = 0; t < x->longest; t++) {
+        size_t n = 0;
+        for (size_t k = 0; k < S; k++) {
+            size_t s = (k + t) % S;
+            if (x->start[s + 1] - x->start[s] <= t) continue;
+            token[n] = x->input[x->start[s] + t];
+            parent[n] = at[s];
+            sentence[n++] = (int32_t)s;
+        }
+        if (wrong) wrong(d, t);
+        if (decoding_step(d, n, token, parent, sentence) != 0 || decoding_logits(d, row) != 0)
+            fail_msg("%s", error_text());
+        for (size_t k = 0; k < n; k++) {
+            size_t s = (size_t)sentence[k];
+            at[s] = (int32_t)k;
+            memcpy(z + (x->start[s] + t) * V, row + k * V, V * sizeof *z);
+        }
+    }
+    memory_free(row);
+}
+
+/* The largest relative distance of these logits from those of model_logits. */
+static inline double decoded_distance(Model *m, const Batch *x,
+                                      void (*wrong)(Decoding *d, size_t t))
+{
+    size_t V = model_config(m)->vocab;
+    double *z = memory_new(x->N, V * sizeof *z), *whole = memory_new(x->N, V * sizeof *whole);
+    Decoding *d = decoded_begin(m, x, 0);
+    assert_true(z && whole);
+    decoded_rows(d, x, wrong, z);
+    decoding_free(d);
+    if (model_logits(m, x, whole) != 0) fail_msg("%s", error_text());
+    double e = relative_distance(z, whole, x->N * V);
+    memory_free(z);
+    memory_free(whole);
+    return e;
+}
+
+#endif

@@ -1,0 +1,886 @@
+/* test_beam.c: beam search against all outputs there are, against a second search that knows no caches, alone and in
+ * batches; lengths, repeats, what is refused. What others got wrong is planted in the second search and has to be seen. */
+#include "tests/lib/test.h"
+
+#include "kernels/random.h"
+#include "nn/search.h"
+#include "tests/lib/models.h"
+#include "tests/lib/scratch.h"
+
+enum { EOS = 0, LONGEST = 9, SOURCES = 64, SOURCE_LONGEST = 7, MOST = 700 };
+
+/* ---- models, sources --------------------------------------------------------------------------------- */
+
+static ModelConfig config(size_t vocab, size_t rows)
+{
+    ModelConfig c = tiny_config();
+    c.vocab = vocab;
+    c.max_tokens = rows > LONGEST + 1 ? rows : LONGEST + 1;
+    c.max_length = LONGEST + 1;
+    c.max_source = SOURCES * SOURCE_LONGEST;
+    c.max_source_length = SOURCE_LONGEST;
+    return c;
+}
+
+static Model *random_model(const Backend *b, const TinyPlan *p, size_t vocab, size_t rows,
+                           uint64_t seed)
+{
+    ModelConfig c = config(vocab, rows);
+    Model *m;
+    assert_int_equal(model_new(&c, p->build(), b, 0, &m), 0);
+    tiny_shake(m, seed);
+    return m;
+}
+
+/* Sources of 0 .. SOURCE_LONGEST - 1 random words and <eos>. */
+typedef struct {
+    int32_t word[SOURCES * SOURCE_LONGEST], place[SOURCES * SOURCE_LONGEST];
+    size_t start[SOURCES + 1], begins[SOURCES + 1];
+} Sources;
+
+/* Sentences from .. end-1 of the text of a seed. */
+static Batch sources(Sources *k, size_t vocab, uint64_t seed, size_t from, size_t end)
+{
+    Batch x = {.S = end - from, .start = k->begins};
+    size_t n = 0;
+    k->start[0] = 0;
+    for (size_t s = from; s < end; s++) {
+        size_t words = random_below(seed, 1, s, SOURCE_LONGEST);
+        for (size_t i = 0; i <= words; i++, n++) {
+            k->word[n] = i == words ? EOS : (int32_t)(1 + random_below(seed, 2 + s, i, vocab - 1));
+            k->place[n] = (int32_t)i;
+        }
+        k->start[s - from + 1] = n;
+    }
+    x.source.N = n;
+    x.source.longest = SOURCE_LONGEST;
+    x.source.input = k->word;
+    x.source.position = k->place;
+    x.source.start = k->start;
+    return x;
+}
+
+static BeamConfig search_of(size_t beam, size_t longest, size_t most_sentences)
+{
+    return (BeamConfig){.beam = beam,
+                        .nbest = beam,
+                        .max_length = longest,
+                        .eos = EOS,
+                        .sentences = most_sentences};
+}
+
+/* ---- results ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t length;
+    int32_t token[LONGEST + 1];
+    double log_p[LONGEST + 1], sum, score;
+} Found;
+
+typedef struct {
+    size_t count, times;
+    Found best[MOST];
+} Outputs;
+
+static int keep(void *arg, size_t sentence, size_t count, const Hypothesis *best)
+{
+    Outputs *o = (Outputs *)arg + sentence;
+    o->times++;
+    o->count = count;
+    assert_in_range(count, 1, MOST);
+    for (size_t i = 0; i < count; i++) {
+        Found *to = &o->best[i];
+        assert_in_range(best[i].length, 1, LONGEST + 1);
+        *to = (Found){.length = best[i].length, .sum = best[i].sum, .score = best[i].score};
+        memcpy(to->token, best[i].token, to->length * sizeof *to->token);
+        memcpy(to->log_p, best[i].log_p, to->length * sizeof *to->log_p);
+        double sum = 0;
+        for (size_t k = 0; k < to->length; k++) {
+            sum += to->log_p[k];
+            assert_int_equal(to->token[k] == EOS, k + 1 == to->length);
+        }
+        assert_true(sum == to->sum);
+        if (i) assert_true(to->score <= to[-1].score);
+    }
+    return 0;
+}
+
+/* Outputs of x->S sentences; caller: free. */
+static Outputs *search(Model *m, const BeamConfig *c, const Batch *x)
+{
+    Outputs *o = calloc(x->S, sizeof *o);
+    Beam *b;
+    assert_non_null(o);
+    if (beam_new(m, c, &b) != 0) fail_msg("%s", error_text());
+    size_t calls = memory_calls();
+    if (beam_search(b, x, keep, o) != 0) fail_msg("%s", error_text());
+    assert_int_equal(memory_calls(), calls); /* no memory is asked for */
+    for (size_t s = 0; s < x->S; s++) assert_int_equal(o[s].times, 1);
+    beam_free(b);
+    return o;
+}
+
+/* ---- a whole pass over a hypothesis ------------------------------------------------------------------- */
+
+/* Sentence s of x as the source of a text of n tokens that begins with <eos>; log p (n, V) of what comes next. */
+static void whole(Model *m, const Batch *x, size_t s, size_t n, int32_t *input, double *log_p)
+{
+    size_t start[2] = {0, n}, from[2] = {0, 0}, words = model_config(m)->vocab;
+    int32_t place[LONGEST + 1];
+    for (size_t i = 0; i < n; i++) place[i] = (int32_t)i;
+    Batch one = {.N = n,
+                 .S = 1,
+                 .longest = n,
+                 .input = input,
+                 .target = input,
+                 .position = place,
+                 .start = start};
+    if (model_plan(m)->sides > 1) {
+        size_t at = x->source.start[s];
+        from[1] = x->source.start[s + 1] - at;
+        one.source.N = one.source.longest = from[1];
+        one.source.input = x->source.input + at;
+        one.source.position = x->source.position + at;
+        one.source.start = from;
+    }
+    if (model_logits(m, &one, log_p) != 0) fail_msg("%s", error_text());
+    for (size_t i = 0; i < n; i++) {
+        double *z = log_p + i * words, top = z[0], sum = 0;
+        for (size_t v = 0; v < words; v++) top = fmax(top, z[v]);
+        for (size_t v = 0; v < words; v++) sum += exp(z[v] - top);
+        for (size_t v = 0; v < words; v++) z[v] -= top + log(sum);
+    }
+}
+
+/* ---- all outputs ---------------------------------------------------------------------------------------- */
+
+enum { FEW = 5, FEW_LONGEST = 4, ALL = 625 };
+enum { RIGHT, LENGTH_WITHOUT_EOS, FORGOTTEN_PARENT, WRONGS };
+
+static double penalised(const BeamConfig *c, double sum, size_t length)
+{
+    double l = (double)length;
+    return sum / (c->penalty == PENALTY_NONE    ? 1
+                  : c->penalty == PENALTY_POWER ? exp(c->alpha * log(l))
+                                                : exp(c->alpha * (log(5 + l) - log(6))));
+}
+
+static int repeats(const Found *o, size_t n)
+{
+    for (size_t i = 0; n && i + n <= o->length; i++)
+        for (size_t j = 0; j < i; j++)
+            if (memcmp(o->token + i, o->token + j, n * sizeof *o->token) == 0) return 1;
+    return 0;
+}
+
+static int allowed(const BeamConfig *c, const Found *o)
+{
+    if (o->length < c->min_length + 1 || repeats(o, c->no_repeat)) return 0;
+    for (size_t i = 0; i < o->length; i++)
+        for (size_t k = 0; k < c->banned_count; k++)
+            if (o->token[i] == c->banned[k]) return 0;
+    return 1;
+}
+
+static int by_score(const void *x, const void *y)
+{
+    const Found *a = x, *b = y;
+    return (a->score < b->score) - (a->score > b->score);
+}
+
+/* Every output of up to max_length tokens that is allowed, best first. */
+static void list_all(Model *m, const Batch *x, size_t s, const BeamConfig *c, int wrong,
+                     Outputs *all)
+{
+    double log_p[(FEW_LONGEST + 1) * FEW];
+    all->count = 0;
+    for (size_t length = 1; length <= c->max_length + 1; length++) {
+        size_t count = 1;
+        for (size_t i = 1; i < length; i++) count *= FEW - 1;
+        for (size_t k = 0; k < count; k++) {
+            Found o = {.length = length};
+            int32_t input[LONGEST + 1] = {EOS};
+            for (size_t i = 0, rest = k; i + 1 < length; i++, rest /= FEW - 1)
+                input[i + 1] = o.token[i] = (int32_t)(1 + rest % (FEW - 1));
+            if (!allowed(c, &o)) continue;
+            if (wrong == FORGOTTEN_PARENT && length > 2) input[1] = 1 + input[1] % (FEW - 1);
+            whole(m, x, s, length, input, log_p);
+            for (size_t i = 0; i < length; i++)
+                o.sum += o.log_p[i] = log_p[i * FEW + (size_t)o.token[i]];
+            o.score = penalised(c, o.sum, length - (wrong == LENGTH_WITHOUT_EOS && length > 1));
+            all->best[all->count++] = o;
+        }
+    }
+    qsort(all->best, all->count, sizeof *all->best, by_score);
+}
+
+/* Equal lists, scores up to 1e-10. */
+static int same_outputs(const Outputs *a, const Outputs *b)
+{
+    if (a->count != b->count) return 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const Found *x = &a->best[i], *y = &b->best[i];
+        if (x->length != y->length ||
+            memcmp(x->token, y->token, x->length * sizeof *x->token) != 0 ||
+            !(fabs(x->score - y->score) <= 1e-10 && fabs(x->sum - y->sum) <= 1e-10))
+            return 0;
+    }
+    return 1;
+}
+
+/* As many hypotheses as there are outputs: nothing is cut off. */
+static void check_all(Model *m, const BeamConfig *c, const Batch *x, size_t *wrongs)
+{
+    Outputs *found = search(m, c, x), *all = calloc(1, sizeof *all);
+    assert_non_null(all);
+    for (size_t s = 0; s < x->S; s++)
+        for (int wrong = RIGHT; wrong < WRONGS; wrong++) {
+            list_all(m, x, s, c, wrong, all);
+            int same = same_outputs(&found[s], all);
+            if (wrong == RIGHT && !same)
+                fail_msg("penalty %d %g, at least %zu, no repeat %zu: %zu found of %zu",
+                         c->penalty, c->alpha, c->min_length, c->no_repeat,
+                         found[s].count, all->count);
+            wrongs[wrong] += (size_t)!same;
+        }
+    free(all);
+    free(found);
+}
+
+TEST(a_wide_beam_finds_all)
+{
+    static const TinyPlan *const list[] = {tiny_plans, tiny_pairs};
+    static const double alpha[PENALTIES] = {0, 1.3, 0.6};
+    static const int32_t banned[] = {3};
+    size_t wrongs[WRONGS] = {0}, trials = 0;
+    for (int side = 0; side < 2; side++)
+        for (const TinyPlan *p = list[side]; p->name; p++)
+            for (int penalty = 0; penalty < PENALTIES; penalty++)
+                for (int v = 0; v < 4; v++) {
+                    Model *m = random_model(backend("cpu-f64"), p, FEW, 2 * ALL, 5 + (uint64_t)v);
+                    BeamConfig c = search_of(ALL, FEW_LONGEST - (size_t)(v == 3), 2);
+                    Sources k;
+                    Batch x = sources(&k, FEW, 8, 0, 1 + (size_t)(p == tiny_pairs));
+                    c.penalty = penalty;
+                    c.alpha = alpha[penalty];
+                    c.min_length = v == 1 ? 2 : 0;
+                    c.no_repeat = v == 2 ? 2 : v == 3;
+                    c.banned = banned;
+                    c.banned_count = v == 3;
+                    check_all(m, &c, &x, wrongs);
+                    trials += x.S;
+                    model_free(m);
+                }
+    print_message("# %zu searches equal all outputs; a length without <eos> seen in %zu, a "
+                  "forgotten parent in %zu\n",
+                  trials, wrongs[LENGTH_WITHOUT_EOS], wrongs[FORGOTTEN_PARENT]);
+    assert_int_equal(wrongs[FORGOTTEN_PARENT], trials);
+    assert_int_equal(wrongs[LENGTH_WITHOUT_EOS], trials * 2 / 3); /* not without a penalty */
+}
+
+/* ---- a second search -------------------------------------------------------------------------------------- */
+
+/* What others got wrong. */
+enum {
+    PEER_RIGHT,
+    PEER_PARENT,     /* a child has the text of the hypothesis of its own rank */
+    PEER_LENGTH,     /* the penalty's length without <eos> */
+    PEER_ANY_EOS,    /* <eos> is finished among all 2 beam candidates */
+    PEER_FIRST,      /* a sentence ends with its first finished one */
+    PEER_SHORTEST,   /* the shortest finished one is the best */
+    PEER_CANDIDATES, /* `beam` candidates, with <eos> or not */
+    PEER_LONGER,     /* a token more than the longest */
+    PEERS
+};
+
+typedef struct {
+    Found o;
+    size_t rank;
+} Grown;
+
+static int by_sum(const void *x, const void *y)
+{
+    const Grown *a = x, *b = y;
+    if (a->o.sum != b->o.sum) return a->o.sum < b->o.sum ? 1 : -1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return a->o.token[a->o.length - 1] - b->o.token[b->o.length - 1];
+}
+
+/* The order of equal scores is that of finishing. */
+static void add_finished(Outputs *to, Found o, int shortest)
+{
+    size_t i = to->count++;
+    for (; i > 0 && to->best[i - 1].score < o.score && !shortest; i--)
+        to->best[i] = to->best[i - 1];
+    to->best[i] = o;
+}
+
+/* A sentence by whole passes over every hypothesis; *rows counts these. */
+static void peer(Model *m, const Batch *x, size_t s, const BeamConfig *c, size_t longest, int wrong,
+                 Outputs *best, size_t *rows)
+{
+    size_t words = model_config(m)->vocab, n = 1, most = c->beam * words;
+    Found *live = calloc(c->beam, sizeof *live);
+    Grown *grown = calloc(most, sizeof *grown);
+    double *log_p = calloc((LONGEST + 2) * words, sizeof *log_p);
+    assert_true(live && grown && log_p);
+    best->count = 0;
+    if (wrong == PEER_LONGER && longest < LONGEST) longest++;
+    for (size_t t = 0; n > 0; t++) {
+        size_t count = 0, next = 0;
+        for (size_t r = 0; r < n; r++, ++*rows) {
+            int32_t input[LONGEST + 2] = {EOS};
+            memcpy(input + 1, live[r].token, t * sizeof *input);
+            whole(m, x, s, t + 1, input, log_p);
+            for (size_t v = 0; v < words; v++) {
+                Grown g = {live[r], r};
+                g.o.token[t] = (int32_t)v;
+                g.o.length = t + 1;
+                g.o.sum += g.o.log_p[t] = log_p[t * words + v];
+                if (t == longest ? v != EOS : v == EOS && t < c->min_length) continue;
+                int banned = repeats(&g.o, c->no_repeat);
+                for (size_t k = 0; k < c->banned_count; k++) banned |= c->banned[k] == (int32_t)v;
+                if (!banned) grown[count++] = g;
+            }
+        }
+        qsort(grown, count, sizeof *grown, by_sum);
+        size_t take = wrong == PEER_CANDIDATES ? c->beam : 2 * c->beam;
+        for (size_t i = 0; i < count && i < take; i++) {
+            Found o = grown[i].o;
+            if (o.token[t] != EOS) {
+                if (next == c->beam) continue;
+                if (wrong == PEER_PARENT && next < n) /* live[next] may be a child already */
+                    memcpy(o.token, live[next].token, t * sizeof *o.token);
+                grown[next++].o = o;
+            } else if (i < c->beam || wrong == PEER_ANY_EOS) {
+                o.score = penalised(c, o.sum, t + 1 - (wrong == PEER_LENGTH && t > 0));
+                add_finished(best, o, wrong == PEER_SHORTEST);
+            }
+        }
+        for (size_t i = 0; i < next; i++) live[i] = grown[i].o;
+        n = best->count >= (wrong == PEER_FIRST ? 1 : c->beam) ? 0 : next;
+    }
+    if (best->count > c->nbest) best->count = c->nbest;
+    free(live);
+    free(grown);
+    free(log_p);
+}
+
+/* Rows that queries had, counted on the way to the kernel. */
+static Backend counting;
+static void (*counted)(const Listed *a, void *out);
+static size_t queries;
+
+static void count_queries(const Listed *a, void *out)
+{
+    queries += a->N;
+    counted(a, out);
+}
+
+static size_t self_evals(const Model *m)
+{
+    const Plan *p = model_plan(m);
+    size_t n = 0;
+    for (size_t i = 0; i < p->instrs; i++)
+        n += p->instr[i].op == PLAN_EVAL && p->slot[p->instr[i].slot].side == SIDE_TARGET &&
+             plan_attends(&p->slot[p->instr[i].slot]);
+    return n;
+}
+
+/* Options of trial v. */
+static BeamConfig drawn(uint64_t v, size_t vocab, size_t most_sentences, const int32_t *banned)
+{
+    BeamConfig c = search_of(1 + random_below(v, 1, 0, 6), 1 + random_below(v, 1, 1, LONGEST - 1),
+                             most_sentences);
+    c.nbest = 1 + random_below(v, 1, 2, c.beam);
+    c.penalty = (int)random_below(v, 1, 3, PENALTIES);
+    c.alpha = 1.5 * random_uniform(v, 1, 4);
+    c.min_length = random_below(v, 1, 5, 2) ? random_below(v, 1, 6, c.max_length + 1) : 0;
+    c.no_repeat = random_below(v, 1, 7, 3);
+    if (c.no_repeat == 1 && c.min_length > 4) c.no_repeat = 2; /* words are few */
+    c.banned = banned;
+    c.banned_count = random_below(v, 1, 8, 3);
+    if (random_below(v, 1, 9, 2)) {
+        c.max_ratio = 0.8 * random_uniform(v, 1, 10);
+        c.max_extra = (double)random_below(v, 1, 11, 3);
+    }
+    (void)vocab;
+    return c;
+}
+
+static size_t longest_of(const BeamConfig *c, const Batch *x, size_t s)
+{
+    if (x->source.N == 0 || (c->max_ratio == 0 && c->max_extra == 0)) return c->max_length;
+    size_t words = x->source.start[s + 1] - x->source.start[s] - 1;
+    size_t most = (size_t)(c->max_ratio * (double)words + c->max_extra);
+    return most < c->max_length ? most : c->max_length;
+}
+
+TEST(a_second_search_agrees)
+{
+    enum { TRIALS = 120, SENTENCES = 5 };
+    static const int32_t banned[] = {5, 2};
+    size_t seen[PEERS] = {0}, sentences = 0, finished_early = 0;
+    counting = *backend("cpu-f64");
+    counted = counting.attend;
+    counting.attend = count_queries;
+    Outputs *other = calloc(1, sizeof *other);
+    assert_non_null(other);
+    for (uint64_t v = 0; v < TRIALS; v++) {
+        const TinyPlan *p = v % 3 ? &tiny_pairs[v % 2] : &tiny_plans[v % 5];
+        Model *m = random_model(&counting, p, V, SENTENCES * 6, v);
+        BeamConfig c = drawn(v, V, SENTENCES, banned);
+        Sources k;
+        Batch x = sources(&k, V, v, 0, SENTENCES);
+        if (m->plan->sides == 1) x.S = 1, x.source.N = 0;
+        size_t rows = 0;
+        queries = 0;
+        Outputs *found = search(m, &c, &x);
+        for (size_t s = 0; s < x.S; s++)
+            for (int wrong = PEER_RIGHT; wrong < PEERS; wrong++) {
+                BeamConfig own = c;
+                size_t longest = longest_of(&c, &x, s), none = 0;
+                if (own.min_length > longest) own.min_length = longest;
+                peer(m, &x, s, &own, longest, wrong, other, wrong ? &none : &rows);
+                int same = same_outputs(&found[s], other);
+                if (wrong == PEER_RIGHT && !same)
+                    fail_msg("trial %zu, sentence %zu, %s, beam %zu", (size_t)v, s, p->name,
+                             c.beam);
+                seen[wrong] += (size_t)!same;
+            }
+        /* No row is computed of a sentence that has ended. */
+        assert_int_equal(queries, rows * self_evals(m));
+        finished_early += found[0].best[0].length <= longest_of(&c, &x, 0);
+        sentences += x.S;
+        free(found);
+        model_free(m);
+    }
+    free(other);
+    print_message("# %zu sentences; seen of them: parent %zu, length %zu, any <eos> %zu, first "
+                  "%zu, shortest %zu, candidates %zu, longer %zu\n",
+                  sentences, seen[1], seen[2], seen[3], seen[4], seen[5], seen[6], seen[7]);
+    for (int wrong = 1; wrong < PEERS; wrong++) assert_true(seen[wrong] >= 5);
+    assert_true(finished_early > TRIALS / 10);
+}
+
+/* ---- greedy --------------------------------------------------------------------------------------------- */
+
+/* The most probable token behind a whole pass, of equal ones the least, until it is <eos>. */
+static Found greedy(Model *m, const Batch *x, size_t s, size_t longest)
+{
+    size_t words = model_config(m)->vocab;
+    int32_t input[LONGEST + 2] = {EOS};
+    double log_p[(LONGEST + 1) * V];
+    Found o = {0};
+    do {
+        whole(m, x, s, o.length + 1, input, log_p);
+        const double *z = log_p + o.length * words;
+        size_t best = 0;
+        for (size_t v = 1; v < words; v++)
+            if (z[v] > z[best]) best = v;
+        if (o.length == longest) best = EOS;
+        o.sum += o.log_p[o.length] = z[best];
+        input[o.length + 1] = o.token[o.length] = (int32_t)best;
+    } while (o.token[o.length++] != EOS);
+    return o;
+}
+
+static double tolerance(const Backend *b)
+{
+    if (b->eps > 0x1p-20) return 160 * b->eps;
+    return b->size == 8 ? 1e-11 : 1e-4;
+}
+
+TEST(a_beam_of_one_is_greedy)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
+            Model *m = random_model(backend(tested_backend(i)), p, V, 8, 77);
+            BeamConfig c = search_of(1, LONGEST, 8);
+            Sources k;
+            Batch x = sources(&k, V, 3, 0, 8);
+            if (m->plan->sides == 1) x.S = 1, x.source.N = 0;
+            Outputs *found = search(m, &c, &x);
+            for (size_t s = 0; s < x.S; s++) {
+                Found o = greedy(m, &x, s, LONGEST);
+                assert_int_equal(found[s].count, 1);
+                assert_int_equal(found[s].best[0].length, o.length);
+                assert_memory_equal(found[s].best[0].token, o.token, o.length * sizeof *o.token);
+                assert_true(fabs(found[s].best[0].sum - o.sum) <= tolerance(m->backend));
+            }
+            free(found);
+            model_free(m);
+        }
+}
+
+/* ---- scores ----------------------------------------------------------------------------------------------- */
+
+/* The best ones' scores are sums of what a whole pass gives, on every backend. */
+TEST(scores_are_those_of_a_pass)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_pairs; p->name; p++) {
+            Model *m = random_model(backend(tested_backend(i)), p, V, 6 * 4, 31);
+            BeamConfig c = search_of(4, LONGEST, 6);
+            c.penalty = PENALTY_GNMT;
+            c.alpha = 0.7;
+            Sources k;
+            Batch x = sources(&k, V, 3, 0, 6);
+            Outputs *found = search(m, &c, &x);
+            for (size_t s = 0; s < x.S; s++)
+                for (size_t j = 0; j < found[s].count; j++) {
+                    const Found *o = &found[s].best[j];
+                    double log_p[(LONGEST + 1) * V], sum = 0;
+                    int32_t input[LONGEST + 1] = {EOS};
+                    memcpy(input + 1, o->token, (o->length - 1) * sizeof *input);
+                    whole(m, &x, s, o->length, input, log_p);
+                    for (size_t t = 0; t < o->length; t++)
+                        sum += log_p[t * V + (size_t)o->token[t]];
+                    assert_true(fabs(sum - o->sum) <= tolerance(m->backend));
+                    assert_true(fabs(penalised(&c, o->sum, o->length) - o->score) <=
+                                1e-12 * fabs(o->score));
+                }
+            free(found);
+            model_free(m);
+        }
+}
+
+TEST(penalties_by_hand)
+{
+    assert_true(penalty_value(PENALTY_NONE, 3, 9) == 1);
+    assert_true(penalty_value(PENALTY_POWER, 1, 9) == 9);
+    assert_true(penalty_value(PENALTY_POWER, 0, 9) == 1);
+    assert_true(fabs(penalty_value(PENALTY_POWER, 0.5, 9) - 3) <= 1e-15);
+    assert_true(penalty_value(PENALTY_GNMT, 0.6, 1) == 1);
+    assert_true(fabs(penalty_value(PENALTY_GNMT, 2, 7) - 4) <= 1e-15);
+    assert_true(fabs(penalty_value(PENALTY_GNMT, 0.6, 13) - 1.933182044931763) <=
+                1e-14); /* 3^0.6 */
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------------- */
+
+/* All 64 sentences by so many at a time. */
+static Outputs *by_batches(Model *m, const BeamConfig *c, size_t each)
+{
+    Outputs *all = calloc(SOURCES, sizeof *all);
+    assert_non_null(all);
+    for (size_t s = 0; s < SOURCES; s += each) {
+        Sources k;
+        Batch x =
+            sources(&k, model_config(m)->vocab, 4, s, s + each < SOURCES ? s + each : SOURCES);
+        Outputs *o = search(m, c, &x);
+        memcpy(all + s, o, x.S * sizeof *o);
+        free(o);
+    }
+    return all;
+}
+
+/* The same outputs whatever the batch; in f64 the same bits. */
+TEST(batches_do_not_matter)
+{
+    for (size_t i = 0; tested_backend(i); i++) {
+        size_t hypotheses = 0, other = 0;
+        double most = 0;
+        for (const TinyPlan *p = tiny_pairs; p->name; p++)
+            for (uint64_t seed = 0; seed < (tested_prefix ? 1 : 4); seed++) {
+                backend_threads(seed == 1 ? 2 : 1);
+                Model *m = random_model(backend(tested_backend(i)), p, V, SOURCES * 5, seed);
+                BeamConfig c = search_of(5, LONGEST, SOURCES);
+                c.penalty = PENALTY_POWER;
+                c.alpha = 1;
+                Outputs *first = by_batches(m, &c, SOURCES);
+                for (int k = 0; k < 2; k++) {
+                    Outputs *o = by_batches(m, &c, k ? 7 : 1);
+                    for (size_t s = 0; s < SOURCES; s++) {
+                        assert_int_equal(o[s].count, first[s].count);
+                        for (size_t j = 0; j < o[s].count; j++, hypotheses++) {
+                            const Found *a = &o[s].best[j], *b = &first[s].best[j];
+                            assert_int_equal(a->length, b->length);
+                            assert_memory_equal(a->token, b->token, a->length * sizeof *a->token);
+                            assert_true(fabs(a->sum - b->sum) <= tolerance(m->backend));
+                            other += a->sum != b->sum;
+                            most = fmax(most, fabs(a->sum - b->sum));
+                        }
+                    }
+                    free(o);
+                }
+                free(first);
+                model_free(m);
+            }
+        backend_threads(1);
+        print_message("# %s: of %zu hypotheses %zu have other scores in another batch, by at most "
+                      "%.1e\n",
+                      tested_backend(i), hypotheses, other, most);
+        if (strcmp(tested_backend(i), "cpu-f64") == 0) assert_int_equal(other, 0);
+    }
+}
+
+/* ---- lengths, repeats ----------------------------------------------------------------------------------- */
+
+TEST(lengths_are_kept)
+{
+    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 4 * 16, 2);
+    Sources k;
+    Batch x = sources(&k, V, 9, 0, 16);
+    size_t shorter = 0, at_most = 0;
+    for (size_t least = 0; least <= LONGEST; least++)
+        for (size_t most = least ? least : 1; most <= LONGEST; most++)
+            for (int ratio = 0; ratio < 3; ratio++) {
+                BeamConfig c = search_of(4, most, 16);
+                c.min_length = least;
+                c.max_ratio = ratio == 1 ? 1.5 : 0;
+                c.max_extra = ratio ? 2 - ratio : 0; /* 2: of a ratio and no more */
+                if (ratio == 2) c.max_ratio = 1;
+                Outputs *found = search(m, &c, &x);
+                for (size_t s = 0; s < x.S; s++)
+                    for (size_t j = 0; j < found[s].count; j++) {
+                        size_t words = x.source.start[s + 1] - x.source.start[s] - 1;
+                        size_t limit = (size_t)(c.max_ratio * (double)words + c.max_extra);
+                        size_t n = found[s].best[j].length - 1, high = most;
+                        if (ratio && limit < high) high = limit;
+                        size_t low = least < high ? least : high;
+                        assert_in_range(n, low, high);
+                        shorter += n < high;
+                        at_most += n == high;
+                    }
+                free(found);
+            }
+    assert_true(shorter > 100 && at_most > 100);
+    model_free(m);
+}
+
+/* Controls: without the option outputs repeat. */
+TEST(nothing_repeats)
+{
+    size_t repeated[5] = {0}, outputs = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Model *m = random_model(backend("cpu-f32"), &tiny_pairs[seed % 2], V, 4 * 16, seed);
+        Sources k;
+        Batch x = sources(&k, V, seed, 0, 16);
+        for (size_t n = 0; n < 5; n++) {
+            BeamConfig c = search_of(4, LONGEST, 16);
+            c.no_repeat = n;
+            c.min_length = 6;
+            Outputs *found = search(m, &c, &x);
+            for (size_t s = 0; s < x.S; s++)
+                for (size_t j = 0; j < found[s].count; j++, outputs++) {
+                    assert_false(repeats(&found[s].best[j], n));
+                    for (size_t r = 1; n == 0 && r < 5; r++)
+                        repeated[r] += (size_t)repeats(&found[s].best[j], r);
+                }
+            free(found);
+        }
+        model_free(m);
+    }
+    print_message("# of %zu outputs without the option some repeat 1, 2, 3 or 4 tokens: %zu, %zu, "
+                  "%zu, %zu\n",
+                  outputs / 5, repeated[1], repeated[2], repeated[3], repeated[4]);
+    for (int r = 1; r < 4; r++) assert_true(repeated[r] > 0);
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------------- */
+
+static void refuse(Model *m, BeamConfig c, const char *words)
+{
+    Beam *b = NULL;
+    size_t live = memory_live();
+    assert_int_equal(beam_new(m, &c, &b), ERR_INPUT);
+    assert_null(b);
+    assert_int_equal(memory_live(), live);
+    if (!strstr(error_text(), words)) fail_msg("'%s' has no '%s'", error_text(), words);
+}
+
+TEST(configurations_that_cannot_be)
+{
+    static const int32_t bad[] = {EOS, -1, V};
+    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    const BeamConfig good = search_of(5, LONGEST, 4);
+    const double number[] = {NAN, INFINITY, -INFINITY, 11, -11};
+    BeamConfig c = good;
+    Beam *b;
+    assert_int_equal(beam_new(m, &good, &b), 0);
+    beam_free(b);
+    beam_free(NULL);
+    c.beam = 0;
+    refuse(m, c, "a beam of 0");
+    c = good, c.nbest = 6;
+    refuse(m, c, "the best 6 of a beam of 5");
+    c = good, c.nbest = 0;
+    refuse(m, c, "the best 0");
+    c = good, c.sentences = 0;
+    refuse(m, c, "0 sentences");
+    c = good, c.sentences = 5;
+    refuse(m, c, "5 sentences with a beam of 5");
+    c = good, c.sentences = SIZE_MAX / 5 + 1; /* times 5: 4 */
+    refuse(m, c, "sentences with a beam of 5");
+    c = good, c.beam = SIZE_MAX;
+    refuse(m, c, "a beam of");
+    c = good, c.min_length = LONGEST + 1;
+    refuse(m, c, "at least");
+    c = good, c.max_length = 0;
+    refuse(m, c, "at most");
+    c = good, c.max_length = LONGEST + 1;
+    refuse(m, c, "the model reads");
+    c = good, c.max_length = c.min_length = SIZE_MAX;
+    refuse(m, c, "the model reads");
+    c = good, c.eos = V;
+    refuse(m, c, "<eos>");
+    c = good, c.eos = -1;
+    refuse(m, c, "<eos>");
+    c = good, c.penalty = PENALTIES;
+    refuse(m, c, "penalty");
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        c = good, c.alpha = number[i];
+        refuse(m, c, "exponent");
+        if (number[i] == 11) continue;
+        c = good, c.max_ratio = number[i];
+        refuse(m, c, "times the source");
+        c = good, c.max_extra = number[i];
+        refuse(m, c, "times the source");
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        c = good, c.banned = &bad[i], c.banned_count = 1;
+        refuse(m, c, "cannot be banned");
+    }
+    model_free(m);
+}
+
+TEST(no_output_is_allowed)
+{
+    static const int32_t all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    BeamConfig c = search_of(5, LONGEST, 4);
+    Sources k;
+    Batch x = sources(&k, V, 1, 0, 4);
+    Beam *b;
+    Outputs *found = calloc(4, sizeof *found);
+    c.banned = all;
+    c.banned_count = 10;
+    c.min_length = 1;
+    assert_int_equal(beam_new(m, &c, &b), 0);
+    assert_int_equal(beam_search(b, &x, keep, found), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "no output of sentence 1 is allowed"));
+    beam_free(b);
+    c.min_length = 0;
+    free(found);
+    found = search(m, &c, &x); /* <eos> alone */
+    for (size_t s = 0; s < 4; s++) assert_int_equal(found[s].best[0].length, 1);
+    x.S = 5;
+    assert_int_equal(beam_new(m, &c, &b), 0);
+    assert_int_equal(beam_search(b, &x, keep, found), ERR_MISUSE);
+    beam_free(b);
+    free(found);
+    model_free(m);
+}
+
+TEST(numbers_that_are_none)
+{
+    static const double bad[] = {NAN, INFINITY};
+    for (size_t i = 0; tested_backend(i); i++)
+        for (size_t j = 0; j < 2; j++) {
+            Model *m = random_model(backend(tested_backend(i)), tiny_pairs, V, 20, 2);
+            BeamConfig c = search_of(5, LONGEST, 4);
+            Sources k;
+            Batch x = sources(&k, V, 1, 0, 4);
+            Beam *b;
+            Outputs *found = calloc(4, sizeof *found);
+            set_tensor(m, "final_norm.bias", bad[j]);
+            assert_int_equal(beam_new(m, &c, &b), 0);
+            assert_int_equal(beam_search(b, &x, keep, found), ERR_NUMERIC);
+            assert_non_null(strstr(error_text(), "log p of token 1 of sentence 1"));
+            beam_free(b);
+            free(found);
+            model_free(m);
+        }
+}
+
+/* The second sentence to finish ends it. */
+static int refuse_second(void *arg, size_t sentence, size_t count, const Hypothesis *best)
+{
+    (void)sentence, (void)count, (void)best;
+    return ++*(int *)arg == 2 ? ERR_SYSTEM : 0;
+}
+
+static volatile int stop;
+
+static int stop_soon(void *arg, size_t sentence, size_t count, const Hypothesis *best)
+{
+    (void)sentence, (void)count, (void)best;
+    ++*(int *)arg;
+    stop = 1;
+    return 0;
+}
+
+TEST(a_search_is_ended_from_outside)
+{
+    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    BeamConfig c = search_of(5, LONGEST, 4);
+    c.max_ratio = 1; /* sentences of different lengths */
+    Sources k;
+    Batch x = sources(&k, V, 1, 0, 4);
+    Beam *b;
+    int times = 0;
+    stop = 1;
+    c.stop = &stop;
+    assert_int_equal(beam_new(m, &c, &b), 0);
+    assert_int_equal(beam_search(b, &x, refuse_second, &times), ERR_INTERRUPTED);
+    assert_int_equal(times, 0);
+    stop = 0;
+    assert_int_equal(beam_search(b, &x, refuse_second, &times), ERR_SYSTEM);
+    assert_int_equal(times, 2);
+    times = 0;
+    assert_int_equal(beam_search(b, &x, stop_soon, &times), ERR_INTERRUPTED);
+    assert_true(times >= 1 && times < 4);
+    stop = 0;
+    Outputs *one = calloc(4, sizeof *one), *other = search(m, &c, &x); /* as if nothing had been */
+    assert_int_equal(beam_search(b, &x, keep, one), 0);
+    assert_memory_equal(one, other, 4 * sizeof *one);
+    beam_free(b);
+    free(one);
+    free(other);
+    model_free(m);
+}
+
+static Model *fixed;
+
+static int job(void)
+{
+    BeamConfig c = search_of(2, LONGEST, 3);
+    Beam *b;
+    TRY(beam_new(fixed, &c, &b));
+    beam_free(b);
+    return 0;
+}
+
+TEST(short_of_memory)
+{
+    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 6, 2);
+    assert_true(fail_each(job, ERR_MEMORY) > 30);
+    model_free(fixed);
+}
+
+TEST(bytes_grow_with_rows)
+{
+    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 600, 2);
+    BeamConfig one = search_of(5, LONGEST, 10), two = search_of(5, LONGEST, 20);
+    size_t a = beam_bytes(m, &one), b = beam_bytes(m, &two);
+    assert_true(b > 1.5 * (double)a && b < 2.5 * (double)a);
+    model_free(m);
+}
+
+TEST(nothing_leaks)
+{
+    assert_int_equal(memory_live(), 0);
+}
+
+TEST_ADD(all_backends_are_here, NULL, NULL)
+
+/* Threads would mostly wait for one another. */
+static int setup(void **state)
+{
+    (void)state;
+    backend_threads(1);
+    return 0;
+}
+
+TEST_MAIN(setup, NULL)

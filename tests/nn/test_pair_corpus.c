@@ -1,0 +1,563 @@
+/* test_pair_corpus.c: directories of parallel text: which files are taken, what is refused with which words, whose words
+ * the vocabulary has, and which pairs are left out, by a reader of lines that knows nothing of tokens. */
+#include "tests/lib/test.h"
+
+#include <sys/stat.h>
+
+#include "kernels/random.h"
+#include "nn/corpus.h"
+#include "tests/lib/scratch.h"
+
+static int says(const char *part)
+{
+    return strstr(error_text(), part) != NULL;
+}
+
+static const CorpusChoice en_de = {.source = "en", .target = "de"};
+
+/* Three pairs of files: two lines to train on, one each of the others. */
+static void write_corpus(void)
+{
+    scratch_files(1);
+    file_text("train.en", "a man walks\na man\n");
+    file_text("train.de", "ein mann geht\nein mann\n");
+    file_text("val.en", "a man runs\n");
+    file_text("val.de", "ein mann rennt\n");
+    file_text("test.en", "man\n");
+    file_text("test.de", "mann\n");
+}
+
+static void open_corpus(CorpusChoice w, Corpus *c)
+{
+    if (corpus_choose(folder, &w, c) != 0) fail_msg("%s", error_text());
+}
+
+/* Refused with these words, and nothing is left. */
+static void refuse(CorpusChoice w, const char *words)
+{
+    Corpus c;
+    size_t live = memory_live();
+    assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
+    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
+    assert_null(c.name);
+    assert_null(c.bpe);
+    assert_int_equal(memory_live(), live);
+}
+
+/* The text with a blank between tokens. */
+static const char *spell(const Corpus *c, const Text *t)
+{
+    static char text[1 << 16];
+    char *p = text;
+    *p = '\0';
+    for (size_t i = 0; i < t->tokens; i++)
+        p += sprintf(p, i ? " %s" : "%s", c->vocab.word[t->id[i]]);
+    return text;
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static const char *const data[SPLITS][2] = {
+    {"a b\nb c\n", "x y\ny z\n"}, {"a\n", "x\n"}, {"b q\n", "y\n"}};
+
+static void write_as(const char *const name[SPLITS])
+{
+    char file[64];
+    scratch_files(1);
+    for (int s = 0; s < SPLITS; s++)
+        for (int i = 0; i < 2; i++) {
+            snprintf(file, sizeof file, "%s.%s", name[s], i ? "de" : "en");
+            file_text(file, data[s][i]);
+        }
+}
+
+TEST(test_names)
+{
+    static const char *const form[][SPLITS] = {
+        {"train", "val", "test"},
+        {"train", "valid", "test"},
+        {"train", "dev", "test_2016_flickr"},
+        {"train.tok", "valid.tok", "test.tok"},
+        {"multi30k-train-lower", "multi30k-dev-lower", "multi30k-test-lower"},
+    };
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+        Corpus c;
+        write_as(form[i]);
+        open_corpus(en_de, &c);
+        assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "a b <eos> b c <eos>");
+        assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "x y <eos> y z <eos>");
+        assert_string_equal(spell(&c, &c.source[SPLIT_VALID]), "a <eos>");
+        assert_string_equal(spell(&c, &c.text[SPLIT_VALID]), "x <eos>");
+        assert_string_equal(spell(&c, &c.source[SPLIT_TEST]), "b <unk> <eos>");
+        assert_string_equal(spell(&c, &c.text[SPLIT_TEST]), "y <eos>");
+        assert_string_equal(c.name + strlen(c.name) - 6, " en-de");
+        assert_null(c.bpe);
+        assert_true(isnan(c.entropy_rate));
+        corpus_free(&c);
+        open_corpus((CorpusChoice){.source = "de", .target = "en"}, &c);
+        assert_string_equal(spell(&c, &c.source[SPLIT_VALID]), "x <eos>");
+        corpus_free(&c);
+        refuse((CorpusChoice){.source = "en", .target = "fr"},
+               "no text for train, valid, test; looked for NAME.fr, NAME*.fr, *NAME*.fr with NAME "
+               "= train, valid (val, dev), test");
+        char gone[64];
+        snprintf(gone, sizeof gone, "%s.de", form[i][SPLIT_VALID]);
+        remove(file_path(gone));
+        refuse(en_de, "no text for valid; looked for NAME.de, NAME*.de, *NAME*.de");
+        assert_true(says(folder));
+    }
+}
+
+TEST(test_alike_names)
+{
+    Corpus c;
+    write_corpus();
+    file_text("train-old.en", "x\n"); /* NAME.en is looked for first */
+    file_text("train.en.orig", "x\n");
+    assert_int_equal(mkdir(file_path("train2.de"), 0777), 0); /* no file */
+    open_corpus(en_de, &c);
+    assert_string_equal(spell(&c, &c.text[SPLIT_TEST]), "mann <eos>");
+    corpus_free(&c);
+    rename(file_path("val.en"), file_path("val-b.en"));
+    refuse(en_de, "both may be the train text; keep one of them"); /* NAME*.en is looked for */
+    assert_true(says("/train.en") && says("/train-old.en"));
+    remove(file_path("train-old.en"));
+    refuse(en_de, "are not alike but for the language: are they pairs?");
+    assert_true(says("/val-b.en and ") && says("/val.de"));
+    rename(file_path("val.de"), file_path("val-a.de"));
+    refuse(en_de, "val-b.en and ");
+    rename(file_path("val-a.de"), file_path("val-b.de"));
+    open_corpus(en_de, &c);
+    corpus_free(&c);
+    remove(file_path("train2.de"));
+    rename(file_path("test.en"), file_path("test.e"));
+    rename(file_path("test.de"), file_path("test.d"));
+    refuse(en_de, "no text for test");
+}
+
+/* ---- choices ------------------------------------------------------------------------------------ */
+
+TEST(test_refused_choices)
+{
+    static const char *const name[] = {
+        "", "e n", "*", "e?", "../en", "e.n", "\xc3\xa4", "e\n", "0123456789abcdefg"};
+    const struct {
+        CorpusChoice w;
+        const char *words;
+    } row[] = {
+        {{.source = "en"}, "--target is needed too"},
+        {{.target = "en"}, "--source is needed too"},
+        {{.source = "en", .merges = 5}, "--target is needed too"},
+        {{.source = "en", .target = "de", .merges = 5, .codes = "c"}, "--bpe and --codes"},
+        {{.merges = 5}, "--bpe is of pairs of files, with --source and --target"},
+        {{.codes = "c"}, "--codes is of pairs of files"},
+        {{.source = "en", .target = "en"}, "--source and --target are both en"},
+        {{.source = "en", .target = "de", .level = LEVEL_CHAR, .merges = 5}, "leave --bpe out"},
+        {{.source = "en", .target = "de", .level = LEVEL_CHAR, .codes = "c"}, "leave --codes out"},
+        {{.source = "en", .target = "de", .codes = "/nowhere/c"}, "/nowhere/c"},
+        {{.source = "en", .target = "de", .vocab_limit = 1}, "a vocabulary needs 2 words"},
+    };
+    Corpus c;
+    write_corpus();
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) refuse(row[i].w, row[i].words);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        refuse((CorpusChoice){.source = name[i], .target = "de"}, "expected the ending");
+        assert_true(says("--source"));
+        refuse((CorpusChoice){.source = "en", .target = name[i]}, "expected the ending");
+        assert_true(says("--target"));
+    }
+    static const char *const built_in[] = {"kjv", "markov", "reverse:5"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(corpus_choose(built_in[i], &en_de, &c), ERR_INPUT);
+        assert_true(says("--source and --target are of a directory") && says(built_in[i]));
+    }
+    assert_int_equal(corpus_choose(file_path("nowhere"), &en_de, &c), ERR_INPUT);
+    file_text("train.0123456789abcdef", "a\n"); /* 16 letters are a name */
+    refuse((CorpusChoice){.source = "0123456789abcdef", .target = "de"}, "no text for valid, test");
+    open_corpus((CorpusChoice){.source = "en", .target = "de", .level = LEVEL_CHAR}, &c);
+    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
+                        "a _ m a n _ w a l k s <eos> a _ m a n <eos>");
+    corpus_free(&c);
+}
+
+/* ---- texts that are refused --------------------------------------------------------------------- */
+
+TEST(test_refused_texts)
+{
+    static const struct {
+        const char *file, *bytes;
+        size_t count; /* 0: the string's */
+        const char *says;
+        int words; /* refused in words alone: it is another word where it is cut in pieces */
+    } row[] = {
+        {"train.en", "a man\na\na\n", 0, "train.en has 3 lines and ", 0},
+        {"train.en", "a man\n", 0, "train.en has 1 lines and ", 0},
+        {"train.de", "ein mann\nein\nein\n\n", 0, "train.de has 4: line by line they are pairs", 0},
+        {"val.en", "a man\na man\n", 0, "val.en has 2 lines and ", 0},
+        {"test.de", "mann\nmann\n", 0, "test.de has 2: line by line they are pairs", 0},
+        {"train.en", "a man\n\n", 0, "train.en:2 is blank and ", 0},
+        {"train.de", " \r\nein mann\n", 0, "train.de:1 is blank and ", 0},
+        {"val.de", "\n", 0, "val.de:1 is blank and ", 0},
+        {"train.en", "a man\na\xff\n", 0, "train.en:2: not UTF-8", 0},
+        {"val.de", "\xc3", 0, "val.de:1: not UTF-8", 0},
+        {"train.en", "a\n\0b\n", 5, "train.en:2: a NUL byte", 0},
+        {"test.en", "a\0", 2, "test.en:1: a NUL byte", 0},
+        {"train.de", "a\rb\nc\n", 0, "train.de:1: a carriage return inside a line", 0},
+        {"val.en", "a\n\rb\n", 0, "val.en:2: a carriage return inside a line", 0},
+        {"train.en", "a@@ man\na\n", 0, "train.en:1: a word ends in '@@'", 0},
+        {"val.de", "man@@\n", 0, "val.de:1: a word ends in '@@'", 0},
+        {"train.en", "a man\na\tman\n", 0, "train.en:2: a tab", 0},
+        {"train.en", "a <eos> man\na\n", 0, "train.en:1: <eos> is written inside a line", 1},
+        {"val.de", "<eos> mann\n", 0, "val.de:1: <eos> is written inside a line", 1},
+        {"train.de", "", 0, "train.de is empty", 0},
+        {"test.de", "", 0, "test.de is empty", 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Corpus c;
+        CorpusChoice w = en_de;
+        write_corpus();
+        file_write(row[i].file, row[i].bytes, row[i].count ? row[i].count : strlen(row[i].bytes));
+        refuse(w, row[i].says);
+        w.eval_tokens = 1;
+        refuse(w, row[i].says);
+        w = (CorpusChoice){.source = "en", .target = "de", .merges = 5};
+        if (!row[i].words) {
+            refuse(w, row[i].says);
+        } else {
+            open_corpus(w, &c);
+            corpus_free(&c);
+        }
+        w.untested = 1;
+        int unread = row[i].file[1] == 'e' && row[i].file[2] == 's'; /* test.* */
+        if (unread) {
+            open_corpus(w, &c);
+            assert_null(c.text[SPLIT_TEST].id);
+            assert_null(c.source[SPLIT_TEST].id);
+            corpus_free(&c);
+        } else if (!row[i].words) {
+            refuse(w, row[i].says);
+        }
+    }
+}
+
+TEST(test_codes)
+{
+    Corpus c, d;
+    write_corpus();
+    CorpusChoice w = {.source = "en", .target = "de", .merges = 5};
+    open_corpus(w, &c);
+    assert_int_equal(bpe_merges(c.bpe), 5);
+    assert_int_equal(bpe_write(c.bpe, file_path("codes")), 0);
+    w = (CorpusChoice){.source = "en", .target = "de", .codes = file_path("codes")};
+    open_corpus(w, &d);
+    assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe));
+    assert_true(vocab_hash(&c.vocab) == vocab_hash(&d.vocab));
+    for (int s = 0; s < SPLITS; s++) {
+        assert_int_equal(c.source[s].tokens, d.source[s].tokens);
+        assert_memory_equal(c.source[s].id, d.source[s].id, d.source[s].tokens * sizeof(int32_t));
+        assert_memory_equal(c.text[s].id, d.text[s].id, d.text[s].tokens * sizeof(int32_t));
+    }
+    corpus_free(&d);
+    corpus_free(&c);
+    file_text("codes", "a n\n");
+    refuse(w, "codes:1: expected '#version: 0.2'");
+    file_text("codes", "#version: 0.2\na n b\n");
+    refuse(w, "codes:2: expected two symbols");
+    file_text("codes", "#version: 0.2\nm a\nma n</w>\n");
+    open_corpus(w, &c);
+    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
+                        "a man w@@ a@@ l@@ k@@ s <eos> a man <eos>");
+    corpus_free(&c);
+    scratch_files(1);
+    for (int s = 0; s < SPLITS; s++) /* no two letters are neighbours twice */
+        for (int i = 0; i < 2; i++) {
+            static const char *const name[] = {"train", "val", "test"};
+            char file[16];
+            snprintf(file, sizeof file, "%s.%s", name[s], i ? "de" : "en");
+            file_text(file, i ? "c d\n" : "a b\n");
+        }
+    refuse((CorpusChoice){.source = "en", .target = "de", .merges = 5}, "are neighbours twice");
+}
+
+/* ---- what is read ------------------------------------------------------------------------------- */
+
+/* Line ends of another system, none at the end of a file, and blanks that are too many change no token. */
+TEST(test_line_ends)
+{
+    for (size_t merges = 0; merges <= 8; merges += 4) {
+        CorpusChoice w = {.source = "en", .target = "de", .merges = merges};
+        Corpus a, b;
+        write_corpus();
+        open_corpus(w, &a);
+        file_text("train.en", "a man walks\r\n  a   man \r\n");
+        file_text("train.de", " ein mann  geht \nein mann");
+        file_text("val.en", "a man runs\r");
+        file_text("test.de", "mann \r\n");
+        open_corpus(w, &b);
+        assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
+        for (int s = 0; s < SPLITS; s++)
+            for (int i = 0; i < 2; i++) {
+                const Text *x = i ? &a.text[s] : &a.source[s], *y = i ? &b.text[s] : &b.source[s];
+                assert_int_equal(x->tokens, y->tokens);
+                assert_int_equal(x->lines, y->lines);
+                assert_memory_equal(x->id, y->id, x->tokens * sizeof *x->id);
+            }
+        corpus_free(&b);
+        file_text("train.de", "ein mann geht\nein Mann\n"); /* the control */
+        open_corpus(w, &b);
+        assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
+        corpus_free(&b);
+        corpus_free(&a);
+    }
+}
+
+/* Merges and vocabulary are of both training texts and of nothing else. */
+TEST(test_training_text_alone)
+{
+    Corpus a, b;
+    write_corpus();
+    open_corpus(en_de, &a);
+    /* <eos> 4; a 2, ein 2, man 2, mann 2; geht, walks; <unk> */
+    assert_int_equal(a.vocab.size, 8);
+    assert_string_equal(a.vocab.word[0], "<eos>");
+    assert_string_equal(a.vocab.word[1], "a");
+    assert_string_equal(a.vocab.word[4], "mann");
+    assert_string_equal(spell(&a, &a.source[SPLIT_VALID]), "a man <unk> <eos>");
+    assert_string_equal(spell(&a, &a.text[SPLIT_VALID]), "ein mann <unk> <eos>");
+    assert_int_equal(a.source[SPLIT_VALID].unknown, 1);
+    assert_int_equal(a.text[SPLIT_VALID].unknown, 1);
+    assert_int_equal(a.source[SPLIT_TRAIN].unknown + a.text[SPLIT_TRAIN].unknown, 0);
+    CorpusChoice w = {.source = "en", .target = "de", .merges = 6};
+    for (int k = 0; k < 2; k++) {
+        Corpus *c = k ? &b : &a;
+        corpus_free(&a);
+        open_corpus(w, &a);
+        file_text("val.en", "zz zz zz zz zz\n");
+        file_text("val.de", "zz zz zz zz qq\n");
+        open_corpus(w, &b);
+        assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
+        assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
+        assert_true(c->vocab.unk >= 0);
+        assert_string_equal(spell(&b, &b.text[SPLIT_VALID]),
+                            "<unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <eos>");
+        assert_int_equal(b.text[SPLIT_VALID].unknown, 10); /* z@@ z and q@@ q */
+        corpus_free(&b);
+        write_corpus();
+    }
+    corpus_free(&a);
+    w = (CorpusChoice){.source = "en", .target = "de", .vocab_limit = 4};
+    open_corpus(w, &a);
+    assert_int_equal(a.vocab.size, 4);
+    corpus_free(&a);
+    /* A source's text without a line end is no word longer by the target's first. */
+    file_text("train.en", "a man\na man");
+    file_text("train.de", "ein mann\nein mann");
+    open_corpus(en_de, &a);
+    assert_int_equal(a.vocab.size, 6);
+    assert_int_equal(a.source[SPLIT_TRAIN].unknown + a.text[SPLIT_TRAIN].unknown, 0);
+    corpus_free(&a);
+}
+
+/* "<eos>" and "<unk>" as words of a text that is cut in pieces are pieces like others, unless merges make them whole. */
+TEST(test_special_words_in_pieces)
+{
+    Corpus c;
+    write_corpus();
+    file_text("codes", "#version: 0.2\nx y\n");
+    file_text("train.en", "a <eos> b\n<unk>\n");
+    CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
+    open_corpus(w, &c);
+    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
+                        "a <@@ e@@ o@@ s@@ > b <eos> <@@ u@@ n@@ k@@ > <eos>");
+    corpus_free(&c);
+    file_text("codes", "#version: 0.2\n< e\no s\n<e os\n<eos ></w>\n");
+    refuse(w, "train.en:1: <eos> is written inside a line");
+}
+
+/* ---- parts, by a reader of lines ---------------------------------------------------------------- */
+
+enum { LINES = 60, LINE = 256, MOST = 12 };
+
+static struct {
+    char line[2][LINES][LINE];
+    size_t words[2][LINES]; /* of a line, its end included */
+} pairs;
+
+static uint64_t drawn;
+
+static size_t draw(size_t n)
+{
+    return (size_t)random_below(21, 1, drawn++, n);
+}
+
+/* Random pairs, some blank on both sides; `of`: how many words there are. */
+static void draw_pairs(size_t of)
+{
+    for (size_t l = 0; l < LINES; l++) {
+        int blank = draw(12) == 0;
+        for (int i = 0; i < 2; i++) {
+            size_t n = blank ? 0 : 1 + draw(MOST - 1);
+            char *p = pairs.line[i][l];
+            *p = '\0';
+            for (size_t k = 0; k < n; k++)
+                p += sprintf(p, "%s%c%zu", k ? " " : "", i ? 'w' : 'v', draw(of));
+            pairs.words[i][l] = n + 1;
+        }
+    }
+}
+
+static void write_pairs(const char *name)
+{
+    static char text[LINES * LINE];
+    char file[32];
+    for (int i = 0; i < 2; i++) {
+        char *p = text;
+        for (size_t l = 0; l < LINES; l++) p += sprintf(p, "%s\n", pairs.line[i][l]);
+        snprintf(file, sizeof file, "%s.%s", name, i ? "de" : "en");
+        file_text(file, text);
+    }
+}
+
+/* Whether a side of the text is the lines for which keep[] is set, and nothing else. */
+static int has_lines(const Corpus *c, const Text *t, int i, const int keep[LINES])
+{
+    static char text[LINES * (LINE + 8)];
+    char *p = text;
+    *p = '\0';
+    size_t lines = 0, blank = 0, tokens = 0, unknown = 0;
+    for (size_t l = 0; l < LINES; l++) {
+        if (!keep[l]) continue;
+        char words[LINE], *rest = words;
+        strcpy(words, pairs.line[i][l]);
+        for (char *w; (w = strsep(&rest, " "));) {
+            if (!*w) continue;
+            int there = vocab_find(&c->vocab, w, strlen(w)) >= 0;
+            p += sprintf(p, "%s%s", p > text ? " " : "", there ? w : "<unk>");
+            unknown += !there;
+        }
+        p += sprintf(p, "%s<eos>", p > text ? " " : "");
+        lines++;
+        blank += pairs.words[i][l] == 1;
+        tokens += pairs.words[i][l];
+    }
+    return t->lines == lines && t->blank == blank && t->tokens == tokens && t->unknown == unknown &&
+           strcmp(spell(c, t), text) == 0;
+}
+
+TEST(test_the_first_tokens)
+{
+    static const char *const name[] = {"train", "valid", "test"};
+    scratch_files(1);
+    for (int s = 0; s < SPLITS; s++) { /* the last one is the test text, with unknown words */
+        draw_pairs(s == SPLIT_TEST ? 60 : 20);
+        write_pairs(name[s]);
+    }
+    size_t all = 0, other = 0;
+    for (size_t l = 0; l < LINES; l++) all += pairs.words[1][l];
+    for (size_t N = 1; N <= all + 3; N += N < 40 ? 1 : 17) {
+        CorpusChoice w = {.source = "en", .target = "de", .eval_tokens = N};
+        Corpus c;
+        int keep[LINES], every[LINES];
+        size_t tokens = 0;
+        for (size_t l = 0; l < LINES; l++) {
+            every[l] = 1;
+            keep[l] = tokens < N;
+            tokens += pairs.words[1][l];
+        }
+        open_corpus(w, &c);
+        assert_true(has_lines(&c, &c.source[SPLIT_TEST], 0, keep));
+        assert_true(has_lines(&c, &c.text[SPLIT_TEST], 1, keep));
+        other += !has_lines(&c, &c.text[SPLIT_TEST], 1, every); /* the control */
+        assert_int_equal(c.source[SPLIT_TRAIN].lines, LINES);
+        assert_int_equal(c.source[SPLIT_VALID].lines, c.text[SPLIT_VALID].lines);
+        assert_true(c.text[SPLIT_TEST].unknown > 0 || N < 20);
+        assert_non_null(strstr(c.name, " en-de (valid and test: the first "));
+        corpus_free(&c);
+    }
+    assert_true(other > 40);
+}
+
+TEST(test_long_pairs_are_left_out)
+{
+    size_t without = 0;
+    scratch_files(1);
+    draw_pairs(10);
+    write_pairs("valid");
+    write_pairs("test");
+    draw_pairs(10);
+    write_pairs("train");
+    for (size_t T = 1; T <= MOST + 1; T++) {
+        Corpus c;
+        int keep[LINES], shorter[LINES];
+        size_t left_out = 0;
+        for (size_t l = 0; l < LINES; l++) {
+            keep[l] = pairs.words[0][l] <= T && pairs.words[1][l] <= T;
+            shorter[l] = pairs.words[0][l] < T && pairs.words[1][l] < T;
+            left_out += !keep[l];
+        }
+        open_corpus(en_de, &c);
+        for (int twice = 0; twice < 2; twice++) {
+            corpus_leave_out(&c, T);
+            assert_int_equal(c.left_out, left_out);
+            assert_true(has_lines(&c, &c.source[SPLIT_TRAIN], 0, keep));
+            assert_true(has_lines(&c, &c.text[SPLIT_TRAIN], 1, keep));
+        }
+        without += !has_lines(&c, &c.text[SPLIT_TRAIN], 1, shorter); /* the control */
+        if (left_out < LINES)
+            assert_int_equal(text_pairs(&c.source[0], &c.text[0], c.vocab.eos), 0);
+        assert_int_equal(c.text[SPLIT_VALID].lines, LINES);
+        corpus_free(&c);
+    }
+    assert_true(without > MOST / 2);
+    Corpus text;
+    assert_int_equal(corpus_open("markov:5", LEVEL_WORD, 0, 1, &text), 0);
+    size_t tokens = text.text[SPLIT_TRAIN].tokens;
+    corpus_leave_out(&text, 1); /* no pairs */
+    assert_int_equal(text.text[SPLIT_TRAIN].tokens, tokens);
+    assert_int_equal(text.left_out, 0);
+    corpus_free(&text);
+}
+
+/* In pieces a line is as long as its pieces are many. */
+TEST(test_long_pairs_in_pieces)
+{
+    Corpus c;
+    write_corpus();
+    file_text("codes", "#version: 0.2\na n</w>\n");
+    file_text("train.en", "man\nmanner\nan\nm\n");
+    file_text("train.de", "m\nm\nm\nanman\n");
+    CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
+    open_corpus(w, &c);
+    corpus_leave_out(&c, 3); /* m@@ an <eos>; an <eos>; anman is a@@ n@@ m@@ an */
+    assert_int_equal(c.left_out, 2);
+    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "m@@ an <eos> an <eos>");
+    assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "m <eos> m <eos>");
+    corpus_free(&c);
+}
+
+/* ---- memory that is short ----------------------------------------------------------------------- */
+
+static CorpusChoice wanted;
+
+static int open_job(void)
+{
+    Corpus c;
+    TRY(corpus_choose(folder, &wanted, &c));
+    corpus_leave_out(&c, 3);
+    corpus_free(&c);
+    return 0;
+}
+
+TEST(test_every_allocation_fails)
+{
+    write_corpus();
+    file_text("codes", "#version: 0.2\nm a\nma n</w>\n");
+    wanted = (CorpusChoice){.source = "en", .target = "de", .merges = 4, .eval_tokens = 2};
+    assert_true(fail_each(open_job, 0) > 100);
+    wanted = (CorpusChoice){.source = "en", .target = "de", .codes = file_path("codes")};
+    assert_true(fail_each(open_job, 0) > 50);
+    wanted = en_de;
+    assert_true(fail_each(open_job, 0) > 30);
+}
+
+TEST_MAIN(scratch_open, scratch_close)
