@@ -200,10 +200,10 @@ struct Backend {
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
     /* dy (N, D) becomes the adjoint before dropout, in place; db (D) accumulates its column sums. */
     void (*bias_drop_back)(size_t N, size_t D, void *dy, void *db, Dropout drop);
-    /* y (N, M) = dropout(act(u + b)); act: ACT_RELU or ACT_GELU. GELU leaves u + b in u for backward;
+    /* y (N, M) = dropout(act(u + b)); act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for backward;
      * ReLU leaves u alone, and y may be u. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u, y as forward left them; GELU reads u only, ReLU y only. dy (N, M) becomes du in place; db
+    /* u, y as forward left them; ReLU reads y only, the others u only. dy (N, M) becomes du in place; db
      * (M) accumulates. */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           void *dy, void *db);

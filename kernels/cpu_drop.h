@@ -136,6 +136,27 @@ static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout 
     }
 }
 
+/* tanh is of few numbers, so it is the library's, in double. */
+static void tanh_row(size_t n, real *u, const real *b, const real *keep, real *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        u[i] += b[i];
+        y[i] = (real)tanh((double)u[i]) * keep[i];
+    }
+}
+
+static void tanh_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
+    for (size_t i = 0; i < n; i++) {
+        double t = tanh((double)u[i]);
+        dy[i] *= keep[i] * (real)(1 - t * t);
+    }
+}
+
 /* No activation: dy *= keep. */
 static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
                           uint64_t index, real *dy)
@@ -154,7 +175,9 @@ typedef void RowBack(size_t n, const real *u, const real *y, const Dropout *drop
 static const struct {
     void (*row)(size_t n, real *u, const real *b, const real *keep, real *y);
     RowBack *row_back;
-} act_table[] = {[ACT_RELU] = {relu_row, relu_row_back}, [ACT_GELU] = {gelu_row, gelu_row_back}};
+} act_table[] = {[ACT_RELU] = {relu_row, relu_row_back},
+                 [ACT_GELU] = {gelu_row, gelu_row_back},
+                 [ACT_TANH] = {tanh_row, tanh_row_back}};
 
 static void add_row(size_t n, const real *restrict x, real *restrict y)
 {

@@ -69,7 +69,19 @@ static __device__ inline float gelu_slope(float u)
     return s + u * s * (1 - s) * 1.59576912160573071176f * (1 + 3 * 0.044715f * u * u);
 }
 
-/* y = act(u + b) keep; GELU leaves u + b in u. */
+/* 1 - tanh(u)^2 */
+static __device__ inline float tanh_slope(float u)
+{
+    float t = tanhf(u);
+    return 1 - t * t;
+}
+
+static __device__ inline float act_value(int act, float z)
+{
+    return act == ACT_GELU ? z * gelu_sigmoid(z) : act == ACT_TANH ? tanhf(z) : z < 0 ? 0 : z;
+}
+
+/* y = act(u + b) keep; all but ReLU leave u + b in u. */
 struct BiasAct {
     size_t M;
     int act;
@@ -85,11 +97,8 @@ struct BiasAct {
         Pack<W> v = load<W>(u + r * M + c), bias = load<W>(b + c),
                 k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) v.x[i] += bias.x[i];
-        if (act == ACT_GELU) store(u + r * M + c, v);
-        for (int i = 0; i < W; i++) {
-            float z = v.x[i];
-            v.x[i] = (act == ACT_GELU ? z * gelu_sigmoid(z) : z < 0 ? 0 : z) * k.x[i];
-        }
+        if (act != ACT_RELU) store(u + r * M + c, v);
+        for (int i = 0; i < W; i++) v.x[i] = act_value(act, v.x[i]) * k.x[i];
         store(y + r * M + c, v);
     }
 };
@@ -120,9 +129,10 @@ struct ReluBack {
     }
 };
 
-struct GeluBack {
+struct SmoothBack {
     enum { SUMS = 1 };
     size_t M;
+    int act;
     const float *u;
     float *dy;
     Keep keep;
@@ -135,7 +145,7 @@ struct GeluBack {
         Pack<W> v = load<W>(dy + r * M + c), a = load<W>(u + r * M + c);
         Pack<W> k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) {
-            v.x[i] *= k.x[i] * gelu_slope(a.x[i]);
+            v.x[i] *= k.x[i] * (act == ACT_GELU ? gelu_slope(a.x[i]) : tanh_slope(a.x[i]));
             sum->x[i] += v.x[i];
         }
         store(dy + r * M + c, v);
@@ -147,8 +157,9 @@ static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y,
 {
     float *dy = (float *)dy_;
     Targets<1> to = {{(float *)db}};
-    if (act == ACT_GELU)
-        sum_columns(N, M, wide(M, u, dy), GeluBack{M, (const float *)u, dy, keep_of(&drop)}, to);
+    if (act != ACT_RELU)
+        sum_columns(N, M, wide(M, u, dy),
+                    SmoothBack{M, act, (const float *)u, dy, keep_of(&drop)}, to);
     else
         sum_columns(N, M, wide(M, y, dy),
                     ReluBack{M, (const float *)y, dy, (float)(1 / (1 - drop.rate))}, to);

@@ -354,6 +354,7 @@ static double ref_act(int act, double u)
 {
     if (act == ACT_RELU) return u > 0 ? u : 0;
     if (act == ACT_GELU) return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
+    if (act == ACT_TANH) return tanh(u);
     return u;
 }
 static void bias_ref(const Trial *t, int act, const double *const *in, double *out)
@@ -616,6 +617,8 @@ static const Op op_table[] = {
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
      bias_run, bias_dback},
     {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
+     bias_run, bias_dback},
+    {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
      bias_run, bias_dback},
     {"lin", 0, 0, 0, 0, lin_inputs, size_ND, size_none, bias_count, lin_ref, lin_run, lin_dback},
     {"gate, sigmoid", ACT_SIGMOID, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
