@@ -138,7 +138,7 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
     size_t d = u->N / u->n, most = JACOBIAN_MOST / d ? JACOBIAN_MOST / d : 1;
     size_t n = u->n < most ? u->n : most;
     int layer_field = u->options.field == FIELD_LAYER;
-    int causal = plan_causal(u->options.side);
+    int causal = plan_causal(model_plan(u->model), u->options.side);
     LayerOf of = u->of;
     LayerField *f;
     *out = (Jacobian){.tokens = n, .count = n * d, .lipschitz = {NAN, NAN, NAN}};

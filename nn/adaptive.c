@@ -357,4 +357,4 @@ static int logits(const Model *m, size_t at, size_t n, double *log_p)
     return 0;
 }
 
-const Ends ends_adaptive = {send, embed, embed_back, loss, logits, 0};
+const Ends ends_adaptive = {send, embed, embed_back, NULL, loss, logits, 0};

@@ -356,7 +356,7 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
         list_sources(d, N, sentence);
     }
     send_lists(d, N);
-    d->pass.N = d->pass.tokens = N;
+    d->pass.N = d->pass.asked = d->pass.tokens = N;
     Batch x = {
         .N = N, .input = (int32_t *)token, .target = (int32_t *)token}; /* nothing is predicted */
     m->ends->send(m, &x, &d->pass);

@@ -7,49 +7,58 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Places of dropout's masks (pass.c): the last of all, which no draw reaches, is the source's. */
-static const uint64_t place[SIDES] = {0, (UINT64_C(1) << DROPOUT_STEP) - 1};
+/* Places of dropout's masks (pass.c). */
+static const uint64_t place[SIDES] = {0, PLACE_SOURCE};
+
+static const Dropout no_drop = {0};
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-static double embed_scale(const Model *m)
+double ends_scale(const Model *m)
 {
     return sqrt((double)m->config.width);
+}
+
+Dropout ends_drop(const Model *m, const Pass *p, int side)
+{
+    return drop(p, side, m->config.dropout, place[side], m->config.width);
 }
 
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E)
 {
     size_t D = m->config.width;
     const int32_t *position = side == SIDE_SOURCE ? m->batch.place : m->batch.position;
-    m->backend->embed(rows(p, side), D, index, position, E, embed_scale(m), m->positions,
-                      drop(p, side, m->config.dropout, place[side], D), m->state[side]);
+    m->backend->embed(rows(p, side), D, index, position, E, ends_scale(m), m->positions,
+                      ends_drop(m, p, side), m->state[side]);
 }
 
 void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, const int32_t *index,
                      void *dE)
 {
     size_t D = m->config.width;
-    m->backend->embed_back(rows(p, side), D, words, index, embed_scale(m),
-                           drop(p, side, m->config.dropout, place[side], D), m->adjoint[side], dE);
+    m->backend->embed_back(rows(p, side), D, words, index, ends_scale(m), ends_drop(m, p, side),
+                           m->adjoint[side], dE);
 }
 
 size_t ends_logits(const Model *m, const Pass *p, size_t at)
 {
     size_t V = m->out.rows, D = m->config.width;
-    size_t n = p->N - at < m->out.block ? p->N - at : m->out.block;
-    m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->out.hidden, at * D), D,
+    size_t n = p->asked - at < m->out.block ? p->asked - at : m->out.block;
+    m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->out.asked, at * D), D,
                      data(m, m->out.matrix), D, 0, m->out.logits, V);
+    if (m->out.bias) m->backend->bias_drop(n, V, m->out.logits, data(m, m->out.bias), no_drop);
     return n;
 }
 
-/* With the logits' adjoint in their place: dhidden = dz E and dE += dz^T hidden, for n rows. */
+/* With the logits' adjoint in their place: dasked = dz E and dE += dz^T asked, for n rows. */
 static void logits_back(const Model *m, size_t at, size_t n)
 {
     const Backend *b = m->backend;
     size_t V = m->out.rows, D = m->config.width;
+    if (m->out.bias) b->bias_drop_back(n, V, m->out.logits, grad(m, m->out.bias), no_drop);
     b->gemm(0, 0, n, D, V, 1, m->out.logits, V, data(m, m->out.matrix), D, 0,
-            backend_at(b, m->out.dhidden, at * D), D);
-    b->gemm(1, 0, V, D, n, 1, m->out.logits, V, backend_at(b, m->out.hidden, at * D), D, 1,
+            backend_at(b, m->out.dasked, at * D), D);
+    b->gemm(1, 0, V, D, n, 1, m->out.logits, V, backend_at(b, m->out.asked, at * D), D, 1,
             grad(m, m->out.matrix), D);
 }
 
@@ -63,7 +72,7 @@ Labels ends_labels(const Model *m, const Pass *p)
 void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
 {
     const Backend *b = m->backend;
-    for (size_t at = 0, n; at < p->N; at += n) {
+    for (size_t at = 0, n; at < p->asked; at += n) {
         n = ends_logits(m, p, at);
         b->cross_entropy(n, m->out.rows, m->out.logits, m->batch.target + at, *q,
                          back ? 1 / (double)p->tokens : 0, backend_at(b, m->out.nll, at));
@@ -101,11 +110,11 @@ static void loss(const Model *m, const Pass *p, int back)
     ends_loss(m, p, &q, back);
 }
 
-static int logits(const Model *m, size_t at, size_t n, double *z)
+int ends_plain_logits(const Model *m, size_t at, size_t n, double *z)
 {
     (void)at;
     m->backend->get(z, m->out.logits, n * m->out.rows);
     return 0;
 }
 
-const Ends ends_plain = {send, embed, embed_back, loss, logits, 1};
+const Ends ends_plain = {send, embed, embed_back, NULL, loss, ends_plain_logits, 1};

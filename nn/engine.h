@@ -2,6 +2,7 @@
  *
  *   params.c     tensors: names, shapes, starting values
  *   ends.c       words to r0, the output to a loss; adaptive.c: the same with narrow rare words
+ *   heads.c      the same of an encoder alone: masked words, classes
  *   spans.c      attention spans: their term of the loss
  *   layout.c     memory, sized once from the plan
  *   model.c      all of that put together
@@ -32,7 +33,7 @@
 #include "nn/nn.h"
 
 /* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
-enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 24 };
+enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation
@@ -87,21 +88,30 @@ struct Pass {
     /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
      * input, by target. The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
+    size_t
+        asked; /* rows of out.asked, whose words the loss is of: N, but of an encoder alone (heads.c) */
+    /* Of an encoder alone: masked words, sequences with a label (0 or S), what their mean counts in the loss before it is
+     * divided by `tokens`, and sequences of the batch before these, which other ranks have. */
+    size_t words, labels;
+    double label_weight;
+    size_t before;
     /* Is given every EVAL of the plan, instr[i], once it is done; NULL: nobody. */
     void (*see)(const Pass *p, size_t i, void *context);
     void *context;
 };
 
-/* What becomes of words at both ends of a network: ends_plain (ends.c) or ends_adaptive (adaptive.c). */
+/* What becomes of words at both ends of a network: ends_plain (ends.c), ends_adaptive (adaptive.c) or ends_heads (heads.c). */
 typedef struct {
     /* Sends a batch's inputs and targets. */
     void (*send)(const Model *m, const Batch *x, Pass *p);
     /* The first register of a side from its inputs; the embedding's gradient from the adjoints of all sides'. */
     void (*embed)(const Model *m, const Pass *p, int side);
     void (*embed_back)(const Model *m, const Pass *p);
-    /* out.nll (N) from out.hidden; back: the adjoints of its sum / p->tokens too. */
+    /* out.asked from out.hidden; NULL: it is that. */
+    void (*head)(const Model *m, const Pass *p);
+    /* out.nll (asked) from out.asked; back: out.dhidden too, the adjoints of its sum / p->tokens. */
     void (*loss)(const Model *m, const Pass *p, int back);
-    /* logits (n, V) out, host: of rows at .. at+n-1 of out.hidden, whose ends_logits are made; or log p,
+    /* logits (n, V) out, host: of rows at .. at+n-1 of out.asked, whose ends_logits are made; or log p,
      * whose softmax is p too. ERR_MEMORY. */
     int (*logits)(const Model *m, size_t at, size_t n, double *logits);
     int recordable; /* what it calls depends on a batch's shape alone */
@@ -112,12 +122,15 @@ typedef struct {
     size_t rows;   /* of the matrix: V, or the head's words and an entry a tail */
     size_t widest; /* most columns of logits: rows, or the words of a tail */
     size_t matrix, norm_w, norm_b;
+    size_t bias;   /* (rows) of logits; 0: none */
     void *hidden;  /* (N, D) after the final norm */
     void *stats;   /* (N, 2) of the final norm */
     void *dhidden; /* (N, D), training */
-    size_t block;  /* rows whose logits exist at a time */
-    void *logits;  /* (block, widest) */
-    void *nll;     /* (max N) */
+    void *asked;   /* (asked, D) what logits are products of: hidden, or what a head makes of it */
+    void *dasked;
+    size_t block; /* rows whose logits exist at a time */
+    void *logits; /* (block, widest) */
+    void *nll;    /* (max N) */
 } Output;
 
 /* A cluster of rare words, see adaptive.c. */
@@ -148,6 +161,30 @@ typedef struct {
     int32_t *label;  /* (labels, max N) number of a row's target in a tail, -1: it is in another */
     int32_t *sorted; /* (5 + labels, max N) on the host: input, place, target, row, within, label */
 } Tails;
+
+/* A dense layer over some rows of out.hidden, n of them, and what follows it: a norm (D), (D), or classes (C, D), (C). */
+typedef struct {
+    size_t dense_w, dense_b; /* (D, D), (D) */
+    size_t w, b;
+    int32_t *row;               /* (max N) in backend memory */
+    void *picked, *dense, *act; /* (n, D): the rows, before and behind the activation */
+    void *dact;                 /* (n, D), training */
+} Head;
+
+/* What an encoder alone has at its ends (heads.c). */
+typedef struct {
+    Head words, label;
+    void *stats;       /* (words, 2) */
+    void *z;           /* (S, C) */
+    void *off;         /* (S) z - y, of numbers */
+    int32_t *label_of; /* (S) */
+    void *value;       /* (S) y */
+    size_t segments;   /* (config.segments, D) offset */
+    int32_t *segment;  /* (N) */
+    void *wide;        /* (N, D) of the segments */
+    void *zeros;       /* (D) */
+    int32_t *list;     /* (max N) on the host */
+} Heads;
 
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
@@ -224,6 +261,7 @@ struct Model {
     void *positions; /* (max_length, D) sinusoids, or NULL */
     Output out;
     Tails tails;
+    Heads heads;
 
     /* In backend memory. */
     struct {
@@ -298,9 +336,16 @@ static inline Dropout drop(const Pass *p, int side, double rate, uint64_t place,
 void params_list(Model *m);
 int params_init(Model *m);
 
-/* ends.c. The loss's first step: out.logits (n, out.rows) = rows at .. at+n-1 of out.hidden by the output's matrix;
- * gives n <= out.block. Cross-entropy of all rows with labels q into out.nll; back: as Ends has it. */
+/* Places of dropout's masks (pass.c) that no draw reaches. */
+enum { PLACE_SOURCE = (1 << DROPOUT_STEP) - 1, PLACE_POOL = PLACE_SOURCE - 1 };
+
+/* ends.c. The loss's first step: out.logits (n, out.rows) = rows at .. at+n-1 of out.asked by the output's matrix and its bias;
+ * gives n <= out.block. Cross-entropy of all asked rows with labels q into out.nll; back: out.dasked. */
 extern const Ends ends_plain;
+int ends_plain_logits(const Model *m, size_t at, size_t n, double *z);
+/* sqrt(D), which the embedding is multiplied by; the embedding's dropout. */
+double ends_scale(const Model *m);
+Dropout ends_drop(const Model *m, const Pass *p, int side);
 size_t ends_logits(const Model *m, const Pass *p, size_t at);
 void ends_loss(const Model *m, const Pass *p, const Labels *q, int back);
 /* The target's alone, or in training smoothed over the vocabulary. */
@@ -315,6 +360,11 @@ void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const
 extern const Ends ends_adaptive;
 int adaptive_check(const ModelConfig *c);
 void adaptive_shapes(Model *m);
+
+/* heads.c. Checks a configuration; what a batch asks. */
+extern const Ends ends_heads;
+int heads_check(const ModelConfig *c, const Plan *p);
+int heads_batch(const Model *m, const Batch *x);
 
 /* spans.c; nothing happens in a model without spans. Checks a configuration; puts the gradient of the loss's term
  * where zeros are; u back into 0 .. 1 after a step. */

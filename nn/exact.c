@@ -24,7 +24,7 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
     int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY, good = 1;
     *exact = 0;
     for (size_t at = 0, n; at < x->N && code == 0; at += n) {
-        const Pass p = {.m = m, .N = at + LOGIT_LEAST < x->N ? at + LOGIT_LEAST : x->N};
+        const Pass p = {.m = m, .asked = at + LOGIT_LEAST < x->N ? at + LOGIT_LEAST : x->N};
         n = ends_logits(m, &p, at);
         code = m->ends->logits(m, at, n, z);
         for (size_t r = at; r < at + n && code == 0; r++) {

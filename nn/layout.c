@@ -197,10 +197,43 @@ static void need_loss(Pieces *o)
     m->out.block = least(c->max_tokens, logit_rows(m->out.widest));
     need(o, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ACTIVATIONS);
     need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->out.logits, (m->out.block * m->out.widest + 15) / 16 * 16, now, now,
-         MEMORY_WORKSPACE);
+    size_t logits = m->plan->bidirectional && !c->masked ? 0 : m->out.block * m->out.widest;
+    need(o, &m->out.logits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
     if (m->training)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
+}
+
+/* A dense layer over up to max N rows. */
+static void need_head(Pieces *o, Head *h)
+{
+    Model *m = o->m;
+    size_t size = rows_of(m, SIDE_TARGET, m->config.width);
+    int now = time_loss(m->plan);
+    need(o, &h->picked, size, now, now, MEMORY_ACTIVATIONS);
+    need(o, &h->dense, size, now, now, MEMORY_ACTIVATIONS);
+    need(o, &h->act, size, now, now, MEMORY_ACTIVATIONS);
+    if (m->training) need(o, &h->dact, size, now, now, MEMORY_ADJOINTS);
+}
+
+/* What an encoder alone needs at both ends. */
+static void need_heads(Pieces *o)
+{
+    Model *m = o->m;
+    Heads *h = &m->heads;
+    const ModelConfig *c = &m->config;
+    size_t wide = rows_of(m, SIDE_TARGET, c->width);
+    int now = time_loss(m->plan);
+    if (c->segments) need(o, &h->wide, wide, 0, 0, MEMORY_WORKSPACE);
+    if (c->masked) {
+        need_head(o, &h->words);
+        need(o, &h->stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
+        need(o, &m->out.asked, wide, now, now, MEMORY_ACTIVATIONS);
+        if (m->training) need(o, &m->out.dasked, wide, now, now, MEMORY_ADJOINTS);
+    }
+    if (!c->classes) return;
+    need_head(o, &h->label);
+    need(o, &h->z, rows_of(m, SIDE_TARGET, c->classes), now, now, MEMORY_ACTIVATIONS);
+    need(o, &h->off, rows_of(m, SIDE_TARGET, 1), now, now, MEMORY_ACTIVATIONS);
 }
 
 /* What the tails of an adaptive softmax need at both ends. */
@@ -231,6 +264,7 @@ static void need_all(Pieces *o, int *written, int *end)
     }
     need_loss(o);
     if (m->config.tails) need_mixes(o);
+    need_heads(o);
     need(o, &m->gates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;
     need(o, &m->dgates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ADJOINTS);
@@ -284,6 +318,7 @@ static int lay_pieces(Model *m, Pieces *o)
     if (m->counted) return 0;
     for (size_t i = 0; i < o->count; i++)
         *o->piece[i].where = backend_at(m->backend, m->arena, o->piece[i].offset);
+    if (!m->config.masked) m->out.asked = m->out.hidden, m->out.dasked = m->out.dhidden;
     lay_works(m);
     return 0;
 }
@@ -292,8 +327,8 @@ static int lay_arena(Model *m)
 {
     const Plan *p = m->plan;
     int *written = memory_new(2 * p->registers, sizeof *written);
-    Pieces o = {m, memory_new(2 * p->registers + 3 * p->instrs + 8 + 3 * MIXES, sizeof *o.piece),
-                0};
+    Pieces o = {
+        m, memory_new(2 * p->registers + 3 * p->instrs + 8 + 3 * MIXES + 14, sizeof *o.piece), 0};
     int code = written && o.piece ? 0 : ERR_MEMORY;
     if (code == 0) {
         need_all(&o, written, written + p->registers);
@@ -308,7 +343,8 @@ static int lay_arena(Model *m)
 static int lay_flat(Model *m)
 {
     size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;
-    size_t M = m->config.max_source;
+    size_t M = m->config.max_source, words = m->config.masked ? N : 0;
+    size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
     const struct {
@@ -336,6 +372,12 @@ static int lay_flat(Model *m)
         {(void **)&m->tails.row, tail * sizeof *m->tails.row, MEMORY_WORKSPACE},
         {(void **)&m->tails.within, tail * sizeof *m->tails.within, MEMORY_WORKSPACE},
         {&m->tails.nll, tail * e, MEMORY_WORKSPACE},
+        {(void **)&m->heads.words.row, words * sizeof *m->heads.words.row, MEMORY_WORKSPACE},
+        {(void **)&m->heads.label.row, labels * sizeof *m->heads.label.row, MEMORY_WORKSPACE},
+        {(void **)&m->heads.label_of, labels * sizeof *m->heads.label_of, MEMORY_WORKSPACE},
+        {&m->heads.value, m->config.classes == 1 ? N * e : 0, MEMORY_WORKSPACE},
+        {(void **)&m->heads.segment, segments * sizeof *m->heads.segment, MEMORY_WORKSPACE},
+        {&m->heads.zeros, segments ? m->config.width * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->tails.label, m->tails.labels * N * sizeof *m->tails.label, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
@@ -386,7 +428,7 @@ static size_t count_terms(const Plan *p)
 int layout_lists(Model *m)
 {
     const Plan *p = m->plan;
-    size_t params = 5 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
+    size_t params = 5 + 10 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
     size_t terms = count_terms(p), tail = m->config.tails ? m->config.max_tokens : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
@@ -405,9 +447,11 @@ int layout_lists(Model *m)
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
     m->tails.sorted = memory_new((5 + m->tails.labels) * tail, sizeof *m->tails.sorted);
+    m->heads.list =
+        memory_new(m->plan->bidirectional ? m->config.max_tokens : 0, sizeof *m->heads.list);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
           m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
-          m->gate_x && m->gate_dx && m->tails.sorted))
+          m->gate_x && m->gate_dx && m->tails.sorted && m->heads.list))
         return ERR_MEMORY;
     list_readers(m);
     find_firsts(m);
@@ -419,8 +463,9 @@ void layout_free(Model *m)
     for (int i = 0; i < PART_ROLES; i++)
         if (m->recorded[i].calls) m->backend->recording_free(m->recorded[i].calls);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->tails.sorted, m->stretch, m->param, m->start,          m->slot,   m->scalar,
-                    m->gate,         m->pull,    m->from,  m->reader,         m->state,  m->adjoint,
-                    m->work,         m->again,   m->term,  (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->heads.list, m->tails.sorted,   m->stretch, m->param, m->start,
+                    m->slot,       m->scalar,         m->gate,    m->pull,  m->from,
+                    m->reader,     m->state,          m->adjoint, m->work,  m->again,
+                    m->term,       (void *)m->gate_x, m->gate_dx};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -62,7 +62,11 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     TRY(check_sizes(c, p));
     TRY(check_lists(p));
     TRY(check_sides(c, p));
+    TRY(heads_check(c, p));
     TRY(spans_check(c));
+    if (c->classes > SIZE_LIMIT || c->segments > SIZE_LIMIT)
+        return error_set(ERR_INPUT, "%zu classes, %zu segments: at most %d", c->classes,
+                         c->segments, SIZE_LIMIT);
     if (c->width % c->heads)
         return error_set(ERR_INPUT, "width %zu is not divisible by %zu heads: change either",
                          c->width, c->heads);
@@ -99,7 +103,7 @@ static int build(Model *m)
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));
     TRY(fold(m));
-    m->ends = m->config.tails ? &ends_adaptive : &ends_plain;
+    m->ends = m->plan->bidirectional ? &ends_heads : m->config.tails ? &ends_adaptive : &ends_plain;
     m->E = m->config.width / m->config.heads;
     adaptive_shapes(m);
     TRY(layout_lists(m));

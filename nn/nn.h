@@ -136,7 +136,26 @@ typedef struct {
         int32_t *input, *position; /* (N) */
         size_t *start;             /* (S+1) */
     } source;
+    /* Of an encoder alone, whose batches have no target. Lists that are NULL are not there. */
+    struct {
+        int masked;          /* the loss is the mean over masked words, else over sequences */
+        size_t count;        /* masked words: */
+        int32_t *row, *word; /* (count) rows, rising, and what stood there */
+        int32_t *segment;    /* (N); NULL: all 0 */
+        int32_t *label;      /* (S) classes */
+        double *value;       /* (S) numbers */
+        double weight; /* of masked words and labels: words for each sequence of the whole batch */
+        size_t before; /* sequences of it that other ranks have before these */
+    } asked;
 } Batch;
+
+/* What the mean of a batch's loss is over: rows, masked words, or sequences with a label. */
+static inline size_t batch_asked(const Batch *x)
+{
+    int labelled = x->asked.label || x->asked.value;
+    if (x->N == 0 || x->target) return x->N;
+    return x->asked.masked ? x->asked.count : labelled ? x->S : 0;
+}
 
 /* Batches of a text, in an order that is a function of (seed, epoch) alone; epoch < 0: evaluation,
  * in order, every token predicted exactly once.
@@ -207,6 +226,11 @@ typedef struct {
     size_t span, ramp;
     double span_loss;
     int recompute; /* keep only what EVALs read, make the rest again in backward: the same bits */
+    /* What an encoder alone is asked (heads.c), of a bidirectional plan: masked 1: the words at a batch's places; classes C > 0:
+     * of each sequence one of C classes or, with C = 1, a number. Neither: of every row the next word. segments: how
+     * many are told apart by an embedding of their own; 0: none. */
+    int masked;
+    size_t classes, segments;
     size_t max_params; /* a model of more numbers is ERR_INPUT before it is built; 0: no limit */
 } ModelConfig;
 
@@ -264,7 +288,8 @@ void *model_data(Model *m);
 void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
 
-/* Forward on a batch, loss over its N targets. nll (N) host out, or NULL. mean: their mean. step
+/* Forward on a batch, loss over its N targets. nll (N) host out, or NULL. mean: their mean. Of an encoder alone nll has the
+ * masked words and behind them the sequences with a label; mean is that of batch_asked (of none: 0). step
  * numbers the dropout masks. train 1 is as training goes, with dropout and smoothed labels: the nll of a
  * token is then (1 - E) (-log p_target) + E / V sum_v -log p_v over all V words, the target among them.
  * Source: Szegedy et al. 2016, section 7. (Where others give E / (V - 1) to each word but the target, as
@@ -272,7 +297,8 @@ void *model_moment(Model *m, int which); /* 0: m, 1: v */
  * both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Forward with gradients: model_grad is zeroed and filled with d (mean + term of spans) / d parameter; no
- * loss that is told has the term (model_spans gives it). */
+ * loss that is told has the term (model_spans gives it). With masked words and labels it is that of the sum of both means
+ * (heads.c), and the mean that is told is that of the words. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
 /* One Adam step with the gradients as they are; clip > 0 scales them to global norm <= clip; decay > 0
  * is that of the tensors of model_decays (kernels/backend.h: adam). A norm that is not finite:
@@ -308,6 +334,8 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
+/* heads.c. z (S, C) host out, dropout off: the logits of classes, or with C = 1 the numbers, of a batch's sequences. */
+int model_classes(Model *m, const Batch *b, double *z);
 size_t model_exact_bytes(size_t V);
 /* parts.c. For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
  * without its norm), or a norm's, from x (N, D) to y (N, D); one of cross-attention, memory (M, D) being what its KEYS

@@ -117,6 +117,34 @@ static size_t add_head(Model *m, const char *end, int kind, int entries)
     return at;
 }
 
+static void add_dense(Model *m, Head *h, const char *name)
+{
+    size_t D = m->config.width;
+    h->dense_w = add(m, D, D, START_XAVIER, 0, "%s.weight", name);
+    h->dense_b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
+}
+
+/* What an encoder alone has at its ends (heads.c). */
+static void add_heads(Model *m)
+{
+    Heads *h = &m->heads;
+    const ModelConfig *c = &m->config;
+    size_t D = c->width;
+    if (c->segments)
+        h->segments = add(m, c->segments, D, START_NORMAL, 1 / sqrt((double)D), "segment.weight");
+    if (c->masked) {
+        add_dense(m, &h->words, "head.dense");
+        h->words.w = add(m, D, 0, START_VALUE, 1, "head.norm.weight");
+        h->words.b = add(m, D, 0, START_VALUE, 0, "head.norm.bias");
+    }
+    if (c->classes) {
+        add_dense(m, &h->label, "pool");
+        h->label.w = add(m, c->classes, D, START_XAVIER, 0, "classes.weight");
+        h->label.b = add(m, c->classes, 0, START_VALUE, 0, "classes.bias");
+    }
+    if (c->masked) m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
+}
+
 /* One behind the other, as they are clamped in one call. */
 static void add_spans(Model *m)
 {
@@ -169,6 +197,7 @@ void params_list(Model *m)
     }
     add_tails(m);
     if (m->config.span) add_spans(m);
+    add_heads(m);
     list_stretches(m);
 }
 

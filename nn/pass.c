@@ -52,7 +52,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
     return (Attention){.S = p->S,
                        .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
                        .memory = cross ? m->batch.source_begins : NULL,
-                       .causal = !cross && plan_causal(s->side),
+                       .causal = !cross && plan_causal(m->plan, s->side),
                        .longest = most,
                        .D = D,
                        .H = c->heads,
@@ -389,11 +389,13 @@ static int check_target(const Model *m, const Batch *x)
     if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
         return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
                          x->N, x->longest, m->config.max_tokens, m->config.max_length);
+    int next = m->ends != &ends_heads; /* it has targets */
     for (size_t i = 0; i < x->N; i++)
-        if (x->input[i] < 0 || x->input[i] >= V || x->target[i] < 0 || x->target[i] >= V ||
-            x->position[i] < 0 || (m->positions && x->position[i] >= T))
+        if (x->input[i] < 0 || x->input[i] >= V ||
+            (next && (x->target[i] < 0 || x->target[i] >= V)) || x->position[i] < 0 ||
+            (m->positions && x->position[i] >= T))
             return error_set(ERR_MISUSE, "row %zu of a batch is outside the model", i);
-    return 0;
+    return heads_batch(m, x);
 }
 
 static int check_source(const Model *m, const Batch *x)
@@ -439,9 +441,10 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
     const Backend *b = m->backend;
     TRY(check_target(m, x));
     TRY(pass_source(m, x));
-    *p = (Pass){.m = m, .N = x->N, .S = x->S, .train = train, .tokens = x->N};
+    *p = (Pass){.m = m, .N = x->N, .S = x->S, .train = train, .asked = x->N};
     p->source.N = x->source.N;
     m->ends->send(m, x, p);
+    p->tokens = p->asked;
     b->send(m->batch.position, x->position, x->N * sizeof *x->position);
     b->send(m->batch.begins, x->start, (x->S + 1) * sizeof *x->start);
     return 0;
@@ -452,6 +455,7 @@ void pass_forward(const Model *m, const Pass *p)
     for (int side = 0; side < m->plan->sides; side++) m->ends->embed(m, p, side);
     plan_walk(m->plan, pass_op, (void *)p);
     pass_end(m, p);
+    if (m->ends->head) m->ends->head(m, p);
 }
 
 static void backward(const Model *m, const Pass *p)
@@ -466,7 +470,7 @@ static void backward(const Model *m, const Pass *p)
 static void loss(const Model *m, const Pass *p, int back)
 {
     m->ends->loss(m, p, back);
-    m->backend->loss(p->N, m->out.nll, m->step);
+    if (p->asked) m->backend->loss(p->asked, m->out.nll, m->step);
 }
 
 void pass_gradient(const Model *m, const Pass *p)
@@ -492,9 +496,9 @@ int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nl
     pass_step(m, step, 0);
     pass_forward(m, &p);
     loss(m, &p, 0);
-    if (nll) b->get(nll, m->out.nll, p.N);
+    if (nll) b->get(nll, m->out.nll, p.words + p.labels ? p.words + p.labels : p.asked);
     b->receive(&s, m->step, sizeof s);
-    if (mean) *mean = s.loss / (double)p.N;
+    if (mean) *mean = p.asked ? s.loss / (double)p.asked : 0;
     return b->wait();
 }
 
@@ -504,7 +508,7 @@ int model_logits(Model *m, const Batch *b, double *logits)
     TRY(pass_begin(m, b, 0, &p));
     pass_step(m, 0, 0);
     pass_forward(m, &p);
-    for (size_t at = 0, n; at < p.N; at += n) {
+    for (size_t at = 0, n; at < p.asked; at += n) {
         n = ends_logits(m, &p, at);
         TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
     }

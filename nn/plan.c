@@ -62,7 +62,7 @@ Plan *plan_like(const Plan *p)
     for (size_t i = 0; code == 0 && i < p->scalars; i++)
         code = PUSH(q, scalar, scalars, p->scalar[i]);
     for (size_t i = 0; code == 0 && i < p->gates; i++) code = PUSH(q, gate, gates, p->gate[i]);
-    if (q) q->post = p->post;
+    if (q) q->post = p->post, q->bidirectional = p->bidirectional;
     if (code == 0) return q;
     plan_free(q);
     return NULL;
@@ -436,6 +436,7 @@ int plan_check(const Plan *p)
     if (p->layers[SIDE_TARGET] == 0 || p->registers < (size_t)p->sides ||
         (p->sides == 2) != (p->layers[SIDE_SOURCE] > 0))
         return BAD("no layers or no registers");
+    if (p->bidirectional && p->sides == 2) return BAD("a decoder that sees later tokens");
     for (int side = 0; side < p->sides; side++)
         if (p->reg[side].side != side || p->reg[side].keys)
             return BAD("r%d is no embedding of side %d", side, side);

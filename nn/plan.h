@@ -23,7 +23,8 @@
  *   sublayer_slot(x) = Attention(LayerNorm(x)) or FeedForward(LayerNorm(x)), no skip, no step factor.
  *   A slot owns one set of weights; two EVALs of one slot share them. History is older registers.
  *
- *   Self-attention of the target sees the tokens up to its own, that of the source all. Cross-attention(x, r) is of
+ *   Self-attention of the target sees the tokens up to its own, that of the source and of a bidirectional plan all.
+ *   Cross-attention(x, r) is of
  *   the target: its queries come from LayerNorm(x), its keys and values are r, which KEYS made of the source once a
  *   pass, for all EVALs of the slot. In a pre plan the source's last register is normed by a slot of its own.
  *
@@ -104,8 +105,9 @@ typedef struct {
     int sides;            /* 1, or 2 with a source */
     size_t layers[SIDES]; /* of the source 0 where there is none */
     int post;             /* norms are NORMs, not inside EVALs */
-    size_t registers;     /* 0 .. registers-1 */
-    PlanRegister *reg;    /* (registers) */
+    int bidirectional; /* of one side: an encoder alone, whose self-attention sees all tokens of a sequence */
+    size_t registers;  /* 0 .. registers-1 */
+    PlanRegister *reg; /* (registers) */
     int output;
     size_t slots, scalars, gates, instrs;
     PlanSlot *slot;
@@ -159,9 +161,9 @@ static inline int plan_attends(const PlanSlot *s)
 }
 
 /* Whether self-attention of a side sees no token behind its own. */
-static inline int plan_causal(int side)
+static inline int plan_causal(const Plan *p, int side)
 {
-    return side == SIDE_TARGET;
+    return side == SIDE_TARGET && !p->bidirectional;
 }
 
 /* Single assignment, every source written before it is read, every index in range, every slot and

@@ -93,7 +93,7 @@ static int sublayer(void *arg, const PlanInstr *in)
     if (*number == 0) *number = ++d->met[s->side][s->kind];
     const size_t kind = (size_t)(s->side * SLOT_KINDS + s->kind);
     const size_t key[KEYS] = {(size_t)in->op, SIDES * SLOT_KINDS * *number + kind, s->inner,
-                              (size_t)v->plan->post};
+                              (size_t)(2 * v->plan->bidirectional + v->plan->post)};
     const double *other = in->terms > 1 ? plan_value(v, in->term[1].x) : NULL;
     return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
 }

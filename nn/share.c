@@ -22,6 +22,23 @@ static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
     return end;
 }
 
+/* Of what an encoder alone is asked: the words of rows row .. end-1, the labels of sequences from begin. */
+static void share_asked(const Batch *x, size_t begin, size_t row, size_t end, Batch *out)
+{
+    size_t from = 0, to;
+    while (from < x->asked.count && (size_t)x->asked.row[from] < row) from++;
+    for (to = from; to < x->asked.count && (size_t)x->asked.row[to] < end; to++)
+        x->asked.row[to] -= (int32_t)row;
+    out->asked = x->asked;
+    out->asked.count = to - from;
+    out->asked.row += from;
+    out->asked.word += from;
+    out->asked.before = begin;
+    if (x->asked.segment) out->asked.segment += row;
+    if (x->asked.label) out->asked.label += begin;
+    if (x->asked.value) out->asked.value += begin;
+}
+
 void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SIDES])
 {
     size_t begin = 0, end = 0;
@@ -34,9 +51,10 @@ void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SI
                    .S = end - begin,
                    .longest = x->longest,
                    .input = x->input + row,
-                   .target = x->target + row,
+                   .target = x->target ? x->target + row : NULL,
                    .position = x->position + row,
                    .start = x->start + begin};
+    if (!x->target) share_asked(x, begin, row, row + share.N, &share);
     for (size_t s = 0; s <= share.S; s++) share.start[s] -= row;
     first[SIDE_SOURCE] = 0;
     if (x->source.N) {

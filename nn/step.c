@@ -63,9 +63,10 @@ static int record(const Model *m, const Pass *p, const StepShape *s, int role, R
 
 static int check_part(const Batch *x, const StepPart *part)
 {
-    if (part->part < part->parts && part->parts <= part->most && part->tokens >= x->N) return 0;
+    size_t asked = batch_asked(x);
+    if (part->part < part->parts && part->parts <= part->most && part->tokens >= asked) return 0;
     return error_set(ERR_MISUSE, "part %zu of %zu (most %zu) with %zu of %zu tokens", part->part,
-                     part->parts, part->most, x->N, part->tokens);
+                     part->parts, part->most, asked, part->tokens);
 }
 
 /* A rank that has no rows, or cannot take them, does what the others do with none: they would wait for it. */
@@ -122,7 +123,8 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
 
 int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
 {
-    return model_step_part(m, x, &(StepPart){.parts = 1, .most = 1, .tokens = x->N}, a, step);
+    return model_step_part(m, x, &(StepPart){.parts = 1, .most = 1, .tokens = batch_asked(x)}, a,
+                           step);
 }
 
 /* What is left in Step, with words where something was not finite. */
@@ -150,7 +152,7 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
     pass_step(m, step, 0);
     pass_gradient(m, &p);
     int code = model_tally(m, &s);
-    *mean = s.loss / (double)p.N;
+    *mean = p.asked ? s.loss / (double)p.asked : 0;
     return code;
 }
 

@@ -235,7 +235,7 @@ static int find_best(Prefix *p, size_t R, int end)
 {
     const Model *m = p->m;
     const Backend *b = m->backend;
-    const Pass pass = {.m = m, .N = R};
+    const Pass pass = {.m = m, .N = R, .asked = R};
     size_t V = m->config.vocab, K = p->K + 1, word = sizeof(int32_t);
     if (end) b->send(m->batch.target, p->ends, R * word);
     for (size_t at = 0, n; at < R; at += n) {

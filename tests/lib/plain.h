@@ -29,6 +29,21 @@ enum {
 };
 void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z);
 
+/* plain_pair.c. Of an encoder alone (tiny_residual or a post layer, bidirectional): words (count, V) and classes (S, C) out, the
+ * logits of what the batch asks (nn/heads.c), C = 1 included; dropout off. */
+enum {
+    HEADS_RIGHT,
+    HEADS_CAUSAL,     /* attention sees no later token */
+    HEADS_NO_SEGMENT, /* their embeddings are left out */
+    HEADS_LAST,       /* the last row is pooled, not the first */
+    HEADS_TANH,       /* of words */
+    HEADS_GELU,       /* of classes */
+    HEADS_BARE,       /* no norm before the words' matrix */
+    HEADS_NO_BIAS,    /* of words */
+    HEADS_WRONGS
+};
+void plain_heads(Model *m, const Batch *b, int wrong, double *words, double *classes);
+
 /* Parts: y = LayerNorm(x) (D); y (rows) = W (rows, cols) x + b; GELU; y (T, D) = words and sinusoids. */
 void plain_norm(const double *w, const double *b, const double *x, double *y);
 void plain_affine(int rows, int cols, const double *W, const double *b, const double *x, double *y);

@@ -203,6 +203,74 @@ static void decode(Model *m, int n, double (*y)[D], int c, double (*memory)[D], 
     advance(m, "decoder.layers.0.ffn.1", G, n, y, NULL, 0, NULL);
 }
 
+/* Rows (n, D) of the output under its norm, of an encoder alone. */
+static void encode_alone(Model *m, const Batch *b, size_t first, int n, int wrong, double (*y)[D])
+{
+    const ModelConfig *c = model_config(m);
+    const Sight sight = {
+        .clip = (int)c->clip, .right = (int)c->clip, .ahead = wrong == HEADS_CAUSAL ? 0 : T};
+    double *emb = tiny_tensor(m, "embed.weight"), *segment = tiny_tensor(m, "segment.weight");
+    double *fw = tiny_tensor(m, "final_norm.weight"), *fb = tiny_tensor(m, "final_norm.bias"), x[D];
+    plain_embed(emb, n, b->input + first, y);
+    for (int i = 0; i < n && segment && wrong != HEADS_NO_SEGMENT; i++) {
+        int s = b->asked.segment ? b->asked.segment[first + (size_t)i] : 0;
+        for (int k = 0; k < D; k++) y[i][k] += sqrt(D) * segment[s * D + k];
+    }
+    advance(m, "layers.0.attn.1", F, n, y, &sight, 0, NULL);
+    advance(m, "layers.0.ffn.1", G, n, y, NULL, 0, NULL);
+    for (int i = 0; i < n && fw; i++) {
+        memcpy(x, y[i], sizeof x);
+        plain_norm(fw, fb, x, y[i]);
+    }
+    double *list[] = {emb, segment, fw, fb};
+    for (int i = 0; i < 4; i++) memory_free(list[i]);
+}
+
+/* z (V) of a row h (D). */
+static void plain_word(Model *m, const double *h, int wrong, double *z)
+{
+    double *W = tiny_tensor(m, "head.dense.weight"), *b = tiny_tensor(m, "head.dense.bias");
+    double *nw = tiny_tensor(m, "head.norm.weight"), *nb = tiny_tensor(m, "head.norm.bias");
+    double *out = tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
+    double *bias = tiny_tensor(m, "output.bias"), u[D], a[D];
+    plain_affine(D, D, W, b, h, u);
+    for (int c = 0; c < D; c++) u[c] = wrong == HEADS_TANH ? tanh(u[c]) : plain_gelu(u[c]);
+    if (wrong == HEADS_BARE)
+        memcpy(a, u, sizeof a);
+    else
+        plain_norm(nw, nb, u, a);
+    plain_affine(V, D, out, wrong == HEADS_NO_BIAS ? NULL : bias, a, z);
+    double *list[] = {W, b, nw, nb, out, bias};
+    for (int i = 0; i < 6; i++) memory_free(list[i]);
+}
+
+/* z (C) of a row h (D). */
+static void plain_class(Model *m, const double *h, int wrong, double *z)
+{
+    double *W = tiny_tensor(m, "pool.weight"), *b = tiny_tensor(m, "pool.bias");
+    double *out = tiny_tensor(m, "classes.weight"), *bias = tiny_tensor(m, "classes.bias");
+    double u[D];
+    plain_affine(D, D, W, b, h, u);
+    for (int c = 0; c < D; c++) u[c] = wrong == HEADS_GELU ? plain_gelu(u[c]) : tanh(u[c]);
+    plain_affine((int)model_config(m)->classes, D, out, bias, u, z);
+    double *list[] = {W, b, out, bias};
+    for (int i = 0; i < 4; i++) memory_free(list[i]);
+}
+
+void plain_heads(Model *m, const Batch *b, int wrong, double *words, double *classes)
+{
+    size_t most = model_config(m)->classes;
+    double y[T][D];
+    for (size_t s = 0, k = 0; s < b->S; s++) {
+        size_t first = b->start[s], end = b->start[s + 1];
+        encode_alone(m, b, first, (int)(end - first), wrong, y);
+        for (; k < b->asked.count && (size_t)b->asked.row[k] < end; k++)
+            plain_word(m, y[(size_t)b->asked.row[k] - first], wrong, words + k * V);
+        size_t pooled = wrong == HEADS_LAST ? end - first - 1 : 0;
+        if (most) plain_class(m, y[pooled], wrong, classes + s * most);
+    }
+}
+
 void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z)
 {
     double *emb = tiny_tensor(m, "embed.weight"), *fw = tiny_tensor(m, "final_norm.weight");

@@ -238,6 +238,22 @@ const TinyPlan tiny_plans[] = {ONE_SIDE, {NULL, NULL}};
 const TinyPlan tiny_pairs[] = {TWO_SIDES, {NULL, NULL}};
 const TinyPlan tiny_all[] = {ONE_SIDE, TWO_SIDES, {NULL, NULL}};
 
+const TinyHead tiny_heads[] = {{1, 0, 0}, {1, 2, 2}, {0, 3, 0}, {0, 2, 2}, {0, 1, 2}, {0, 0, 0}};
+
+Plan *tiny_encoder(Plan *p)
+{
+    if (p) p->bidirectional = 1;
+    return p;
+}
+
+ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h)
+{
+    c.masked = h->masked;
+    c.classes = h->classes;
+    c.segments = h->segments;
+    return c;
+}
+
 ModelConfig tiny_config(void)
 {
     return (ModelConfig){.vocab = TINY_VOCAB,
@@ -269,12 +285,32 @@ Batch tiny_batch(void)
                    .start = start};
 }
 
+Batch tiny_asked(const ModelConfig *c)
+{
+    static int32_t row[TINY_MASKED] = {1, 3, 4, 7, 12}, word[TINY_MASKED] = {5, 2, 0, 10, 5};
+    static int32_t segment[TINY_ROWS] = {0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1},
+                   label[] = {1, 0, 1};
+    static double value[] = {0.3, -1.25, 2};
+    Batch b = tiny_batch();
+    b.target = NULL;
+    b.asked.masked = c->masked;
+    b.asked.count = c->masked ? TINY_MASKED : 0;
+    b.asked.row = row;
+    b.asked.word = word;
+    if (c->segments) b.asked.segment = segment;
+    if (c->classes > 1) b.asked.label = label;
+    if (c->classes == 1) b.asked.value = value;
+    b.asked.weight = (double)b.asked.count / (double)b.S;
+    return b;
+}
+
 Batch tiny_batch_of(const Model *m)
 {
     static size_t start[] = {0, 4, 11, TINY_SOURCE};
     static int32_t input[TINY_SOURCE] = {5, 1, 8, 0, 2, 2, 7, 10, 6, 4, 0, 9};
     static int32_t position[TINY_SOURCE] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 0};
     Batch b = tiny_batch();
+    if (model_plan(m)->bidirectional) return tiny_asked(model_config(m));
     if (model_plan(m)->sides == 1) return b;
     b.source.N = TINY_SOURCE;
     b.source.longest = 7;

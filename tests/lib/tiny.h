@@ -11,6 +11,7 @@ enum {
     TINY_INNER = 12,
     TINY_VOCAB = 11,
     TINY_ROWS = 13,
+    TINY_MASKED = 5,
     TINY_SOURCE = 12
 };
 
@@ -24,6 +25,16 @@ extern const TinyPlan tiny_plans[], tiny_pairs[], tiny_all[];
 
 /* r0 + k1 - k2, both of one slot of `kind` at r0; k1's draw is 0, k2's `draw`. */
 Plan *tiny_identity(int kind, int draw);
+/* What encoders alone are asked; masked = classes = 0 at the end. */
+typedef struct {
+    int masked;
+    size_t classes, segments;
+} TinyHead;
+extern const TinyHead tiny_heads[];
+/* The plan as it is, but bidirectional; the configuration with what is asked. */
+Plan *tiny_encoder(Plan *p);
+ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h);
+
 /* r0 + F(r0), then + G of that. */
 Plan *tiny_residual(void);
 /* The transformer of Vaswani et al. 2017 with a layer on either side: F, G; F, C, G. */
@@ -36,6 +47,9 @@ ModelConfig tiny_config(void);
 Batch tiny_batch(void);
 /* For a model of two sides with a source of 12 rows, packed as 4 + 7 + 1. */
 Batch tiny_batch_of(const Model *m);
+/* What an encoder alone is asked of the same rows: five words where it is masked, and a label of every sequence where it has
+ * classes. */
+Batch tiny_asked(const ModelConfig *c);
 /* Sequence s of a batch alone; its beginnings are in start. */
 Batch tiny_one(const Batch *b, size_t s, size_t start[2 * SIDES]);
 

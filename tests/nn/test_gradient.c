@@ -29,15 +29,24 @@ static double span_loss(const Model *m)
     return loss;
 }
 
+/* Of an encoder that is asked words and labels: the mean over the labels. */
+static double label_loss(const Batch *x, const double *nll)
+{
+    double sum = 0;
+    if (!x->asked.masked || !x->asked.label) return 0;
+    for (size_t s = 0; s < x->S; s++) sum += nll[x->asked.count + s];
+    return sum / (double)x->S;
+}
+
 static double loss_at(Probe *p, const Param *t, const double *v, double h)
 {
     const Backend *b = model_backend(p->m);
-    double mean, *x = memory_new(t->size, sizeof *x);
+    double mean, nll[TINY_ROWS], *x = memory_new(t->size, sizeof *x);
     assert_non_null(x);
     for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
     b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
-    assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, NULL, &mean), 0);
-    mean += span_loss(p->m);
+    assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, nll, &mean), 0);
+    mean += span_loss(p->m) + label_loss(&p->batch, nll);
     b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
     memory_free(x);
     return mean;
@@ -97,17 +106,22 @@ static void probe_model(Probe *p, const char *what, double tol)
     memory_free(p->grad);
 }
 
-static void check(const TinyPlan *plan, ModelConfig config, double h, double tol)
+static void check_plan(Plan *plan, const char *name, ModelConfig config, double h, double tol)
 {
     const Backend *b;
     Probe p = {.h = h};
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    assert_int_equal(model_new(&config, plan->build(), b, 1, &p.m), 0);
+    assert_int_equal(model_new(&config, plan, b, 1, &p.m), 0);
     p.batch = tiny_batch_of(p.m);
     tiny_shake(p.m, 3);
     if (config.span) tiny_spans(p.m);
-    probe_model(&p, plan->name, tol);
+    probe_model(&p, name, tol);
     model_free(p.m);
+}
+
+static void check(const TinyPlan *plan, ModelConfig config, double h, double tol)
+{
+    check_plan(plan->build(), plan->name, config, h, tol);
 }
 
 TEST(smooth_networks)
@@ -168,6 +182,31 @@ TEST(spans)
     c.span_loss = 0;
     c.recompute = 1;
     check(tiny_plans, c, 1e-4, 1e-6);
+}
+
+/* Every plan as an encoder alone, asked everything that one can be asked. */
+TEST(encoders_alone)
+{
+    for (const TinyHead *h = tiny_heads; h->masked || h->classes; h++)
+        for (const TinyPlan *p = tiny_plans; p->name; p++) {
+            ModelConfig c = tiny_head_config(tiny_config(), h);
+            char name[80];
+            snprintf(name, sizeof name, "%s, %s, %zu classes", p->name, h->masked ? "masked" : "",
+                     h->classes);
+            check_plan(tiny_encoder(p->build()), name, c, 1e-4, 1e-6);
+        }
+}
+
+/* Smoothed words, an output of its own, activations made again. */
+TEST(masked_words_otherwise)
+{
+    ModelConfig c = tiny_head_config(tiny_config(), &tiny_heads[1]);
+    c.smoothing = 0.2;
+    c.untied = 1;
+    check_plan(tiny_encoder(tiny_residual()), "untied", c, 1e-4, 1e-6);
+    c.recompute = 1;
+    c.positions = 0;
+    check_plan(tiny_encoder(tiny_residual()), "recomputed", c, 1e-4, 1e-6);
 }
 
 TEST(relu_networks)

@@ -65,12 +65,20 @@ enum { STEP = 5 };
 
 typedef enum { RIGHT, WRONG_PLACE, WRONG_ROWS, WRONG_SOURCE } Spoil;
 
-/* tiny_batch_of with beginnings of its own, which sharing changes. */
-static Batch own_batch(const Model *m, size_t start[SIDES][4])
+/* tiny_batch_of with beginnings and masked rows of its own, which sharing changes. */
+typedef struct {
+    size_t start[SIDES][4];
+    int32_t row[TINY_MASKED];
+} Own;
+
+static Batch own_batch(const Model *m, Own *own)
 {
     Batch b = tiny_batch_of(m);
+    size_t(*start)[4] = own->start;
     memcpy(start[0], b.start, sizeof start[0]);
     b.start = start[0];
+    if (b.asked.count) memcpy(own->row, b.asked.row, sizeof own->row);
+    if (b.asked.count) b.asked.row = own->row;
     if (b.source.N == 0) return b;
     memcpy(start[1], b.source.start, sizeof start[1]);
     b.source.start = start[1];
@@ -80,17 +88,18 @@ static Batch own_batch(const Model *m, size_t start[SIDES][4])
 /* sum (size of m) += the gradient of one rank's share. */
 static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
 {
-    size_t start[2 * SIDES][4], first[SIDES], other[SIDES];
-    Batch whole = own_batch(m, start), again = own_batch(m, start + SIDES), x;
+    Own own[2];
+    size_t first[SIDES], other[SIDES], asked;
+    Batch whole = own_batch(m, &own[0]), again = own_batch(m, &own[1]), x;
+    asked = batch_asked(&whole);
     share_batch(&whole, rank, size, &x, first);
     if (spoil == WRONG_PLACE) first[SIDE_TARGET] = 0;
     if (spoil == WRONG_SOURCE) first[SIDE_SOURCE] = 0;
+    if (spoil == WRONG_PLACE) x.asked.before = 0;
     if (spoil == WRONG_ROWS) share_batch(&again, (rank + 1) % size, size, &x, other);
     if (x.N == 0) return;
-    StepPart part = {.parts = 1,
-                     .most = 1,
-                     .tokens = whole.N,
-                     .first = {first[SIDE_TARGET], first[SIDE_SOURCE]}};
+    StepPart part = {
+        .parts = 1, .most = 1, .tokens = asked, .first = {first[SIDE_TARGET], first[SIDE_SOURCE]}};
     assert_int_equal(model_step_part(m, &x, &part, &still, STEP), 0);
     double *g = tiny_get(m, model_grad(m), 0, model_size(m));
     for (size_t i = 0; i < model_size(m); i++) sum[i] += g[i];
@@ -118,9 +127,9 @@ static double apart(Model *m, int size, Spoil spoil)
 /* A gradient is a sum over 13 rows and over at most 12 products of each layer: the order of its terms can change
  * it by some 13 x 12 roundings of terms that are not much larger than the sum; products of bf16 keep 2^-8.
  * With the masks of other rows, or the rows of another rank, it is another gradient. */
-static void check_model(const char *name, const char *what, Plan *plan)
+static void check_with(const char *name, const char *what, ModelConfig config, Plan *plan)
 {
-    Model *m = shaken(name, tiny_config(), plan, 1);
+    Model *m = shaken(name, config, plan, 1);
     const Backend *b = model_backend(m);
     double unit = fmax(b->eps, b->size == 8 ? 0x1p-53 : 0x1p-24), tol = 160 * unit;
     for (int size = 1; size <= 4; size++) {
@@ -134,6 +143,20 @@ static void check_model(const char *name, const char *what, Plan *plan)
             assert_true(apart(m, size, WRONG_SOURCE) > 100 * tol);
     }
     model_free(m);
+}
+
+static void check_model(const char *name, const char *what, Plan *plan)
+{
+    check_with(name, what, tiny_config(), plan);
+}
+
+/* Masked words and labels of a share are its own, and each counts as in the whole batch. */
+TEST(shares_of_what_is_asked)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyHead *h = tiny_heads; h->masked || h->classes; h++)
+            check_with(tested_backend(i), h->masked ? "masked" : "classes",
+                       tiny_head_config(tiny_config(), h), tiny_encoder(tiny_residual()));
 }
 
 TEST(shares_make_the_gradient)

@@ -1,0 +1,299 @@
+/* heads.c: both ends of an encoder alone: what it is asked is not every row's next word.
+ *
+ *   words    of the rows that a batch lists: what stood there before it was hidden.
+ *              a = LN(gelu(h W_d^T + b_d)),   z = a E^T + b,   nll = -log softmax(z)_word
+ *   label    of every sequence, from its first row: one of C classes, or with C = 1 a number y.
+ *              p = drop(tanh(h W_p^T + b_p)),   z = p W_c^T + b_c,   nll = -log softmax(z)_label or (z - y)^2
+ *
+ * h are rows of the output under its norm, E is the output's matrix. The loss is the sum over the words, by their number,
+ * plus the mean over the sequences of a batch; without words it is the mean over the sequences. Labels are not smoothed,
+ * words as config.smoothing says. Where a model has segments, a row's embedding is sqrt(D) (E[word] + S[segment]) +
+ * position.
+ *
+ * Rows are gathered and scattered by the kernels of the embedding, as in adaptive.c: there are no other kernels.
+ *
+ * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4 and its public code, from which the layer before the
+ * words' matrix and its bias are. */
+#include "nn/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+static const Dropout no_drop = {0};
+
+/* ---- shapes ------------------------------------------------------------------------------------- */
+
+static int is_asked(const ModelConfig *c)
+{
+    return c->masked || c->classes;
+}
+
+int heads_check(const ModelConfig *c, const Plan *p)
+{
+    if (!is_asked(c) && !c->segments && !p->bidirectional) return 0;
+    if (!is_asked(c))
+        return error_set(ERR_INPUT, "a bidirectional network sees the word it is to say: let it be "
+                                    "asked masked words or classes");
+    if (!p->bidirectional)
+        return error_set(ERR_MISUSE, "masked words and classes are of a bidirectional plan");
+    if (c->tails || c->span)
+        return error_set(ERR_INPUT, "%s are of language models: an encoder alone has none",
+                         c->span ? "attention spans" : "adaptive embeddings");
+    if (c->untied && !c->masked)
+        return error_set(ERR_INPUT, "untied: a network that tells no words has one matrix of them");
+    return 0;
+}
+
+/* ---- a batch ------------------------------------------------------------------------------------ */
+
+static int check_words(const Model *m, const Batch *x)
+{
+    int32_t V = (int32_t)m->config.vocab;
+    for (size_t i = 0; i < x->asked.count; i++)
+        if (x->asked.row[i] < 0 || (size_t)x->asked.row[i] >= x->N || x->asked.word[i] < 0 ||
+            x->asked.word[i] >= V)
+            return error_set(ERR_MISUSE, "masked word %zu of a batch is outside the model", i);
+    return 0;
+}
+
+int heads_batch(const Model *m, const Batch *x)
+{
+    const ModelConfig *c = &m->config;
+    int32_t C = (int32_t)c->classes, segments = (int32_t)c->segments;
+    if (!is_asked(c) && (x->asked.count || x->asked.label || x->asked.value))
+        return error_set(ERR_MISUSE, "a batch asks what a model has no head for");
+    if (x->asked.masked != c->masked || (x->asked.count && !c->masked) ||
+        (x->asked.label && C < 2) || (x->asked.value && C != 1))
+        return error_set(ERR_MISUSE, "a batch asks what a model has no head for");
+    for (size_t i = 0; x->asked.segment && i < x->N; i++)
+        if (x->asked.segment[i] < 0 || x->asked.segment[i] >= segments)
+            return error_set(ERR_MISUSE, "row %zu of a batch has no segment of the model", i);
+    for (size_t s = 0; x->asked.label && s < x->S; s++)
+        if (x->asked.label[s] < 0 || x->asked.label[s] >= C)
+            return error_set(ERR_MISUSE, "sequence %zu of a batch has no class of the model", s);
+    return check_words(m, x);
+}
+
+static void send_list(const Model *m, int32_t *to, const int32_t *from, size_t n)
+{
+    if (n) m->backend->send(to, from, n * sizeof *from);
+}
+
+/* `list` is on the host, (max N). */
+static void send_firsts(const Model *m, const Batch *x, int32_t *list)
+{
+    for (size_t s = 0; s < x->S; s++) list[s] = (int32_t)x->start[s];
+    send_list(m, m->heads.label.row, list, x->S);
+}
+
+static void send_segments(const Model *m, const Batch *x, int32_t *list)
+{
+    if (!x->asked.segment) memset(list, 0, x->N * sizeof *list);
+    send_list(m, m->heads.segment, x->asked.segment ? x->asked.segment : list, x->N);
+}
+
+static void send(const Model *m, const Batch *x, Pass *p)
+{
+    const ModelConfig *c = &m->config;
+    const Heads *h = &m->heads;
+    int labelled = x->asked.label || x->asked.value;
+    send_list(m, m->batch.input, x->input, x->N);
+    if (c->segments) send_segments(m, x, h->list);
+    if (c->classes) send_firsts(m, x, h->list);
+    send_list(m, h->words.row, x->asked.row, x->asked.count);
+    send_list(m, m->batch.target, x->asked.word, x->asked.count);
+    if (x->asked.label) send_list(m, h->label_of, x->asked.label, x->S);
+    if (x->asked.value) m->backend->put(h->value, x->asked.value, x->S);
+    p->words = x->asked.count;
+    p->labels = labelled ? x->S : 0;
+    p->label_weight = c->masked ? x->asked.weight : 1;
+    p->before = x->asked.before;
+    p->asked = c->masked ? p->words : p->labels;
+}
+
+/* ---- input -------------------------------------------------------------------------------------- */
+
+/* Row i of y (n, D) = row index[i] of x. */
+static void gather(const Model *m, size_t n, const int32_t *index, const void *x, void *y)
+{
+    m->backend->embed(n, m->config.width, index, NULL, x, 1, NULL, no_drop, y);
+}
+
+/* Row index[i] of dx (rows, D) += row i of dy (n, D). */
+static void scatter(const Model *m, size_t n, size_t rows, const int32_t *index, const void *dy,
+                    void *dx)
+{
+    m->backend->embed_back(n, m->config.width, rows, index, 1, no_drop, dy, dx);
+}
+
+/* r0 = drop(scale (E + S) + positions): the sum is made before anything is dropped. */
+static void embed(const Model *m, const Pass *p, int side)
+{
+    const Backend *b = m->backend;
+    const Heads *h = &m->heads;
+    size_t D = m->config.width;
+    if (!m->config.segments) {
+        ends_embed(m, p, side, m->batch.input, data(m, m->embed));
+        return;
+    }
+    const LinTerm add = {.c = 1, .x = h->wide, .dx = m->state[side]};
+    b->embed(p->N, D, m->batch.input, m->batch.position, data(m, m->embed), ends_scale(m),
+             m->positions, no_drop, m->state[side]);
+    b->embed(p->N, D, h->segment, NULL, data(m, h->segments), ends_scale(m), NULL, no_drop,
+             h->wide);
+    b->lin_back(p->N, D, 1, &add, h->wide);
+    b->bias_drop(p->N, D, m->state[side], h->zeros, ends_drop(m, p, side));
+}
+
+static void embed_back(const Model *m, const Pass *p)
+{
+    const Backend *b = m->backend;
+    const Heads *h = &m->heads;
+    size_t D = m->config.width, V = m->config.vocab;
+    void *dx = m->adjoint[SIDE_TARGET];
+    if (!m->config.segments) {
+        ends_embed_back(m, p, SIDE_TARGET, V, m->batch.input, grad(m, m->embed));
+        return;
+    }
+    b->bias_drop_back(p->N, D, dx, NULL, ends_drop(m, p, SIDE_TARGET));
+    b->embed_back(p->N, D, V, m->batch.input, ends_scale(m), no_drop, dx, grad(m, m->embed));
+    b->embed_back(p->N, D, m->config.segments, h->segment, ends_scale(m), no_drop, dx,
+                  grad(m, h->segments));
+}
+
+/* ---- a dense layer over rows of out.hidden ---------------------------------------------------------- */
+
+static Dropout drop_pool(const Model *m, const Pass *p)
+{
+    Dropout d = drop(p, SIDE_TARGET, m->config.dropout, PLACE_POOL, m->config.width);
+    d.first = p->before * m->config.width;
+    return d;
+}
+
+/* act (n, D) = act(h W^T + b) of n rows. */
+static void dense(const Model *m, const Head *h, size_t n, int act, Dropout drop)
+{
+    const Backend *b = m->backend;
+    size_t D = m->config.width;
+    gather(m, n, h->row, m->out.hidden, h->picked);
+    b->gemm(0, 1, n, D, D, 1, h->picked, D, data(m, h->dense_w), D, 0, h->dense, D);
+    b->bias_act(n, D, h->dense, data(m, h->dense_b), act, drop, h->act);
+}
+
+/* With the adjoint of act in dact: gradients, and dhidden's rows. Spoils act and dact. */
+static void dense_back(const Model *m, const Pass *p, const Head *h, size_t n, int act,
+                       Dropout drop)
+{
+    const Backend *b = m->backend;
+    size_t D = m->config.width;
+    b->bias_act_back(n, D, h->dense, NULL, act, drop, h->dact, grad(m, h->dense_b));
+    b->gemm(1, 0, D, D, n, 1, h->dact, D, h->picked, D, 1, grad(m, h->dense_w), D);
+    b->gemm(0, 0, n, D, D, 1, h->dact, D, data(m, h->dense_w), D, 0, h->act, D);
+    scatter(m, n, p->N, h->row, h->act, m->out.dhidden);
+}
+
+/* ---- labels --------------------------------------------------------------------------------------- */
+
+static void label_head(const Model *m, const Pass *p)
+{
+    const Backend *b = m->backend;
+    const Head *h = &m->heads.label;
+    size_t D = m->config.width, C = m->config.classes;
+    dense(m, h, p->S, ACT_TANH, drop_pool(m, p));
+    b->gemm(0, 1, p->S, C, D, 1, h->act, D, data(m, h->w), D, 0, m->heads.z, C);
+    b->bias_drop(p->S, C, m->heads.z, data(m, h->b), no_drop);
+}
+
+/* nll (S) = (z - y)^2; with grad != 0 z becomes grad 2 (z - y). */
+static void square_error(const Model *m, size_t S, double grad, void *nll)
+{
+    const Backend *b = m->backend;
+    const Heads *h = &m->heads;
+    const LinTerm difference[] = {{.c = 1, .x = h->z}, {.c = -1, .x = h->value}};
+    LinTerm square = {.c = 1, .x = h->off, .factors = 1}, twice = {.c = 2 * grad, .x = h->off};
+    square.factor[0].p = h->off;
+    square.factor[0].stride = 1;
+    b->lin(S, 1, 2, difference, h->off);
+    b->lin(S, 1, 1, &square, nll);
+    if (grad != 0) b->lin(S, 1, 1, &twice, h->z);
+}
+
+/* The nll of labels stand behind those of words. */
+static void label_loss(const Model *m, const Pass *p, double grad)
+{
+    const Backend *b = m->backend;
+    const Heads *h = &m->heads;
+    const Labels one = {.hit = 1};
+    void *nll = backend_at(b, m->out.nll, p->words);
+    if (m->config.classes == 1)
+        square_error(m, p->S, grad, nll);
+    else
+        b->cross_entropy(p->S, m->config.classes, h->z, h->label_of, one, grad, nll);
+}
+
+static void label_back(const Model *m, const Pass *p)
+{
+    const Backend *b = m->backend;
+    const Head *h = &m->heads.label;
+    size_t D = m->config.width, C = m->config.classes;
+    b->bias_drop_back(p->S, C, m->heads.z, grad(m, h->b), no_drop);
+    b->gemm(1, 0, C, D, p->S, 1, m->heads.z, C, h->act, D, 1, grad(m, h->w), D);
+    b->gemm(0, 0, p->S, D, C, 1, m->heads.z, C, data(m, h->w), D, 0, h->dact, D);
+    dense_back(m, p, h, p->S, ACT_TANH, drop_pool(m, p));
+}
+
+/* ---- words ---------------------------------------------------------------------------------------- */
+
+static void words_head(const Model *m, const Pass *p)
+{
+    const Head *h = &m->heads.words;
+    dense(m, h, p->words, ACT_GELU, no_drop);
+    m->backend->norm(p->words, m->config.width, h->act, data(m, h->w), data(m, h->b), m->out.asked,
+                     m->heads.stats);
+}
+
+static void words_back(const Model *m, const Pass *p)
+{
+    const Backend *b = m->backend;
+    const Head *h = &m->heads.words;
+    size_t D = m->config.width;
+    b->fill(h->dact, 0, p->words * D);
+    b->norm_back(p->words, D, h->act, data(m, h->w), m->heads.stats, m->out.dasked, h->dact,
+                 grad(m, h->w), grad(m, h->b));
+    dense_back(m, p, h, p->words, ACT_GELU, no_drop);
+}
+
+/* ---- both ----------------------------------------------------------------------------------------- */
+
+static void head(const Model *m, const Pass *p)
+{
+    if (p->words) words_head(m, p);
+    if (m->config.classes) label_head(m, p);
+}
+
+static void loss(const Model *m, const Pass *p, int back)
+{
+    const Labels q = ends_labels(m, p);
+    double grad = back && p->tokens ? p->label_weight / (double)p->tokens : 0;
+    if (back) m->backend->fill(m->out.dhidden, 0, p->N * m->config.width);
+    if (p->words) ends_loss(m, p, &q, back);
+    if (p->words && back) words_back(m, p);
+    if (p->labels) label_loss(m, p, grad);
+    if (p->labels && back && grad != 0) label_back(m, p);
+}
+
+const Ends ends_heads = {send, embed, embed_back, head, loss, ends_plain_logits, 0};
+
+int model_classes(Model *m, const Batch *x, double *z)
+{
+    Pass p;
+    if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
+    TRY(pass_begin(m, x, 0, &p));
+    pass_step(m, 0, 0);
+    pass_forward(m, &p);
+    m->backend->get(z, m->heads.z, p.S * m->config.classes);
+    return m->backend->wait();
+}

@@ -1,0 +1,300 @@
+/* test_heads.c: an encoder alone, asked masked words, classes and numbers: against a second reading in plain loops, who sees what,
+ * what the loss is, and what is refused; on every backend. */
+#include "tests/lib/test.h"
+
+#include <math.h>
+
+#include "tests/lib/models.h"
+#include "tests/lib/plain.h"
+
+enum { MASKED = TINY_MASKED, MOST_CLASSES = 3 };
+
+typedef struct {
+    double words[MASKED * V], classes[N * MOST_CLASSES];
+} Asked;
+
+static Model *encoder(const char *name, const TinyHead *h, int untied, int training)
+{
+    ModelConfig c = tiny_head_config(tiny_config(), h);
+    c.untied = h->masked && untied;
+    return shaken(name, c, tiny_encoder(tiny_residual()), training);
+}
+
+static Asked ask(Model *m, const Batch *b)
+{
+    Asked a = {{0}, {0}};
+    if (model_config(m)->masked) assert_int_equal(model_logits(m, b, a.words), 0);
+    if (model_config(m)->classes) assert_int_equal(model_classes(m, b, a.classes), 0);
+    return a;
+}
+
+/* As in test_sides.c: as many products behind one another. */
+static double rounding(const Backend *b)
+{
+    double elements = 4e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
+    return b->eps > 0x1p-20 ? 160 * b->eps : elements;
+}
+
+static double apart(Model *m, const Batch *b, const Asked *a, int wrong)
+{
+    Asked plain = {{0}, {0}};
+    size_t classes = b->S * model_config(m)->classes;
+    plain_heads(m, b, wrong, plain.words, plain.classes);
+    double words = distance(a->words, plain.words, b->asked.count * V);
+    return farther(words, distance(a->classes, plain.classes, classes));
+}
+
+static int is_head(const TinyHead *h)
+{
+    return h->masked || h->classes;
+}
+
+TEST(agrees_with_plain_loops)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyHead *h = tiny_heads; is_head(h); h++)
+            for (int untied = 0; untied < 2; untied++) {
+                Model *m = encoder(tested_backend(i), h, untied, 0);
+                Batch b = tiny_batch_of(m);
+                Asked a = ask(m, &b);
+                double e = apart(m, &b, &a, HEADS_RIGHT), limit = rounding(model_backend(m));
+                if (!(e <= limit))
+                    fail_msg("%s, masked %d, %zu classes: %g of %g", tested_backend(i), h->masked,
+                             h->classes, e, limit);
+                set_tensor(m, "final_norm.weight", 9); /* one tensor is seen */
+                assert_false(apart(m, &b, &a, HEADS_RIGHT) <= rounding(model_backend(m)));
+                model_free(m);
+            }
+}
+
+/* Whether a mistake concerns what a network is asked. */
+static int concerns(const TinyHead *h, int wrong)
+{
+    switch (wrong) {
+    case HEADS_CAUSAL: return 1;
+    case HEADS_NO_SEGMENT: return h->segments > 0;
+    case HEADS_LAST:
+    case HEADS_GELU: return h->classes > 0;
+    default: return h->masked;
+    }
+}
+
+/* Each mistake is far from what rounding gives, where there is anything to be mistaken in. */
+TEST(mistakes_are_seen)
+{
+    for (const TinyHead *h = tiny_heads; is_head(h); h++)
+        for (int wrong = HEADS_RIGHT + 1; wrong < HEADS_WRONGS; wrong++) {
+            Model *m = encoder("cpu-f64", h, 0, 0);
+            Batch b = tiny_batch_of(m);
+            Asked a = ask(m, &b);
+            double e = apart(m, &b, &a, wrong);
+            if (concerns(h, wrong) ? !(e > 1e-2) : !(e <= rounding(model_backend(m))))
+                fail_msg("masked %d, %zu classes, mistake %d: %g", h->masked, h->classes, wrong, e);
+            model_free(m);
+        }
+}
+
+/* ---- who sees what ---------------------------------------------------------------------------------- */
+
+/* Any token of a sequence, the last too, changes all that its own sequence is asked, and no bit of another's. */
+TEST(a_token_reaches_its_own_sequence)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+            Model *m = encoder(tested_backend(i), h, 0, 0);
+            Batch b = tiny_batch_of(m);
+            int32_t *word = b.input, changed[N];
+            size_t C = h->classes;
+            Asked a = ask(m, &b);
+            for (size_t s = 0; s < b.S; s++)
+                for (size_t r = b.start[s]; r < b.start[s + 1]; r++) {
+                    memcpy(changed, word, sizeof changed);
+                    changed[r] = 8; /* nowhere in the batch */
+                    b.input = changed;
+                    Asked w = ask(m, &b);
+                    for (size_t k = 0; k < b.asked.count; k++)
+                        if ((size_t)b.asked.row[k] >= b.start[s] &&
+                            (size_t)b.asked.row[k] < b.start[s + 1])
+                            assert_true(distance(a.words + k * V, w.words + k * V, V) > 1e-4);
+                        else
+                            assert_memory_equal(a.words + k * V, w.words + k * V,
+                                                V * sizeof(double));
+                    for (size_t t = 0; t < b.S && C; t++)
+                        if (t == s)
+                            assert_true(distance(a.classes + t * C, w.classes + t * C, C) > 1e-4);
+                        else
+                            assert_memory_equal(a.classes + t * C, w.classes + t * C,
+                                                C * sizeof(double));
+                }
+            model_free(m);
+        }
+}
+
+/* Another answer, no other logits; the loss is another one. */
+TEST(no_position_sees_its_answer)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+            Model *m = encoder(tested_backend(i), h, 0, 0);
+            Batch b = tiny_batch_of(m);
+            int32_t word[MASKED] = {1, 1, 1, 1, 1}, label[] = {0, 1, 0};
+            double value[] = {5, 6, 7}, nll[2][N], mean;
+            Asked a = ask(m, &b);
+            assert_int_equal(model_forward(m, &b, 0, 0, nll[0], &mean), 0);
+            b.asked.word = word;
+            if (b.asked.label) b.asked.label = label;
+            if (b.asked.value) b.asked.value = value;
+            Asked w = ask(m, &b);
+            assert_int_equal(model_forward(m, &b, 0, 0, nll[1], &mean), 0);
+            assert_memory_equal(&a, &w, sizeof a);
+            size_t told = b.asked.count + (h->classes ? b.S : 0);
+            for (size_t k = 0; k < told; k++) assert_true(nll[0][k] != nll[1][k]);
+            model_free(m);
+        }
+}
+
+/* ---- the loss ------------------------------------------------------------------------------------- */
+
+static double log_softmax(const double *z, size_t n, int32_t at)
+{
+    double sum = 0;
+    for (size_t v = 0; v < n; v++) sum += exp(z[v] - z[at]);
+    return -log(sum);
+}
+
+static double expected(const Model *m, const Batch *b, const Asked *a, size_t k)
+{
+    size_t C = model_config(m)->classes, s = k - b->asked.count;
+    if (k < b->asked.count) return -log_softmax(a->words + k * V, V, b->asked.word[k]);
+    if (C == 1) return pow(a->classes[s] - b->asked.value[s], 2);
+    return -log_softmax(a->classes + s * C, C, b->asked.label[s]);
+}
+
+TEST(losses_are_those_of_the_logits)
+{
+    for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+        Model *m = encoder("cpu-f64", h, 0, 0);
+        Batch b = tiny_batch_of(m);
+        double nll[N], mean, sum = 0;
+        Asked a = ask(m, &b);
+        assert_int_equal(model_forward(m, &b, 0, 0, nll, &mean), 0);
+        size_t told = b.asked.count + (h->classes ? b.S : 0), asked = batch_asked(&b);
+        assert_int_equal(asked, h->masked ? MASKED : b.S);
+        for (size_t k = 0; k < told; k++) {
+            double right = expected(m, &b, &a, k);
+            assert_true(fabs(nll[k] - right) <= 1e-12 * (1 + right));
+            if (k < asked) sum += right;
+        }
+        assert_true(fabs(mean - sum / (double)asked) <= 1e-12);
+        model_free(m);
+    }
+}
+
+/* A batch in which no word is masked has no loss and, of words alone, no gradient. */
+TEST(nothing_masked)
+{
+    for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+        if (!h->masked) continue;
+        Model *m = encoder("cpu-f64", h, 0, 1);
+        Batch b = tiny_batch_of(m);
+        double mean = 1;
+        b.asked.count = 0;
+        b.asked.weight = 0;
+        assert_int_equal(batch_asked(&b), 0);
+        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
+        assert_true(mean == 0);
+        double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+        for (size_t i = 0; i < model_size(m); i++) assert_true(g[i] == 0);
+        memory_free(g);
+        model_free(m);
+    }
+}
+
+/* Without labels the classes are told all the same: that is how a trained model is asked. */
+TEST(labels_need_not_be_known)
+{
+    for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+        if (!h->classes) continue;
+        Model *m = encoder("cpu-f64", h, 0, 0);
+        Batch b = tiny_batch_of(m);
+        Asked a = ask(m, &b);
+        b.asked.label = NULL;
+        b.asked.value = NULL;
+        Asked w = ask(m, &b);
+        assert_memory_equal(&a, &w, sizeof a);
+        model_free(m);
+    }
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------- */
+
+static void must_refuse(ModelConfig c, int bidirectional, int code)
+{
+    Model *m;
+    Plan *p = tiny_residual();
+    assert_non_null(p);
+    p->bidirectional = bidirectional;
+    assert_int_equal(model_new(&c, p, backend("cpu-f64"), 0, &m), code);
+}
+
+TEST(networks_that_are_none)
+{
+    ModelConfig plain = tiny_config(), c = plain;
+    must_refuse(plain, 1, ERR_INPUT); /* it would see the next word */
+    c.masked = 1;
+    must_refuse(c, 0, ERR_MISUSE);
+    c.span = 4;
+    c.ramp = 2;
+    must_refuse(c, 1, ERR_INPUT);
+    c = plain;
+    c.masked = 1;
+    c.tails = 1;
+    c.cut[0] = 3;
+    c.factor = 2;
+    must_refuse(c, 1, ERR_INPUT);
+    c = plain;
+    c.classes = 2;
+    c.untied = 1;
+    must_refuse(c, 1, ERR_INPUT);
+    c = plain;
+    c.segments = 2;
+    must_refuse(c, 0, ERR_INPUT);
+}
+
+TEST(batches_that_ask_what_is_not_there)
+{
+    for (const TinyHead *h = tiny_heads; is_head(h); h++) {
+        Model *m = encoder("cpu-f64", h, 0, 0);
+        Batch good = tiny_batch_of(m), b = good;
+        int32_t row[MASKED] = {0, 1, 2, 3, N}, word[MASKED] = {0, 1, 2, 3, V}, label[] = {0, 9, 0};
+        int32_t segment[N] = {[N - 1] = 7};
+        double mean, value[] = {0, 0, 0};
+        b.asked.masked = !good.asked.masked;
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        b = good;
+        b.asked.segment = segment;
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        b = good;
+        b.asked.label = label;
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        b = good;
+        if (h->classes != 1) b.asked.value = value;
+        if (h->classes != 1) assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        b = good;
+        b.asked.count = MASKED;
+        b.asked.row = row;
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        b = good;
+        b.asked.count = MASKED;
+        b.asked.word = word;
+        assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
+        assert_int_equal(model_forward(m, &good, 0, 0, NULL, &mean), 0);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    backend_threads(1);
+    return test_run(NULL, NULL);
+}
