@@ -5,6 +5,15 @@
  *   stream    the text cut every T tokens; in training the first cut is at a random offset
  *   sentence  the text cut behind every <eos>, and every T tokens within a line; blank lines left out
  *
+ * An encoder alone is asked: a sequence is <cls> and its rows as they stand, nothing shifted, of one or two segments (Asking,
+ * nn.h), at most T rows in all:
+ *
+ *   masked, stream     the text cut every T - 1 tokens, as above
+ *   masked, sentence   a line, cut every T - 1 tokens
+ *   masked, next       two segments of whole lines, up to (T - 1) / 2 tokens each: what follows the first, or with
+ *                      probability 1/2 the second segment of another sequence
+ *   label              line i of the text, and of the second text if there is one
+ *
  * With a source a sequence is a line of the text and the same line of the source, whole and as it stands: of n words
  * the source has n + 1 rows, <eos> the last. A pair that is longer than T on either side is refused.
  *
@@ -19,22 +28,29 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "nn/masking.h"
 
 typedef struct {
     size_t first, length;
 } Window;
 
 typedef struct {
-    Window target, source; /* the source of length 0 where there is none */
+    Window target, source; /* the source, or second segment, of length 0 where there is none */
+    size_t
+        number; /* of a label: its line; of next: 1 where the second segment is what follows, else 0; of masks one by one: the
+                    * token that is masked */
 } Sequence;
 
 struct Batches {
     const Text *text, *source; /* borrowed; source NULL: a text alone */
+    const Vocab *vocab;        /* borrowed */
+    Asking ask;                /* lists borrowed */
     int32_t eos;
     int context;
     uint64_t seed;
-    size_t T;                  /* longest window, at most the text */
-    size_t longest;            /* most tokens of a sequence, both sides together */
+    long epoch;
+    size_t T;       /* longest window, at most the text; of a segment pair the longest of either */
+    size_t longest; /* most tokens of a sequence, both sides together */
     size_t tokens, rows;       /* most tokens of a side, most sequences of a batch */
     size_t sequences, batches; /* in this epoch */
     Sequence *sequence, *cut;  /* in this epoch's order; in the text's */
@@ -45,7 +61,7 @@ struct Batches {
     Batch data;
 };
 
-enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAWS };
+enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAW_SEGMENTS, DRAWS };
 
 static uint64_t stream_of(long epoch, int draw)
 {
@@ -70,8 +86,24 @@ static int is_blank(const Batches *b, size_t i)
     return id[i] == b->eos && (i == 0 || id[i - 1] == b->eos);
 }
 
+/* Rows of a sequence on the target's side, and on the source's. An encoder alone has all on one. */
+static size_t target_rows(const Batches *b, const Sequence *s)
+{
+    return b->ask.what == ASK_NEXT ? s->target.length : 1 + s->target.length + s->source.length;
+}
+
+static size_t source_rows(const Batches *b, const Sequence *s)
+{
+    return b->ask.what == ASK_NEXT ? s->source.length : 0;
+}
+
+static size_t both_lengths(const Batches *b, const Sequence *s)
+{
+    return target_rows(b, s) + source_rows(b, s);
+}
+
 /* out: the sequences of the text, or NULL: they are counted. offset: length of the stream's first. */
-static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
+static size_t cut_windows(const Batches *b, size_t offset, Sequence *out)
 {
     int sentence = b->context == CONTEXT_SENTENCE;
     size_t n = 0, tokens = b->text->tokens;
@@ -80,15 +112,88 @@ static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
         if (sentence) end = line_end(b->text, b->eos, i, end);
         if (b->source) source_end = line_end(b->source, b->eos, s, b->source->tokens);
         if (sentence && is_blank(b, i)) continue;
-        if (out) out[n] = (Sequence){{i, end - i}, {s, source_end - s}};
+        if (out) out[n] = (Sequence){{i, end - i}, {s, source_end - s}, 0};
         n++;
     }
     return n;
 }
 
-static size_t both_lengths(const Sequence *s)
+/* Windows (first, length) of line i of both texts, the longer one cut until they fit into T - 1 rows. */
+static size_t cut_labelled(const Batches *b, Sequence *out)
 {
-    return s->target.length + s->source.length;
+    size_t n = 0, tokens = b->text->tokens;
+    for (size_t i = 0, end, s = 0, source_end = 0; i < tokens; i = end, s = source_end, n++) {
+        end = line_end(b->text, b->eos, i, tokens);
+        if (b->source) source_end = line_end(b->source, b->eos, s, b->source->tokens);
+        Sequence q = {{i, end - i}, {s, source_end - s}, n};
+        while (q.target.length + q.source.length > b->T)
+            (q.target.length >= q.source.length ? &q.target : &q.source)->length--;
+        if (out) out[n] = q;
+    }
+    return n;
+}
+
+/* From i whole lines of at most T tokens together; of a line that is longer, a part. */
+static size_t segment_end(const Batches *b, size_t i)
+{
+    size_t tokens = b->text->tokens, most = least(i + b->T, tokens), end = i, next = i;
+    while (next < most && (next = line_end(b->text, b->eos, next, most)) <= most) {
+        if (b->text->id[next - 1] != b->eos) break;
+        end = next;
+    }
+    return end > i ? end : most;
+}
+
+/* An odd segment at the end has no second one, and is left out. */
+static size_t cut_segments(const Batches *b, Sequence *out)
+{
+    size_t n = 0, tokens = b->text->tokens;
+    for (size_t i = 0; i < tokens;) {
+        size_t middle = segment_end(b, i);
+        size_t end = middle < tokens ? segment_end(b, middle) : middle;
+        if (end > middle && out) out[n] = (Sequence){{i, middle - i}, {middle, end - middle}, 1};
+        n += end > middle;
+        i = end;
+    }
+    return n;
+}
+
+/* Every token of every window by itself: as many sequences as tokens that can be masked. */
+static size_t cut_each(const Batches *b, Sequence *out)
+{
+    size_t n = 0;
+    int sentence = b->context == CONTEXT_SENTENCE;
+    for (size_t i = 0, end, tokens = b->text->tokens; i < tokens; i = end) {
+        end = least(i + b->T, tokens);
+        if (sentence) end = line_end(b->text, b->eos, i, end);
+        for (size_t k = i; k < end; k++) {
+            if (b->text->id[k] == b->eos) continue;
+            if (out) out[n] = (Sequence){{i, end - i}, {0, 0}, k};
+            n++;
+        }
+    }
+    return n;
+}
+
+static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
+{
+    if (b->ask.what == ASK_LABEL) return cut_labelled(b, out);
+    if (b->ask.what == ASK_MASKED && b->ask.each) return cut_each(b, out);
+    if (b->ask.what == ASK_MASKED && b->ask.next) return cut_segments(b, out);
+    return cut_windows(b, offset, out);
+}
+
+/* Half of the sequences have the second segment of another one. `sequence` is scratch. */
+static void exchange_segments(Batches *b, long epoch)
+{
+    uint64_t seed = epoch < 0 ? 0 : b->seed, stream = stream_of(epoch, DRAW_SEGMENTS);
+    memcpy(b->sequence, b->cut, b->sequences * sizeof *b->cut);
+    for (size_t i = 0; i < b->sequences && b->sequences > 1; i++) {
+        if (random_uniform(seed, stream, 2 * i) < 0.5) continue;
+        size_t other = (size_t)random_below(seed, stream, 2 * i + 1, b->sequences - 1);
+        b->cut[i].source = b->sequence[other + (other >= i)].source;
+        b->cut[i].number = 0;
+    }
 }
 
 /* sequence = cut in the order given, sorted by length (counting sort, stable) if `sort`. */
@@ -96,11 +201,11 @@ static void order_sequences(Batches *b, int sort)
 {
     memset(b->bucket, 0, (b->longest + 2) * sizeof *b->bucket);
     for (size_t i = 0; i < b->sequences; i++)
-        b->bucket[(sort ? both_lengths(&b->cut[i]) : 0) + 1]++;
+        b->bucket[(sort ? both_lengths(b, &b->cut[i]) : 0) + 1]++;
     for (size_t i = 0; i <= b->longest; i++) b->bucket[i + 1] += b->bucket[i];
     for (size_t i = 0; i < b->sequences; i++) {
         Sequence s = b->cut[b->order[i]];
-        b->sequence[b->bucket[sort ? both_lengths(&s) : 0]++] = s;
+        b->sequence[b->bucket[sort ? both_lengths(b, &s) : 0]++] = s;
     }
 }
 
@@ -110,13 +215,13 @@ static void pack(Batches *b)
     b->batches = 0;
     for (size_t i = 0; i < b->sequences; i++) {
         const Sequence *s = &b->sequence[i];
-        if (i == 0 || tokens + s->target.length > b->tokens ||
-            source + s->source.length > b->tokens || rows == b->rows) {
+        if (i == 0 || tokens + target_rows(b, s) > b->tokens ||
+            source + source_rows(b, s) > b->tokens || rows == b->rows) {
             b->begin[b->batches++] = i;
             tokens = source = rows = 0;
         }
-        tokens += s->target.length;
-        source += s->source.length;
+        tokens += target_rows(b, s);
+        source += source_rows(b, s);
         rows++;
     }
     b->begin[b->batches] = b->sequences;
@@ -135,9 +240,11 @@ void batches_epoch(Batches *b, long epoch)
     int train = epoch >= 0, sentence = b->context == CONTEXT_SENTENCE;
     size_t offset = 0;
     if (train && !sentence) offset = random_below(b->seed, stream_of(epoch, DRAW_OFFSET), 0, b->T);
+    b->epoch = epoch;
     b->sequences = cut_text(b, offset, b->cut);
+    if (b->ask.next) exchange_segments(b, epoch);
     shuffle(b, epoch, DRAW_SEQUENCES, b->sequences, b->order);
-    order_sequences(b, train && sentence);
+    order_sequences(b, train && (sentence || b->ask.next));
     pack(b);
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
@@ -147,13 +254,22 @@ typedef struct {
     void *to; /* of a pointer */
     size_t count, each;
 } Room;
-enum { ROOMS = 13 };
+enum { ROOMS = 18 };
+
+/* Whether rows have segments told apart. */
+static int has_segments(const Batches *b)
+{
+    return b->ask.what != ASK_NEXT && (b->ask.next || b->source);
+}
 
 /* All it takes, for the most sequences of an epoch. */
 static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
 {
-    size_t tokens = least(b->tokens, b->text->tokens), rows = least(tokens, most);
-    size_t source = b->source ? least(b->tokens, b->source->tokens) : 0;
+    int asked = b->ask.what != ASK_NEXT, masked = b->ask.what == ASK_MASKED;
+    size_t tokens = asked ? b->tokens : least(b->tokens, b->text->tokens);
+    size_t rows = least(tokens, most);
+    size_t source = b->source && !asked ? least(b->tokens, b->source->tokens) : 0;
+    int labelled = b->ask.next || b->ask.label, valued = b->ask.value != NULL;
     Batch *d = &b->data;
     const Room all[ROOMS] = {
         {&b->sequence, most, sizeof *b->sequence},
@@ -163,12 +279,17 @@ static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
         {&b->begin, most + 1, sizeof *b->begin},
         {&b->turn, most, sizeof *b->turn},
         {&d->input, tokens, sizeof *d->input},
-        {&d->target, tokens, sizeof *d->target},
+        {&d->target, asked ? 0 : tokens, sizeof *d->target},
         {&d->position, tokens, sizeof *d->position},
         {&d->start, rows + 1, sizeof *d->start},
         {&d->source.input, source, sizeof *d->source.input},
         {&d->source.position, source, sizeof *d->source.position},
         {&d->source.start, source ? rows + 1 : 0, sizeof *d->source.start},
+        {&d->asked.row, masked ? tokens : 0, sizeof *d->asked.row},
+        {&d->asked.word, masked ? tokens : 0, sizeof *d->asked.word},
+        {&d->asked.segment, has_segments(b) ? tokens : 0, sizeof *d->asked.segment},
+        {&d->asked.label, labelled ? rows : 0, sizeof *d->asked.label},
+        {&d->asked.value, valued ? rows : 0, sizeof *d->asked.value},
     };
     memcpy(room, all, sizeof all);
 }
@@ -225,50 +346,83 @@ static int check_sizes(const Text *t, int context, size_t batch_tokens, size_t T
     return t->tokens ? 0 : error_set(ERR_INPUT, "%s holds no tokens", t->file);
 }
 
-int batches_check(const Text *t, const Text *source, const Vocab *v, int context,
+/* Rows of <cls> and a segment, or of two. */
+static size_t least_rows(const Asking *ask, const Text *source)
+{
+    return ask->next || (source && source->tokens) ? 3 : 2;
+}
+
+static int check_asked(const Asking *ask, const Text *t, const Text *source, const Vocab *v,
+                       size_t T)
+{
+    TRY(masking_check(v, t->file));
+    if (T < least_rows(ask, source))
+        return error_set(ERR_INPUT,
+                         "sequences of %zu tokens, where %zu are needed: " WORD_FIRST
+                         " and a word of each segment",
+                         T, least_rows(ask, source));
+    if (ask->what == ASK_MASKED)
+        return source && source->tokens
+                   ? error_set(ERR_INPUT, "%s: masked words are of a text alone", source->file)
+                   : 0;
+    TRY(text_sentences(t, v->eos));
+    return source && source->tokens ? text_pairs(source, t, v->eos) : 0;
+}
+
+int batches_check(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
                   size_t batch_tokens, size_t T)
 {
     TRY(check_sizes(t, context, batch_tokens, T));
+    if (ask) return check_asked(ask, t, source, v, T);
     return source && source->tokens ? check_pairs(t, source, v->eos, context, T) : 0;
 }
 
 /* Of a text that was checked. */
-static Batches fields(const Text *t, const Text *source, int context, size_t batch_tokens, size_t T)
+static Batches fields(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+                      int context, size_t batch_tokens, size_t T)
 {
-    Batches b = {.text = t, .context = context, .tokens = batch_tokens};
+    Batches b = {.text = t, .vocab = v, .eos = v->eos, .context = context, .tokens = batch_tokens};
     if (source && source->tokens) b.source = source;
+    if (ask) {
+        b.ask = *ask;
+        b.T = ask->next ? (T - 1) / 2 : T - 1;
+        b.longest = T;
+        b.rows = SIZE_MAX;
+        return b;
+    }
     b.T = least(T, t->tokens);
     b.longest = b.T + (b.source ? least(T, source->tokens) : 0);
     b.rows = context == CONTEXT_STREAM ? batch_tokens / T : SIZE_MAX;
     return b;
 }
 
-size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, int context,
-                     size_t batch_tokens, size_t T)
+size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+                     int context, size_t batch_tokens, size_t T)
 {
     Room room[ROOMS];
-    Batches b = fields(t, source, context, batch_tokens, T);
+    Batches b = fields(t, source, v, ask, context, batch_tokens, T);
     size_t bytes = sizeof b;
-    b.eos = v->eos;
     find_rooms(&b, most_sequences(&b), room);
     for (int i = 0; i < ROOMS; i++) bytes += room[i].count * room[i].each;
     return bytes;
 }
 
-int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
-                size_t T, uint64_t seed, Batches **out)
+int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
+                size_t batch_tokens, size_t T, uint64_t seed, Batches **out)
 {
     *out = NULL;
-    TRY(batches_check(t, source, v, context, batch_tokens, T));
+    TRY(batches_check(t, source, v, ask, context, batch_tokens, T));
     Batches *b = memory_new(1, sizeof *b);
     if (!b) return ERR_MEMORY;
-    *b = fields(t, source, context, batch_tokens, T);
-    b->eos = v->eos;
+    *b = fields(t, source, v, ask, context, batch_tokens, T);
     b->seed = seed;
     int code = allocate(b);
     if (!code) batches_epoch(b, -1);
     if (!code && b->sequences == 0)
-        code = error_set(ERR_INPUT, "%s: every line is blank: no sentence", t->file);
+        code = error_set(ERR_INPUT,
+                         b->ask.next ? "%s: a text of two segments at least is needed"
+                                     : "%s: every line is blank: no sentence",
+                         t->file);
     if (code)
         batches_free(b);
     else
@@ -284,8 +438,73 @@ size_t batches_count(const Batches *b)
 size_t batches_tokens(const Batches *b, size_t i)
 {
     size_t N = 0, k = b->turn[i];
-    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) N += b->sequence[s].target.length;
+    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) N += target_rows(b, &b->sequence[s]);
     return N;
+}
+
+/* 1 where token i of a sequence is asked; *input stands in its place. */
+static int is_asked(const Batches *b, const Sequence *q, size_t i, int32_t *input)
+{
+    int32_t id = b->text->id[i];
+    if (!b->ask.each) return masking_draw(b->vocab, b->seed, b->epoch, i, id, input);
+    *input = i == q->number ? b->vocab->mask : id;
+    return i == q->number;
+}
+
+static size_t count_asked(const Batches *b, const Sequence *q)
+{
+    const Window w[] = {q->target, q->source};
+    size_t n = 0;
+    int32_t input;
+    for (int k = 0; k < 2; k++)
+        for (size_t j = 0; j < w[k].length; j++)
+            n += (size_t)is_asked(b, q, w[k].first + j, &input);
+    return n;
+}
+
+size_t batches_asked(const Batches *b, size_t i)
+{
+    size_t n = 0, k = b->turn[i];
+    if (b->ask.what == ASK_NEXT) return batches_tokens(b, i);
+    if (b->ask.what == ASK_LABEL) return b->begin[k + 1] - b->begin[k];
+    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) n += count_asked(b, &b->sequence[s]);
+    return n;
+}
+
+static void add_row(const Batches *b, int32_t id, size_t position, int32_t segment, Batch *d)
+{
+    d->input[d->N] = id;
+    d->position[d->N] = (int32_t)position;
+    if (has_segments(b)) d->asked.segment[d->N] = segment;
+    d->N++;
+}
+
+/* The tokens of a window, behind `position` rows. What a label is of ends in <eos>, cut or not. */
+static void add_window(const Batches *b, const Sequence *q, const Text *t, Window w,
+                       int32_t segment, size_t position, Batch *d)
+{
+    for (size_t j = 0; j < w.length; j++) {
+        int32_t id = t->id[w.first + j], input = id;
+        if (b->ask.what == ASK_LABEL && j + 1 == w.length) input = b->eos;
+        if (b->ask.what == ASK_MASKED && is_asked(b, q, w.first + j, &input)) {
+            d->asked.row[d->asked.count] = (int32_t)d->N;
+            d->asked.word[d->asked.count++] = id;
+        }
+        add_row(b, input, position + j, segment, d);
+    }
+}
+
+static void add_asked(const Batches *b, const Sequence *q, Batch *d)
+{
+    const Asking *ask = &b->ask;
+    add_row(b, b->vocab->first, 0, 0, d);
+    add_window(b, q, b->text, q->target, 0, 1, d);
+    add_window(b, q, b->source ? b->source : b->text, q->source, 1, 1 + q->target.length, d);
+    if (ask->next) d->asked.label[d->S] = (int32_t)q->number;
+    if (ask->label) d->asked.label[d->S] = ask->label[q->number];
+    if (ask->value) d->asked.value[d->S] = ask->value[q->number];
+    d->start[++d->S] = d->N;
+    if (target_rows(b, q) > d->longest) d->longest = target_rows(b, q);
 }
 
 /* Appends the sequence to the batch. */
@@ -316,7 +535,11 @@ int batches_get(Batches *b, size_t i, Batch *out)
     Batch *d = &b->data;
     d->N = d->S = d->longest = d->source.N = d->source.longest = 0;
     size_t k = b->turn[i];
-    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++) add(b, &b->sequence[s], d);
+    d->asked.masked = b->ask.what == ASK_MASKED;
+    d->asked.count = 0;
+    for (size_t s = b->begin[k]; s < b->begin[k + 1]; s++)
+        (b->ask.what == ASK_NEXT ? add : add_asked)(b, &b->sequence[s], d);
+    d->asked.weight = (double)d->asked.count / (double)d->S;
     *out = *d;
     return 0;
 }
@@ -337,5 +560,10 @@ void batches_free(Batches *b)
     memory_free(b->data.source.input);
     memory_free(b->data.source.position);
     memory_free(b->data.source.start);
+    memory_free(b->data.asked.row);
+    memory_free(b->data.asked.word);
+    memory_free(b->data.asked.segment);
+    memory_free(b->data.asked.label);
+    memory_free(b->data.asked.value);
     memory_free(b);
 }

@@ -66,7 +66,7 @@ int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, int 
 {
     Batches *b;
     TRY(evaluate_sides(m, t->file, source && source->tokens));
-    TRY(batches_new(t, source, v, context, batch_tokens, sequence, 0, &b));
+    TRY(batches_new(t, source, v, NULL, context, batch_tokens, sequence, 0, &b));
     batches_epoch(b, -1);
     int code = evaluate_batches(m, NULL, b, NULL, e);
     batches_free(b);

@@ -24,12 +24,13 @@ enum { LEVEL_WORD, LEVEL_CHAR }; /* what a token is */
 /* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
  * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
 typedef struct {
-    int level;      /* LEVEL_* */
-    size_t size;    /* V */
-    char **word;    /* (V), by id */
-    void *index;    /* word -> id */
-    int32_t eos;    /* id of <eos>: every line ends in it */
-    int32_t unk;    /* id of <unk>, or -1 where the vocabulary has none */
+    int level;           /* LEVEL_* */
+    size_t size;         /* V */
+    char **word;         /* (V), by id */
+    void *index;         /* word -> id */
+    int32_t eos;         /* id of <eos>: every line ends in it */
+    int32_t unk;         /* id of <unk>, or -1 where the vocabulary has none */
+    int32_t first, mask; /* of <cls> and <mask>, as of <unk> (nn/masking.h) */
     size_t advised; /* limit that keeps the words its training text repeats; 0: it is of no text */
 } Vocab;
 
@@ -175,17 +176,30 @@ static inline size_t batch_asked(const Batch *x)
  * sum) batched. Pairs that text_pairs refuses, longer ones than T on either side (told with both lengths), and
  * CONTEXT_STREAM: ERR_INPUT. */
 typedef struct Batches Batches;
-int batches_new(const Text *t, const Text *source, const Vocab *v, int context, size_t batch_tokens,
-                size_t T, uint64_t seed, Batches **out);
+/* What an encoder alone is asked of a text (batches.c has what its sequences are, masking.h which words are masked). A
+ * vocabulary that does not end in <cls> and <mask>: ERR_INPUT. */
+enum { ASK_NEXT, ASK_MASKED, ASK_LABEL };
+typedef struct {
+    int what; /* ASK_MASKED, ASK_LABEL */
+    int next; /* masked: sequences are two segments, and a label 1 tells that the second follows the first, else 0 */
+    int each; /* masked: every token by itself, in a sequence of its own; not with next */
+    /* Of the text's lines, borrowed; one of them, of ASK_LABEL. A line that is too long loses its end, the longer of two first. */
+    const int32_t *label;
+    const double *value;
+} Asking;
+/* ask NULL: every row's next word. */
+int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
+                size_t batch_tokens, size_t T, uint64_t seed, Batches **out);
 /* What batches_new would refuse, before anything is allocated: 0 or its ERR_INPUT. */
-int batches_check(const Text *t, const Text *source, const Vocab *v, int context,
+int batches_check(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
                   size_t batch_tokens, size_t T);
 /* Bytes that batches_new allocates for a text that batches_check accepts. */
-size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, int context,
-                     size_t batch_tokens, size_t T);
+size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+                     int context, size_t batch_tokens, size_t T);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
 size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
+size_t batches_asked(const Batches *b, size_t i);  /* what batch_asked of it is */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
 

@@ -330,7 +330,7 @@ static int check_config(const Run *r)
 static int open_split(const Run *r, int split, uint64_t seed, Batches **b)
 {
     const TrainConfig *t = r->t;
-    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab, t->context,
+    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab, NULL, t->context,
                        t->batch_tokens, t->sequence, seed, b);
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "nn/hash.h"
+#include "nn/masking.h"
 
 /* Vocab.index: the table, and the bytes of every word, NUL behind each. */
 typedef struct {
@@ -113,6 +114,8 @@ static int vocab_fill(const Word *list, size_t n, Vocab *v)
     v->size = n;
     v->eos = vocab_find(v, WORD_EOS, strlen(WORD_EOS));
     v->unk = vocab_find(v, WORD_UNK, strlen(WORD_UNK));
+    v->first = vocab_find(v, WORD_FIRST, strlen(WORD_FIRST));
+    v->mask = vocab_find(v, WORD_MASK, strlen(WORD_MASK));
     return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
 }
 
@@ -122,6 +125,25 @@ int vocab_make(const Word *list, size_t n, Vocab *v)
     int code = vocab_fill(list, n, v);
     if (code) vocab_free(v);
     return code;
+}
+
+int vocab_append(Vocab *v, const char *const *word, size_t n)
+{
+    Vocab longer;
+    Word *list = memory_new(v->size + n, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < v->size + n; i++) {
+        const char *text = i < v->size ? v->word[i] : word[i - v->size];
+        list[i] = (Word){text, strlen(text), 0};
+    }
+    int code = vocab_make(list, v->size + n, &longer);
+    memory_free(list);
+    if (code) return code;
+    longer.level = v->level;
+    longer.advised = v->advised;
+    vocab_free(v);
+    *v = longer;
+    return 0;
 }
 
 int vocab_numbered(const char *prefix, size_t n, Vocab *v)

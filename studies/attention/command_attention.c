@@ -224,7 +224,8 @@ static int read_all(Study *u)
     const Vocab *v = &u->network[0].vocab;
     Batches *all;
     TRY(text_read(options_text(u->options, "text"), v, &u->text));
-    TRY(batches_new(&u->text, NULL, v, options_choice(u->options, "context"), u->T, u->T, 0, &all));
+    TRY(batches_new(&u->text, NULL, v, NULL, options_choice(u->options, "context"), u->T, u->T, 0,
+                    &all));
     int code = read_text(u, all);
     batches_free(all);
     return code;

@@ -117,7 +117,8 @@ int lengths_batches(size_t V, size_t most, size_t count, Batch *out)
     Vocab v = {.eos = 0, .unk = -1};
     Batches *b = NULL;
     if (code == 0)
-        code = batches_new(&target, &source, &v, CONTEXT_SENTENCE, most, LENGTHS_LONGEST, 1, &b);
+        code =
+            batches_new(&target, &source, &v, NULL, CONTEXT_SENTENCE, most, LENGTHS_LONGEST, 1, &b);
     if (code == 0) {
         batches_epoch(b, 0);
         code = take(b, count, out);

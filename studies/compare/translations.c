@@ -158,7 +158,7 @@ static int open_study(Translations *u)
     TRY(select_open(o, "euler", &u->schemes));
     if (options_text(o, "source")) corpus_leave_out(&u->corpus, options_size(o, "sequence"));
     for (int s = 0; s < SPLITS; s++)
-        TRY(batches_check(&u->corpus.text[s], &u->corpus.source[s], &u->corpus.vocab,
+        TRY(batches_check(&u->corpus.text[s], &u->corpus.source[s], &u->corpus.vocab, NULL,
                           CONTEXT_SENTENCE, options_size(o, "batch-tokens"),
                           options_size(o, "sequence")));
     TRY(open_cells(u));

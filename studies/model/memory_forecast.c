@@ -59,8 +59,8 @@ static size_t reading(const Options *o, const Corpus *c)
     size_t bytes = c->source[SPLIT_TRAIN].tokens ? model_exact_bytes(c->vocab.size) : 0;
     for (int s = 0; s < SPLITS; s++)
         if (c->text[s].tokens)
-            bytes += batches_bytes(&c->text[s], &c->source[s], &c->vocab, t.context, t.batch_tokens,
-                                   t.sequence);
+            bytes += batches_bytes(&c->text[s], &c->source[s], &c->vocab, NULL, t.context,
+                                   t.batch_tokens, t.sequence);
     return bytes;
 }
 

@@ -112,7 +112,7 @@ static int save_logits(Network *n, const Text *t, const Text *source, const char
     Batches *b;
     size_t rows;
     if (most > t->tokens) most = t->tokens;
-    TRY(batches_new(t, source, &n->vocab, c.context, c.batch_tokens, c.sequence, 0, &b));
+    TRY(batches_new(t, source, &n->vocab, NULL, c.context, c.batch_tokens, c.sequence, 0, &b));
     float *x = memory_new(most, n->vocab.size * sizeof *x);
     int code = x ? collect_logits(n, b, most, x, &rows) : ERR_MEMORY;
     if (code == 0) code = write_npy(file, x, rows, n->vocab.size);

@@ -446,7 +446,8 @@ static int check_pairs(Run *r, const Options *o)
                          c->name);
     for (int s = 0; s < SPLITS && T <= rows; s++) /* longer ones the model refuses, with words */
         if (c->text[s].tokens)
-            TRY(batches_check(&c->text[s], &c->source[s], &c->vocab, CONTEXT_SENTENCE, rows, T));
+            TRY(batches_check(&c->text[s], &c->source[s], &c->vocab, NULL, CONTEXT_SENTENCE, rows,
+                              T));
     return 0;
 }
 

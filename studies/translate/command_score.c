@@ -115,8 +115,8 @@ static int score_text(const Options *o, Network *n, const Text *t, const Text *s
     int code = check_longest(t, eos, c.sequence);
     if (code == 0) code = check_longest(source, eos, c.sequence);
     if (code == 0)
-        code =
-            batches_new(t, source, &n->vocab, CONTEXT_SENTENCE, c.batch_tokens, c.sequence, 0, &b);
+        code = batches_new(t, source, &n->vocab, NULL, CONTEXT_SENTENCE, c.batch_tokens, c.sequence,
+                           0, &b);
     if (code == 0) {
         code = score_batches(n, b, c.batch_tokens, score);
         batches_free(b);

@@ -95,7 +95,7 @@ TEST(test_batches_cover)
                 size_t T = lengths[l / 2], most = l % 2 ? 3 * T + 1 : T;
                 Text t = text_for(context, 8, sizes[k]);
                 Batches *b;
-                int code = batches_new(&t, NULL, &v, context, most, T, 5, &b);
+                int code = batches_new(&t, NULL, &v, NULL, context, most, T, 5, &b);
                 if (sizes[k] == 1 && context == CONTEXT_SENTENCE) {
                     assert_int_equal(code, ERR_INPUT); /* one blank line */
                 } else {
@@ -119,7 +119,7 @@ TEST(test_batches_control)
     uint8_t *seen = memory_new(TOKENS, 1);
     Batches *b;
     Batch x;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 128, 32, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 128, 32, 5, &b), 0);
     for (int spoil = 0; spoil < 6; spoil++) {
         assert_int_equal(batches_get(b, 1, &x), 0);
         if (spoil == 1) x.input[3]++;
@@ -154,7 +154,7 @@ TEST(test_evaluation)
         Batches *b;
         Batch x;
         size_t at = 0;
-        assert_int_equal(batches_new(t, NULL, &c.vocab, context, 1000, 70, 1, &b), 0);
+        assert_int_equal(batches_new(t, NULL, &c.vocab, NULL, context, 1000, 70, 1, &b), 0);
         batches_epoch(b, 4);
         batches_epoch(b, -1);
         for (size_t i = 0; i < batches_count(b); i++) {
@@ -197,9 +197,9 @@ TEST(test_batches_order)
     for (int context = 0; context < 2; context++) {
         Text t = text_for(context, 8, TOKENS);
         Batches *a, *b, *d;
-        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 5, &a), 0);
-        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 5, &b), 0);
-        assert_int_equal(batches_new(&t, NULL, &v, context, 256, 64, 6, &d), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 5, &a), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 5, &b), 0);
+        assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 6, &d), 0);
         uint64_t sum[6];
         for (long e = 0; e < 6; e++) sum[e] = epoch_sum(a, e);
         for (long e = 5; e >= 0; e--) assert_true(epoch_sum(b, e) == sum[e]);
@@ -249,7 +249,7 @@ TEST(test_like_length)
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
     Batches *b;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
     for (long epoch = 0; epoch < 4; epoch++) assert_true(spread(b, epoch) <= 0);
     assert_true(spread(b, -1) > 0); /* control: in the text's order */
     batches_free(b);
@@ -264,7 +264,7 @@ TEST(test_offsets)
     Text t = text_for(CONTEXT_STREAM, 8, 100);
     Batches *b;
     size_t first = 0;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, T, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, T, 5, &b), 0);
     for (long epoch = 0; epoch < EPOCHS; epoch++) {
         batches_epoch(b, epoch);
         for (size_t i = 0; i < batches_count(b); i++) {
@@ -286,13 +286,14 @@ TEST(test_refused_batches)
     int32_t eos[3] = {0};
     Text t = text_for(CONTEXT_STREAM, 8, 100), blank = {.file = "blank", .id = eos, .tokens = 3};
     Batches *b;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 33, 5, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 0, 5, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, NULL, &v, 2, 32, 8, 5, &b), ERR_MISUSE);
-    assert_int_equal(batches_new(&blank, NULL, &v, CONTEXT_SENTENCE, 32, 8, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 33, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 0, 5, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, 2, 32, 8, 5, &b), ERR_MISUSE);
+    assert_int_equal(batches_new(&blank, NULL, &v, NULL, CONTEXT_SENTENCE, 32, 8, 5, &b),
+                     ERR_INPUT);
     assert_non_null(strstr(error_text(), "blank"));
     assert_null(b);
-    assert_int_equal(batches_new(&blank, NULL, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
+    assert_int_equal(batches_new(&blank, NULL, &v, NULL, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     assert_int_equal(batches_count(b), 1);
     batches_free(b);
     text_free(&t);
@@ -390,7 +391,8 @@ TEST(test_pairs_stay_together)
     Text t = side_of(0), s = side_of(1);
     for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
         Batches *b;
-        assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, most[k], WORDS + 1, 5, &b), 0);
+        assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, most[k], WORDS + 1, 5, &b),
+                         0);
         assert_true(covers_pairs(b, most[k], 1));
         for (long epoch = 3; epoch >= -1; epoch--) {
             batches_epoch(b, epoch);
@@ -411,7 +413,7 @@ TEST(test_pairs_control)
     uint8_t seen[LINES] = {0};
     Batches *b;
     Batch x;
-    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
     for (int spoil = 0; spoil < 11; spoil++) {
         assert_int_equal(batches_get(b, 1, &x), 0);
         assert_true(x.S > 2);
@@ -431,7 +433,7 @@ TEST(test_pairs_control)
     }
     batches_free(b);
     /* one word of the source text is another's */
-    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
     assert_true(covers_pairs(b, 200, 1));
     s.id[0]++;
     assert_false(covers_pairs(b, 200, 1));
@@ -448,9 +450,9 @@ TEST(test_pairs_order)
     Vocab v = {.eos = 0};
     Text t = side_of(0), s = side_of(1);
     Batches *a, *b, *d;
-    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &a), 0);
-    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
-    assert_int_equal(batches_new(&t, &s, &v, CONTEXT_SENTENCE, 200, WORDS + 1, 6, &d), 0);
+    assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &a), 0);
+    assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
+    assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 6, &d), 0);
     uint64_t sum[4];
     for (long e = 0; e < 4; e++) sum[e] = epoch_sum(a, e);
     for (long e = 3; e >= 0; e--) assert_true(epoch_sum(b, e) == sum[e]);
@@ -481,8 +483,8 @@ TEST(test_no_source)
     Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS), none = {0};
     Batches *a, *b;
     Batch x;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 256, 64, 5, &a), 0);
-    assert_int_equal(batches_new(&t, &none, &v, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &a), 0);
+    assert_int_equal(batches_new(&t, &none, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
     for (long e = -1; e < 2; e++) assert_true(epoch_sum(a, e) == epoch_sum(b, e));
     assert_int_equal(batches_get(b, 0, &x), 0);
     assert_true(x.source.N == 0 && !x.source.start && !x.source.input && !x.source.position);
@@ -517,7 +519,7 @@ TEST(test_refused_pairs)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Batches *x;
         int code =
-            batches_new(row[i].target, row[i].source, &v, row[i].context, 8, row[i].T, 1, &x);
+            batches_new(row[i].target, row[i].source, &v, NULL, row[i].context, 8, row[i].T, 1, &x);
         assert_int_equal(code, row[i].says ? ERR_INPUT : 0);
         assert_true(!row[i].says || strstr(error_text(), row[i].says));
         assert_int_equal(x == NULL, code != 0);
@@ -531,7 +533,7 @@ static int job_pairs(void)
     Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
     Vocab v = {.eos = 0};
     Batches *b;
-    TRY(batches_new(&t, &t, &v, CONTEXT_SENTENCE, 8, 4, 1, &b));
+    TRY(batches_new(&t, &t, &v, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b));
     batches_free(b);
     return 0;
 }
@@ -542,7 +544,7 @@ static int job_batches(void)
     Text t = {.file = "text", .id = id, .tokens = 5};
     Vocab v = {.eos = 0};
     Batches *b;
-    TRY(batches_new(&t, NULL, &v, CONTEXT_SENTENCE, 8, 4, 1, &b));
+    TRY(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b));
     batches_free(b);
     return 0;
 }
@@ -567,9 +569,9 @@ TEST(test_bytes)
              context++) {
             const Text *t = &c.text[SPLIT_TRAIN], *source = pairs ? &c.source[SPLIT_TRAIN] : NULL;
             Batches *b;
-            size_t bytes = batches_bytes(t, source, &c.vocab, context, 4096, 13);
+            size_t bytes = batches_bytes(t, source, &c.vocab, NULL, context, 4096, 13);
             struct mallinfo2 before = mallinfo2();
-            assert_int_equal(batches_new(t, source, &c.vocab, context, 4096, 13, 1, &b), 0);
+            assert_int_equal(batches_new(t, source, &c.vocab, NULL, context, 4096, 13, 1, &b), 0);
             struct mallinfo2 now = mallinfo2();
             size_t took = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
             if (!(took >= bytes && took <= bytes + 14 * (4096 + 256)))
@@ -586,7 +588,7 @@ TEST(test_no_allocation)
     Text t = text_for(CONTEXT_STREAM, 8, 100);
     Batches *b;
     Batch x;
-    assert_int_equal(batches_new(&t, NULL, &v, CONTEXT_STREAM, 32, 8, 5, &b), 0);
+    assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     size_t before = memory_calls();
     batches_epoch(b, 1);
     assert_int_equal(batches_get(b, 0, &x), 0);

@@ -238,9 +238,8 @@ static void check_all(Model *m, const BeamConfig *c, const Batch *x, size_t *wro
             list_all(m, x, s, c, wrong, all);
             int same = same_outputs(&found[s], all);
             if (wrong == RIGHT && !same)
-                fail_msg("penalty %d %g, at least %zu, no repeat %zu: %zu found of %zu",
-                         c->penalty, c->alpha, c->min_length, c->no_repeat,
-                         found[s].count, all->count);
+                fail_msg("penalty %d %g, at least %zu, no repeat %zu: %zu found of %zu", c->penalty,
+                         c->alpha, c->min_length, c->no_repeat, found[s].count, all->count);
             wrongs[wrong] += (size_t)!same;
         }
     free(all);

@@ -182,12 +182,13 @@ TEST(test_batches_of_it)
     Batch x;
     open_reverse(8, 1, &c);
     const Text *t = &c.text[SPLIT_VALID], *s = &c.source[SPLIT_VALID];
-    assert_int_equal(batches_new(t, s, &c.vocab, CONTEXT_SENTENCE, 100, 13, 1, &b), 0);
+    assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 13, 1, &b), 0);
     assert_int_equal(batches_count(b), (500 + 6) / 7);
     assert_int_equal(batches_get(b, 0, &x), 0);
     assert_true(x.S == 7 && x.N == 7 * ROW && x.source.N == 7 * ROW && x.source.longest == ROW);
     batches_free(b);
-    assert_int_equal(batches_new(t, s, &c.vocab, CONTEXT_SENTENCE, 100, 12, 1, &b), ERR_INPUT);
+    assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 12, 1, &b),
+                     ERR_INPUT);
     assert_true(says("reverse valid source:1 has 13 tokens"));
     corpus_free(&c);
 }

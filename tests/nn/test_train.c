@@ -41,7 +41,7 @@ TEST(evaluation_predicts_every_token)
         assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, context, 40, 10, &e), 0);
         assert_int_equal(e.tokens, text->tokens);
         assert_true(e.pairs == 0 && e.exact == 0 && isnan(evaluation_exact(&e)));
-        assert_int_equal(batches_new(text, NULL, &corpus.vocab, context, 40, 10, 0, &b), 0);
+        assert_int_equal(batches_new(text, NULL, &corpus.vocab, NULL, context, 40, 10, 0, &b), 0);
         batches_epoch(b, -1);
         for (size_t i = 0; i < batches_count(b); i++) {
             assert_int_equal(batches_get(b, i, &x), 0);

@@ -1,0 +1,439 @@
+/* test_masking.c: which words an encoder is asked, and the sequences that it is asked them in: counts against binomial bounds,
+ * every row against the text it is from, segments and labels. */
+#include "tests/lib/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/corpus.h"
+#include "nn/masking.h"
+
+enum { TOKENS = 3000, MANY = 1000000, WORDS = 5000 };
+
+/* Ids 0 (<eos>) .. WORDS - 1, then <cls> and <mask>. */
+static Vocab vocab_of(size_t words)
+{
+    return (Vocab){
+        .size = words + 2, .unk = -1, .first = (int32_t)words, .mask = (int32_t)words + 1};
+}
+
+/* Token i is i + 1, but at the ends of lines, which are 0: mean line of 8 tokens, some blank, one of 100. */
+static Text placed_text(void)
+{
+    Text t = {.file = memory_string("placed"), .tokens = TOKENS};
+    t.id = memory_new(TOKENS, sizeof *t.id);
+    for (size_t i = 0; i < TOKENS; i++) {
+        int end = random_below(3, 2, i, 8) == 0 && (i < 500 || i >= 600);
+        t.id[i] = end || i + 1 == TOKENS ? 0 : (int32_t)i + 1;
+        t.lines += t.id[i] == 0;
+    }
+    return t;
+}
+
+/* ---- which words ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    double chosen, mask, same, other, end;
+} Counts;
+
+static Counts count(const Vocab *v, uint64_t seed, long epoch)
+{
+    Counts n = {0};
+    for (size_t i = 0; i < MANY; i++) {
+        int32_t id = i % 10 == 9 ? v->eos : (int32_t)(1 + i % 7), input;
+        int chosen = masking_draw(v, seed, epoch, i, id, &input);
+        n.end += chosen && id == v->eos;
+        n.chosen += chosen;
+        n.mask += chosen && input == v->mask;
+        n.same += chosen && input == id;
+        n.other += chosen && input != v->mask && input != id;
+        if (!chosen) assert_int_equal(input, id);
+    }
+    return n;
+}
+
+/* |k - n p| within 5 standard deviations of a binomial: one case in two million is outside. */
+static int binomial(double k, double n, double p)
+{
+    return fabs(k - n * p) <= 5 * sqrt(n * p * (1 - p));
+}
+
+/* A drawn word is the same by chance once in WORDS times. */
+TEST(shares_of_training)
+{
+    Vocab v = vocab_of(WORDS);
+    for (long epoch = 1; epoch <= 3; epoch++) {
+        Counts n = count(&v, 7, epoch);
+        double asked = 0.9 * MANY, by_chance = 0.1 / WORDS;
+        assert_true(n.end == 0);
+        assert_true(binomial(n.chosen, asked, 0.15));
+        assert_true(binomial(n.mask, n.chosen, 0.8));
+        assert_true(binomial(n.other, n.chosen, 0.1 - by_chance));
+        assert_true(binomial(n.same, n.chosen, 0.1 + by_chance));
+        /* The bound is narrow enough to see a share that is some percents off. */
+        assert_false(binomial(n.chosen, asked, 0.154));
+        assert_false(binomial(n.mask, n.chosen, 0.82));
+        assert_false(binomial(n.other, n.chosen, 0.105));
+    }
+}
+
+/* Every word but <cls> and <mask> is drawn, about as often as the others. */
+TEST(drawn_words_are_even)
+{
+    enum { FEW = 20 };
+    Vocab v = vocab_of(FEW);
+    double drawn[FEW + 2] = {0}, all = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        int32_t input;
+        if (!masking_draw(&v, 3, 1, i, 5, &input) || input == v.mask || input == 5) continue;
+        drawn[input]++;
+        all++;
+    }
+    assert_true(drawn[v.first] == 0 && drawn[v.mask] == 0);
+    for (int w = 0; w < FEW; w++)
+        if (w != 5) assert_true(binomial(drawn[w], all, 1. / (FEW - 1)));
+}
+
+TEST(masks_of_evaluation)
+{
+    Vocab v = vocab_of(WORDS);
+    Counts n = count(&v, 1, -1), other = count(&v, 2, -1);
+    assert_true(binomial(n.chosen, 0.9 * MANY, 0.15));
+    assert_true(n.mask == n.chosen);
+    assert_memory_equal(&n, &other, sizeof n); /* the seed is no part of it */
+}
+
+/* The same for the same seed, epoch and place; else others: two draws agree as often as chance has it. */
+TEST(draws_are_of_seed_epoch_and_place)
+{
+    Vocab v = vocab_of(WORDS);
+    double both[3] = {0};
+    for (size_t i = 0; i < MANY; i++) {
+        int32_t a, b;
+        int chosen = masking_draw(&v, 7, 1, i, 3, &a);
+        assert_int_equal(masking_draw(&v, 7, 1, i, 3, &b), chosen);
+        assert_int_equal(a, b);
+        both[0] += chosen && masking_draw(&v, 8, 1, i, 3, &b);
+        both[1] += chosen && masking_draw(&v, 7, 2, i, 3, &b);
+        both[2] += chosen && masking_draw(&v, 7, 1, i + 1, 3, &b);
+    }
+    for (int k = 0; k < 3; k++) assert_true(binomial(both[k], MANY, 0.15 * 0.15));
+}
+
+/* ---- sequences ---------------------------------------------------------------------------------------- */
+
+static Batches *open_asked(const Text *t, const Text *second, const Vocab *v, Asking ask,
+                           int context, size_t most, size_t T)
+{
+    Batches *b;
+    assert_int_equal(batches_new(t, second, v, &ask, context, most, T, 5, &b), 0);
+    return b;
+}
+
+/* The token of row r, hidden or not. */
+static int32_t token_of(const Batch *x, size_t r)
+{
+    for (size_t k = 0; k < x->asked.count; k++)
+        if ((size_t)x->asked.row[k] == r) return x->asked.word[k];
+    return x->input[r];
+}
+
+/* 1: a sound batch: rows begin with <cls>, the others are a run of the text, what is asked stands where it did. */
+static int sound(const Batch *x, const Text *t, const Vocab *v, size_t most, size_t T, int lines,
+                 uint8_t *seen)
+{
+    if (x->N > most || x->start[x->S] != x->N || x->target || !x->asked.masked) return 0;
+    for (size_t k = 0; k < x->asked.count; k++)
+        if (x->asked.word[k] == v->eos || (k && x->asked.row[k] <= x->asked.row[k - 1])) return 0;
+    for (size_t s = 0; s < x->S; s++) {
+        size_t from = x->start[s], n = x->start[s + 1] - from;
+        if (n < 2 || n > T || n > x->longest || x->input[from] != v->first) return 0;
+        size_t at = SIZE_MAX; /* place in the text of row from + 1 */
+        for (size_t j = 1; j < n; j++)
+            if (token_of(x, from + j)) at = (size_t)token_of(x, from + j) - j;
+        for (size_t j = 0; j < n; j++) {
+            if (x->position[from + j] != (int32_t)j) return 0;
+            if (j == 0 || at == SIZE_MAX) continue; /* only ends of lines: unclear where */
+            if (token_of(x, from + j) != t->id[at + j - 1]) return 0;
+            if (lines && j > 1 && t->id[at + j - 2] == 0) return 0;
+            if (seen) seen[at + j - 1]++;
+        }
+    }
+    return 1;
+}
+
+static const struct {
+    int context;
+    size_t most, T;
+} shapes[] = {{CONTEXT_STREAM, 64, 64},   {CONTEXT_STREAM, 500, 20},   {CONTEXT_STREAM, 7, 2},
+              {CONTEXT_SENTENCE, 64, 64}, {CONTEXT_SENTENCE, 500, 20}, {CONTEXT_SENTENCE, 9, 3}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void check_epoch(Batches *b, const Text *t, const Vocab *v, int shape)
+{
+    uint8_t *seen = memory_new(TOKENS, 1);
+    int lines = shapes[shape].context == CONTEXT_SENTENCE;
+    for (size_t i = 0; i < batches_count(b); i++) {
+        Batch x;
+        assert_int_equal(batches_get(b, i, &x), 0);
+        assert_int_equal(batches_tokens(b, i), x.N);
+        assert_int_equal(batches_asked(b, i), x.asked.count);
+        assert_int_equal(batch_asked(&x), x.asked.count);
+        assert_true(sound(&x, t, v, shapes[shape].most, shapes[shape].T, lines, seen));
+        x.input[x.start[0]] = 1; /* control: a sequence without <cls> is seen */
+        assert_false(sound(&x, t, v, shapes[shape].most, shapes[shape].T, lines, NULL));
+    }
+    for (size_t i = 0; i < TOKENS; i++) assert_int_equal(seen[i] > 0, seen[i] == 1);
+    for (size_t i = 0; i < TOKENS; i++)
+        if (t->id[i]) assert_int_equal(seen[i], 1);
+    memory_free(seen);
+}
+
+TEST(every_word_stands_once_in_an_epoch)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS);
+    for (int k = 0; k < SHAPES; k++) {
+        Asking ask = {.what = ASK_MASKED};
+        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
+        for (long epoch = -1; epoch < 4; epoch++) {
+            batches_epoch(b, epoch);
+            check_epoch(b, &t, &v, k);
+        }
+        batches_free(b);
+    }
+    text_free(&t);
+}
+
+/* The words that are asked do not depend on how the text is cut into batches and sequences. */
+TEST(the_cut_does_not_matter)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS);
+    uint8_t *asked[SHAPES];
+    for (int k = 0; k < SHAPES; k++) {
+        Asking ask = {.what = ASK_MASKED};
+        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
+        asked[k] = memory_new(TOKENS + 1, 1);
+        batches_epoch(b, 2);
+        for (size_t i = 0; i < batches_count(b); i++) {
+            Batch x;
+            assert_int_equal(batches_get(b, i, &x), 0);
+            for (size_t j = 0; j < x.asked.count; j++) asked[k][x.asked.word[j]] = 1;
+        }
+        assert_memory_equal(asked[k], asked[0], TOKENS + 1);
+        batches_free(b);
+    }
+    for (int k = 0; k < SHAPES; k++) memory_free(asked[k]);
+    text_free(&t);
+}
+
+TEST(masks_one_by_one)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS);
+    for (int k = 0; k < SHAPES; k++) {
+        Asking ask = {.what = ASK_MASKED, .each = 1};
+        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
+        uint8_t *asked = memory_new(TOKENS + 1, 1);
+        for (size_t i = 0; i < batches_count(b); i++) {
+            Batch x;
+            assert_int_equal(batches_get(b, i, &x), 0);
+            assert_int_equal(x.asked.count, x.S);
+            assert_int_equal(batches_asked(b, i), x.S);
+            assert_true(sound(&x, &t, &v, shapes[k].most, shapes[k].T, 0, NULL));
+            for (size_t s = 0; s < x.S; s++) {
+                size_t row = (size_t)x.asked.row[s];
+                assert_true(row >= x.start[s] && row < x.start[s + 1]);
+                assert_int_equal(x.input[row], v.mask);
+                asked[x.asked.word[s]]++;
+            }
+        }
+        for (size_t i = 0; i < TOKENS; i++)
+            assert_int_equal(asked[i + 1], t.id[i] == (int32_t)i + 1);
+        memory_free(asked);
+        batches_free(b);
+    }
+    text_free(&t);
+}
+
+/* ---- segments and labels -------------------------------------------------------------------------------- */
+
+/* Place in the text of the first row of a window that has a word; the window is rows from .. end-1. */
+static size_t place(const Batch *x, size_t from, size_t end)
+{
+    for (size_t r = from; r < end; r++)
+        if (token_of(x, r)) return (size_t)token_of(x, r) - 1 - (r - from);
+    return SIZE_MAX;
+}
+
+typedef struct {
+    double sequences, next;
+} Segments;
+
+/* Both segments are runs of the text, of at most half a sequence, and follow one another just where the label tells so. */
+static Segments check_segments(Batches *b, const Text *t, size_t T)
+{
+    Segments n = {0};
+    for (size_t i = 0; i < batches_count(b); i++) {
+        Batch x;
+        assert_int_equal(batches_get(b, i, &x), 0);
+        for (size_t s = 0; s < x.S; s++) {
+            size_t from = x.start[s] + 1, end = x.start[s + 1], middle = from;
+            assert_int_equal(x.asked.segment[from - 1], 0);
+            while (middle < end && x.asked.segment[middle] == 0) middle++;
+            for (size_t r = middle; r < end; r++) assert_int_equal(x.asked.segment[r], 1);
+            assert_true(middle > from && end > middle);
+            assert_true(middle - from <= (T - 1) / 2 && end - middle <= (T - 1) / 2);
+            size_t first = place(&x, from, middle), second = place(&x, middle, end);
+            if (first == SIZE_MAX || second == SIZE_MAX) continue;
+            for (size_t r = from; r < middle; r++)
+                assert_int_equal(token_of(&x, r), t->id[first + r - from]);
+            for (size_t r = middle; r < end; r++)
+                assert_int_equal(token_of(&x, r), t->id[second + r - middle]);
+            assert_int_equal(x.asked.label[s], second == first + middle - from);
+            n.sequences++;
+            n.next += x.asked.label[s];
+        }
+        assert_true(fabs(x.asked.weight - (double)x.asked.count / (double)x.S) < 1e-12);
+    }
+    return n;
+}
+
+TEST(next_sentences)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS);
+    Asking ask = {.what = ASK_MASKED, .next = 1};
+    Segments all = {0};
+    Batches *b = open_asked(&t, NULL, &v, ask, CONTEXT_STREAM, 300, 25);
+    for (long epoch = -1; epoch < 40; epoch++) {
+        batches_epoch(b, epoch);
+        Segments n = check_segments(b, &t, 25);
+        assert_true(n.sequences > TOKENS / 26. * 0.9);
+        all.sequences += n.sequences;
+        all.next += n.next;
+    }
+    assert_true(binomial(all.next, all.sequences, 0.5));
+    assert_false(binomial(all.next, all.sequences, 0.56));
+    batches_free(b);
+    text_free(&t);
+}
+
+/* A text of lines, word k of line i being 1 + 10 i + k; lengths are given. */
+static Text lines_of(size_t n, const size_t *length)
+{
+    Text t = {.file = memory_string("lines"), .lines = n};
+    for (size_t i = 0; i < n; i++) t.tokens += length[i] + 1;
+    t.id = memory_new(t.tokens, sizeof *t.id);
+    for (size_t i = 0, at = 0; i < n; i++, at++)
+        for (size_t k = 0; k < length[i]; k++) t.id[at++] = (int32_t)(1 + 10 * i + k);
+    return t;
+}
+
+/* By hand: T = 6 leaves 5 rows for both lines with their <eos>. */
+TEST(labels_of_lines)
+{
+    static const size_t first[] = {1, 3, 6, 2}, second[] = {1, 1, 1, 5};
+    static const int32_t label[] = {2, 0, 1, 1};
+    static const int32_t alone[][7] = {
+        {60, 1, 0}, {60, 11, 12, 13, 0}, {60, 21, 22, 23, 24, 0}, {60, 31, 32, 0}};
+    static const int32_t both[][7] = {
+        {60, 1, 0, 1, 0}, {60, 11, 12, 0, 11, 0}, {60, 21, 22, 0, 21, 0}, {60, 31, 0, 31, 32, 0}};
+    static const size_t alone_rows[] = {3, 5, 6, 4}, both_rows[] = {5, 6, 6, 6};
+    Text t = lines_of(4, first), s = lines_of(4, second);
+    Vocab v = vocab_of(60);
+    Asking ask = {.what = ASK_LABEL, .label = label};
+    for (int two = 0; two < 2; two++) {
+        Batches *b = open_asked(&t, two ? &s : NULL, &v, ask, CONTEXT_SENTENCE, 100, 6);
+        Batch x;
+        assert_int_equal(batches_count(b), 1);
+        assert_int_equal(batches_get(b, 0, &x), 0);
+        assert_int_equal(x.S, 4);
+        assert_int_equal(batch_asked(&x), 4);
+        assert_int_equal(batches_asked(b, 0), 4);
+        for (size_t i = 0; i < 4; i++) {
+            size_t n = x.start[i + 1] - x.start[i];
+            assert_int_equal(n, two ? both_rows[i] : alone_rows[i]);
+            assert_memory_equal(x.input + x.start[i], two ? both[i] : alone[i],
+                                n * sizeof *x.input);
+            assert_int_equal(x.asked.label[i], label[i]);
+        }
+        batches_epoch(b, 1); /* in another order each line keeps its label */
+        assert_int_equal(batches_get(b, 0, &x), 0);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(x.asked.label[i], label[x.input[x.start[i] + 1] / 10]);
+        batches_free(b);
+    }
+    text_free(&t);
+    text_free(&s);
+}
+
+/* ---- words and errors ----------------------------------------------------------------------------------- */
+
+TEST(marks_of_a_vocabulary)
+{
+    static const char text[] = "a b\nb\n", taken[] = "a <mask>\n";
+    Vocab v;
+    assert_int_equal(vocab_build(text, strlen(text), LEVEL_WORD, 0, 0, &v), 0);
+    assert_int_equal(masking_check(&v, "f"), ERR_INPUT);
+    size_t words = v.size;
+    assert_int_equal(masking_words(&v), 0);
+    assert_int_equal(v.size, words + 2);
+    assert_string_equal(v.word[v.first], WORD_FIRST);
+    assert_string_equal(v.word[v.mask], WORD_MASK);
+    assert_int_equal(masking_check(&v, "f"), 0);
+    assert_int_equal(masking_words(&v), ERR_INPUT); /* they are there */
+    vocab_free(&v);
+    assert_int_equal(vocab_build(taken, strlen(taken), LEVEL_WORD, 0, 0, &v), 0);
+    assert_int_equal(masking_words(&v), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "<mask>"));
+    vocab_free(&v);
+}
+
+TEST(what_is_refused)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS), none = {.size = WORDS, .first = -1, .mask = -1};
+    const Asking masked = {.what = ASK_MASKED}, next = {.what = ASK_MASKED, .next = 1};
+    Batches *b;
+    assert_int_equal(batches_new(&t, NULL, &none, &masked, CONTEXT_STREAM, 64, 64, 1, &b),
+                     ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, &masked, CONTEXT_STREAM, 64, 1, 1, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, NULL, &v, &next, CONTEXT_STREAM, 64, 2, 1, &b), ERR_INPUT);
+    assert_int_equal(batches_new(&t, &t, &v, &masked, CONTEXT_STREAM, 64, 64, 1, &b), ERR_INPUT);
+    text_free(&t);
+}
+
+/* Each failing allocation leaves nothing. */
+TEST(nothing_leaks)
+{
+    Text t = placed_text();
+    Vocab v = vocab_of(WORDS);
+    const Asking kinds[] = {
+        {.what = ASK_MASKED}, {.what = ASK_MASKED, .next = 1}, {.what = ASK_MASKED, .each = 1}};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t fail = 1;; fail++) {
+            Batches *b = NULL;
+            size_t before = memory_live();
+            memory_fail_at(fail);
+            int code = batches_new(&t, NULL, &v, &kinds[k], CONTEXT_STREAM, 64, 16, 1, &b);
+            memory_fail_at(0);
+            if (code == 0) {
+                batches_free(b);
+                assert_true(fail > 5);
+                break;
+            }
+            assert_int_equal(code, ERR_MEMORY);
+            assert_int_equal(memory_live(), before);
+        }
+    text_free(&t);
+}
+
+int main(void)
+{
+    return test_run(NULL, NULL);
+}
