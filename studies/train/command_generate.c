@@ -216,8 +216,12 @@ static int generate(const Options *o, Network *n)
     char *pieces = NULL;
     Speech s = {.options = o, .net = n};
     Text t = {0};
-    if (n->bpe) TRY(pieces_cut(n->bpe, &raw, &pieces, &raw.count));
-    if (pieces) raw.bytes = pieces;
+    size_t count;
+    if (n->bpe) {
+        TRY(pieces_cut(n->bpe, &raw, &pieces, &count));
+        raw.bytes = pieces;
+        raw.count = count;
+    }
     int code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) code = speech_open(&s, &t);
