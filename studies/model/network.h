@@ -52,7 +52,8 @@ typedef struct {
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
     {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
      "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
-     "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9,               \
+     "or test has words that train lacks; 0: keep all (of kjv 10000 words, or all pieces)", 0,     \
+     1e9,                                                                                          \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
     {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov or reverse source", 0, 1e18,               \
      .sets = {NETWORK_SETS(corpus.seed)}}
