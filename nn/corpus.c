@@ -8,30 +8,35 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* The vocabulary of a training text, and the text under it. */
-static int encode_train(const char *file, const char *bytes, size_t count, CorpusChoice w,
-                        Corpus *c)
+/* Adds a text in the form it is to have; vocabulary and merges are those of the training text, which is the first. */
+static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus *c)
 {
-    TRY(vocab_build(bytes, count, w.level, w.vocab_limit, 0, &c->vocab));
-    return text_encode(file, bytes, count, &c->vocab, &c->text[SPLIT_TRAIN]);
+    Text *out = &c->text[split];
+    if (split != SPLIT_TRAIN)
+        return text_begin(t->file, t->bytes, t->count, corpus_most(w), &c->vocab, out);
+    TRY(vocab_build(t->bytes, t->count, corpus_level(w, c), w->vocab_limit, 0, &c->vocab));
+    return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
 }
 
-static int read_train(const char *file, CorpusChoice w, Corpus *c)
+static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
 {
-    char *bytes;
-    size_t count;
-    TRY(read_text(file, &bytes, &count));
-    int code = encode_train(file, bytes, count, w, c);
-    memory_free(bytes);
+    if (split == SPLIT_TRAIN) TRY(pieces_find(w, raw, 1, &c->bpe));
+    if (!c->bpe) return add_tokens(raw, split, w, c);
+    BpeText t = *raw;
+    char *pieces;
+    TRY(pieces_cut(c->bpe, raw, &pieces, &t.count));
+    t.bytes = pieces;
+    int code = add_tokens(&t, split, w, c);
+    memory_free(pieces);
     return code;
 }
 
-static int read_split(const char *file, CorpusChoice w, int split, Corpus *c)
+static int read_split(const char *file, int split, const CorpusChoice *w, Corpus *c)
 {
     char *bytes;
     size_t count;
     TRY(read_text(file, &bytes, &count));
-    int code = text_begin(file, bytes, count, corpus_most(&w), &c->vocab, &c->text[split]);
+    int code = add_text(&(BpeText){file, bytes, count, 0}, split, w, c);
     memory_free(bytes);
     return code;
 }
@@ -40,9 +45,7 @@ static int open_directory(const char *dir, CorpusChoice w, Corpus *c)
 {
     char *file[SPLITS] = {0};
     int code = corpus_files(dir, NULL, file);
-    if (!code) code = read_train(file[SPLIT_TRAIN], w, c);
-    for (int i = SPLIT_VALID; i < corpus_splits(&w) && !code; i++)
-        code = read_split(file[i], w, i, c);
+    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = read_split(file[i], i, &w, c);
     corpus_files_free(file);
     return code;
 }
@@ -51,12 +54,10 @@ static int open_kjv(const char *name, CorpusChoice w, Corpus *c)
 {
     if (strcmp(name, "kjv") != 0)
         return error_set(ERR_INPUT, "corpus '%s': kjv takes nothing behind its name", name);
-    BuiltinText b = builtin_kjv(SPLIT_TRAIN);
-    if (w.vocab_limit == 0 && w.level == LEVEL_WORD) w.vocab_limit = 10000;
-    TRY(encode_train(b.file, b.bytes, b.count, w, c));
-    for (int i = SPLIT_VALID; i < corpus_splits(&w); i++) {
-        b = builtin_kjv(i);
-        TRY(text_begin(b.file, b.bytes, b.count, corpus_most(&w), &c->vocab, &c->text[i]));
+    if (w.vocab_limit == 0 && w.level == LEVEL_WORD && !pieces_option(&w)) w.vocab_limit = 10000;
+    for (int i = 0; i < corpus_splits(&w); i++) {
+        BuiltinText b = builtin_kjv(i);
+        TRY(add_text(&(BpeText){b.file, b.bytes, b.count, 0}, i, &w, c));
     }
     return 0;
 }
@@ -71,6 +72,10 @@ static int check_drawn(const char *name, CorpusChoice w)
 {
     if (w.level == LEVEL_CHAR)
         return error_set(ERR_INPUT, "corpus %s: its words have no characters", name);
+    if (pieces_option(&w))
+        return error_set(ERR_INPUT,
+                         "corpus %s: its words are numbers, which have no pieces: leave --%s out",
+                         name, pieces_option(&w));
     if (w.vocab_limit)
         return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; %.*s:V has V words", name,
                          (int)name_proper(name), name);
@@ -117,6 +122,7 @@ static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 
 static int open_any(const char *name, CorpusChoice w, Corpus *c)
 {
+    TRY(pieces_check(&w));
     TRY(pairs_check(&w));
     TRY(name_corpus(name, w, c));
     size_t n = name_proper(name);

@@ -3,8 +3,8 @@
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
  *   markov.c a source of known entropy           builtin.c texts inside the program
- *   reverse.c pairs for a model of two sides         pairs.c  pairs of files; bpe.c their subwords
- *   folder.c  the files of a directory
+ *   reverse.c pairs for a model of two sides         pairs.c  pairs of files
+ *   folder.c  the files of a directory               pieces.c words in pieces, by bpe.c
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -64,7 +64,7 @@ void words_free(Words *w);
 
 /* ---- vocab.c ---- */
 
-/* Vocabulary of a training text, cut to `limit` words (0: not cut); unknown: with <unk> in any case. */
+/* Vocabulary of a training text, cut to `limit` words (0: not cut); unknown: of words, too, with <unk> in any case. */
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
 /* Vocabulary of n distinct words, by id; <eos> must be among them. */
 int vocab_make(const Word *list, size_t n, Vocab *v);
@@ -106,6 +106,11 @@ int corpus_is_folder(const char *path);
 int corpus_files(const char *dir, const char *language, char *file[SPLITS]);
 void corpus_files_free(char *file[SPLITS]);
 
+/* What a token of it is, once its merges are there. */
+static inline int corpus_level(const CorpusChoice *w, const Corpus *c)
+{
+    return c->bpe ? LEVEL_PIECE : w->level;
+}
 /* Splits that are read, and how many tokens of valid and test. */
 static inline int corpus_splits(const CorpusChoice *w)
 {
@@ -116,9 +121,23 @@ static inline size_t corpus_most(const CorpusChoice *w)
     return w->eval_tokens ? w->eval_tokens : SIZE_MAX;
 }
 
+/* ---- pieces.c ---- */
+
+/* ERR_INPUT where both merges and codes are chosen, or one of them with characters. */
+int pieces_check(const CorpusChoice *w);
+/* The option that cuts words in pieces, bpe or codes; NULL: none is chosen. */
+const char *pieces_option(const CorpusChoice *w);
+/* *bpe = the merges that are chosen, those learned being of the training texts; left alone where none are. */
+int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe);
+/* *pieces (*count) = a text in pieces, once bpe_check took it; bpe NULL: it is checked, *pieces = NULL. Caller:
+ * memory_free. */
+int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count);
+/* 1 for a piece whose word goes on with the next one. */
+int piece_goes_on(const Vocab *v, const char *word, size_t bytes);
+
 /* ---- pairs.c ---- */
 
-/* ERR_INPUT where what is chosen of pairs is not all there, or does not go together. */
+/* ERR_INPUT where the languages chosen are not both there, or do not go together. */
 int pairs_check(const CorpusChoice *w);
 /* The texts of a split: source, target; owned. */
 typedef struct {

@@ -19,7 +19,7 @@
 
 enum { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
 enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
-enum { LEVEL_WORD, LEVEL_CHAR }; /* what a token is */
+enum { LEVEL_WORD, LEVEL_CHAR, LEVEL_PIECE }; /* what a token is; PIECE: one of a word (bpe.h) */
 
 /* Ids in order of first appearance are not stable under a cut vocabulary, so ids are by falling
  * count in the training text, ties bytewise; <eos> and <unk> are ordinary words of this order. */
@@ -41,6 +41,9 @@ typedef struct {
     size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
     size_t before;                /* lines of the file in front of this text */
     size_t inside; /* the first line with <eos> inside, counted from the file's 1; 0: none */
+    /* Tokens that are pieces whose word goes on with the next one, in the text as it was read: so it has tokens - goes_on
+     * words, <eos> included. */
+    size_t goes_on;
 } Text;
 
 typedef struct {
@@ -49,7 +52,7 @@ typedef struct {
     Text text[SPLITS];
     /* In a corpus of pairs line i of source[s] belongs to line i of text[s], the target; tokens = 0 elsewhere. */
     Text source[SPLITS];
-    Bpe *bpe;        /* subwords of its texts; NULL: words as they stand */
+    Bpe *bpe;        /* of LEVEL_PIECE: the merges that cut its texts; else NULL */
     int files;       /* 1: the file of a Text is that of its raw text */
     size_t left_out; /* pairs of the training text that corpus_leave_out took out */
     /* Nats a token where it is known (a target's token, given its source), else NaN. */
@@ -84,10 +87,12 @@ typedef struct {
     int untested;
     size_t eval_tokens;
     /* Pairs of a directory: files NAME.LANGUAGE, NAME*.LANGUAGE or *NAME*.LANGUAGE, alike but for the language, under one
-     * vocabulary, which has <unk>. Their words are in pieces of `merges` merges learned from the source's training text
-     * followed by the target's, or of the file `codes`; with neither they stay words. bpe_check's errors, so no tabs. NULL
-     * source: no pairs. */
-    const char *source, *target, *codes;
+     * vocabulary, which has <unk>; bpe_check's errors, so no tabs. NULL source: no pairs. */
+    const char *source, *target;
+    /* Words in pieces, by `merges` merges learned from the training text (of pairs the source's followed by the target's), or
+     * by those of the file `codes`; NULL and 0: words as they stand. The vocabulary is of pieces and has <unk>; kjv's is not
+     * cut then. bpe_check's errors. Of a directory or kjv, not with LEVEL_CHAR. "<eos>" and "<unk>" are cut as other words. */
+    const char *codes;
     size_t merges;
 } CorpusChoice;
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
@@ -121,6 +126,13 @@ int text_sentences(const Text *t, int32_t eos);
  * is blank on one side alone, <eos> written inside a line: ERR_INPUT with files, lines, counts. */
 int text_pairs(const Text *source, const Text *target, int32_t eos);
 void text_free(Text *t);
+
+/* Perplexity per word of a text of which `predicted` tokens were predicted, all that are in words among them, with
+ * perplexity ppl per token: ppl^(predicted / words), words = predicted - goes_on, <eos> included. Words as they stand: ppl. It
+ * compares models whose tokens differ, if their texts are the same. */
+double text_word_ppl(const Text *t, size_t predicted, double ppl);
+/* Tokens that batches_new predicts in a text alone: all, but in CONTEXT_SENTENCE no <eos> of an empty sentence. */
+size_t text_predicted(const Text *t, int32_t eos, int context);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned
  * only the frequencies of words reaches. NaN: out of memory. */

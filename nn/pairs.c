@@ -28,15 +28,7 @@ int pairs_check(const CorpusChoice *w)
     if (!w->source != !w->target)
         return error_set(ERR_INPUT, "--%s is needed too: pairs have a source and a target",
                          w->source ? "target" : "source");
-    if (w->merges && w->codes)
-        return error_set(ERR_INPUT, "--bpe and --codes: merges are learned, or read from a file");
-    if (!w->source && (w->merges || w->codes))
-        return error_set(ERR_INPUT, "--%s is of pairs of files, with --source and --target",
-                         w->merges ? "bpe" : "codes");
     if (!w->source) return 0;
-    if (w->level == LEVEL_CHAR && (w->merges || w->codes))
-        return error_set(ERR_INPUT, "--level char has no subwords: leave --%s out",
-                         w->merges ? "bpe" : "codes");
     TRY(check_language("source", w->source));
     TRY(check_language("target", w->target));
     if (strcmp(w->source, w->target) == 0)
@@ -88,11 +80,10 @@ static int read_pair(PairFiles *f)
 static int cut_pair(const Bpe *bpe, PairFiles *f)
 {
     for (int i = 0; i < 2; i++) {
-        BpeText t = {f->file[i], f->bytes[i], f->count[i], 0};
-        TRY(bpe_check(&t));
-        if (!bpe) continue;
         char *pieces;
-        TRY(bpe_apply(bpe, &t, &pieces, &f->count[i]));
+        TRY(pieces_cut(bpe, &(BpeText){f->file[i], f->bytes[i], f->count[i], 0}, &pieces,
+                       &f->count[i]));
+        if (!bpe) continue;
         memory_free(f->bytes[i]);
         f->bytes[i] = pieces;
     }
@@ -101,16 +92,14 @@ static int cut_pair(const Bpe *bpe, PairFiles *f)
 
 static int find_merges(const CorpusChoice *w, const PairFiles *train, Bpe **bpe)
 {
-    if (w->codes) return bpe_read(w->codes, bpe);
-    if (w->merges == 0) return 0;
     BpeText t[2];
     for (int i = 0; i < 2; i++)
         t[i] = (BpeText){train->file[i], train->bytes[i], train->count[i], 0};
-    return bpe_learn(t, 2, w->merges, bpe);
+    return pieces_find(w, t, 2, bpe);
 }
 
 /* One vocabulary of both training texts. */
-static int find_words(const CorpusChoice *w, const PairFiles *train, Vocab *v)
+static int find_words(const CorpusChoice *w, int level, const PairFiles *train, Vocab *v)
 {
     size_t n = train->count[0], m = train->count[1];
     char *both = memory_new(n + m + 1, 1);
@@ -119,7 +108,7 @@ static int find_words(const CorpusChoice *w, const PairFiles *train, Vocab *v)
     both[n] = '\n';
     int open = n && both[n - 1] != '\n';
     memcpy(both + n + open, train->bytes[1], m);
-    int code = vocab_build(both, n + m + (size_t)open, w->level, w->vocab_limit, 1, v);
+    int code = vocab_build(both, n + m + (size_t)open, level, w->vocab_limit, 1, v);
     memory_free(both);
     return code;
 }
@@ -163,7 +152,7 @@ int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c)
 {
     if (split == SPLIT_TRAIN) TRY(find_merges(w, f, &c->bpe));
     TRY(cut_pair(c->bpe, f));
-    if (split == SPLIT_TRAIN) TRY(find_words(w, f, &c->vocab));
+    if (split == SPLIT_TRAIN) TRY(find_words(w, corpus_level(w, c), f, &c->vocab));
     return encode_pair(w, f, split, c);
 }
 

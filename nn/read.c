@@ -134,7 +134,7 @@ int scan_next(Scan *s, const char **token, size_t *bytes)
 {
     if (s->left) return next_character(s, token, bytes);
     if (!next_word(s, token, bytes)) return 0;
-    if (s->level == LEVEL_WORD) return 1;
+    if (s->level != LEVEL_CHAR) return 1;
     int between = s->inside && *bytes;
     s->inside = *bytes > 0;
     if (!s->inside) return 1; /* the line's end */

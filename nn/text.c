@@ -37,6 +37,7 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
         if (id < 0 && v->unk < 0) return unknown(t->file, t->before + s.lines + 1, word, n, v);
         t->unknown += id < 0;
+        t->goes_on += (size_t)piece_goes_on(v, word, n);
         t->id[t->tokens++] = id < 0 ? v->unk : id;
         if (n && id == v->eos && t->inside == 0) t->inside = t->before + s.lines + 1;
         if (n) continue;
@@ -91,16 +92,23 @@ int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
 {
     *t = (Text){0};
     if (!bpe) return text_read(file, v, t);
-    char *bytes, *pieces = NULL;
+    char *bytes, *pieces;
     size_t count;
     TRY(read_text(file, &bytes, &count));
-    const BpeText raw = {.file = file, .bytes = bytes, .count = count};
-    int code = bpe_check(&raw);
-    if (code == 0) code = bpe_apply(bpe, &raw, &pieces, &count);
+    int code =
+        pieces_cut(bpe, &(BpeText){.file = file, .bytes = bytes, .count = count}, &pieces, &count);
     if (code == 0) code = text_encode(file, pieces, count, v, t);
     memory_free(bytes);
     memory_free(pieces);
     return code;
+}
+
+size_t text_predicted(const Text *t, int32_t eos, int context)
+{
+    size_t n = t->tokens;
+    for (size_t i = 0; context == CONTEXT_SENTENCE && i < t->tokens; i++)
+        n -= t->id[i] == eos && (i == 0 || t->id[i - 1] == eos);
+    return n;
 }
 
 int text_sentences(const Text *t, int32_t eos)

@@ -84,7 +84,7 @@ int vocab_build(const char *bytes, size_t count, int level, size_t limit, int un
     Words w = {0};
     int code = words_of(bytes, count, level, &w);
     size_t advised = words_repeated(&w);
-    if (!code && (unknown || level == LEVEL_CHAR))
+    if (!code && (unknown || level != LEVEL_WORD))
         code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
     if (!code && limit) code = words_cut(&w, limit);
     if (!code) {

@@ -133,6 +133,8 @@ static int check(const Study *u, size_t k)
     if (!same_words(&a->vocab, &b->vocab))
         return error_set(ERR_INPUT, "%s and %s have different vocabularies", u->name[0],
                          u->name[k]);
+    if (b->bpe && bpe_hash(a->bpe) != bpe_hash(b->bpe))
+        return error_set(ERR_INPUT, "%s and %s have different merges", u->name[0], u->name[k]);
     if (heads != u->H)
         return error_set(ERR_INPUT, "%s has %zu heads, %s %zu: they cannot be matched", u->name[0],
                          u->H, u->name[k], heads);
@@ -223,7 +225,7 @@ static int read_all(Study *u)
 {
     const Vocab *v = &u->network[0].vocab;
     Batches *all;
-    TRY(text_read(options_text(u->options, "text"), v, &u->text));
+    TRY(text_read_pieces(options_text(u->options, "text"), u->network[0].bpe, v, &u->text));
     TRY(batches_new(&u->text, NULL, v, NULL, options_choice(u->options, "context"), u->T, u->T, 0,
                     &all));
     int code = read_text(u, all);

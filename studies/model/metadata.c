@@ -240,6 +240,8 @@ static int take_codes(Network *n, const char *file, const char *codes)
     int code = store_meta(file, "codes_checksum", &told);
     if (code != 0) return code == ERR_INPUT ? 0 : code;
     memory_free(told);
+    n->codes = memory_string(codes);
+    if (!n->codes) return ERR_MEMORY;
     TRY(bpe_read(codes, &n->bpe));
     return check_hash(file, "codes_checksum", bpe_hash(n->bpe), codes, "merges");
 }
@@ -290,7 +292,7 @@ static int load(Network *n, const char *dir, const Options *given)
     TRY(vocab_read(words, &n->vocab));
     TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
     TRY(take_codes(n, file, codes));
-    n->vocab.level = options_choice(n->options, "level");
+    n->vocab.level = n->bpe ? LEVEL_PIECE : options_choice(n->options, "level");
     return build(n, file);
 }
 
@@ -300,6 +302,14 @@ int network_load(const char *dir, const Options *given, Network *n)
     int code = load(n, dir, given);
     if (code != 0) network_free(n);
     return code;
+}
+
+int network_own_corpus(const Network *n, int untested, Corpus *c)
+{
+    CorpusChoice w = network_choice(n->options);
+    w.untested = untested;
+    if (n->bpe) w.merges = 0, w.codes = n->codes;
+    return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 
 int network_alone(const Network *n, const char *dir)
@@ -318,6 +328,7 @@ void network_free(Network *n)
     table_free(n->encoder);
     vocab_free(&n->vocab);
     bpe_free(n->bpe);
+    memory_free(n->codes);
     options_free(n->options);
     *n = (Network){0};
 }

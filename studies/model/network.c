@@ -243,13 +243,19 @@ TrainConfig network_training(const Options *o)
     return network_config(o).train;
 }
 
-int network_corpus(const Options *o, int untested, Corpus *c)
+CorpusChoice network_choice(const Options *o)
 {
     CorpusChoice w = network_config(o).corpus;
-    w.untested = untested;
     w.source = options_text(o, "source");
     w.target = options_text(o, "target");
     w.codes = options_text(o, "codes");
+    return w;
+}
+
+int network_corpus(const Options *o, int untested, Corpus *c)
+{
+    CorpusChoice w = network_choice(o);
+    w.untested = untested;
     return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 

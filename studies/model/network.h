@@ -42,17 +42,18 @@ typedef struct {
     {"target", OPTION_TEXT, NULL, "LANGUAGE", "and the target's, line by line their translation",  \
      0, 0},                                                                                        \
     {"bpe", OPTION_SIZE, NULL, "N",                                                                \
-     "words in pieces: N merges learned from the source's training text and the target's "         \
-     "(default: words as they stand)",                                                             \
+     "words in pieces: N merges learned from the training text, of pairs from both; perplexities " \
+     "are then per piece ('trotter eval' has them per word too; default: words as they stand)",    \
      1, 1e7, .sets = {NETWORK_SETS(corpus.merges)}},                                               \
-    {"codes", OPTION_TEXT, NULL, "FILE", "or of merges that 'trotter bpe' or subword-nmt learned", \
+    {"codes", OPTION_TEXT, NULL, "FILE", "or by merges that 'trotter bpe' or subword-nmt learned", \
      0, 0},                                                                                        \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: characters, _ between words", 0, 0,                            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
     {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
      "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
-     "or test has words that train lacks; 0: keep all (10000 words of kjv)", 0, 1e9,               \
+     "or test has words that train lacks; 0: keep all (of kjv 10000 words, or all pieces)", 0,     \
+     1e9,                                                                                          \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
     {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov or reverse source", 0, 1e18,               \
      .sets = {NETWORK_SETS(corpus.seed)}}
@@ -93,6 +94,8 @@ int network_reads_source(const char *option, const Table *decoder);
 
 /* What the tables set; sizes that no option tells (vocab, out ...) are 0. */
 NetworkConfig network_config(const Options *o);
+/* The corpus' part of it, with the texts that options hold: they are borrowed. */
+CorpusChoice network_choice(const Options *o);
 /* What bridge_plan is told. */
 BridgeOptions network_bridge(const Options *o);
 
@@ -138,7 +141,8 @@ typedef struct {
     Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
-    Bpe *bpe; /* NULL: its tokens are words */
+    Bpe *bpe;    /* NULL: its tokens are no pieces */
+    char *codes; /* the file of bpe, or NULL; owned */
 } Network;
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
@@ -148,6 +152,9 @@ typedef struct {
  * override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
 void network_free(Network *n);
+
+/* The corpus of the options its file tells, and those given; its words are cut by the model's own merges. */
+int network_own_corpus(const Network *n, int untested, Corpus *c);
 
 /* ERR_INPUT, naming it, where it is an encoder and a decoder: for what can only be done with a language model. */
 int network_alone(const Network *n, const char *dir);

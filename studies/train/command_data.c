@@ -117,16 +117,16 @@ static int add_row(Sheet *r, const Corpus *c, int split, const Text *t)
 
 static void print_bounds(const Corpus *c)
 {
+    static const char *const tokens[] = {
+        [LEVEL_WORD] = "words", [LEVEL_CHAR] = "characters", [LEVEL_PIECE] = "pieces"};
     int pairs = c->source[SPLIT_TRAIN].tokens > 0;
-    printf("\nvocabulary: %zu %s%s\n", c->vocab.size,
-           c->vocab.level == LEVEL_CHAR ? "characters" : "words",
+    printf("\nvocabulary: %zu %s%s\n", c->vocab.size, tokens[c->vocab.level],
            c->vocab.unk < 0 ? ", none of them <unk>" : "");
     if (pairs)
         printf(
             "pairs: line i of a source and line i of its target; what follows is about targets\n");
-    printf(
-        "unigram perplexity (what the frequencies of words alone reach): valid %.2f, test %.2f\n",
-        corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST));
+    printf("unigram perplexity (what the frequencies of %s alone reach): valid %.2f, test %.2f\n",
+           tokens[c->vocab.level], corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST));
     if (!isnan(c->entropy_rate))
         printf("entropy rate%s: %.6f nats a token, so no model has a perplexity below %.4f\n",
                pairs ? ", given the source" : "", c->entropy_rate, exp(c->entropy_rate));

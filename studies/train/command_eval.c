@@ -27,8 +27,8 @@ static const Option eval_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "tokens,nll,ppl as CSV; nll is the mean in nats a token", 0,
-     0},
+    {"csv", OPTION_FLAG, NULL, NULL,
+     "tokens,nll,ppl as CSV, of pieces words,word_ppl too; nll is the mean in nats a token", 0, 0},
     {"logits", OPTION_TEXT, NULL, "FILE.npy",
      "write logits (N, V) as a NumPy array of f32, a row per predicted token in order", 0, 0},
     {"max-tokens", OPTION_SIZE, "1024", "N", "rows of the logits at most", 1, 1e9},
@@ -40,10 +40,12 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
                                             NULL};
 
-/* Bits where tokens are characters; the last two of an encoder and a decoder. */
+/* Bits where tokens are characters, words where they are pieces; the last two of an encoder and a decoder. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
+    size_t words;
+    double word_ppl;
     size_t pairs;
     double exact;
 } Result;
@@ -54,6 +56,14 @@ typedef struct {
 static const Column word_columns[] = {RESULT, {0}};
 static const Column character_columns[] = {
     RESULT, COLUMN(Result, bits_per_character, .digits = 7), {0}};
+static const Column piece_columns[] = {
+    RESULT,
+    COLUMN(Result, words,
+           .words = "words that the predicted pieces make, the end of lines included"),
+    COLUMN(Result, word_ppl, .digits = 7, .words = "perplexity per word, exp(nll tokens / words)"),
+    {0}};
+static const Column *const text_columns[] = {
+    [LEVEL_WORD] = word_columns, [LEVEL_CHAR] = character_columns, [LEVEL_PIECE] = piece_columns};
 static const Column pair_columns[] = {
     RESULT,
     COLUMN(Result, pairs, .words = "pairs of lines"),
@@ -123,15 +133,19 @@ static int save_logits(Network *n, const Text *t, const Text *source, const char
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
 
-static int report_result(const Evaluation *e, int level, int csv)
+static int report_result(const Evaluation *e, const Text *t, int level, int csv)
 {
     Sheet *r;
-    TRY(sheet_new(e->pairs              ? pair_columns
-                  : level == LEVEL_CHAR ? character_columns
-                                        : word_columns,
-                  &r));
-    sheet_row(r, &(Result){e->tokens, e->mean, exp(e->mean), e->mean / log(2), e->pairs,
-                           evaluation_exact(e)});
+    double ppl = exp(e->mean);
+    TRY(sheet_new(e->pairs ? pair_columns : text_columns[level], &r));
+    sheet_row(r, &(Result){.tokens = e->tokens,
+                           .nll = e->mean,
+                           .ppl = ppl,
+                           .bits_per_character = e->mean / log(2),
+                           .words = e->tokens - t->goes_on,
+                           .word_ppl = text_word_ppl(t, e->tokens, ppl),
+                           .pairs = e->pairs,
+                           .exact = evaluation_exact(e)});
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(r);
     return code;
@@ -145,7 +159,7 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     TRY(train_eval(n->model, t, source, &n->vocab, c.context, c.batch_tokens, c.sequence, &e));
     if (logits) TRY(save_logits(n, t, source, logits, options_size(o, "max-tokens")));
     TRY(spans_tell(n->model));
-    return report_result(&e, n->vocab.level, options_flag(o, "csv"));
+    return report_result(&e, t, n->vocab.level, options_flag(o, "csv"));
 }
 
 /* The text of a file, and its source's where there is one. */
@@ -170,7 +184,7 @@ static int eval_corpus(const Options *o, Network *n)
 {
     Corpus c;
     int split = options_choice(o, "split");
-    TRY(network_corpus(n->options, split != SPLIT_TEST, &c));
+    TRY(network_own_corpus(n, split != SPLIT_TEST, &c));
     int code = vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
                    ? eval_text(o, n, &c.text[split], &c.source[split])
                    : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
@@ -198,6 +212,7 @@ static const Kind kinds[] = {{.command = "eval",
                               .title = "Evaluation of a model",
                               .about = "Perplexity of a saved model on a text.",
                               .table = {{"*", pair_columns, "Perplexity.", KIND_ALL},
+                                        {"*", piece_columns, "Perplexity.", KIND_ALL},
                                         {"*", character_columns, "Perplexity.", KIND_ALL},
                                         {"*", word_columns, "Perplexity.", KIND_ALL}}},
                              {0}};
@@ -216,7 +231,15 @@ const Command command_eval = {
         "lines are\n"
         "exact: the right token, <eos> too, is at every place the most probable one behind the "
         "right ones\n"
-        "before it, so that greedy decoding gives the target.\n",
+        "before it, so that greedy decoding gives the target.\n"
+        "\n"
+        "Where words are in pieces (train --bpe), tokens, nll and ppl are of pieces. Two columns "
+        "more are of\n"
+        "words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens / "
+        "words), the\n"
+        "perplexity per word. Compare models of other pieces, or of whole words, by this one, on "
+        "the same\n"
+        "text. A model that reads words as <unk> predicts another text, an easier one.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

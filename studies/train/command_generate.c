@@ -112,6 +112,20 @@ static int choose(Speech *s, size_t *token)
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
+/* Those of a word's bytes that are shown: a piece's mark is not. */
+static size_t shown(const Vocab *v, const char *word, size_t bytes)
+{
+    return piece_goes_on(v, word, bytes) ? bytes - strlen(BPE_MARK) : bytes;
+}
+
+/* Whether a blank is between token i and the one before it. */
+static int begins_word(const Speech *s, size_t i)
+{
+    const Vocab *v = &s->net->vocab;
+    const char *before = v->word[s->id[i - 1]];
+    return s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
+}
+
 static void print_token(const Speech *s, size_t i)
 {
     const Vocab *v = &s->net->vocab;
@@ -121,7 +135,7 @@ static void print_token(const Speech *s, size_t i)
     else if (v->level == LEVEL_CHAR)
         fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
     else
-        printf("%s%s", s->id[i - 1] == v->eos ? "" : " ", word);
+        printf("%s%.*s", begins_word(s, i) ? " " : "", (int)shown(v, word, strlen(word)), word);
 }
 
 static void append(Speech *s, int32_t id)
@@ -132,17 +146,17 @@ static void append(Speech *s, int32_t id)
     if (s->count > 1) print_token(s, s->count - 1);
 }
 
-/* Names each unknown word once. */
-static int warn_unknown(const char *prompt, const Vocab *v)
+/* Names each unknown token once. */
+static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
 {
     const char *word;
     size_t n;
     int code = 0;
     Words known = {0};
-    for (Scan c = scan_begin(prompt, strlen(prompt), v->level);
-         !code && scan_next(&c, &word, &n);) {
+    for (Scan c = scan_begin(prompt, count, v->level); !code && scan_next(&c, &word, &n);) {
         size_t before = known.size;
         if (n == 0 || vocab_find(v, word, n) >= 0) continue;
+        n = shown(v, word, n);
         code = words_add(&known, word, n, 1);
         if (known.size > before)
             notice_warn("the model does not know '%.*s': it reads " WORD_UNK,
@@ -198,14 +212,23 @@ static void speech_close(Speech *s)
 static int generate(const Options *o, Network *n)
 {
     const char *prompt = options_text(o, "prompt");
+    BpeText raw = {.file = "prompt", .bytes = prompt, .count = strlen(prompt)};
+    char *pieces = NULL;
     Speech s = {.options = o, .net = n};
-    Text t;
-    TRY(text_encode("prompt", prompt, strlen(prompt), &n->vocab, &t));
-    int code = warn_unknown(prompt, &n->vocab);
+    Text t = {0};
+    size_t count;
+    if (n->bpe) {
+        TRY(pieces_cut(n->bpe, &raw, &pieces, &count));
+        raw.bytes = pieces;
+        raw.count = count;
+    }
+    int code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
+    if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);
     speech_close(&s);
     text_free(&t);
+    memory_free(pieces);
     return code;
 }
 
@@ -227,7 +250,10 @@ const Command command_generate = {
     .about = "Prints the prompt as the model reads it and the tokens the model adds; <eos> ends a "
              "line.\n"
              "The same seed gives the same text. A word the model does not know is read as <unk>, "
-             "and told.\n",
+             "and told.\n"
+             "Of a model of pieces (train --bpe) the prompt is cut in pieces, --tokens counts "
+             "pieces, and they\n"
+             "are printed as the words they make.\n",
     .groups = groups,
     .run = run,
 };

@@ -84,7 +84,7 @@ typedef struct {
     Judge *judge;  /* of --best bleu, else NULL */
 } Run;
 
-enum { EXACT = 32 };
+enum { EXACT = 32, WORDS = 64 };
 
 /* The one that writes and speaks. */
 static int is_first(const Run *r)
@@ -321,23 +321,36 @@ static void layers_words(const Run *r, char words[48])
         snprintf(words, 48, "%zu", layers);
 }
 
+/* The perplexity per word of a split whose tokens are pieces, to stand behind that per piece; else nothing. */
+static void per_word(const Run *r, int split, double ppl, char words[WORDS])
+{
+    const Corpus *c = &r->corpus;
+    const Text *t = &c->text[split];
+    *words = '\0';
+    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || isnan(ppl)) return;
+    size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
+    snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
+}
+
 static void tell(const Run *r, double seconds)
 {
-    char time[32], model[96], test[96] = "the test text unread", of[64] = "", exact[2][EXACT],
-                              layers[48];
+    char time[32], model[96], test[160] = "the test text unread", of[64] = "", exact[2][EXACT],
+                              layers[48], word[2][WORDS];
     const char *first = options_text(r->options, "eval-tokens");
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
     if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
     exact_words(", ", r->result.valid_exact, exact[0]);
     exact_words(", ", r->result.test_exact, exact[1]);
+    per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
+    per_word(r, SPLIT_TEST, r->result.test_ppl, word[1]);
     if (!isnan(r->result.test_ppl))
-        snprintf(test, sizeof test, "%.2f on test%s", r->result.test_ppl, exact[1]);
+        snprintf(test, sizeof test, "%.2f%s on test%s", r->result.test_ppl, word[1], exact[1]);
     layers_words(r, layers);
-    progress_note("%s, %s layer(s), seed %zu: %s, perplexity %.2f on %svalidation%s, %s; %zu "
+    progress_note("%s, %s layer(s), seed %zu: %s, perplexity %.2f%s on %svalidation%s, %s; %zu "
                   "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-                  r->name, layers, options_size(r->options, "seed"), model, r->result.valid_ppl, of,
-                  exact[0], test, model_size(r->model), r->result.tokens_per_s,
+                  r->name, layers, options_size(r->options, "seed"), model, r->result.valid_ppl,
+                  word[0], of, exact[0], test, model_size(r->model), r->result.tokens_per_s,
                   1e-6 * (double)r->result.peak_bytes, time, r->dir);
 }
 

@@ -150,7 +150,7 @@ TEST(corpus_refused)
     static const char *const bad[][2] = {
         {"data --corpus c --source en", "--target is needed too"},
         {"data --corpus c --target en", "--source is needed too"},
-        {"data --corpus c --bpe 5", "--bpe is of pairs of files, with --source and --target"},
+        {"data --corpus c --bpe 5", "c: no text for train, valid, test"},
         {"data --corpus c --source en --target en", "--source and --target are both en"},
         {"data --corpus c --source en --target fr",
          "no text for train, valid, test; looked for NAME.fr"},
@@ -163,8 +163,6 @@ TEST(corpus_refused)
         {"data" PAIRS " --bpe 0", "--bpe: expected a whole number"},
         {"data" PAIRS " --codes nowhere", "nowhere"},
         {"data" PAIRS " --bpe 5 --level char", "--level char has no subwords: leave --bpe out"},
-        {"train --corpus text --bpe 5 --out refused", "--bpe is of pairs of files"},
-        {"train --corpus markov:6 --codes codes --out refused", "--codes is of pairs of files"},
         {"train --corpus text --source en --target de --out refused", "no text for train"},
         {"compare" PAIRS " --scheme heun --out refused", "--scheme: the corpus has pairs"},
         {"sweep" PAIRS " --words sf,fs --out refused", "c en-de has pairs"},

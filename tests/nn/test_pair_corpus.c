@@ -149,8 +149,8 @@ TEST(test_refused_choices)
         {{.target = "en"}, "--source is needed too"},
         {{.source = "en", .merges = 5}, "--target is needed too"},
         {{.source = "en", .target = "de", .merges = 5, .codes = "c"}, "--bpe and --codes"},
-        {{.merges = 5}, "--bpe is of pairs of files, with --source and --target"},
-        {{.codes = "c"}, "--codes is of pairs of files"},
+        {{.merges = 5, .codes = "c"}, "--bpe and --codes"},
+        {{.merges = 5}, "no text for train, valid, test"}, /* without languages it is one text */
         {{.source = "en", .target = "en"}, "--source and --target are both en"},
         {{.source = "en", .target = "de", .level = LEVEL_CHAR, .merges = 5}, "leave --bpe out"},
         {{.source = "en", .target = "de", .level = LEVEL_CHAR, .codes = "c"}, "leave --codes out"},

@@ -1,0 +1,287 @@
+/* test_piece_models.c: language models whose tokens are pieces of words, as a user has them: trained, evaluated, stopped and
+ * gone on with, asked to go on with a text, compared; their perplexity per word against a count of words by wc and the sum of
+ * log p by `score`; and what is refused. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+#define SIZE \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 256 --threads 1 --rate 1e-2 --warmup 10"
+#define TRAIN "train --corpus text" SIZE
+#define SHORT " --max-steps 3"
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    corpus_write("text", 200, 20);
+    return 0;
+}
+
+static int says(const char *words)
+{
+    return strstr(err, words) != NULL;
+}
+
+/* Runs eval and gives what it printed; the caller frees it. */
+static char *eval(const char *arguments)
+{
+    char line[256];
+    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
+    run_ok(line);
+    return strdup(out);
+}
+
+static void assert_same(const char *dir, const char *other, const char *what, int same)
+{
+    char a[64], b[64];
+    snprintf(a, sizeof a, "%s/%s", dir, what);
+    snprintf(b, sizeof b, "%s/%s", other, what);
+    if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
+}
+
+/* What a command of the shell prints, as a number. */
+static double counted(const char *line)
+{
+    shell_ok("{ %s; } >count", line);
+    char *text = file_slurp("count", NULL);
+    double x = strtod(text, NULL);
+    free(text);
+    return x;
+}
+
+typedef struct {
+    double tokens, nll, ppl, words, word_ppl;
+} Row;
+
+static Row read_row(const char *csv)
+{
+    Row r;
+    if (sscanf(csv, "tokens,nll,ppl,words,word_ppl\n%lf,%lf,%lf,%lf,%lf\n", &r.tokens, &r.nll,
+               &r.ppl, &r.words, &r.word_ppl) != 5)
+        fail_msg("not a row of pieces: %s", csv);
+    return r;
+}
+
+/* ---- training and perplexity -------------------------------------------------------------------- */
+
+TEST(trained_and_evaluated)
+{
+    run_ok(TRAIN " --bpe 12" SHORT " --out run");
+    char *told = strdup(err);
+    run_ok("bpe --learn 12 --text text/train.txt --out codes");
+    assert_true(same_files("codes", "run/codes.bpe"));
+    char *corpus = eval("run --corpus text --split test"), *text = eval("run --text text/test.txt"),
+         *valid = eval("run --corpus text"),
+         *file = eval("run/model.safetensors --text text/test.txt");
+    assert_string_equal(corpus, text);
+    assert_string_equal(file, text);
+    assert_string_not_equal(corpus, valid); /* the control */
+    Row r = read_row(text), v = read_row(valid);
+    char *result = file_slurp("run/result.csv", NULL), words[64];
+    double ppl;
+    assert_int_equal(sscanf(last_line(result), "%*[^,],%*d,%*d,%*d,%*d,%*f,%lf,", &ppl), 1);
+    assert_true(fabs(r.ppl - ppl) <= 1e-6 * ppl);
+    snprintf(words, sizeof words, "%.2f (%.2f a word) on test", r.ppl, r.word_ppl);
+    if (!strstr(told, words)) fail_msg("no %s: %s", words, told);
+    snprintf(words, sizeof words, "perplexity %.2f (%.2f a word) on validation", v.ppl, v.word_ppl);
+    if (!strstr(told, words)) fail_msg("no %s: %s", words, told);
+    free(result);
+    free(file);
+    free(valid);
+    free(corpus);
+    free(told);
+    /* The same merges from a file make the same model, which needs that file no more. */
+    run_ok(TRAIN " --codes codes" SHORT " --out from-file");
+    assert_same("run", "from-file", "codes.bpe", 1);
+    assert_same("run", "from-file", "vocab.txt", 1);
+    shell_ok("for d in run from-file; do tail -c 8000 $d/model.safetensors >$d/numbers; done; "
+             "rm codes");
+    assert_same("run", "from-file", "numbers", 1);
+    file = eval("from-file --corpus text --split test");
+    assert_string_equal(file, text);
+    free(file);
+    free(text);
+    run_ok("data --corpus text --bpe 12");
+    assert_non_null(strstr(out, " pieces\n"));
+}
+
+/* Words are those of wc; of the perplexity per word the logarithm is the mean of all that `score` sums. */
+TEST(perplexity_per_word)
+{
+    shell_ok("{ cat text/valid.txt; echo; echo 'the park'; } >lines"); /* a blank line */
+    double words = counted("wc -w <lines"), ends = counted("wc -l <lines"), sum = 0;
+    run_ok(TRAIN " --bpe 12" SHORT " --context sentence --out lined");
+    run_ok("bpe --codes lined/codes.bpe --text lines --out pieces");
+    double pieces = counted("wc -w <pieces");
+    assert_true(pieces > words);
+    char *stream = eval("lined --text lines --context stream"), *lined = eval("lined --text lines");
+    Row s = read_row(stream), l = read_row(lined);
+    assert_true(s.words == words + ends && s.tokens == pieces + ends);
+    assert_true(l.words == words + ends - 1 && l.tokens == pieces + ends - 1);
+    assert_true(fabs(s.ppl - exp(s.nll)) <= 1e-6 * s.ppl);
+    assert_true(fabs(s.word_ppl - exp(s.nll * s.tokens / s.words)) <= 1e-6 * s.word_ppl);
+    run_ok("score --model lined --text lines --csv");
+    for (const char *row = strchr(out, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
+        double log_p;
+        if (sscanf(row, "\n%*d,%*d,%lf", &log_p) == 1) sum += log_p;
+    }
+    assert_true(fabs(log(l.word_ppl) + sum / l.words) <= 1e-5 * log(l.word_ppl));
+    assert_true(fabs(log(l.ppl) + sum / l.words) > 0.1); /* the control */
+    free(stream);
+    free(lined);
+    /* Whole words have the columns that they had, and their last line has one perplexity. */
+    run_ok(TRAIN SHORT " --out whole");
+    assert_false(says("a word)"));
+    assert_false(file_exists("whole/codes.bpe"));
+    stream = eval("whole --text text/test.txt");
+    assert_int_equal(strncmp(stream, "tokens,nll,ppl\n", 15), 0);
+    free(stream);
+}
+
+/* ---- going on ----------------------------------------------------------------------------------- */
+
+TEST(stopped_and_resumed)
+{
+    static const char *const files[] = {"model.safetensors", "codes.bpe", "vocab.txt"};
+    run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 9 --out straight");
+    run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 4 --out stopped");
+    assert_same("straight", "stopped", "model.safetensors", 0); /* the control */
+    run_ok("train --resume --max-steps 9 --out stopped");
+    for (size_t i = 0; i < 3; i++) assert_same("straight", "stopped", files[i], 1);
+    run_ok("train --config straight/config.ini --out replayed");
+    for (size_t i = 0; i < 3; i++) assert_same("straight", "replayed", files[i], 1);
+    must_refuse("train --resume --bpe 11 --max-steps 12 --out stopped",
+                "--bpe 11: the run in stopped has 12");
+    shell_ok("cp text/train.txt kept; sed -i '1s/^/acht /' text/train.txt");
+    must_refuse("train --resume --max-steps 12 --out stopped", "stopped");
+    must_refuse("eval --model straight --corpus text",
+                "--corpus: the words of text are not those of straight");
+    shell_ok("cp kept text/train.txt");
+    assert_same("straight", "stopped", "codes.bpe", 1);
+}
+
+/* A line learned by heart comes back in whole words, wherever the prompt ends. */
+TEST(pieces_go_on)
+{
+    shell_ok("mkdir heart; for i in $(seq 60); do echo 'the cat sat on a mat'; done "
+             ">heart/train.txt; head -n 1 heart/train.txt | tee heart/valid.txt >heart/test.txt");
+    run_ok("train --corpus heart --bpe 3 --width 16 --inner 32 --heads 2 --sequence 24 "
+           "--batch-tokens 96 --dropout 0 --rate 1e-2 --warmup 20 --epochs 50 --max-steps 250 "
+           "--threads 1 --out model");
+    run_ok("bpe --codes model/codes.bpe --text heart/test.txt");
+    char line[256];
+    int pieces = count_words(out, " ") + 1;
+    assert_true(pieces > 6 && strstr(out, "@@ "));
+    snprintf(line, sizeof line, "generate --threads 1 --model model --temperature 0 --tokens %d",
+             2 * pieces + 2);
+    run_ok(line);
+    assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
+    assert_string_equal(err, "");
+    run_ok("generate --threads 1 --model model --prompt 'the  cat sat on a ma' --tokens 1 --top 1");
+    assert_int_equal(strncmp(out, "the cat sat on a ma", 19), 0);
+    run_ok("generate --threads 1 --model model --prompt 'the qat q' --tokens 1 --top 1");
+    assert_int_equal(count_lines(err), 1); /* told once, though one goes on and one ends its word */
+    assert_true(says("the model does not know 'q': it reads <unk>\n"));
+    run_ok("generate --threads 1 --model model --tokens 200 --temperature 50 --seed 2");
+    assert_null(strstr(out, "@@")); /* wherever it ends */
+    must_refuse("generate --model model --prompt 'ca@@ t'", "prompt:1: a word ends in '@@'");
+    must_refuse("generate --model model --prompt 'ca\tt'", "prompt:1: a tab");
+    must_refuse("eval --model model --text model/weights", "model/weights");
+}
+
+/* A model without its own words or merges would give numbers all the same. */
+TEST(other_files_beside_a_model)
+{
+    static const char *const bad[][2] = {
+        {"sed -i '$d' bad/codes.bpe",
+         "bad/codes.bpe does not hold the merges of bad/model.safetensors"},
+        {"rm bad/codes.bpe", "bad/codes.bpe"},
+        {"sed -i '2{h;d};3{G}' bad/vocab.txt", "bad/vocab.txt does not hold the words of "},
+    };
+    run_ok(TRAIN " --bpe 12" SHORT " --out run");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        shell_ok("rm -rf bad; cp -r run bad; %s", bad[i][0]);
+        must_refuse("eval --model bad --text text/test.txt", bad[i][1]);
+        must_refuse("eval --model bad --corpus text", bad[i][1]);
+        must_refuse("generate --model bad", bad[i][1]);
+    }
+    file_text("marked", "ca@@ t\n");
+    must_refuse("eval --model run --text marked", "marked:1: a word ends in '@@'");
+    file_text("unknown", "\xe4\xb8\xad\n");
+    free(eval("run --text unknown")); /* <unk> */
+}
+
+/* ---- studies ------------------------------------------------------------------------------------ */
+
+TEST(compared)
+{
+    run_ok(
+        "compare --scheme transformer,euler --corpus text --bpe 12 --seeds 1 --epochs 20 "
+        "--max-steps 60 --truncation 1 --truncation-tokens 4 --system linear --csv --out study" SIZE);
+    assert_int_equal(count_words(out, "\ntransformer,"), 1);
+    run_ok("bpe --learn 12 --text text/train.txt --out codes");
+    assert_true(same_files("codes", "study/runs/transformer-seed1/codes.bpe"));
+    assert_true(same_files("codes", "study/runs/euler-seed1/codes.bpe"));
+    free(eval("study/runs/euler-seed1 --corpus text"));
+    run_ok("attention --model study/runs/transformer-seed1 --model study/runs/euler-seed1 --text "
+           "text/test.txt --sequence 8 --tokens 30 --csv --out attention");
+    run_ok(
+        "truncation --model study/runs/euler-seed1 --text text/test.txt --sentences 1 --tokens 4 "
+        "--halvings 5 --csv --out truncation");
+    run_ok("sweep --words sf,fs --corpus text --bpe 12 --seeds 1 --epochs 20 --max-steps 60 --csv "
+           "--out sweep" SIZE);
+}
+
+/* The same pieces of one text do not make the same merges: another text would be cut in others. */
+TEST(other_merges_are_not_compared)
+{
+    shell_ok("mkdir two; for f in train valid test; do echo 'ab bc ab bc' >two/$f.txt; done");
+    file_text("one.bpe", "#version: 0.2\na b</w>\nb c</w>\n");
+    file_text("other.bpe", "#version: 0.2\nb c</w>\na b</w>\n");
+    for (int i = 0; i < 2; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "train --corpus two --codes %s.bpe --out %s" SIZE " --epochs 1",
+                 i ? "other" : "one", i ? "other" : "one");
+        run_ok(line);
+    }
+    assert_same("one", "other", "vocab.txt", 1);
+    must_refuse("attention --model one --model other --text two/test.txt --sequence 8 --out no",
+                "one and other have different merges");
+    run_ok(
+        "attention --model one --model one --text two/test.txt --sequence 8 --tokens 5 --csv --out "
+        "attention"); /* the control */
+}
+
+/* ---- what is refused ---------------------------------------------------------------------------- */
+
+TEST(bad_choices_are_refused)
+{
+    static const char *const bad[][2] = {
+        {"train --corpus text --bpe 5 --codes codes --out refused", "--bpe and --codes"},
+        {"train --corpus text --bpe 0 --out refused", "--bpe: expected a whole number"},
+        {"train --corpus text --codes nowhere --out refused", "nowhere"},
+        {"train --corpus text --codes text/test.txt --out refused",
+         "text/test.txt:1: expected '#version: 0.2'"},
+        {"train --corpus text --bpe 5 --level char --out refused",
+         "--level char has no subwords: leave --bpe out"},
+        {"train --corpus markov:6 --bpe 5 --out refused",
+         "corpus markov:6: its words are numbers, which have no pieces: leave --bpe out"},
+        {"train --corpus reverse:6 --codes codes --out refused", "leave --codes out"},
+        {"compare --corpus markov:6 --bpe 5 --out refused", "leave --bpe out"},
+        {"data --corpus markov:6 --bpe 5", "leave --bpe out"},
+        {"train --corpus tabs --bpe 5 --out refused", "tabs/valid.txt:1: a tab"},
+        {"train --corpus marks --bpe 5 --out refused", "marks/test.txt:1: a word ends in '@@'"},
+    };
+    corpus_write("tabs", 20, 4);
+    corpus_write("marks", 20, 4);
+    file_text("tabs/valid.txt", "the\tcat\n");
+    file_text("marks/test.txt", "the ca@@\n");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        must_refuse(bad[i][0], bad[i][1]);
+        if (file_exists("refused")) fail_msg("%s: refused/ was made", bad[i][0]);
+    }
+    run_ok("train --corpus tabs" SIZE SHORT
+           " --vocabulary 50 --out tabbed"); /* of words it is a blank */
+}
+
+TEST_MAIN(open_all, program_close)

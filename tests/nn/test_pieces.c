@@ -1,0 +1,361 @@
+/* test_pieces.c: a corpus that is one text, its words in pieces: ids by hand, words counted by a reader that knows no
+ * pieces, whose text the merges and the vocabulary are of, and what is refused. */
+#include "tests/lib/test.h"
+
+#include "nn/corpus.h"
+#include "tests/lib/scratch.h"
+
+static int says(const char *part)
+{
+    return strstr(error_text(), part) != NULL;
+}
+
+/* The one pair of symbols that the training text has twice is "a b</w>". */
+static void write_corpus(void)
+{
+    scratch_files(1);
+    file_text("train.txt", "ab abc\nab b\n");
+    file_text("valid.txt", "abc cab\n");
+    file_text("test.txt", "b\n\n");
+}
+
+static void open_corpus(const char *name, CorpusChoice w, Corpus *c)
+{
+    if (corpus_choose(name, &w, c) != 0) fail_msg("%s", error_text());
+}
+
+/* Refused with these words, and nothing is left. */
+static void refuse(const char *name, CorpusChoice w, const char *words)
+{
+    Corpus c;
+    size_t live = memory_live();
+    assert_int_equal(corpus_choose(name, &w, &c), ERR_INPUT);
+    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
+    assert_null(c.name);
+    assert_null(c.bpe);
+    assert_int_equal(memory_live(), live);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------------ */
+
+static void assert_ids(const Text *t, const int32_t *id, size_t n)
+{
+    assert_int_equal(t->tokens, n);
+    assert_memory_equal(t->id, id, n * sizeof *id);
+}
+
+/* Counts of the training text in pieces: <eos> 2, ab 2, a@@ 1, b 1, b@@ 1, c 1, <unk> 0. */
+TEST(test_by_hand)
+{
+    static const char *const word[] = {"<eos>", "ab", "a@@", "b", "b@@", "c", "<unk>"};
+    Corpus c;
+    write_corpus();
+    open_corpus(folder, (CorpusChoice){.merges = 1}, &c);
+    assert_int_equal(bpe_merges(c.bpe), 1);
+    assert_int_equal(c.vocab.level, LEVEL_PIECE);
+    assert_int_equal(c.vocab.size, 7);
+    for (size_t i = 0; i < 7; i++) assert_string_equal(c.vocab.word[i], word[i]);
+    assert_int_equal(c.vocab.unk, 6);
+    assert_ids(&c.text[SPLIT_TRAIN], (const int32_t[]){1, 2, 4, 5, 0, 1, 3, 0}, 8);
+    assert_ids(&c.text[SPLIT_VALID], (const int32_t[]){2, 4, 5, 6, 1, 0}, 6); /* c@@ is not there */
+    assert_ids(&c.text[SPLIT_TEST], (const int32_t[]){3, 0, 0}, 3);
+    assert_int_equal(c.text[SPLIT_TRAIN].goes_on, 2);
+    assert_int_equal(c.text[SPLIT_VALID].goes_on, 3); /* c@@ too, whatever it is read as */
+    assert_int_equal(c.text[SPLIT_VALID].unknown, 1);
+    assert_int_equal(c.text[SPLIT_TEST].goes_on, 0);
+    assert_int_equal(c.text[SPLIT_TEST].blank, 1);
+    /* p = 2^-6 for 3 words is 4 a word */
+    assert_true(fabs(text_word_ppl(&c.text[SPLIT_VALID], 6, 2) - 4) <= 1e-14);
+    assert_true(text_word_ppl(&c.text[SPLIT_TEST], 3, 7.5) == 7.5); /* its words are pieces */
+    /* A training text that is all pieces has <unk> all the same; without merges it has none. */
+    assert_true(c.text[SPLIT_TRAIN].unknown == 0 && c.vocab.unk >= 0);
+    corpus_free(&c);
+    file_text("valid.txt", "ab\n");
+    open_corpus(folder, (CorpusChoice){0}, &c);
+    assert_int_equal(c.vocab.level, LEVEL_WORD);
+    assert_true(c.vocab.unk < 0 && c.vocab.size == 4 && c.text[SPLIT_TRAIN].goes_on == 0);
+    corpus_free(&c);
+}
+
+/* The same merges from a file. A word that ends in "@@" goes on only where tokens are pieces. */
+TEST(test_codes)
+{
+    Corpus c, d;
+    write_corpus();
+    open_corpus(folder, (CorpusChoice){.merges = 1}, &c);
+    assert_int_equal(bpe_write(c.bpe, file_path("codes")), 0);
+    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &d);
+    assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe));
+    assert_true(vocab_hash(&c.vocab) == vocab_hash(&d.vocab));
+    for (int s = 0; s < SPLITS; s++) assert_ids(&d.text[s], c.text[s].id, c.text[s].tokens);
+    corpus_free(&d);
+    file_text("codes", "#version: 0.2\nb c</w>\n");
+    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &d); /* the control */
+    assert_true(bpe_hash(c.bpe) != bpe_hash(d.bpe));
+    assert_true(vocab_hash(&c.vocab) != vocab_hash(&d.vocab));
+    corpus_free(&d);
+    /* A file read by itself has the ids of the corpus. */
+    Text t;
+    assert_int_equal(text_read_pieces(file_path("valid.txt"), c.bpe, &c.vocab, &t), 0);
+    assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
+    assert_int_equal(t.goes_on, 3);
+    text_free(&t);
+    corpus_free(&c);
+    file_text("train.txt", "a@@ b\n");
+    file_text("valid.txt", "a@@ a@@\n");
+    file_text("test.txt", "b\n");
+    open_corpus(folder, (CorpusChoice){.vocab_limit = 9}, &c);
+    assert_int_equal(c.text[SPLIT_VALID].goes_on, 0);
+    corpus_free(&c);
+}
+
+/* ---- the King James text ------------------------------------------------------------------------ */
+
+/* The text that ids are of, its pieces joined line by line. */
+static char *join(const Corpus *c, const Text *t)
+{
+    size_t room = 1;
+    for (size_t i = 0; i < t->tokens; i++) room += strlen(c->vocab.word[t->id[i]]) + 1;
+    char *text = memory_new(room, 1), *p = text, *line = text;
+    assert_non_null(text);
+    for (size_t i = 0; i < t->tokens; i++) {
+        if (t->id[i] != c->vocab.eos) {
+            p += sprintf(p, p > line ? " %s" : "%s", c->vocab.word[t->id[i]]);
+            continue;
+        }
+        p = line + bpe_join(line, (size_t)(p - line));
+        *p++ = '\n';
+        line = p;
+    }
+    *p = '\0';
+    return text;
+}
+
+static int gives_back(const Corpus *c, int split)
+{
+    BuiltinText b = builtin_kjv(split);
+    char *text = join(c, &c->text[split]);
+    int same = strlen(text) == b.count && memcmp(text, b.bytes, b.count) == 0;
+    memory_free(text);
+    return same;
+}
+
+/* Words and line ends, by a scan of the text as it stands. */
+static size_t count_words(const BuiltinText *b)
+{
+    const char *word;
+    size_t n, words = 0;
+    for (Scan s = scan_begin(b->bytes, b->count, LEVEL_WORD); scan_next(&s, &word, &n);) words++;
+    return words;
+}
+
+TEST(test_pieces_give_the_text_back)
+{
+    static const size_t merges[] = {1, 60, 400};
+    size_t tokens = SIZE_MAX;
+    for (size_t k = 0; k < sizeof merges / sizeof *merges; k++) {
+        Corpus c;
+        open_corpus("kjv", (CorpusChoice){.merges = merges[k]}, &c);
+        for (int s = 0; s < SPLITS; s++) {
+            BuiltinText b = builtin_kjv(s);
+            assert_int_equal(c.text[s].unknown, 0);
+            assert_true(gives_back(&c, s));
+            assert_int_equal(c.text[s].tokens - c.text[s].goes_on, count_words(&b));
+        }
+        assert_true(c.text[SPLIT_TRAIN].tokens < tokens); /* more merges, fewer pieces */
+        tokens = c.text[SPLIT_TRAIN].tokens;
+        Text *t = &c.text[SPLIT_VALID]; /* the control: two tokens exchanged */
+        size_t i = 0;
+        while (t->id[i] == t->id[i + 1]) i++;
+        int32_t first = t->id[i];
+        t->id[i] = t->id[i + 1];
+        t->id[i + 1] = first;
+        assert_false(gives_back(&c, SPLIT_VALID));
+        corpus_free(&c);
+    }
+}
+
+/* ---- whose words -------------------------------------------------------------------------------- */
+
+/* Merges and vocabulary are of the training text and of nothing else. */
+TEST(test_training_text_alone)
+{
+    static const char *const other[] = {"zz zz zz zz\n", "ab ab ab ab\n", "bc bc bc\nzz\n"};
+    for (size_t merges = 1; merges <= 3; merges += 2) {
+        CorpusChoice w = {.merges = merges};
+        Corpus a, b;
+        write_corpus();
+        file_text("train.txt", "ab abc\nab b abc\n");
+        open_corpus(folder, w, &a);
+        for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+            file_text("valid.txt", other[i]);
+            file_text("test.txt", other[2 - i]);
+            open_corpus(folder, w, &b);
+            assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
+            assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
+            assert_true(vocab_find(&b.vocab, "z", 1) < 0 && vocab_find(&b.vocab, "zz", 2) < 0);
+            corpus_free(&b);
+            w.untested = !w.untested;
+        }
+        file_text("train.txt", "zz zz ab abc\nab b abc\n"); /* the control */
+        open_corpus(folder, w, &b);
+        assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
+        assert_true(vocab_find(&b.vocab, "zz", 2) >=
+                    0); /* of pairs equally frequent the greatest */
+        corpus_free(&b);
+        corpus_free(&a);
+    }
+}
+
+/* A limit keeps so many pieces; <unk> stands for the others. */
+TEST(test_limits)
+{
+    Corpus c;
+    write_corpus();
+    open_corpus(folder, (CorpusChoice){.merges = 1, .vocab_limit = 3}, &c);
+    assert_int_equal(c.vocab.size, 3);
+    assert_true(vocab_find(&c.vocab, "ab", 2) >= 0);
+    assert_int_equal(c.text[SPLIT_TRAIN].unknown, 4); /* a@@ b@@ c, b */
+    assert_int_equal(c.text[SPLIT_TRAIN].goes_on, 2); /* words are counted all the same */
+    corpus_free(&c);
+    /* Valid and test end with the line of their N-th piece. */
+    file_text("valid.txt", "abc\nab\nab\n");
+    static const size_t tokens[] = {0, 4, 4, 4, 4, 6, 6, 8, 8}; /* by N; a@@ b@@ c <eos> */
+    for (size_t N = 1; N < sizeof tokens / sizeof *tokens; N++) {
+        open_corpus(folder, (CorpusChoice){.merges = 1, .eval_tokens = N}, &c);
+        assert_int_equal(c.text[SPLIT_VALID].tokens, tokens[N]);
+        assert_int_equal(c.text[SPLIT_VALID].goes_on, 2);
+        corpus_free(&c);
+    }
+}
+
+/* ---- what is predicted -------------------------------------------------------------------------- */
+
+static size_t batched(const Corpus *c, const Text *t, int context)
+{
+    Batches *b;
+    size_t n = 0;
+    if (batches_new(t, NULL, &c->vocab, context, 64, 16, 1, &b) != 0) fail_msg("%s", error_text());
+    batches_epoch(b, -1);
+    for (size_t i = 0; i < batches_count(b); i++) n += batches_tokens(b, i);
+    batches_free(b);
+    return n;
+}
+
+TEST(test_predicted_tokens)
+{
+    static const struct {
+        const char *text;
+        size_t stream, sentence;
+    } row[] = {
+        {"ab abc\n\nab\n", 8, 7},   {"\n\nab\n\n", 5, 2}, {"b <eos> ab\n<eos>\nb\n", 8, 6},
+        {"<eos> <eos> ab\n", 4, 2}, {"abc", 4, 4},
+    };
+    Corpus c;
+    write_corpus();
+    file_text("codes", "#version: 0.2\na b</w>\n< e\n<e o\n<eo s\n<eos ></w>\n"); /* whole */
+    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &c);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Text t;
+        BpeText raw = {"text", row[i].text, strlen(row[i].text), 0};
+        char *pieces;
+        size_t count;
+        assert_int_equal(pieces_cut(c.bpe, &raw, &pieces, &count), 0);
+        assert_int_equal(text_encode("t", pieces, count, &c.vocab, &t), 0);
+        memory_free(pieces);
+        size_t stream = text_predicted(&t, c.vocab.eos, CONTEXT_STREAM),
+               sentence = text_predicted(&t, c.vocab.eos, CONTEXT_SENTENCE);
+        assert_int_equal(stream, row[i].stream);
+        assert_int_equal(sentence, row[i].sentence);
+        assert_int_equal(stream, batched(&c, &t, CONTEXT_STREAM));
+        assert_int_equal(sentence, batched(&c, &t, CONTEXT_SENTENCE));
+        text_free(&t);
+    }
+    corpus_free(&c);
+}
+
+/* ---- what is refused ---------------------------------------------------------------------------- */
+
+TEST(test_refused_choices)
+{
+    const struct {
+        const char *name;
+        CorpusChoice w;
+        const char *words;
+    } row[] = {
+        {folder, {.merges = 5, .codes = "c"}, "--bpe and --codes"},
+        {folder, {.level = LEVEL_CHAR, .merges = 5}, "--level char has no subwords: leave --bpe"},
+        {"kjv", {.level = LEVEL_CHAR, .codes = "c"}, "--level char has no subwords: leave --codes"},
+        {"markov:6", {.merges = 5}, "corpus markov:6: its words are numbers, which have no pieces"},
+        {"markov", {.codes = "c"}, "leave --codes out"},
+        {"reverse:6", {.merges = 5}, "leave --bpe out"},
+        {folder, {.codes = "/nowhere/c"}, "/nowhere/c"},
+        {folder, {.merges = 5, .vocab_limit = 1}, "a vocabulary needs 2 words"},
+        {"kjv:5", {.merges = 5}, "kjv takes nothing behind its name"},
+    };
+    write_corpus();
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        refuse(row[i].name, row[i].w, row[i].words);
+    file_text("train.txt", "a b\n");
+    refuse(folder, (CorpusChoice){.merges = 5}, "are neighbours twice");
+}
+
+TEST(test_refused_texts)
+{
+    static const struct {
+        const char *file, *text, *says;
+        int words; /* of words it is a text like others */
+    } row[] = {
+        {"train.txt", "ab ab\nb@@ b\n", "train.txt:2: a word ends in '@@'", 1},
+        {"valid.txt", "ab\nab@@\n", "valid.txt:2: a word ends in '@@'", 1},
+        {"test.txt", "ab\tab\n", "test.txt:1: a tab", 1},
+        {"valid.txt", "a\xff\n", "valid.txt:1: not UTF-8", 1},
+        {"train.txt", "ab ab\nab\rb\n", "train.txt:2: a carriage return inside a line", 1},
+        {"train.txt", "", "train.txt is empty", 0},
+        {"test.txt", "", "test.txt is empty", 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Corpus c;
+        int test = strcmp(row[i].file, "test.txt") == 0;
+        write_corpus();
+        file_text(row[i].file, row[i].text);
+        refuse(folder, (CorpusChoice){.merges = 1}, row[i].says);
+        if (test) { /* it is not opened */
+            open_corpus(folder, (CorpusChoice){.merges = 1, .untested = 1}, &c);
+            corpus_free(&c);
+        }
+        if (row[i].words) {
+            open_corpus(folder, (CorpusChoice){.vocab_limit = 50}, &c);
+            corpus_free(&c);
+        }
+    }
+}
+
+/* ---- memory that is short ----------------------------------------------------------------------- */
+
+static CorpusChoice wanted;
+
+static int open_job(void)
+{
+    Corpus c;
+    Text t = {0};
+    TRY(corpus_choose(folder, &wanted, &c));
+    int code = text_read_pieces(file_path("valid.txt"), c.bpe, &c.vocab, &t);
+    text_free(&t);
+    corpus_free(&c);
+    return code;
+}
+
+TEST(test_every_allocation_fails)
+{
+    write_corpus();
+    file_text("codes", "#version: 0.2\na b\nab c</w>\n");
+    wanted = (CorpusChoice){.merges = 1, .eval_tokens = 2};
+    assert_true(fail_each(open_job, 0) > 50);
+    char codes[PATH_MAX];
+    snprintf(codes, sizeof codes, "%s", file_path("codes"));
+    wanted = (CorpusChoice){.codes = codes};
+    assert_true(fail_each(open_job, 0) > 30);
+}
+
+TEST_MAIN(scratch_open, scratch_close)
