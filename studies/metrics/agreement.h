@@ -46,7 +46,7 @@ typedef struct {
     const char *name;  /* of options and columns: "matthews" */
     const char *title; /* for people: "Matthews correlation" */
     int of;            /* ANSWERS_... */
-    / int (*score)(const Answers *prediction, const Answers *gold, double *out); /* ERR_MEMORY */
+    int (*score)(const Answers *prediction, const Answers *gold, double *out); /* ERR_MEMORY */
 } Agreement;
 
 extern const Agreement agreements[AGREEMENTS];
