@@ -119,6 +119,25 @@ TEST(tasks)
     expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "CoLA/dev.tsv: No");
     remove(file_path("CoLA/train.tsv"));
     expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "train.tsv: No");
+    char far[5000] = "";
+    memset(far, 'x', sizeof far - 1);
+    assert_int_equal(labelled_open(labelled_task("cola"), far, 0, &train, &dev), ERR_INPUT);
+}
+
+/* Control: no task takes the file of another. */
+TEST(tasks_are_told_apart)
+{
+    for (size_t i = 0; i < FORMATS; i++)
+        for (size_t k = 0; k < FORMATS; k++) {
+            char text[2048];
+            Labelled l;
+            snprintf(text, sizeof text, "%s%s%s", format[i].header, format[i].line[0],
+                     format[i].line[1]);
+            int code = read_as(labelled_task(format[k].task), text, 0, NULL, &l);
+            if (code != (i == k ? 0 : ERR_INPUT))
+                fail_msg("%s as %s: %d", format[i].task, format[k].task, code);
+            if (code == 0) labelled_free(&l);
+        }
 }
 
 /* Lines of QQP that are broken are left out and counted; of other tasks they are refused. */
