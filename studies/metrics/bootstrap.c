@@ -12,47 +12,53 @@
 
 enum { STREAM_LINES = 0x6c696e65 }; /* "line" */
 
-/* score (systems) out, `stride` apart: mean scores of each system's runs, of sums (all runs, width). */
-static void mean_scores(int metric, const MetricOptions *o, const double *sums, size_t width,
-                        const size_t *runs, size_t systems, size_t stride, double *score)
+/* What is scored, and room for one draw. */
+typedef struct {
+    BootstrapScore score;
+    void *arg;
+    size_t n, systems, all;
+    const size_t *runs; /* NULL: 1 each */
+    size_t *draw;       /* (n) */
+    double *run;        /* (all) scores of the runs */
+} Drawn;
+
+/* score (systems) out, `stride` apart: mean scores of each system's runs on d->draw. */
+static int mean_scores(Drawn *d, size_t stride, double *score)
 {
-    for (size_t s = 0; s < systems; s++) {
+    TRY(d->score(d->arg, d->draw, d->n, d->run));
+    const double *run = d->run;
+    for (size_t s = 0; s < d->systems; s++) {
         double total = 0;
-        for (size_t r = 0; r < runs[s]; r++, sums += width) total += metric_score(metric, o, sums);
-        score[s * stride] = total / (double)runs[s];
+        size_t runs = d->runs ? d->runs[s] : 1;
+        for (size_t r = 0; r < runs; r++) total += *run++;
+        score[s * stride] = total / (double)runs;
     }
+    return 0;
 }
 
 /* score (systems, resamples) out. */
-static void draw(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
-                 size_t systems, size_t resamples, uint64_t seed, double *sums, double *score)
+static int draw_all(Drawn *d, size_t resamples, uint64_t seed, double *score)
 {
-    size_t lines = run[0].lines, width = run[0].width, all = 0;
-    for (size_t s = 0; s < systems; s++) all += runs[s];
     for (size_t k = 0; k < resamples; k++) {
-        memset(sums, 0, all * width * sizeof *sums);
-        for (size_t i = 0; i < lines; i++) {
-            size_t line = (size_t)random_below(seed, STREAM_LINES, k * lines + i, lines);
-            for (size_t r = 0; r < all; r++)
-                for (size_t j = 0; j < width; j++)
-                    sums[r * width + j] += run[r].x[line * width + j];
-        }
-        mean_scores(metric, o, sums, width, runs, systems, resamples, score + k);
+        for (size_t i = 0; i < d->n; i++)
+            d->draw[i] = (size_t)random_below(seed, STREAM_LINES, k * d->n + i, d->n);
+        TRY(mean_scores(d, resamples, score + k));
         tick();
     }
+    return 0;
 }
 
-/* Mean and 95 % interval of x (n), which is sorted. */
+/* Mean and 95 % interval of x (n), which is sorted; NaN where one of x is. */
 static void spread(double *x, size_t n, double *mean, double *low, double *high)
 {
     gsl_sort(x, 1, n);
     *mean = 0;
     for (size_t i = 0; i < n; i++) *mean += x[i] / (double)n;
-    *low = x[n / 40];
-    *high = x[n - 1 - n / 40];
+    *low = isnan(*mean) ? NAN : x[n / 40];
+    *high = isnan(*mean) ? NAN : x[n - 1 - n / 40];
 }
 
-/* Both p of differences d* (n), whose difference on all lines is d. */
+/* Both p of differences d* (n), whose difference on all lines is d; they stay where one is NaN. */
 static void judge(const double *drawn, size_t n, double d, Resampled *out)
 {
     double size = 0, mean = 0;
@@ -61,6 +67,7 @@ static void judge(const double *drawn, size_t n, double d, Resampled *out)
         size += fabs(drawn[i]) / (double)n;
         mean += drawn[i] / (double)n;
     }
+    if (isnan(d) || isnan(mean)) return;
     for (size_t i = 0; i < n; i++) {
         as_large += fabs(drawn[i]) - size >= fabs(d);
         as_far += fabs(drawn[i] - mean) >= fabs(d);
@@ -69,46 +76,79 @@ static void judge(const double *drawn, size_t n, double d, Resampled *out)
     out->p_two_sided = (double)(as_far + 1) / (double)(n + 1);
 }
 
-int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
-                    size_t systems, size_t resamples, uint64_t seed, Resampled *out)
+int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *runs, size_t systems,
+                     size_t resamples, uint64_t seed, Resampled *out)
 {
-    size_t n = resamples, width = run[0].width, all = 0;
-    for (size_t s = 0; s < systems; s++) all += runs[s];
-    double *sums = memory_new(all, width * sizeof *sums), mean;
-    double *whole = memory_new(systems, sizeof *whole);
-    double *score = memory_new(systems, n * sizeof *score), *less = memory_new(n, sizeof *less);
-    int code = sums && whole && score && less ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        draw(metric, o, run, runs, systems, n, seed, sums, score);
-        for (size_t r = 0; r < all; r++) metric_sum(&run[r], sums + r * width);
-        mean_scores(metric, o, sums, width, runs, systems, 1, whole);
-    }
+    size_t N = resamples;
+    Drawn d = {.score = score, .arg = arg, .n = n, .systems = systems, .runs = runs};
+    for (size_t s = 0; s < systems; s++) d.all += runs ? runs[s] : 1;
+    d.draw = memory_new(n, sizeof *d.draw);
+    d.run = memory_new(d.all, sizeof *d.run);
+    double *whole = memory_new(systems, sizeof *whole), mean;
+    double *drawn = memory_new(systems, N * sizeof *drawn), *less = memory_new(N, sizeof *less);
+    int code = d.draw && d.run && whole && drawn && less ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < n; i++) d.draw[i] = i;
+    if (code == 0) code = mean_scores(&d, 1, whole);
+    if (code == 0) code = draw_all(&d, N, seed, drawn);
     for (size_t s = 0; code == 0 && s < systems; s++) {
         Resampled *r = &out[s];
         *r = (Resampled){whole[s], NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         if (s == 0) continue;
         r->difference = r->score - out[0].score;
-        if (n == 0) continue;
-        for (size_t k = 0; k < n; k++) less[k] = score[s * n + k] - score[k];
-        judge(less, n, r->difference, r);
-        spread(less, n, &mean, &r->difference_low, &r->difference_high);
+        if (N == 0) continue;
+        for (size_t k = 0; k < N; k++) less[k] = drawn[s * N + k] - drawn[k];
+        judge(less, N, r->difference, r);
+        spread(less, N, &mean, &r->difference_low, &r->difference_high);
     }
-    for (size_t s = 0; code == 0 && n > 0 && s < systems; s++) /* sorts the scores: the last step */
-        spread(score + s * n, n, &out[s].mean, &out[s].low, &out[s].high);
-    memory_free(sums);
+    for (size_t s = 0; code == 0 && N > 0 && s < systems; s++) /* sorts the scores: the last step */
+        spread(drawn + s * N, N, &out[s].mean, &out[s].low, &out[s].high);
+    memory_free(d.draw);
+    memory_free(d.run);
     memory_free(whole);
-    memory_free(score);
+    memory_free(drawn);
     memory_free(less);
+    return code;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int metric;
+    const MetricOptions *o;
+    const Statistics *run; /* (all) */
+    size_t all;
+    double *sums; /* (all, width) */
+} Texts;
+
+/* Of sums over the drawn lines. */
+static int score_texts(void *arg, const size_t *draw, size_t n, double *score)
+{
+    const Texts *t = arg;
+    size_t width = t->run[0].width;
+    memset(t->sums, 0, t->all * width * sizeof *t->sums);
+    for (size_t i = 0; i < n; i++)
+        for (size_t r = 0; r < t->all; r++)
+            for (size_t j = 0; j < width; j++)
+                t->sums[r * width + j] += t->run[r].x[draw[i] * width + j];
+    for (size_t r = 0; r < t->all; r++)
+        score[r] = metric_score(t->metric, t->o, t->sums + r * width);
+    return 0;
+}
+
+int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
+                    size_t systems, size_t resamples, uint64_t seed, Resampled *out)
+{
+    Texts t = {.metric = metric, .o = o, .run = run};
+    for (size_t s = 0; s < systems; s++) t.all += runs ? runs[s] : 1;
+    t.sums = memory_new(t.all, run[0].width * sizeof *t.sums);
+    if (!t.sums) return ERR_MEMORY;
+    int code = bootstrap_scores(score_texts, &t, run[0].lines, runs, systems, resamples, seed, out);
+    memory_free(t.sums);
     return code;
 }
 
 int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
                      size_t resamples, uint64_t seed, Resampled *out)
 {
-    size_t *runs = memory_new(systems, sizeof *runs);
-    if (!runs) return ERR_MEMORY;
-    for (size_t s = 0; s < systems; s++) runs[s] = 1;
-    int code = bootstrap_means(metric, o, system, runs, systems, resamples, seed, out);
-    memory_free(runs);
-    return code;
+    return bootstrap_means(metric, o, system, NULL, systems, resamples, seed, out);
 }

@@ -1,4 +1,4 @@
-/* bootstrap.h: how far a score hangs on the lines that it was measured on: paired bootstrap resampling.
+/* bootstrap.h: how far a score hangs on the lines, or other examples, that it was measured on: paired bootstrap resampling.
  *
  * A resample draws as many lines as there are, with replacement; every system is scored on the same drawn lines. Of N
  * resamples, sorted, the 95 % interval goes from number N/40 to number N-1-N/40, from 0. Against the first system, with d
@@ -11,6 +11,7 @@
  * have both: of equal systems one pair in ten has p below 0.05 (tests/studies/test_bleu.c). Ties count here, so that a
  * system has p 1 against itself (there 1 / (N + 1)). The drawn lines are our own (kernels/random.h), so figures agree
  * with sacreBLEU's as those of two of its seeds do. Source: Koehn 2004; Efron and Tibshirani 1993, chapter 16.
+ * Where a score is NaN, on all lines or on a resample, so is all that is derived from it.
  */
 #ifndef TROTTER_METRICS_BOOTSTRAP_H
 #define TROTTER_METRICS_BOOTSTRAP_H
@@ -24,8 +25,16 @@ typedef struct {
     double difference, difference_low, difference_high, p, p_two_sided;
 } Resampled;
 
-/* Scores of systems (>= 1) whose statistics are of the same metric, options, references and lines; out (systems). With 0
- * resamples: score and difference, the others NaN. A function of its arguments alone. ERR_MEMORY. */
+/* score (all runs) out: those on the examples draw (n), in which a number may come again. ERR_MEMORY. */
+typedef int (*BootstrapScore)(void *arg, const size_t *draw, size_t n, double *score);
+
+/* Scores of systems (>= 1) on n >= 1 examples: system s has runs[s] >= 1 of the runs, one behind another, and its score is
+ * the mean of theirs, on all examples and on each resample; runs NULL: each has one. out (systems). With 0 resamples:
+ * score and difference, the others NaN. A function of its arguments alone. ERR_MEMORY, or what `score` gives. */
+int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *runs, size_t systems,
+                     size_t resamples, uint64_t seed, Resampled *out);
+
+/* Scores of systems (>= 1) whose statistics are of the same metric, options, references and lines; the rest is as above. */
 int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
                      size_t resamples, uint64_t seed, Resampled *out);
 

@@ -1,0 +1,463 @@
+/* labelled.c: the table of tasks, and the reader. A file is read as a whole; sentences are windows of it whose ends are
+ * made NULs, unless they are tokenised: then their characters are collected and written to a text of its own. */
+#include "studies/finetune/labelled.h"
+
+#include <ctype.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistr.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "studies/metrics/lines.h"
+#include "studies/metrics/tokenise.h"
+#include "studies/tools/output.h"
+
+enum { STREAM_SPLIT = 0x73706c74 }; /* "splt" */
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+#define FILES(folder) folder, "train.tsv", "dev.tsv"
+#define ACCURACY .metrics = 1, .metric = {AGREEMENT_ACCURACY}
+#define ACCURACY_F1 .metrics = 2, .metric = {AGREEMENT_ACCURACY, AGREEMENT_F1}
+#define CORRELATIONS .metrics = 2, .metric = {AGREEMENT_PEARSON, AGREEMENT_SPEARMAN}
+#define BINARY .name_of = {"0", "1"}
+#define ENTAILMENT .name_of = {"entailment", "not_entailment"}
+
+const LabelledTask labelled_tasks[] = {
+    {"cola", FILES("CoLA"), "source\tlabel\tstar\tsentence", "sentence", NULL, "label", BINARY,
+     .metrics = 1, .metric = {AGREEMENT_MATTHEWS}},
+    {"sst2", FILES("SST-2"), NULL, "sentence", NULL, "label", BINARY, ACCURACY},
+    {"mrpc", FILES("MRPC"), NULL, "#1 String", "#2 String", "Quality", BINARY, ACCURACY_F1},
+    {"stsb", FILES("STS-B"), NULL, "sentence1", "sentence2", "score", .values = 1, .low = 0,
+     .high = 5, CORRELATIONS},
+    {"qqp", FILES("QQP"), NULL, "question1", "question2", "is_duplicate", .may_be_broken = 1,
+     BINARY, ACCURACY_F1},
+    {"mnli", "MNLI", "train.tsv", "dev_matched.tsv", NULL, "sentence1", "sentence2", "gold_label",
+     .name_of = {"entailment", "neutral", "contradiction"}, ACCURACY},
+    {"qnli", FILES("QNLI"), NULL, "question", "sentence", "label", ENTAILMENT, ACCURACY},
+    {"rte", FILES("RTE"), NULL, "sentence1", "sentence2", "label", ENTAILMENT, ACCURACY},
+    {"wnli", FILES("WNLI"), NULL, "sentence1", "sentence2", "label", BINARY, ACCURACY},
+    {0}};
+
+#define OWN .first = "sentence", .second = "sentence2", .label = "label", .may_be_single = 1
+
+const LabelledTask labelled_classes = {.name = "a file of classes", OWN, ACCURACY};
+const LabelledTask labelled_values = {
+    .name = "a file of values", OWN, .values = 1, .low = -INFINITY, .high = INFINITY, CORRELATIONS};
+
+const LabelledTask *labelled_task(const char *name)
+{
+    for (const LabelledTask *t = labelled_tasks; t->name; t++)
+        if (strcmp(t->name, name) == 0) return t;
+    return NULL;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+enum { FIRST, SECOND, LABEL, COLUMNS };
+#define NOWHERE SIZE_MAX
+
+typedef struct {
+    const LabelledTask *task;
+    Lines lines;
+    size_t columns, at[COLUMNS]; /* NOWHERE: the file has no such column */
+    Words words;                 /* classes, by label */
+    int learns;                  /* classes come from this file */
+    int tokenised;
+    Symbols all, cut, room; /* sentences one behind the other, a 0 behind each; one of them */
+    Labelled *out;
+} Reading;
+
+/* The column that begins at *at, which moves to the next one, or to NULL behind the last. */
+static Line take_column(const char **at, const char *end)
+{
+    const char *tab = memchr(*at, '\t', (size_t)(end - *at));
+    Line c = {*at, (size_t)((tab ? tab : end) - *at)};
+    *at = tab ? tab + 1 : NULL;
+    return c;
+}
+
+static int is_named(const Line *column, const char *name)
+{
+    return name && strlen(name) == column->bytes && memcmp(name, column->text, column->bytes) == 0;
+}
+
+static int find_columns(Reading *r, Line header, const Labelled *train)
+{
+    const LabelledTask *t = r->task;
+    const char *const name[COLUMNS] = {t->first, t->second, t->label}, *file = r->lines.file;
+    for (int k = 0; k < COLUMNS; k++) r->at[k] = NOWHERE;
+    for (const char *at = header.text; at; r->columns++) {
+        Line c = take_column(&at, header.text + header.bytes);
+        for (int k = 0; k < COLUMNS; k++) {
+            if (!is_named(&c, name[k])) continue;
+            if (r->at[k] != NOWHERE)
+                return error_set(ERR_INPUT, "%s:1: two columns '%s' in the header", file, name[k]);
+            r->at[k] = r->columns;
+        }
+    }
+    int pairs = r->at[SECOND] != NOWHERE;
+    for (int k = 0; k < COLUMNS; k++)
+        if (name[k] && r->at[k] == NOWHERE && !(k == SECOND && t->may_be_single))
+            return error_set(ERR_INPUT, "%s:1: no column '%s': expected a header that names it",
+                             file, name[k]);
+    if (train && pairs != (train->second != NULL))
+        return error_set(ERR_INPUT, "%s:1: %s column '%s', which the training text has%s", file,
+                         pairs ? "a" : "no", t->second, pairs ? " not" : "");
+    return 0;
+}
+
+/* ---- labels -------------------------------------------------------------------------------------- */
+
+/* The classes that labels may have, where they are known beforehand. */
+static int known_classes(Reading *r, const Labelled *train)
+{
+    const LabelledTask *t = r->task;
+    for (size_t k = 0; t->name_of[k]; k++)
+        TRY(words_add(&r->words, t->name_of[k], strlen(t->name_of[k]), 1));
+    for (size_t k = 0; !t->name_of[0] && train && k < train->classes; k++)
+        TRY(words_add(&r->words, train->name[k], strlen(train->name[k]), 1));
+    r->learns = !t->values && r->words.size == 0;
+    return 0;
+}
+
+static int no_class(const Reading *r, const char *label, size_t line)
+{
+    char list[256] = "";
+    for (size_t k = 0, n = 0; k < r->words.size; k++) {
+        const Word *w = &r->words.word[k];
+        if (n + w->bytes + 8 > sizeof list) {
+            strcpy(list + n, ", ...");
+            break;
+        }
+        n += (size_t)sprintf(list + n, "%s%.*s", k ? ", " : "", (int)w->bytes, w->text);
+    }
+    return error_set(ERR_INPUT, "%s:%zu: unknown label '%.60s': expected one of %s", r->lines.file,
+                     line, label, list);
+}
+
+static int read_class(Reading *r, const Line *c, size_t line)
+{
+    if (r->learns) TRY(words_add(&r->words, c->text, c->bytes, 1));
+    int32_t label = words_find(&r->words, c->text, c->bytes);
+    if (label < 0) return no_class(r, c->text, line);
+    r->out->label[r->out->count] = label;
+    return 0;
+}
+
+static int read_value(Reading *r, const Line *c, size_t line)
+{
+    const LabelledTask *t = r->task;
+    char *end;
+    double x = strtod(c->text, &end);
+    if (isspace((unsigned char)*c->text) || *end || !isfinite(x) || x < t->low || x > t->high) {
+        char range[64] = "";
+        if (isfinite(t->low)) snprintf(range, sizeof range, " from %g to %g", t->low, t->high);
+        return error_set(ERR_INPUT, "%s:%zu: label '%.60s': expected a number%s", r->lines.file,
+                         line, c->text, range);
+    }
+    r->out->value[r->out->count] = x;
+    return 0;
+}
+
+static int is_integer(const Word *w)
+{
+    size_t i = w->bytes > 1 && w->text[0] == '-', digits = w->bytes - i;
+    while (i < w->bytes && isdigit((unsigned char)w->text[i])) i++;
+    return i == w->bytes && digits <= 18;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const Word *x = *(const Word *const *)a, *y = *(const Word *const *)b;
+    int order = memcmp(x->text, y->text, x->bytes < y->bytes ? x->bytes : y->bytes);
+    return order ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The number ends where the label does: at a NUL. */
+static int by_number(const void *a, const void *b)
+{
+    const Word *x = *(const Word *const *)a, *y = *(const Word *const *)b;
+    long long i = strtoll(x->text, NULL, 10), j = strtoll(y->text, NULL, 10);
+    return i != j ? (i > j) - (i < j) : by_bytes(a, b);
+}
+
+/* out's names are copies of those in list (n). */
+static int keep_names(const Word *const *list, size_t n, Labelled *out)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < n; k++) bytes += list[k]->bytes + 1;
+    out->name = memory_new(n, sizeof *out->name);
+    out->names = memory_new(bytes, 1);
+    if (!out->name || !out->names) return ERR_MEMORY;
+    char *p = out->names;
+    for (; out->classes < n; out->classes++) {
+        const Word *w = list[out->classes];
+        out->name[out->classes] = memcpy(p, w->text, w->bytes);
+        p += w->bytes + 1;
+    }
+    return 0;
+}
+
+/* Labels, so far in the order of their appearance, are sorted where they come from this file. */
+static int keep_classes(Reading *r)
+{
+    const Word *word = r->words.word;
+    size_t n = r->words.size, integers = 0;
+    const Word **list = memory_new(n, sizeof *list);
+    int32_t *label = memory_new(n, sizeof *label);
+    int code = list && label ? 0 : ERR_MEMORY;
+    for (size_t k = 0; code == 0 && k < n; k++) {
+        list[k] = &word[k];
+        integers += (size_t)is_integer(list[k]);
+    }
+    if (code == 0 && r->learns) qsort(list, n, sizeof *list, integers == n ? by_number : by_bytes);
+    for (size_t k = 0; code == 0 && k < n; k++) label[list[k] - word] = (int32_t)k;
+    for (size_t i = 0; code == 0 && i < r->out->count; i++)
+        r->out->label[i] = label[r->out->label[i]];
+    if (code == 0) code = keep_names(list, n, r->out);
+    memory_free(list);
+    memory_free(label);
+    return code;
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------- */
+
+static int is_blank(const Line *c)
+{
+    size_t i = 0;
+    while (i < c->bytes && isspace((unsigned char)c->text[i])) i++;
+    return i == c->bytes;
+}
+
+/* *empty: nothing was left of the sentence. */
+static int cut_sentence(Reading *r, const Line *c, int *empty)
+{
+    TRY(tokenise_read(c->text, c->bytes, 1, &r->cut, &r->room));
+    TRY(tokenise(TOKENIZE_13A, &r->cut, &r->room));
+    for (size_t i = 0; i < r->cut.n; i++) TRY(symbols_add(&r->all, r->cut.x[i]));
+    *empty = r->cut.n == 0;
+    return symbols_add(&r->all, 0);
+}
+
+/* The collected characters become the text that sentences are windows of. */
+static int write_sentences(Reading *r)
+{
+    Labelled *out = r->out;
+    uint8_t c[6];
+    size_t bytes = 0;
+    for (size_t i = 0; i < r->all.n; i++) bytes += (size_t)u8_uctomb(c, r->all.x[i], sizeof c);
+    char *text = memory_new(bytes, 1), *p = text;
+    if (!text) return ERR_MEMORY;
+    for (size_t i = 0; i < r->all.n; i++)
+        p += u8_uctomb((uint8_t *)p, r->all.x[i], text + bytes - p);
+    p = text;
+    for (size_t i = 0; i < out->count; i++)
+        for (int k = 0; k < (out->second ? 2 : 1); k++) {
+            (k ? out->second : out->first)[i] = p;
+            p += strlen(p) + 1;
+        }
+    memory_free(out->text);
+    out->text = text;
+    return 0;
+}
+
+/* ---- examples ------------------------------------------------------------------------------------ */
+
+static int make_room(Labelled *out, size_t n, int pairs, int values)
+{
+    out->first = memory_new(n, sizeof *out->first);
+    if (pairs) out->second = memory_new(n, sizeof *out->second);
+    if (values) out->value = memory_new(n, sizeof *out->value);
+    if (!values) out->label = memory_new(n, sizeof *out->label);
+    int short_of =
+        !out->first || (pairs && !out->second) || !(values ? !!out->value : !!out->label);
+    return short_of ? ERR_MEMORY : 0;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int read_line(Reading *r, const Line *l, size_t line)
+{
+    Labelled *out = r->out;
+    Line c[COLUMNS] = {0};
+    char *text[COLUMNS] = {0};
+    size_t columns = 0;
+    for (const char *at = l->text; at; columns++) {
+        Line one = take_column(&at, l->text + l->bytes);
+        for (int k = 0; k < COLUMNS; k++)
+            if (r->at[k] == columns) c[k] = one;
+    }
+    int whole = columns == r->columns;
+    int empty = whole && (is_blank(&c[FIRST]) || (out->second && is_blank(&c[SECOND])));
+    if (r->task->may_be_broken && (!whole || empty)) {
+        out->left_out++;
+        return 0;
+    }
+    if (!whole)
+        return error_set(ERR_INPUT, "%s:%zu: %zu column%s: expected %zu, with a tab between",
+                         r->lines.file, line, columns, columns == 1 ? "" : "s", r->columns);
+    for (int k = 0; k < COLUMNS; k++) { /* behind the file's last byte there is room for a NUL */
+        if (!c[k].text) continue;
+        text[k] = out->text + (c[k].text - out->text);
+        text[k][c[k].bytes] = '\0';
+    }
+    out->first[out->count] = text[FIRST];
+    if (out->second) out->second[out->count] = text[SECOND];
+    for (int k = FIRST; r->tokenised && !empty && k <= SECOND; k++)
+        if (c[k].text) TRY(cut_sentence(r, &c[k], &empty));
+    if (empty) return error_set(ERR_INPUT, "%s:%zu: an empty sentence", r->lines.file, line);
+    if (c[LABEL].bytes == 0)
+        return error_set(ERR_INPUT, "%s:%zu: an empty label", r->lines.file, line);
+    TRY(out->value ? read_value(r, &c[LABEL], line) : read_class(r, &c[LABEL], line));
+    out->count++;
+    return 0;
+}
+
+static int read_lines(Reading *r, const Labelled *train)
+{
+    Labelled *out = r->out;
+    Lines *l = &r->lines;
+    Line *top = &l->line[0], header = *top;
+    size_t i = 1;
+    if (top->bytes >= 3 && memcmp(top->text, "\xef\xbb\xbf", 3) == 0)
+        *top = header = (Line){top->text + 3, top->bytes - 3};
+    if (r->task->header) header = (Line){r->task->header, strlen(r->task->header)}, i = 0;
+    TRY(find_columns(r, header, train));
+    TRY(known_classes(r, train));
+    TRY(make_room(out, l->count - i, r->at[SECOND] != NOWHERE, r->task->values));
+    for (; i < l->count; i++) TRY(read_line(r, &l->line[i], i + 1));
+    if (out->count == 0) return error_set(ERR_INPUT, "%s has no examples", l->file);
+    if (r->learns && r->words.size == 1)
+        return error_set(ERR_INPUT, "%s: all labels are '%.60s': expected two classes or more",
+                         l->file, r->words.word[0].text);
+    if (out->label) TRY(keep_classes(r));
+    return r->tokenised ? write_sentences(r) : 0;
+}
+
+int labelled_read(const LabelledTask *t, const char *file, int tokenised, const Labelled *train,
+                  Labelled *out)
+{
+    Reading r = {.task = t, .tokenised = tokenised, .out = out};
+    *out = (Labelled){0};
+    TRY(lines_read(file, &r.lines));
+    out->text = r.lines.text;
+    r.lines.text = NULL;
+    int code = read_lines(&r, train);
+    lines_free(&r.lines);
+    words_free(&r.words);
+    symbols_free(&r.all);
+    symbols_free(&r.cut);
+    symbols_free(&r.room);
+    if (code != 0) labelled_free(out);
+    return code;
+}
+
+int labelled_open(const LabelledTask *t, const char *dir, int tokenised, Labelled *train,
+                  Labelled *dev)
+{
+    char path[2][OUTPUT_PATH];
+    TRY(output_path(path[0], dir, "%s/%s", t->folder, t->train));
+    TRY(output_path(path[1], dir, "%s/%s", t->folder, t->dev));
+    TRY(labelled_read(t, path[0], tokenised, NULL, train));
+    int code = labelled_read(t, path[1], tokenised, train, dev);
+    if (code != 0) labelled_free(train);
+    return code;
+}
+
+void labelled_free(Labelled *l)
+{
+    memory_free(l->first);
+    memory_free(l->second);
+    memory_free(l->label);
+    memory_free(l->value);
+    if (l->text) memory_free(l->name); /* else it is that of another */
+    memory_free(l->names);
+    memory_free(l->text);
+    *l = (Labelled){0};
+}
+
+/* ---- parts and baselines ------------------------------------------------------------------------- */
+
+/* The n examples whose chosen[i] is `which`. */
+static int take_part(const Labelled *all, const char *chosen, int which, size_t n, Labelled *out)
+{
+    *out = (Labelled){.classes = all->classes, .name = all->name};
+    TRY(make_room(out, n, all->second != NULL, all->value != NULL));
+    for (size_t i = 0; i < all->count; i++) {
+        if (chosen[i] != which) continue;
+        out->first[out->count] = all->first[i];
+        if (all->second) out->second[out->count] = all->second[i];
+        if (all->label) out->label[out->count] = all->label[i];
+        if (all->value) out->value[out->count] = all->value[i];
+        out->count++;
+    }
+    return 0;
+}
+
+int labelled_split(const Labelled *all, double fraction, uint64_t seed, Labelled *rest,
+                   Labelled *chosen)
+{
+    *rest = *chosen = (Labelled){0};
+    if (!(fraction > 0 && fraction < 1))
+        return error_set(ERR_INPUT, "expected a part between 0 and 1 of the examples, not %g",
+                         fraction);
+    size_t n = (size_t)fmax(1, round(fraction * (double)all->count));
+    if (n >= all->count)
+        return error_set(ERR_INPUT, "a part of %g leaves none of %zu example%s", fraction,
+                         all->count, all->count == 1 ? "" : "s");
+    uint32_t *order = memory_new(all->count, sizeof *order);
+    char *is_chosen = memory_new(all->count, 1);
+    int code = order && is_chosen ? 0 : ERR_MEMORY;
+    if (code == 0) random_permutation(seed, STREAM_SPLIT, all->count, order);
+    for (size_t i = 0; code == 0 && i < n; i++) is_chosen[order[i]] = 1;
+    if (code == 0) code = take_part(all, is_chosen, 0, all->count - n, rest);
+    if (code == 0) code = take_part(all, is_chosen, 1, n, chosen);
+    if (code != 0) labelled_free(rest);
+    if (code != 0) labelled_free(chosen);
+    memory_free(order);
+    memory_free(is_chosen);
+    return code;
+}
+
+Answers labelled_answers(const Labelled *l)
+{
+    return (Answers){l->count, l->label, l->value};
+}
+
+/* The answer to every example is the most frequent class of the training text; label (answer->n) is room. */
+static int say_class(const Labelled *train, Answers *answer, int32_t *label)
+{
+    size_t *count = memory_new(train->classes, sizeof *count), most = 0;
+    if (!count) return ERR_MEMORY;
+    for (size_t i = 0; i < train->count; i++) count[train->label[i]]++;
+    for (size_t k = 1; k < train->classes; k++) most = count[k] > count[most] ? k : most;
+    for (size_t i = 0; i < answer->n; i++) label[i] = (int32_t)most;
+    answer->label = label;
+    memory_free(count);
+    return 0;
+}
+
+/* It is the mean of the training text's values. */
+static void say_mean(const Labelled *train, Answers *answer, double *value)
+{
+    double mean = gsl_stats_mean(train->value, 1, train->count);
+    for (size_t i = 0; i < answer->n; i++) value[i] = mean;
+    answer->value = value;
+}
+
+int labelled_baseline(const Labelled *train, const Labelled *dev, int metric, double *score)
+{
+    Answers gold = labelled_answers(dev), answer = {.n = dev->count};
+    void *room = memory_new(dev->count, sizeof(double));
+    int code = room ? 0 : ERR_MEMORY;
+    if (code == 0 && train->value) say_mean(train, &answer, room);
+    if (code == 0 && train->label) code = say_class(train, &answer, room);
+    if (code == 0) code = agreement_score(metric, &answer, &gold, score);
+    memory_free(room);
+    return code;
+}

@@ -1,0 +1,424 @@
+/* test_agreement.c: metrics of predictions against gold labels: by hand, against a slow reader that shares no line of code
+ * with them, and their bootstrap. The slow reader is made to err on purpose, and each of its mistakes must be seen. */
+#include "tests/lib/test.h"
+
+#include "kernels/random.h"
+#include "studies/metrics/agreement.h"
+#include "tests/lib/scratch.h"
+
+enum { MOST = 400 };
+
+static double score(int metric, const Answers *p, const Answers *g)
+{
+    double x = NAN;
+    assert_int_equal(agreement_score(metric, p, g, &x), 0);
+    return x;
+}
+
+static void expect(int metric, size_t row, double got, double want)
+{
+    int same = isnan(want) ? isnan(got) : fabs(got - want) <= 1e-14;
+    if (!same) fail_msg("%s, row %zu: %.17g, not %.17g", agreements[metric].name, row, got, want);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------------- */
+
+/* The labels of a text of digits. */
+static Answers labels_of(const char *digits, int32_t label[16])
+{
+    size_t n = strlen(digits);
+    for (size_t i = 0; i < n; i++) label[i] = digits[i] - '0';
+    return (Answers){n, label, NULL};
+}
+
+TEST(classes_by_hand)
+{
+    const struct {
+        const char *predicted, *gold;
+        double accuracy, f1, matthews;
+    } row[] = {
+        /* TP 2, FP 1, FN 1, TN 2: F1 = 4/6, Matthews = (4 - 1) / sqrt(3 3 3 3) */
+        {"101100", "100110", 4 / 6., 2 / 3., 1 / 3.},
+        /* TP 6, FP 1, FN 2, TN 3: F1 = 12/15, Matthews = (18 - 2) / sqrt(7 8 4 5) */
+        {"111111100000", "111111011000", 9 / 12., .8, 16 / sqrt(1120)},
+        {"101", "101", 1, 1, 1},  /* perfect */
+        {"010", "101", 0, 0, -1}, /* reversed */
+        /* constant predictions: all 1 has P = 1/2 and R = 1, all 0 neither */
+        {"1111", "1001", .5, 2 / 3., 0},
+        {"0000", "1001", .5, 0, 0},
+        /* one gold class alone: 0 / 0 of F1 where class 1 is nowhere; TP 2, FN 1 */
+        {"0000", "0000", 1, 0, 0},
+        {"1111", "1111", 1, 1, 0},
+        {"101", "111", 2 / 3., .8, 0},
+        {"010", "000", 2 / 3., 0, 0},
+        {"1", "0", 0, 0, 0},
+        /* three classes, each twice in both, 3 right: (18 - 12) / (36 - 12); F1 is not of them */
+        {"012012", "012120", 3 / 6., NAN, .25},
+        {"011220", "001122", 3 / 6., NAN, .25},
+        {"112200", "001122", 0, NAN, -.5},
+        {"001122", "001122", 1, NAN, 1},
+        /* class 2 is never predicted, and still it is not 0: a = 2 4 0, c = 4, (24 - 12) / sqrt((36 - 20) (36 - 12)) */
+        {"001111", "001122", 4 / 6., NAN, 12 / sqrt(16 * 24)},
+        /* all of one class */
+        {"222222", "001122", 2 / 6., NAN, 0},
+        /* a class that neither has changes nothing: row 0 with 3 in the place of 1 */
+        {"303300", "300330", 4 / 6., NAN, 1 / 3.},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        int32_t label[2][16];
+        Answers p = labels_of(row[i].predicted, label[0]), g = labels_of(row[i].gold, label[1]);
+        assert_true(p.n == g.n);
+        expect(AGREEMENT_ACCURACY, i, score(AGREEMENT_ACCURACY, &p, &g), row[i].accuracy);
+        expect(AGREEMENT_MATTHEWS, i, score(AGREEMENT_MATTHEWS, &p, &g), row[i].matthews);
+        expect(AGREEMENT_MATTHEWS, i, score(AGREEMENT_MATTHEWS, &g, &p), row[i].matthews);
+        if (!isnan(row[i].f1)) expect(AGREEMENT_F1, i, score(AGREEMENT_F1, &p, &g), row[i].f1);
+    }
+}
+
+TEST(values_by_hand)
+{
+    const struct {
+        size_t n;
+        double x[5], y[5], pearson, spearman;
+    } row[] = {
+        {4, {1, 2, 3, 4}, {2, 4, 6, 8}, 1, 1},
+        {4, {1, 2, 3, 4}, {8, 6, 4, 2}, -1, -1},
+        /* -1 0 1 and -1 1 0: 1 / sqrt(2 2) */
+        {3, {1, 2, 3}, {1, 3, 2}, .5, .5},
+        /* -21 -20 -19 -18 78 and -2 -1 0 1 2: 200 / sqrt(7610 10); the ranks are the same */
+        {5, {1, 2, 3, 4, 100}, {1, 2, 3, 4, 5}, 200 / sqrt(76100), 1},
+        /* -2.75 -1.75 -1.75 6.25 and -1.5 -.5 .5 1.5: 13.5 / sqrt(52.75 5); ranks 1 2.5 2.5 4: 4.5 / sqrt(4.5 5) */
+        {4, {1, 2, 2, 10}, {1, 2, 3, 4}, 13.5 / sqrt(52.75 * 5), sqrt(.9)},
+        /* ranks 1.5 1.5 3.5 3.5 and 1 3 3 3: 2 / sqrt(4 3), as of the values */
+        {4, {1, 1, 2, 2}, {1, 2, 2, 2}, 1 / sqrt(3), 1 / sqrt(3)},
+        /* the same in another order, x moved and stretched */
+        {4, {7, 3, 7, 3}, {2, 1, 2, 2}, 1 / sqrt(3), 1 / sqrt(3)},
+        /* ranks 2 2 2 4 and 4 2 2 2 about 2.5: (-.75 + .25 + .25 - .75) / 3 */
+        {4, {0, 0, 0, 9}, {9, 0, 0, 0}, -1 / 3., -1 / 3.},
+        /* constants, and a single example */
+        {3, {.1, .1, .1}, {1, 2, 3}, 0, 0},
+        {3, {1, 2, 3}, {.1, .1, .1}, 0, 0},
+        {3, {2, 2, 2}, {2, 2, 2}, 0, 0},
+        {1, {1}, {1}, 0, 0},
+        {3, {1, NAN, 3}, {1, 2, 3}, NAN, NAN},
+        {3, {1, 2, 3}, {1, INFINITY, 3}, NAN, NAN},
+        {3, {NAN, NAN, NAN}, {1, 1, 1}, NAN, NAN},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Answers p = {row[i].n, NULL, row[i].x}, g = {row[i].n, NULL, row[i].y};
+        expect(AGREEMENT_PEARSON, i, score(AGREEMENT_PEARSON, &p, &g), row[i].pearson);
+        expect(AGREEMENT_PEARSON, i, score(AGREEMENT_PEARSON, &g, &p), row[i].pearson);
+        expect(AGREEMENT_SPEARMAN, i, score(AGREEMENT_SPEARMAN, &p, &g), row[i].spearman);
+        expect(AGREEMENT_SPEARMAN, i, score(AGREEMENT_SPEARMAN, &g, &p), row[i].spearman);
+    }
+}
+
+/* ---- a slow reader ------------------------------------------------------------------------------- */
+
+enum {
+    NO_MISTAKE,
+    TIES_HAVE_THE_LEAST_RANK,
+    NOT_ABOUT_THE_MEAN,
+    CLASS_0_IS_POSITIVE,
+    LAST_EXAMPLE_FORGOTTEN,
+    CLASS_0_FORGOTTEN,
+    MISTAKES
+};
+
+static int mistake;
+
+/* Means first, then squares. */
+static double slow_covariance(const double *x, const double *y, size_t n)
+{
+    double mx = 0, my = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) mx += x[i] / (double)n, my += y[i] / (double)n;
+    if (mistake == NOT_ABOUT_THE_MEAN) mx = my = 0;
+    for (size_t i = 0; i < n; i++) sum += (x[i] - mx) * (y[i] - my);
+    return sum;
+}
+
+static double slow_pearson(const double *x, const double *y, size_t n)
+{
+    return slow_covariance(x, y, n) / sqrt(slow_covariance(x, x, n) * slow_covariance(y, y, n));
+}
+
+static void slow_ranks(const double *x, size_t n, double *rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t less = 0, equal = 0;
+        for (size_t j = 0; j < n; j++) less += x[j] < x[i], equal += x[j] == x[i];
+        double tied = mistake == TIES_HAVE_THE_LEAST_RANK ? 0 : ((double)equal - 1) / 2;
+        rank[i] = (double)less + 1 + tied;
+    }
+}
+
+/* Gorodkin's definition: the correlation of indicator vectors, covariances summed over classes; of two classes Pearson's
+ * correlation of the labels themselves. */
+static double slow_matthews(const Answers *p, const Answers *g, int32_t classes)
+{
+    double pg = 0, pp = 0, gg = 0, x[MOST], y[MOST];
+    for (int32_t k = mistake == CLASS_0_FORGOTTEN; k < classes; k++) {
+        for (size_t i = 0; i < g->n; i++) x[i] = p->label[i] == k, y[i] = g->label[i] == k;
+        pg += slow_covariance(x, y, g->n);
+        pp += slow_covariance(x, x, g->n);
+        gg += slow_covariance(y, y, g->n);
+    }
+    double r = pg / sqrt(pp * gg);
+    for (size_t i = 0; i < g->n; i++) x[i] = p->label[i], y[i] = g->label[i];
+    if (classes == 2 && mistake == NO_MISTAKE)
+        assert_true(fabs(r - slow_pearson(x, y, g->n)) <= 1e-12);
+    return r;
+}
+
+/* The harmonic mean of precision and recall. */
+static double slow_f1(const Answers *p, const Answers *g)
+{
+    int32_t positive = mistake != CLASS_0_IS_POSITIVE;
+    double said = 0, there = 0, both = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        said += p->label[i] == positive;
+        there += g->label[i] == positive;
+        both += p->label[i] == positive && g->label[i] == positive;
+    }
+    double precision = both / said, recall = both / there;
+    return 2 / (1 / precision + 1 / recall);
+}
+
+static double slow_score(int metric, const Answers *p, const Answers *g, int32_t classes)
+{
+    Answers q = *p, h = *g;
+    double x[MOST], y[MOST], hits = 0;
+    if (mistake == LAST_EXAMPLE_FORGOTTEN) q.n--, h.n--;
+    size_t n = h.n;
+    if (metric == AGREEMENT_PEARSON) return slow_pearson(q.value, h.value, n);
+    if (metric == AGREEMENT_MATTHEWS) return slow_matthews(&q, &h, classes);
+    if (metric == AGREEMENT_F1) return slow_f1(&q, &h);
+    if (metric == AGREEMENT_SPEARMAN) {
+        slow_ranks(q.value, n, x);
+        slow_ranks(h.value, n, y);
+        return slow_pearson(x, y, n);
+    }
+    for (size_t i = 0; i < n; i++) hits += q.label[i] == h.label[i] ? 1 : 0;
+    return hits / (double)n;
+}
+
+typedef struct {
+    int32_t label[2][MOST];
+    double value[2][MOST];
+    int32_t classes;
+    Answers p, g;
+} Drawn;
+
+/* Predictions that go with gold labels; values have few levels every second time, so that many are equal. */
+static void draw(uint64_t index, Drawn *d)
+{
+    size_t n = 5 + (size_t)random_below(1, 1, index, MOST - 5);
+    d->classes = 2 + (int32_t)random_below(1, 2, index, 3);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = index * MOST + i;
+        int32_t k = (int32_t)random_below(2, 1, at, (uint64_t)d->classes);
+        int right = random_uniform(2, 2, at) < .6;
+        d->label[1][i] = k;
+        d->label[0][i] = right ? k : (int32_t)random_below(2, 3, at, (uint64_t)d->classes);
+        double x = 3 + random_normal(2, 4, at), y = x + random_normal(2, 5, at);
+        d->value[0][i] = index % 2 ? round(x) : x;
+        d->value[1][i] = index % 2 ? round(y) : y;
+    }
+    for (int k = 0; k < 2; k++) { /* no class is empty */
+        d->label[k][0] = 0;
+        d->label[k][1] = 1;
+    }
+    d->p = (Answers){n, d->label[0], d->value[0]};
+    d->g = (Answers){n, d->label[1], d->value[1]};
+}
+
+/* How many scores the slow reader sees otherwise. */
+static size_t disagreements(int metric)
+{
+    static Drawn d;
+    size_t count = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        draw(i, &d);
+        if (agreements[metric].of == ANSWERS_TWO_CLASSES && d.classes != 2) continue;
+        double want = slow_score(metric, &d.p, &d.g, d.classes);
+        count += !(fabs(score(metric, &d.p, &d.g) - want) <= 1e-11);
+    }
+    return count;
+}
+
+TEST(a_slow_reader_agrees)
+{
+    size_t seen[MISTAKES] = {0};
+    for (mistake = NO_MISTAKE; mistake < MISTAKES; mistake++)
+        for (int m = 0; m < AGREEMENTS; m++) {
+            size_t count = disagreements(m);
+            if (mistake == NO_MISTAKE && count) fail_msg("%s: %zu", agreements[m].name, count);
+            if (mistake == LAST_EXAMPLE_FORGOTTEN) assert_true(count > 0); /* by every metric */
+            seen[mistake] += count;
+        }
+    mistake = NO_MISTAKE;
+    for (int k = NO_MISTAKE + 1; k < MISTAKES; k++)
+        if (!seen[k]) fail_msg("mistake %d is not seen", k);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+TEST(names)
+{
+    for (int m = 0; m < AGREEMENTS; m++) {
+        int of = agreements[m].of;
+        assert_int_equal(agreement_find(agreements[m].name), m);
+        assert_int_equal(agreement_fits(m, 0), of == ANSWERS_VALUES ? 0 : ERR_INPUT);
+        assert_int_equal(agreement_fits(m, 2), of == ANSWERS_VALUES ? ERR_INPUT : 0);
+        assert_int_equal(agreement_fits(m, 3), of == ANSWERS_CLASSES ? 0 : ERR_INPUT);
+    }
+    assert_int_equal(agreement_find("bleu"), -1);
+    assert_int_equal(agreement_fits(AGREEMENT_F1, 3), ERR_INPUT);
+    assert_string_equal(error_text(), "f1 needs labels of two classes: these are of 3 classes");
+    assert_int_equal(agreement_fits(AGREEMENT_F1, 0), ERR_INPUT);
+    assert_string_equal(error_text(), "f1 needs labels of two classes: these are values");
+    assert_int_equal(agreement_fits(AGREEMENT_PEARSON, 2), ERR_INPUT);
+    assert_string_equal(error_text(),
+                        "pearson needs labels that are values: these are of 2 classes");
+}
+
+/* ---- bootstrap ----------------------------------------------------------------------------------- */
+
+enum { N = 300 };
+
+/* Gold labels that are 0 and 1 in turns, and predictions of which a share is right; values likewise. */
+static Answers system_of(double right, uint64_t stream, int32_t *label, double *value)
+{
+    for (size_t i = 0; i < N; i++) {
+        int hit = random_uniform(5, stream, i) < right;
+        label[i] = (int32_t)(hit ? i % 2 : 1 - i % 2);
+        value[i] = (double)(i % 10) + (1 - right) * 10 * random_normal(6, stream, i);
+    }
+    return (Answers){N, label, value};
+}
+
+static int32_t label[4][N];
+static double value[4][N];
+
+TEST(bootstrap)
+{
+    Answers gold = system_of(1, 0, label[0], value[0]);
+    for (int m = 0; m < AGREEMENTS; m++) {
+        Answers s[3] = {
+            system_of(.6, 1, label[1], value[1]), {0}, system_of(.9, 2, label[2], value[2])};
+        Resampled x[3], again[3], other[3], none[3];
+        s[1] = s[0];
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 3, 400, 1, x), 0);
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 3, 400, 1, again), 0);
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 3, 400, 2, other), 0);
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 3, 0, 1, none), 0);
+        for (int i = 0; i < 3; i++) {
+            assert_true(x[i].score == score(m, &s[i], &gold));
+            assert_true(x[i].low < x[i].score && x[i].score < x[i].high);
+            assert_true(fabs(x[i].mean - x[i].score) < x[i].high - x[i].low);
+            assert_true(again[i].low == x[i].low && again[i].mean == x[i].mean);
+            assert_true(other[i].score == x[i].score && other[i].mean != x[i].mean);
+            assert_true(none[i].score == x[i].score && isnan(none[i].low) && isnan(none[i].p));
+        }
+        assert_true(isnan(x[0].difference) && isnan(x[0].p));
+        assert_true(x[1].difference == 0 && x[1].p == 1 && x[1].p_two_sided == 1);
+        assert_true(x[1].difference_low == 0 && x[1].difference_high == 0);
+        assert_true(x[2].difference == x[2].score - x[0].score);
+        assert_true(x[2].difference_low > 0 && x[2].p_two_sided < .01);
+    }
+}
+
+/* Of several runs: the mean of their scores; the same run twice is that run. */
+TEST(bootstrap_of_means)
+{
+    Answers gold = system_of(1, 0, label[0], value[0]), a = system_of(.6, 1, label[1], value[1]),
+            b = system_of(.9, 2, label[2], value[2]);
+    for (int m = 0; m < AGREEMENTS; m++) {
+        Resampled one[2], twice[2], mean[2];
+        const Answers two[2] = {a, b}, four[4] = {a, a, b, b}, three[3] = {a, a, b};
+        assert_int_equal(agreement_bootstrap(m, &gold, two, NULL, 2, 100, 3, one), 0);
+        assert_int_equal(agreement_bootstrap(m, &gold, four, (size_t[]){2, 2}, 2, 100, 3, twice),
+                         0);
+        assert_int_equal(agreement_bootstrap(m, &gold, three, (size_t[]){1, 2}, 2, 100, 3, mean),
+                         0);
+        assert_memory_equal(&one[1], &twice[1], sizeof one[1]);
+        assert_true(fabs(mean[1].difference - one[1].difference / 2) <= 1e-12);
+        assert_true(fabs(mean[1].difference_low - one[1].difference_low / 2) <= 1e-12);
+    }
+}
+
+/* Accuracy is a mean over examples, as ROUGE is over lines: both have the same draws and the same interval. */
+TEST(bootstrap_is_that_of_texts)
+{
+    Answers gold = system_of(1, 0, label[0], value[0]), run = system_of(.7, 1, label[1], value[1]);
+    double row[N][ROUGE_STATISTICS] = {{0}};
+    MetricOptions o = {TOKENIZE_NONE, 0, SMOOTH_EXP, NAN};
+    Statistics s = {N, ROUGE_STATISTICS, row[0]};
+    Resampled x, y;
+    for (size_t i = 0; i < N; i++) {
+        row[i][ROUGE_F] = run.label[i] == gold.label[i];
+        row[i][ROUGE_LINES] = 1;
+    }
+    assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 500, 7, &x), 0);
+    assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &o, &s, 1, 500, 7, &y), 0);
+    assert_true(fabs(100 * x.score - y.score) <= 1e-10 && fabs(100 * x.mean - y.mean) <= 1e-10);
+    assert_true(fabs(100 * x.low - y.low) <= 1e-10 && fabs(100 * x.high - y.high) <= 1e-10);
+    /* control: other draws */
+    assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &o, &s, 1, 500, 8, &y), 0);
+    assert_true(fabs(100 * x.mean - y.mean) > 1e-10);
+}
+
+/* The 95 % interval of an accuracy p is that of a binomial share: p -+ 1.96 sqrt(p (1 - p) / n). */
+TEST(bootstrap_has_the_spread_of_a_share)
+{
+    Answers gold = system_of(1, 0, label[0], value[0]), run = system_of(.7, 1, label[1], value[1]);
+    Resampled x;
+    assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 4000, 1, &x), 0);
+    double want = 2 * 1.96 * sqrt(x.score * (1 - x.score) / N);
+    assert_true(fabs(x.high - x.low - want) <= want * .06 + 2. / N); /* of steps of 1 / n */
+}
+
+/* A system that says NaN has no interval, and none of the others' changes. */
+TEST(what_is_not_finite)
+{
+    Answers gold = system_of(1, 0, label[0], value[0]);
+    for (int m = 0; m < AGREEMENTS; m++) {
+        if (agreements[m].of != ANSWERS_VALUES) continue;
+        Answers s[2] = {system_of(.6, 1, label[1], value[1]), system_of(.6, 2, label[2], value[2])};
+        Resampled x[2], alone;
+        value[2][5] = NAN;
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 2, 100, 1, x), 0);
+        assert_int_equal(agreement_bootstrap(m, &gold, s, NULL, 1, 100, 1, &alone), 0);
+        assert_true(x[0].low == alone.low && x[0].high == alone.high);
+        assert_true(isnan(x[1].score) && isnan(x[1].mean) && isnan(x[1].low) && isnan(x[1].high));
+        assert_true(isnan(x[1].difference) && isnan(x[1].difference_low) && isnan(x[1].p) &&
+                    isnan(x[1].p_two_sided));
+    }
+}
+
+/* ---- short memory -------------------------------------------------------------------------------- */
+
+static int starved;
+
+static int bootstrap_job(void)
+{
+    Answers gold = {4, label[0], value[0]},
+            run[2] = {{4, label[1], value[1]}, {4, label[1], value[1]}};
+    Resampled x[2];
+    return agreement_bootstrap(starved, &gold, run, NULL, 2, 3, 1, x);
+}
+
+TEST(short_memory)
+{
+    system_of(1, 0, label[0], value[0]);
+    system_of(.6, 1, label[1], value[1]);
+    for (starved = 0; starved < AGREEMENTS; starved++)
+        assert_true(fail_each(bootstrap_job, ERR_MEMORY) >= 7);
+}
+
+TEST(nothing_leaks)
+{
+    assert_int_equal(memory_live(), 0);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,0 +1,577 @@
+/* test_labelled.c: labelled text: files of every task written by hand, all that is refused, tokenisation, splitting,
+ * baselines, and GLUE's own files where TROTTER_GLUE names a folder with them. */
+#include "tests/lib/test.h"
+
+#include <sys/stat.h>
+
+#include "studies/finetune/labelled.h"
+#include "tests/lib/scratch.h"
+
+static int read_as(const LabelledTask *t, const char *text, int tokenised, const Labelled *train,
+                   Labelled *out)
+{
+    return labelled_read(t, file_text("data.tsv", text), tokenised, train, out);
+}
+
+static void expect_words(int code, const char *words)
+{
+    if (code != ERR_INPUT || !strstr(error_text(), words))
+        fail_msg("gave: %d %s\n not: %s", code, error_text(), words);
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------- */
+
+/* Two lines of each task in GLUE's format, and what is read of the first one and of both labels. */
+static const struct {
+    const char *task, *header, *line[2], *first, *second;
+    double label[2];
+} format[] = {
+    {"cola", "", {"gj04\t1\t\tIt's so.\n", "gj04\t0\t*\tSo it.\n"}, "It's so.", NULL, {1, 0}},
+    {"sst2", "sentence\tlabel\n", {"so \"so \t1\n", "bad \t0\n"}, "so \"so ", NULL, {1, 0}},
+    {"mrpc",
+     "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n",
+     {"1\t702876\t702977\tA man.\tThe man.\r\n", "0\t1\t2\tA\tB\r\n"},
+     "A man.",
+     "The man.",
+     {1, 0}},
+    {"stsb",
+     "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n",
+     {"0\tmain\tMSRvid\t2012\t0001\tnone\tnone\tA plane.\tAn air plane.\t5.000\n",
+      "1\tm\tM\t2012\t4\tn\tn\tA\tB\t0.25\n"},
+     "A plane.",
+     "An air plane.",
+     {5, .25}},
+    {"qqp",
+     "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n",
+     {"1\t2\t3\tHow?\tWhy?\t0\n", "4\t5\t6\tA\tB\t1\n"},
+     "How?",
+     "Why?",
+     {0, 1}},
+    {"mnli",
+     "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"
+     "sentence1_parse\tsentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n",
+     {"0\t1\t1n\tg\t( x )\t( y )\t(R x)\t(R y)\tx\ty\tentailment\tneutral\n",
+      "0\t1\t1n\tg\t( x )\t( y )\t(R x)\t(R y)\tx\ty\tneutral\tcontradiction\n"},
+     "x",
+     "y",
+     {1, 2}},
+    {"qnli",
+     "index\tquestion\tsentence\tlabel\n",
+     {"0\tWho?\tHe did.\tentailment\n", "1\tA\tB\tnot_entailment\n"},
+     "Who?",
+     "He did.",
+     {0, 1}},
+    {"rte",
+     "index\tsentence1\tsentence2\tlabel\n",
+     {"0\tIt is.\tIs it.\tnot_entailment\n", "1\tA\tB\tentailment\n"},
+     "It is.",
+     "Is it.",
+     {1, 0}},
+    {"wnli",
+     "index\tsentence1\tsentence2\tlabel\n",
+     {"0\tIt is.\tIs it.\t1\n", "1\tA\tB\t0\n"},
+     "It is.",
+     "Is it.",
+     {1, 0}},
+};
+enum { FORMATS = sizeof format / sizeof *format };
+
+TEST(tasks)
+{
+    size_t rows = 0;
+    while (labelled_tasks[rows].name) rows++;
+    assert_int_equal(rows, FORMATS);
+    assert_null(labelled_task("COLA"));
+    for (size_t i = 0; i < FORMATS; i++) {
+        const LabelledTask *t = labelled_task(format[i].task);
+        Labelled train, dev;
+        char path[128], text[2048];
+        assert_non_null(t);
+        snprintf(text, sizeof text, "%s%s%s", format[i].header, format[i].line[0],
+                 format[i].line[1]);
+        mkdir(file_path(t->folder), 0777);
+        snprintf(path, sizeof path, "%s/%s", t->folder, t->train);
+        file_text(path, text);
+        snprintf(path, sizeof path, "%s/%s", t->folder, t->dev);
+        file_text(path, text);
+        if (labelled_open(t, folder, 0, &train, &dev) != 0) fail_msg("%s", error_text());
+        assert_int_equal(train.count, 2);
+        assert_string_equal(train.first[0], format[i].first);
+        assert_true((train.second != NULL) == (format[i].second != NULL));
+        if (train.second) assert_string_equal(train.second[0], format[i].second);
+        for (size_t k = 0; k < 2; k++) {
+            double label = t->values ? train.value[k] : train.label[k];
+            double same = t->values ? dev.value[k] : dev.label[k];
+            if (label != format[i].label[k] || same != label) fail_msg("%s: %g", t->name, label);
+        }
+        assert_true(t->values ? !train.label && train.classes == 0 : !train.value);
+        for (size_t k = 0; k < train.classes; k++)
+            assert_string_equal(train.name[k], t->name_of[k]);
+        assert_null(t->name_of[train.classes]);
+        for (size_t m = 0; m < t->metrics; m++)
+            assert_int_equal(agreement_fits(t->metric[m], train.classes), 0);
+        labelled_free(&train);
+        labelled_free(&dev);
+    }
+    /* one of both texts is not there */
+    Labelled train, dev;
+    remove(file_path("CoLA/dev.tsv"));
+    expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "CoLA/dev.tsv: No");
+    remove(file_path("CoLA/train.tsv"));
+    expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "train.tsv: No");
+    char far[5000] = "";
+    memset(far, 'x', sizeof far - 1);
+    assert_int_equal(labelled_open(labelled_task("cola"), far, 0, &train, &dev), ERR_INPUT);
+}
+
+/* Control: no task takes the file of another. */
+TEST(tasks_are_told_apart)
+{
+    for (size_t i = 0; i < FORMATS; i++)
+        for (size_t k = 0; k < FORMATS; k++) {
+            char text[2048];
+            Labelled l;
+            snprintf(text, sizeof text, "%s%s%s", format[i].header, format[i].line[0],
+                     format[i].line[1]);
+            int code = read_as(labelled_task(format[k].task), text, 0, NULL, &l);
+            if (code != (i == k ? 0 : ERR_INPUT))
+                fail_msg("%s as %s: %d", format[i].task, format[k].task, code);
+            if (code == 0) labelled_free(&l);
+        }
+}
+
+/* Lines of QQP that are broken are left out and counted; of other tasks they are refused. */
+TEST(broken_lines)
+{
+    Labelled l;
+    static const char qqp[] =
+        "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t2\t3\tA?\tB?\t1\n"
+        "torn off\n1\t2\t3\t\tB?\t0\n1\t2\t3\tA?\t \t0\n1\t2\t3\tC?\tD?\t0\n";
+    assert_int_equal(read_as(labelled_task("qqp"), qqp, 0, NULL, &l), 0);
+    assert_true(l.count == 2 && l.left_out == 3 && l.label[0] == 1 && l.label[1] == 0);
+    assert_string_equal(l.first[1], "C?");
+    labelled_free(&l);
+    expect_words(read_as(labelled_task("sst2"), "sentence\tlabel\nx\n", 0, NULL, &l),
+                 "data.tsv:2: 1 column: expected 2, with a tab between");
+}
+
+/* ---- files of the user's own --------------------------------------------------------------------- */
+
+/* Labels of a user's file in their order, with commas between. */
+static void expect_classes(const char *labels, const char *want, const char *numbers)
+{
+    char text[512] = "label\tsentence\tother\n", list[256] = "", number[256] = "", *line;
+    char copy[128], *rest = copy;
+    Labelled l;
+    snprintf(copy, sizeof copy, "%s", labels);
+    while ((line = strsep(&rest, ","))) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "%s\ta sentence\tx\n", line);
+    }
+    assert_int_equal(read_as(&labelled_classes, text, 0, NULL, &l), 0);
+    assert_null(l.second);
+    for (size_t k = 0; k < l.classes; k++) {
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", k ? "," : "", l.name[k]);
+    }
+    for (size_t i = 0; i < l.count; i++) {
+        size_t n = strlen(number);
+        snprintf(number + n, sizeof number - n, "%s%d", i ? "," : "", l.label[i]);
+    }
+    assert_string_equal(list, want);
+    assert_string_equal(number, numbers);
+    labelled_free(&l);
+}
+
+TEST(classes_of_a_file)
+{
+    expect_classes("no,yes,no", "no,yes", "0,1,0");
+    expect_classes("yes,no,yes", "no,yes", "1,0,1");
+    expect_classes("b,B,\xc3\xa4,a b,b", "B,a b,b,\xc3\xa4", "2,0,3,1,2"); /* bytewise */
+    expect_classes("ab,a,abc", "a,ab,abc", "1,0,2");
+    expect_classes("10,9,-1,0", "-1,0,9,10", "3,2,0,1"); /* integers: as numbers */
+    expect_classes("10,9,x,0", "0,10,9,x", "1,2,3,0");   /* not all are: as words */
+    expect_classes("10,9,-", "-,10,9", "1,2,0");         /* no digit: a word */
+    expect_classes("1,01,-0,0", "-0,0,01,1", "3,2,0,1"); /* other labels all the same */
+    expect_classes("10,9,1234567890123456789", "10,1234567890123456789,9", "0,2,1"); /* too long */
+}
+
+TEST(training_text_decides)
+{
+    Labelled train, dev;
+    assert_int_equal(
+        read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\ty\nc\tz\n", 0, NULL, &train), 0);
+    /* a class that dev lacks is still one, in a dev of other columns and order */
+    assert_int_equal(
+        read_as(&labelled_classes, "label\tn\tsentence\nz\t1\tq\nx\t2\tr", 0, &train, &dev), 0);
+    assert_true(dev.classes == 3 && dev.count == 2 && dev.label[0] == 2 && dev.label[1] == 0);
+    assert_string_equal(dev.name[1], "y");
+    assert_string_equal(dev.first[1], "r");
+    labelled_free(&dev);
+    assert_int_equal(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &train, &dev), 0);
+    labelled_free(&dev); /* one class alone is no mistake of a dev text */
+    expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\tw\n", 0, &train, &dev),
+                 "data.tsv:3: unknown label 'w': expected one of x, y, z");
+    expect_words(
+        read_as(&labelled_classes, "sentence\tsentence2\tlabel\na\tb\tx\n", 0, &train, &dev),
+        "data.tsv:1: a column 'sentence2', which the training text has not");
+    labelled_free(&train);
+    assert_int_equal(read_as(&labelled_classes, "sentence2\tsentence\tlabel\na\tb\t1\na\tb\t0\n", 0,
+                             NULL, &train),
+                     0);
+    assert_string_equal(train.first[1], "b");
+    assert_string_equal(train.second[1], "a");
+    expect_words(read_as(&labelled_classes, "sentence\tlabel\na\t1\n", 0, &train, &dev),
+                 "data.tsv:1: no column 'sentence2', which the training text has");
+    labelled_free(&train);
+}
+
+TEST(values_of_a_file)
+{
+    Labelled l, dev;
+    assert_int_equal(
+        read_as(&labelled_values, "sentence\tlabel\na\t-1.5\nb\t2e3\nc\t7\n", 0, NULL, &l), 0);
+    assert_true(l.value[0] == -1.5 && l.value[1] == 2000 && l.value[2] == 7);
+    assert_true(!l.label && l.classes == 0 && !l.name);
+    assert_int_equal(read_as(&labelled_values, "sentence\tlabel\na\t0.5\n", 0, &l, &dev), 0);
+    assert_true(dev.count == 1 && dev.value[0] == .5);
+    labelled_free(&dev);
+    labelled_free(&l);
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------- */
+
+TEST(refusals)
+{
+    static const struct {
+        const char *task, *text, *words; /* task "": a file of classes, "v": of values */
+    } row[] = {
+        {"", "", "data.tsv is empty"},
+        {"", "\n", "data.tsv:1: no column 'sentence': expected a header that names it"},
+        {"", "\xef\xbb\xbf", "data.tsv:1: no column 'sentence'"},
+        {"", "sentence\n", "data.tsv:1: no column 'label'"},
+        {"", "label\tSentence\n", "data.tsv:1: no column 'sentence'"},
+        {"", "sentence \tlabel\n", "data.tsv:1: no column 'sentence'"},
+        {"", "sentence\tlabel\tlabel\n", "data.tsv:1: two columns 'label' in the header"},
+        {"", "sentence\tsentence2\tsentence\tlabel\n", "data.tsv:1: two columns 'sentence'"},
+        {"", "sentence\tlabel\n", "data.tsv has no examples"},
+        {"", "sentence\tlabel", "data.tsv has no examples"},
+        {"", "sentence\tlabel\na\tx\nb\tx\n", "data.tsv: all labels are 'x': expected two"},
+        {"", "sentence\tlabel\na\tx\n\nb\ty\n", "data.tsv:3: 1 column: expected 2, with a tab"},
+        {"", "sentence\tlabel\na\tx\ty\n", "data.tsv:2: 3 columns: expected 2, with a tab"},
+        {"", "sentence\tlabel\n\tx\n", "data.tsv:2: an empty sentence"},
+        {"", "sentence\tlabel\na\tx\n \t\n", "data.tsv:3: an empty sentence"},
+        {"", "sentence\tlabel\na\tx\n  \ty\n", "data.tsv:3: an empty sentence"},
+        {"", "sentence\tlabel\tsentence2\na\tx\tb\na\ty\t\n", "data.tsv:3: an empty sentence"},
+        {"", "sentence\tlabel\na\tx\nb\t\n", "data.tsv:3: an empty label"},
+        {"", "sentence\tlabel\na\xff\tx\n", "data.tsv:2: invalid UTF-8"},
+        {"", "sentence\tlabel\na\tx\nb\t\xc3\n", "data.tsv:3: invalid UTF-8"},
+        {"v", "sentence\tlabel\na\tx\n", "data.tsv:2: label 'x': expected a number"},
+        {"v", "sentence\tlabel\na\t1\nb\t1x\n", "data.tsv:3: label '1x': expected a number"},
+        {"v", "sentence\tlabel\na\t1 \n", "data.tsv:2: label '1 ': expected a number"},
+        {"v", "sentence\tlabel\na\t 1\n", "data.tsv:2: label ' 1': expected a number"},
+        {"v", "sentence\tlabel\na\tnan\n", "data.tsv:2: label 'nan': expected a number"},
+        {"v", "sentence\tlabel\na\t1e999\n", "data.tsv:2: label '1e999': expected a number"},
+        {"v", "sentence\tlabel\na\t\n", "data.tsv:2: an empty label"},
+        {"v", "sentence\tlabel\n", "data.tsv has no examples"},
+        {"stsb", "sentence1\tsentence2\tscore\na\tb\t5.1\n",
+         "data.tsv:2: label '5.1': expected a number from 0 to 5"},
+        {"stsb", "sentence1\tsentence2\tscore\na\tb\t-0.1\n",
+         "data.tsv:2: label '-0.1': expected a number from 0 to 5"},
+        {"stsb", "sentence1\tscore\na\t5\n", "data.tsv:1: no column 'sentence2'"},
+        {"sst2", "sentence\tlabel\na\t2\n", "data.tsv:2: unknown label '2': expected one of 0, 1"},
+        {"sst2", "so \t1\n", "data.tsv:1: no column 'sentence'"},
+        {"rte", "sentence1\tsentence2\tlabel\na\tb\tneutral\n",
+         "unknown label 'neutral': expected one of entailment, not_entailment"},
+        {"qqp", "question1\tquestion2\tis_duplicate\na\tb\n", "data.tsv has no examples"},
+        {"cola", "gj04\t1\t\ta\ngj04\t1\tb\n", "data.tsv:2: 3 columns: expected 4"},
+        {"cola", "source\tlabel\tstar\tsentence\n", "data.tsv:1: unknown label 'label'"},
+    };
+    Labelled l;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const LabelledTask *t = labelled_task(row[i].task);
+        if (!t) t = *row[i].task ? &labelled_values : &labelled_classes;
+        expect_words(read_as(t, row[i].text, 0, NULL, &l), row[i].words);
+        assert_null(l.text);
+    }
+    static const char nul[] = "sentence\tlabel\na\tx\nb\0\ty\n";
+    expect_words(
+        labelled_read(&labelled_classes, file_write("data.tsv", nul, sizeof nul - 1), 0, NULL, &l),
+        "data.tsv:3: a NUL byte");
+    expect_words(labelled_read(&labelled_classes, "no/such.tsv", 0, NULL, &l),
+                 "no/such.tsv: No such file");
+}
+
+/* A long list of classes is cut in the message, not the message in the middle of a class. */
+TEST(many_classes)
+{
+    static char text[1 << 16] = "sentence\tlabel\n";
+    Labelled l, dev;
+    size_t n = strlen(text);
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "a\tlabel-%03d-0123456789\n", 999 - i);
+    assert_int_equal(read_as(&labelled_classes, text, 0, NULL, &l), 0);
+    assert_true(l.classes == 1000 && l.label[0] == 999 && l.label[999] == 0);
+    expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &l, &dev),
+                 "expected one of label-000-0123456789, label-001-0123456789, ");
+    assert_non_null(strstr(error_text(), "0123456789, ..."));
+    labelled_free(&l);
+}
+
+/* ---- tokenisation -------------------------------------------------------------------------------- */
+
+TEST(tokenised)
+{
+    Labelled l;
+    static const char text[] = "sentence\tsentence2\tlabel\r\n"
+                               "They WON'T buy, (\"so\") 1.5%.\t\xc3\x84h \t1\r\na  b \tC\t0\r\n";
+    assert_int_equal(read_as(&labelled_classes, text, 1, NULL, &l), 0);
+    assert_string_equal(l.first[0], "they won't buy , ( \" so \" ) 1.5 % .");
+    assert_string_equal(l.second[0], "\xc3\xa4h");
+    assert_string_equal(l.first[1], "a b");
+    assert_string_equal(l.second[1], "c");
+    assert_true(l.label[0] == 1 && l.label[1] == 0);
+    labelled_free(&l);
+    assert_int_equal(read_as(&labelled_classes, text, 0, NULL, &l), 0); /* control */
+    assert_string_equal(l.first[0], "They WON'T buy, (\"so\") 1.5%.");
+    assert_string_equal(l.first[1], "a  b ");
+    labelled_free(&l);
+    expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\n<skipped>\ty\n", 1, NULL, &l),
+                 "data.tsv:3: an empty sentence");
+}
+
+/* ---- parts --------------------------------------------------------------------------------------- */
+
+/* n examples s0, s1, .. in pairs with t0, t1, .. if `pairs`; label i mod 3, or the value i. */
+static void numbered(size_t n, int pairs, int values, Labelled *out)
+{
+    char *text;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    fprintf(f, "sentence\t%slabel\n", pairs ? "sentence2\t" : "");
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "s%zu\t", i);
+        if (pairs) fprintf(f, "t%zu\t", i);
+        fprintf(f, "%zu\n", values ? i : i % 3);
+    }
+    fclose(f);
+    assert_int_equal(read_as(values ? &labelled_values : &labelled_classes, text, 0, NULL, out), 0);
+    free(text);
+}
+
+/* Marks the examples of a part, each of which must be whole and behind the one before it. */
+static void mark(const Labelled *part, const Labelled *all, int which, char *seen)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        size_t k = strtoul(part->first[i] + 1, NULL, 10);
+        assert_true(k < all->count && !seen[k] && (i == 0 || k > before));
+        assert_ptr_equal(part->first[i], all->first[k]);
+        if (all->second) assert_ptr_equal(part->second[i], all->second[k]);
+        if (all->label) assert_int_equal(part->label[i], k % 3);
+        if (all->value) assert_true(part->value[i] == (double)k);
+        seen[k] = (char)which;
+        before = k;
+    }
+    assert_true(part->classes == all->classes && part->name == all->name);
+}
+
+TEST(split)
+{
+    static const struct {
+        size_t n, chosen;
+        double fraction;
+    } row[] = {{100, 10, .1}, {7, 1, .1},      {7, 1, .01}, {7, 6, .9},
+               {3, 1, .4},    {1000, 500, .5}, {2, 1, .5}};
+    for (size_t i = 0; i < sizeof row / sizeof *row * 4; i++) {
+        size_t n = row[i / 4].n, apart = 0;
+        Labelled all, rest, chosen;
+        char seen[3][1000] = {{0}};
+        numbered(n, i & 1, (i & 2) != 0, &all);
+        for (uint64_t k = 0; k < 3; k++) { /* seeds 1, 1, 2 */
+            assert_int_equal(labelled_split(&all, row[i / 4].fraction, 1 + k / 2, &rest, &chosen),
+                             0);
+            assert_int_equal(chosen.count, row[i / 4].chosen);
+            assert_int_equal(rest.count, n - chosen.count);
+            mark(&rest, &all, 1,
+                 seen[k]); /* disjoint, as nothing is seen twice, and complete by the counts */
+            mark(&chosen, &all, 2, seen[k]);
+            labelled_free(&rest);
+            labelled_free(&chosen);
+        }
+        assert_memory_equal(seen[0], seen[1], n);
+        for (size_t k = 0; k < n; k++) apart += seen[0][k] != seen[2][k];
+        if (n >= 100) assert_true(apart > 0);
+        assert_true(all.count == n && all.first[0][0] == 's'); /* whole still */
+        labelled_free(&all);
+    }
+}
+
+/* Every example is chosen as often as another: of 3,000 splits of 10 into 7 and 3, 900 times each, +- 4 times 25.1. */
+TEST(split_is_fair)
+{
+    Labelled all, rest, chosen;
+    size_t count[10] = {0};
+    numbered(10, 0, 0, &all);
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        assert_int_equal(labelled_split(&all, .3, seed, &rest, &chosen), 0);
+        for (size_t i = 0; i < chosen.count; i++) count[chosen.first[i][1] - '0']++;
+        labelled_free(&rest);
+        labelled_free(&chosen);
+    }
+    for (size_t k = 0; k < 10; k++) assert_true(fabs((double)count[k] - 900) <= 101);
+    labelled_free(&all);
+}
+
+TEST(split_refuses)
+{
+    static const double bad[] = {0, 1, -.1, 1.5, NAN, INFINITY};
+    Labelled all, rest, chosen;
+    numbered(5, 0, 0, &all);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_words(labelled_split(&all, bad[i], 1, &rest, &chosen),
+                     "expected a part between 0 and 1 of the examples");
+    expect_words(labelled_split(&all, .95, 1, &rest, &chosen), "a part of 0.95 leaves none of 5");
+    labelled_free(&all);
+    numbered(1, 0, 1, &all);
+    expect_words(labelled_split(&all, .1, 1, &rest, &chosen), "leaves none of 1 example");
+    labelled_free(&all);
+}
+
+/* ---- baselines ----------------------------------------------------------------------------------- */
+
+static void expect_baseline(const char *train, const char *dev, int values, int metric, double want)
+{
+    const LabelledTask *t = values ? &labelled_values : &labelled_classes;
+    Labelled a, b;
+    double got = NAN;
+    assert_int_equal(read_as(t, train, 0, NULL, &a), 0);
+    assert_int_equal(read_as(t, dev, 0, &a, &b), 0);
+    assert_int_equal(labelled_baseline(&a, &b, metric, &got), 0);
+    if (!(fabs(got - want) <= 1e-15))
+        fail_msg("%s: %g, not %g", agreements[metric].name, got, want);
+    labelled_free(&a);
+    labelled_free(&b);
+}
+
+TEST(baselines)
+{
+#define H "sentence\tlabel\n"
+    /* 1 is most frequent in training: right in 1 of 3, P = 1/3 and R = 1 */
+    static const char most_1[] = H "a\t1\na\t0\na\t1\n", dev[] = H "a\t0\na\t1\na\t0\n";
+    expect_baseline(most_1, dev, 0, AGREEMENT_ACCURACY, 1 / 3.);
+    expect_baseline(most_1, dev, 0, AGREEMENT_F1, .5);
+    expect_baseline(most_1, dev, 0, AGREEMENT_MATTHEWS, 0);
+    /* 0 is; of two as frequent the first; the frequencies of dev decide nothing */
+    expect_baseline(H "a\t0\na\t0\na\t1\n", dev, 0, AGREEMENT_ACCURACY, 2 / 3.);
+    expect_baseline(H "a\t0\na\t0\na\t1\n", dev, 0, AGREEMENT_F1, 0);
+    expect_baseline(H "a\t1\na\t0\n", dev, 0, AGREEMENT_ACCURACY, 2 / 3.);
+    expect_baseline(H "a\tz\na\tx\na\ty\na\tz\n", H "a\tz\na\tz\na\tx\na\tz\n", 0,
+                    AGREEMENT_ACCURACY, .75);
+    /* the mean is a constant */
+    expect_baseline(H "a\t1\na\t.1\na\t.7\n", H "a\t2\na\t3\n", 1, AGREEMENT_PEARSON, 0);
+    expect_baseline(H "a\t1\na\t.1\na\t.7\n", H "a\t2\na\t3\n", 1, AGREEMENT_SPEARMAN, 0);
+#undef H
+}
+
+/* ---- short memory -------------------------------------------------------------------------------- */
+
+static int starved_pairs, starved_words;
+
+static int read_job(void)
+{
+    const LabelledTask *t = starved_words ? &labelled_classes : &labelled_values;
+    Labelled train, dev, rest, chosen;
+    double score;
+    TRY(labelled_read(t, file_path("train.tsv"), starved_words, NULL, &train));
+    int code = labelled_read(t, file_path("dev.tsv"), starved_words, &train, &dev);
+    if (code == 0) {
+        code = labelled_baseline(&train, &dev, t->metric[0], &score);
+        labelled_free(&dev);
+    }
+    if (code == 0) code = labelled_split(&train, .5, 1, &rest, &chosen);
+    if (code == 0) {
+        labelled_free(&rest);
+        labelled_free(&chosen);
+    }
+    labelled_free(&train);
+    return code;
+}
+
+TEST(short_memory)
+{
+    for (starved_pairs = 0; starved_pairs < 2; starved_pairs++)
+        for (starved_words = 0; starved_words < 2; starved_words++) {
+            const char *text =
+                starved_pairs ? "sentence\tsentence2\tlabel\na\tb\t1\nc\td\t0\n"
+                              : "sentence\tlabel\na word after another, and a great many of them "
+                                "so that one more block is asked for\t1\nb\t0\n";
+            file_text("train.tsv", text);
+            file_text("dev.tsv", text);
+            assert_true(fail_each(read_job, ERR_MEMORY) >= 15);
+        }
+}
+
+static int open_job(void)
+{
+    Labelled train, dev;
+    TRY(labelled_open(labelled_task("sst2"), folder, 0, &train, &dev));
+    labelled_free(&train);
+    labelled_free(&dev);
+    return 0;
+}
+
+TEST(short_memory_of_a_task)
+{
+    mkdir(file_path("SST-2"), 0777);
+    file_text("SST-2/train.tsv", "sentence\tlabel\na\t1\n");
+    file_text("SST-2/dev.tsv", "sentence\tlabel\nb\t0\n");
+    assert_true(fail_each(open_job, ERR_MEMORY) >= 10);
+}
+
+/* ---- GLUE ---------------------------------------------------------------------------------------- */
+
+/* Counts of the files as they were handed out, and of their labels 1. */
+TEST(glue)
+{
+    static const struct {
+        const char *task;
+        size_t train, dev, train_1, dev_1;
+        double baseline; /* accuracy of dev */
+    } row[] = {{"cola", 8551, 1043, 6023, 721, 721 / 1043.},
+               {"sst2", 67349, 872, 37569, 444, 444 / 872.}};
+    const char *dir = getenv("TROTTER_GLUE");
+    if (!dir) {
+        printf("# skipped: TROTTER_GLUE names no folder with CoLA and SST-2\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        for (int tokenised = 0; tokenised < 2; tokenised++) {
+            Labelled train, dev;
+            double score;
+            size_t ones[2] = {0};
+            if (labelled_open(labelled_task(row[i].task), dir, tokenised, &train, &dev) != 0)
+                fail_msg("%s", error_text());
+            for (size_t k = 0; k < train.count; k++) ones[0] += train.label[k] == 1;
+            for (size_t k = 0; k < dev.count; k++) ones[1] += dev.label[k] == 1;
+            assert_int_equal(train.count, row[i].train);
+            assert_int_equal(dev.count, row[i].dev);
+            assert_int_equal(ones[0], row[i].train_1);
+            assert_int_equal(ones[1], row[i].dev_1);
+            assert_true(train.left_out + dev.left_out == 0);
+            assert_int_equal(labelled_baseline(&train, &dev, AGREEMENT_ACCURACY, &score), 0);
+            assert_true(score == row[i].baseline);
+            assert_int_equal(labelled_baseline(&train, &dev, AGREEMENT_MATTHEWS, &score), 0);
+            assert_true(score == 0);
+            labelled_free(&train);
+            labelled_free(&dev);
+        }
+}
+
+TEST(nothing_leaks)
+{
+    assert_int_equal(memory_live(), 0);
+}
+
+TEST_MAIN(scratch_open, scratch_close)
