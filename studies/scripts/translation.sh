@@ -3,9 +3,10 @@
 # and tokenised: train.en, val.en, test_2016_flickr.en and the same in .de.
 #
 #   sh studies/scripts/translation.sh --corpus DIR --out OUT [--only tiny,pairs] [--seeds 1,2] [--processes N]
+#       [--precision f32|bf16]
 #
 # tiny   the published recipe of Transformer-tiny (Wu et al. 2021): d 128, 4 + 4 layers, post-norm, the mean of the last ten
-#        epochs, beam 5. OUT/tiny-SEED; OUT/tiny.csv has a row a seed.
+#        epochs, beam 5. OUT/tiny-SEED; OUT/tiny.csv has a row a seed. --precision (f32) is of this one.
 # pairs  pre-norm, one recipe for all pairs of schemes: `trotter compare`, a study a seed, OUT/pairs-SEED, by N processes of one
 #        thread each (default: one a core). `compare --from OUT/pairs-1 --from OUT/pairs-2 --seeds 2` puts them together.
 #
@@ -13,10 +14,10 @@
 # two hours on two cores, one of pairs about one and a half. Needs build/trotter; the text is not in this repository.
 set -eu
 cd "$(dirname "$0")/../.."
-corpus='' out='' only=tiny,pairs seeds=1,2 processes=$(nproc)
+corpus='' out='' precision=f32 only=tiny,pairs seeds=1,2 processes=$(nproc)
 while [ $# -gt 0 ]; do
     case $1 in
-    --corpus | --out | --only | --seeds | --processes)
+    --corpus | --out | --only | --seeds | --processes | --precision)
         [ $# -gt 1 ] || { echo "translation.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift 2 ;;
@@ -54,7 +55,7 @@ for seed in $(echo "$seeds" | tr , ' '); do
         resume=
         [ ! -e "$out/tiny-$seed/config.ini" ] || resume=--resume
         # shellcheck disable=SC2086
-        "$trotter" train $text $tiny --seed "$seed" --out "$out/tiny-$seed" $resume
+        "$trotter" train $text $tiny --precision "$precision" --seed "$seed" --out "$out/tiny-$seed" $resume
         for split in val test; do
             file=$(ls "$corpus"/$split*.en)
             "$trotter" translate --model "$out/tiny-$seed" --text "$file" --out "$out/tiny-$seed/$split.out"
