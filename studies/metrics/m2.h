@@ -7,13 +7,13 @@
  * are 0. beta < 1 weighs precision more; 0.5 is usual.
  *
  * A system gives corrected sentences, not edits, and a source becomes a hypothesis in many ways. They are paths through a
- * lattice: its vertices (i, j), i words of the source read and j of the hypothesis written, its single edges a word that
- * stays, goes, comes or is another. Those edges are in it that stand on a shortest path from (0, 0) to (n, m), a
- * replacement costing as much as a deletion, or as much as a deletion and an insertion: the second keeps `-> the` apart
- * from `at -> on` where the first has them as one. An edit is an edge, or several that follow each other with at most
- * max_unchanged words among them that stay, so that it may be as long as an annotator's. Of all ways, MaxMatch takes
+ * lattice. Its vertices are (i, j): i words of the source are read and j of the hypothesis written. Its single edges are a
+ * word that stays, goes, comes or becomes another. An edge is in it that stands on a shortest path from (0, 0) to (n, m),
+ * a replacement costing 1, or costing 2 as a deletion and an insertion do, so that either may be seen in it. An edit is
+ * an edge, or several in a row with at most max_unchanged words that stay, so that it may be as long as an annotator's.
+ * Of all ways, MaxMatch takes
  *
- *   1. one with the most gold edits (same words of the source, one of the corrections; each once, and those that
+ *   1. one with the most gold edits (the same words of the source, one of the corrections; each once, and those that
  *      are inserted at one place in the order of the file), of these
  *   2. one with the fewest single edges outside them, words that stay counted, of these
  *   3. one with the fewest edits,
@@ -24,8 +24,8 @@
  * before, give the largest F; then the most correct, then the least proposed + beta^2 gold, then the least number.
  *
  * Source: Dahlmeier and Ng 2012, sections 3 and 4, who find the way as a shortest path with negative weights of edges that
- * match. 2. and 3., the second cost and the choice of annotators are those of their program's version 3.2. It looks for
- * edits of several edges as all-pairs shortest paths and may miss one; here none is missed.
+ * match. Rules 2 and 3, both costs and the choice of annotators are those of their program, m2scorer. It finds edits of
+ * several edges as all-pairs shortest paths, and may miss some; here none is missed.
  */
 #ifndef TROTTER_METRICS_M2_H
 #define TROTTER_METRICS_M2_H
