@@ -106,21 +106,29 @@ static int add_system(Study *u, const char *file)
     return code;
 }
 
-/* Each of the files that --hypothesis names. */
+/* Names separated by commas; standard input can be read once. */
+static int check_files(const char *files)
+{
+    size_t standard = 0, n;
+    for (const char *at = files;; at += n + 1) {
+        n = strcspn(at, ",");
+        if (n == 0)
+            return error_set(ERR_INPUT,
+                             "--hypothesis: expected file names separated by commas, not '%s'",
+                             files);
+        standard += n == 1 && *at == '-';
+        if (!at[n]) break;
+    }
+    if (standard < 2) return 0;
+    return error_set(ERR_INPUT, "--hypothesis: standard input (-) can be read once");
+}
+
 static int add_systems(Study *u, const char *files)
 {
     char *names = memory_string(files);
-    int code = names ? 0 : ERR_MEMORY, standard = 0;
-    for (char *rest = names, *name; code == 0 && (name = strsep(&rest, ","));) {
-        if (!*name)
-            code =
-                error_set(ERR_INPUT,
-                          "--hypothesis: expected file names separated by commas, not '%s'", files);
-        else if (strcmp(name, LINES_STDIN) == 0 && standard++)
-            code = error_set(ERR_INPUT, "standard input (-) can be read once");
-        else
-            code = add_system(u, name);
-    }
+    int code = names ? 0 : ERR_MEMORY;
+    for (char *rest = names, *name; code == 0 && (name = strsep(&rest, ","));)
+        code = add_system(u, name);
     memory_free(names);
     return code;
 }
@@ -132,6 +140,7 @@ static int study(Study *u, const Options *o)
     if (!gold) return error_set(ERR_INPUT, "--gold is needed");
     if (strcmp(gold, LINES_STDIN) == 0)
         return error_set(ERR_INPUT, "--gold: expected a file, as standard input is --hypothesis'");
+    TRY(check_files(files));
     options_fill(o, groups, &u->options);
     u->per_sentence = options_flag(o, "per-sentence");
     TRY(m2_file_read(gold, &u->gold));
