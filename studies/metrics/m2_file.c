@@ -197,6 +197,7 @@ int m2_file_read(const char *file, M2File *out)
     out->set = memory_new(l->count, sizeof *out->set);
     out->sentence = memory_new(l->count, sizeof *out->sentence);
     if (!out->correction || !out->edit || !out->set || !out->sentence) return ERR_MEMORY;
+    TRY(symbols_room(&out->words, 1)); /* a file without words has their address too */
     return read_blocks(out);
 }
 

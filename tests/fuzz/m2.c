@@ -48,8 +48,7 @@ static void score(const M2File *f)
     Symbols words = {0};
     for (size_t i = 0; i < f->sentences; i++) {
         const M2Sentence *s = &f->sentence[i];
-        Symbols source = {.n = s->source.n};
-        if (f->words.x) source.x = f->words.x + s->source.first;
+        Symbols source = {.x = f->words.x + s->source.first, .n = s->source.n};
         count(f, s, &source, 1);
         if (m2_file_words(f, f->lines.line[(i * 7 + 1) % f->lines.count], &words) == 0)
             count(f, s, &words, 0);
