@@ -384,7 +384,7 @@ TEST(page)
     char *page = file_slurp("page.html", NULL);
     assert_non_null(strstr(page, "Comparison of encoders and decoders"));
     assert_non_null(strstr(page, "Pairs of schemes side by side."));
-    assert_non_null(strstr(page, "BLEU as the papers have it."));
+    assert_non_null(strstr(page, "Figures as the papers have them."));
     free(page);
 }
 
