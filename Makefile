@@ -80,10 +80,11 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/folder nn/bpe nn/bpe_learn nn/numbers nn/pairs \
-          nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled
+          nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
+          studies/metrics/m2_file
 FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/tools/plot studies/tools/gnuplot nn/store studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
-          studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap studies/metrics/agreement \
+          studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap studies/metrics/agreement studies/metrics/m2 \
           nn/store_out nn/plan nn/fold nn/model nn/params nn/layout nn/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
@@ -340,7 +341,7 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 
 # The tests that reach the readers.
-COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
+COVERING = readers bleu labelled bleu_command m2 m2_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
            cli generate plot fuzz report
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))

@@ -289,7 +289,7 @@ static const Kind kinds[] = {
      .words = "compare.md",
      .table = {{"compare", translation_columns,
                 "Pairs of schemes side by side. In brackets 95 % intervals over seeds.", KIND_ALL},
-               {"published", translation_published, "BLEU as the papers have it.", KIND_ALL},
+               {"published", translation_published, "Figures as the papers have them.", KIND_ALL},
                {"runs", translation_runs, "Trainings", KIND_MANY},
                {"lines", translation_lines, "What each line's translation matches", 0}},
      .plot = {{"bleu", "Mean test BLEU of every pair and its 95 % interval over seeds."},

@@ -13,7 +13,7 @@
 
 /* ---- classes of characters ----------------------------------------------------------------------- */
 
-static int is_blank(uint32_t c)
+int tokenise_is_blank(uint32_t c)
 {
     return (c >= 0x1C && c <= 0x1F) || uc_is_property_white_space(c);
 }
@@ -200,8 +200,8 @@ static void join_words(Symbols *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (is_blank(s->x[i])) continue;
-        if (n && is_blank(s->x[i - 1])) s->x[n++] = ' ';
+        if (tokenise_is_blank(s->x[i])) continue;
+        if (n && tokenise_is_blank(s->x[i - 1])) s->x[n++] = ' ';
         s->x[n++] = s->x[i];
     }
     s->n = n;
@@ -209,7 +209,7 @@ static void join_words(Symbols *s)
 
 int tokenise(int how, Symbols *text, Symbols *room)
 {
-    while (text->n && is_blank(text->x[text->n - 1])) text->n--;
+    while (text->n && tokenise_is_blank(text->x[text->n - 1])) text->n--;
     if (how == TOKENIZE_13A) TRY(prepare_13a(text));
     if (how == TOKENIZE_13A) TRY(apply_all(rules_13a, text, room));
     if (how == TOKENIZE_INTL) TRY(apply_all(rules_intl, text, room));
@@ -221,7 +221,7 @@ void tokenise_squeeze(Symbols *text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text->n; i++)
-        if (!is_blank(text->x[i])) text->x[n++] = text->x[i];
+        if (!tokenise_is_blank(text->x[i])) text->x[n++] = text->x[i];
     text->n = n;
 }
 

@@ -26,6 +26,9 @@ int tokenise_read(const char *text, size_t bytes, int lowercase, Symbols *out, S
 /* The text becomes its words, with single blanks (U+0020) between them. `room` is overwritten. ERR_MEMORY. */
 int tokenise(int how, Symbols *text, Symbols *room);
 
+/* 1: a character is white space. */
+int tokenise_is_blank(uint32_t c);
+
 /* Takes all white space out of a text. */
 void tokenise_squeeze(Symbols *text);
 

@@ -298,6 +298,11 @@ TEST(reverse)
     assert_true(count_words(published, "IWSLT") >= 1);
     assert_true(count_words(published, "not run: its text is not at hand") >= 1);
     assert_true(count_words(published, "not in this comparison") >= 1);
+    assert_int_equal(strncmp(published, "source,row,corpus,size,metric,paper,", 36), 0);
+    assert_int_equal(count_words(published, "CoNLL-2014"), 3);
+    assert_int_equal(count_words(published, "not run: its text is licensed"), 3);
+    assert_int_equal(count_words(published, ",ROUGE-"), 9);
+    assert_int_equal(count_words(published, ",M2 F0.5,"), 3);
     free(published);
 }
 
@@ -379,7 +384,7 @@ TEST(page)
     char *page = file_slurp("page.html", NULL);
     assert_non_null(strstr(page, "Comparison of encoders and decoders"));
     assert_non_null(strstr(page, "Pairs of schemes side by side."));
-    assert_non_null(strstr(page, "BLEU as the papers have it."));
+    assert_non_null(strstr(page, "Figures as the papers have them."));
     free(page);
 }
 

@@ -86,7 +86,7 @@ static int page_agrees(const char *page, const char *help)
 /* The next command of an overview, from `at` on; NULL: the last was before. */
 static const char *next_command(const char *at, char name[32], char purpose[256])
 {
-    if (sscanf(at, "  %31[a-z] %255[^\n]", name, purpose) != 2) return NULL;
+    if (sscanf(at, "  %31[a-z0-9] %255[^\n]", name, purpose) != 2) return NULL;
     return strchr(at, '\n') + 1;
 }
 

@@ -219,6 +219,9 @@ static const struct {
     {"bleu", "hypothesis", "text/valid.txt|text/test.txt|text/valid.txt,text/test.txt", 1},
     {"bleu", "metrics", "bleu|chrf|rouge|bleu,rouge", 0},
     {"bleu", "bootstrap", "0|3|50", 0},
+    {"m2", "gold", "gold.m2", 1},
+    {"m2", "hypothesis", "text/valid.txt|text/test.txt|text/valid.txt,text/test.txt", 1},
+    {"m2", "max-unchanged", "0|2|4096", 0},
     {NULL, "prompt", "the cat|unheard of words|a", 0},
     {NULL, "file", "study/order.csv|study/work.csv|more.csv", 1},
     {NULL, "dir", "study|model|.", 1},
@@ -856,7 +859,8 @@ static void write_files(void)
         "echo 'a dog ran in the park , unseen'; done >valid.txt && cp valid.txt test.txt && cat "
         "valid.txt valid.txt test.txt >train.txt && mkdir ../pairs && for i in train valid test; do "
         "sed 's/,.*//' $i.txt >../pairs/$i.en; sed 's/,.*//; s/the/der/; s/ in / im /' $i.txt "
-        ">../pairs/$i.de; done && head -c 100000 /dev/zero >../zeros");
+        ">../pairs/$i.de; done && head -c 100000 /dev/zero >../zeros && sed "
+        "'s/.*/S &\\nA 0 1|||D|||this|||r|||c|||0\\n/' valid.txt >../gold.m2");
 }
 
 #define SMALL                                                                            \

@@ -203,8 +203,9 @@ TEST(test_long_file)
 /* ---- memory that is short ------------------------------------------------------------------------ */
 
 /* Harnesses whose checks hold also where memory was short. */
-static const char *const spare[] = {"name",       "network", "csv",   "system",     "corpus",
-                                    "vocabulary", "codes",   "pairs", "hypotheses", "labelled"};
+static const char *const spare[] = {"name",       "network",    "csv",   "system",
+                                    "corpus",     "vocabulary", "codes", "pairs",
+                                    "hypotheses", "labelled",   "m2"};
 enum { ALLOCATIONS_MOST = 400 };
 
 /* A folder's first input, with each allocation failing in turn. */

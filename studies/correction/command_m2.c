@@ -1,0 +1,186 @@
+/* command_m2.c: corrections of sentences scored against the edits of annotators. */
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/metrics/m2.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
+
+static const Option text_options[] = {
+    {"gold", OPTION_TEXT, NULL, "FILE", "sentences with annotators' edits, in the .m2 format", 0,
+     0},
+    {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
+     "corrected sentences, line i for sentence i, cut into words as the gold file's; -: standard "
+     "input; several files: systems",
+     0, 0},
+    {0},
+};
+
+static const Option score_options[] = {
+    {"beta", OPTION_REAL, "0.5", "X", "weight of recall in F; below 1 precision has more", 0, 1e3,
+     .sets = {MEMBER(M2Options, beta)}},
+    {"max-unchanged", OPTION_SIZE, "2", "N", "words that may stay as they are within an edit", 0,
+     M2_WORDS, .sets = {MEMBER(M2Options, max_unchanged)}},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"per-sentence", OPTION_FLAG, NULL, NULL, "a row for each sentence instead", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {0},
+};
+
+static const OptionGroup text_group = {"Texts", 0, text_options};
+static const OptionGroup score_group = {"Score", 0, score_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&text_group, &score_group, &output_group, NULL};
+
+/* A system, or a sentence of it. */
+typedef struct {
+    const char *system;
+    size_t sentence, annotator;
+    double precision, recall, f;
+    M2Counts counts;
+    size_t sentences;
+    M2Options options;
+} CorrectionRow;
+
+#define COUNTS(at)                                                           \
+    FIELD(CorrectionRow, "correct", counts.correct, .place = (at),           \
+          .words = "proposed edits that are the annotator's"),               \
+        FIELD(CorrectionRow, "proposed", counts.proposed, .place = (at) + 1, \
+              .words = "edits that the system made"),                        \
+        FIELD(CorrectionRow, "gold", counts.gold, .place = (at) + 2,         \
+              .words = "edits of the annotator")
+
+static const Column systems[] = {
+    COLUMN(CorrectionRow, system, .place = 1, .words = "file of the corrected sentences"),
+    COLUMN(CorrectionRow, precision, .place = 2, .digits = 2, .form = SHEET_FIXED,
+           .words = "share of the proposed edits that are correct, 0 to 100"),
+    COLUMN(CorrectionRow, recall, .place = 3, .digits = 2, .form = SHEET_FIXED,
+           .words = "share of the gold edits that were proposed, 0 to 100"),
+    COLUMN(CorrectionRow, f, .head = "F", .place = 4, .digits = 2, .form = SHEET_FIXED,
+           .words = "F of precision and recall, 0 to 100"),
+    COUNTS(5),
+    COLUMN(CorrectionRow, sentences, .words = "sentences scored"),
+    FIELD(CorrectionRow, "beta", options.beta, .words = "weight of recall in F"),
+    FIELD(CorrectionRow, "max_unchanged", options.max_unchanged,
+          .words = "words that may stay within an edit"),
+    {0}};
+
+static const Column sentences[] = {
+    COLUMN(CorrectionRow, system, .place = 1, .words = "file of the corrected sentences"),
+    COLUMN(CorrectionRow, sentence, .place = 2, .words = "number of the sentence, from 1"),
+    COLUMN(CorrectionRow, annotator, .place = 3, .words = "annotator whose edits count"),
+    COUNTS(4),
+    {0}};
+
+typedef struct {
+    M2Options options;
+    int per_sentence;
+    M2File gold;
+    M2Choice *each; /* (gold.sentences) */
+    Sheet *sheet;
+} Study;
+
+static int add_system(Study *u, const char *file)
+{
+    Lines l;
+    CorrectionRow row = {.sentences = u->gold.sentences, .options = u->options};
+    progress_show("%s", file);
+    TRY(lines_read(file, &l));
+    int code = m2_score(&u->gold, &l, &u->options, &row.counts, u->each);
+    row.system = l.file;
+    row.precision = m2_precision(&row.counts);
+    row.recall = m2_recall(&row.counts);
+    row.f = m2_f(&row.counts, u->options.beta);
+    if (code == 0 && !u->per_sentence) sheet_row(u->sheet, &row);
+    for (size_t i = 0; code == 0 && u->per_sentence && i < u->gold.sentences; i++) {
+        row.sentence = i + 1;
+        row.annotator = u->each[i].annotator;
+        row.counts = u->each[i].counts;
+        sheet_row(u->sheet, &row);
+    }
+    lines_free(&l);
+    return code;
+}
+
+/* Names separated by commas; standard input can be read once. */
+static int check_files(const char *files)
+{
+    size_t standard = 0, n;
+    for (const char *at = files;; at += n + 1) {
+        n = strcspn(at, ",");
+        if (n == 0)
+            return error_set(ERR_INPUT,
+                             "--hypothesis: expected file names separated by commas, not '%s'",
+                             files);
+        standard += n == 1 && *at == '-';
+        if (!at[n]) break;
+    }
+    if (standard < 2) return 0;
+    return error_set(ERR_INPUT, "--hypothesis: standard input (-) can be read once");
+}
+
+static int add_systems(Study *u, const char *files)
+{
+    char *names = memory_string(files);
+    int code = names ? 0 : ERR_MEMORY;
+    for (char *rest = names, *name; code == 0 && (name = strsep(&rest, ","));)
+        code = add_system(u, name);
+    memory_free(names);
+    return code;
+}
+
+static int study(Study *u, const Options *o)
+{
+    const char *gold = options_text(o, "gold"), *files = options_text(o, "hypothesis");
+    int csv = options_flag(o, "csv");
+    if (!gold) return error_set(ERR_INPUT, "--gold is needed");
+    if (strcmp(gold, LINES_STDIN) == 0)
+        return error_set(ERR_INPUT, "--gold: expected a file, as standard input is --hypothesis'");
+    TRY(check_files(files));
+    options_fill(o, groups, &u->options);
+    u->per_sentence = options_flag(o, "per-sentence");
+    TRY(m2_file_read(gold, &u->gold));
+    u->each = memory_new(u->gold.sentences, sizeof *u->each);
+    if (!u->each) return ERR_MEMORY;
+    TRY(sheet_new(u->per_sentence ? sentences : systems, &u->sheet));
+    TRY(add_systems(u, files));
+    progress_clear();
+    TRY(sheet_write(u->sheet, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    if (!csv && !u->per_sentence)
+        printf("\n%zu sentences; F has beta %g; at most %zu words stay within an edit\n",
+               u->gold.sentences, u->options.beta, u->options.max_unchanged);
+    return 0;
+}
+
+static int run(Options *o)
+{
+    Study u = {0};
+    int code = study(&u, o);
+    sheet_free(u.sheet);
+    memory_free(u.each);
+    m2_file_free(&u.gold);
+    return code;
+}
+
+const Command command_m2 = {
+    .name = "m2",
+    .purpose = "F0.5 of grammatical error correction by MaxMatch (M2), against annotators' edits",
+    .about =
+        "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) "
+        "do. From the way a\n"
+        "sentence was changed the edits are read that agree with most of an annotator's: an edit "
+        "may be of several\n"
+        "words, of which --max-unchanged stay as they are. Precision is the share of proposed "
+        "edits that are an\n"
+        "annotator's, recall the share of the annotator's edits that were proposed, F joins both. "
+        "Counts are sums over\n"
+        "the sentences. Of several annotators each sentence has the one with whom F of the "
+        "sentences so far is largest.\n"
+        "With nothing proposed precision is 100, with no gold edit recall is 100.\n",
+    .groups = groups,
+    .run = run,
+};
