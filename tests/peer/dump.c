@@ -1,13 +1,14 @@
 /* dump.c: one model and what the engine makes of it, in files for peer_torch.py.
  *
- *   dump DIR SCHEME LAYERS relu|gelu tied|untied pre|post [ENCODER ENCODER_LAYERS]
- *
- * With an encoder's scheme SCHEME is the decoder's, and every sequence has a source.
+ *   dump DIR BACKEND SCHEME LAYERS relu|gelu tied|untied pre|post   a language model
+ *   dump ... ENCODER ENCODER_LAYERS    SCHEME is the decoder's, and every sequence has a source
+ *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/heads.c); MASKED 0 or 1
  *
  * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
- * DIR/batch.json         packed sequences, loss, norm of the gradient, Adam's numbers
- * DIR/logits.f32         (N, V), of the start
- * DIR/gradient.safetensors, DIR/end.safetensors   of the mean loss; parameters after STEPS of Adam */
+ * DIR/batch.json         packed sequences, what is asked, loss, norm of the gradient, Adam's numbers
+ * DIR/logits.f64         (N, V), of the start; of an encoder alone (ASKED, V), where it is masked
+ * DIR/classes.f64        (S, C), of an encoder alone that has classes
+ * DIR/gradient.safetensors, DIR/end.safetensors   of the loss; parameters after STEPS of Adam */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,23 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "nn/store.h"
 
-enum { N = 24, M = 21, S = 3, V = 50, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
+enum { N = 24, M = 21, S = 3, V = 50, ASKED = 5, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
 static const size_t start[S + 1] = {0, 10, 11, N}, source_start[S + 1] = {0, 7, 19, M};
 static const AdamConfig adam = {
     .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-5, .clip = 0.5};
 
 typedef struct {
-    const char *dir, *scheme, *encoder; /* NULL: a language model */
+    const char *dir, *backend, *scheme, *encoder; /* encoder NULL: one side */
     size_t layers, encoder_layers;
     int act, untied, norms;
+    int alone, masked; /* an encoder alone, and what it is asked */
+    size_t classes, segments;
     Model *m;
     int32_t input[N], target[N], position[N], source[M], place[M];
+    int32_t row[ASKED], word[ASKED], segment[N], label[S];
+    double value[S];
     double loss, norm;
 } Dump;
 
@@ -58,12 +64,15 @@ static int build(Dump *d)
                      .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
                      .untied = d->untied,
                      .act = d->act,
+                     .masked = d->masked,
+                     .classes = d->classes,
+                     .segments = d->segments,
                      .max_tokens = N,
                      .max_length = N,
                      .max_source = M,
                      .max_source_length = M,
                      .seed = 1};
-    TRY(backend_find("cpu-f32", NULL, &b));
+    TRY(backend_find(d->backend, NULL, &b));
     TRY(zoo_open(&z));
     int code = zoo_find(&z, d->scheme, "euler", &t);
     if (code == 0 && d->encoder) code = zoo_find(&z, d->encoder, "euler", &above);
@@ -72,6 +81,7 @@ static int build(Dump *d)
     table_free(t);
     table_free(above);
     TRY(code);
+    p->bidirectional = d->alone;
     return model_new(&c, p, b, 1, &d->m);
 }
 
@@ -85,6 +95,30 @@ static int shake(Dump *d)
     model_backend(d->m)->put(model_data(d->m), x, n);
     memory_free(x);
     return 0;
+}
+
+/* Every fifth row, so firsts of sequences too; a sequence's second half is another segment. */
+static void ask(Dump *d, Batch *b)
+{
+    for (size_t k = 0; k < ASKED; k++) {
+        d->row[k] = (int32_t)(5 * k);
+        d->word[k] = (int32_t)random_below(3, 4, k, V);
+    }
+    for (size_t s = 0; s < S; s++) {
+        for (size_t i = start[s]; i < start[s + 1]; i++)
+            d->segment[i] = d->segments && 2 * (i - start[s]) >= start[s + 1] - start[s];
+        if (d->classes) d->label[s] = (int32_t)random_below(3, 5, s, d->classes);
+        d->value[s] = random_normal(3, 6, s);
+    }
+    b->target = NULL;
+    b->asked.masked = d->masked;
+    if (d->masked) b->asked.count = ASKED;
+    b->asked.row = d->row;
+    b->asked.word = d->word;
+    if (d->segments) b->asked.segment = d->segment;
+    if (d->classes > 1) b->asked.label = d->label;
+    if (d->classes == 1) b->asked.value = d->value;
+    b->asked.weight = (double)b->asked.count / S;
 }
 
 static Batch batch(Dump *d)
@@ -105,6 +139,7 @@ static Batch batch(Dump *d)
                .target = d->target,
                .position = d->position,
                .start = begin};
+    if (d->alone) ask(d, &b);
     if (!d->encoder) return b;
     for (size_t s = 0; s < S; s++)
         for (size_t i = source_start[s]; i < source_start[s + 1]; i++) {
@@ -119,30 +154,29 @@ static Batch batch(Dump *d)
     return b;
 }
 
-static int dump_logits(Dump *d, const Batch *b)
+/* n numbers that the model tells of a batch. */
+static int dump_told(Dump *d, int tell(Model *, const Batch *, double *), const Batch *b, size_t n,
+                     const char *name)
 {
-    double *z = memory_new(N * V, sizeof *z);
-    float *f = memory_new(N * V, sizeof *f);
-    int code = z && f ? model_logits(d->m, b, z) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < N * V; i++) f[i] = (float)z[i];
-    if (code == 0) code = file_replace(path(d, "logits.f32"), f, N * V * sizeof *f);
+    double *z = memory_new(n, sizeof *z);
+    int code = z ? tell(d->m, b, z) : ERR_MEMORY;
+    if (code == 0) code = file_replace(path(d, name), z, n * sizeof *z);
     memory_free(z);
-    memory_free(f);
     return code;
 }
 
-/* The gradient in the parameters' place, and back. */
-static int dump_gradient(Dump *d)
+/* data: parameters, or as many numbers in their places. */
+static int dump_tensors(Dump *d, void *data, const char *name)
 {
+    const Param *p;
     const Backend *b = model_backend(d->m);
-    size_t n = model_size(d->m);
-    void *data = b->alloc(n);
-    if (!data) return ERR_MEMORY;
-    b->copy(data, model_data(d->m), n);
-    b->copy(model_data(d->m), model_grad(d->m), n);
-    int code = store_save(d->m, path(d, "gradient.safetensors"), NULL, 0);
-    b->copy(model_data(d->m), data, n);
-    b->release(data);
+    size_t n = model_params(d->m, &p);
+    Tensor *t = memory_new(n, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        t[i] = (Tensor){p[i].name, p[i].rows, p[i].cols, NULL, b, backend_at(b, data, p[i].offset)};
+    int code = tensors_write(path(d, name), t, n, (int)b->size, NULL, 0);
+    memory_free(t);
     return code;
 }
 
@@ -158,6 +192,15 @@ static void print_starts(FILE *f, const char *name, const size_t x[S + 1])
     fprintf(f, "\"%s\": [%zu, %zu, %zu, %zu],\n", name, x[0], x[1], x[2], x[3]);
 }
 
+static void print_asked(FILE *f, const Dump *d)
+{
+    print_list(f, "row", ASKED, d->row);
+    print_list(f, "word", ASKED, d->word);
+    print_list(f, "segment", N, d->segment);
+    print_list(f, "label", S, d->label);
+    fprintf(f, "\"value\": [%.17g, %.17g, %.17g],\n", d->value[0], d->value[1], d->value[2]);
+}
+
 static int dump_batch(const Dump *d)
 {
     FILE *f = fopen(path(d, "batch.json"), "w");
@@ -168,6 +211,9 @@ static int dump_batch(const Dump *d)
     print_starts(f, "start", start);
     print_list(f, "input", N, d->input);
     print_list(f, "target", N, d->target);
+    fprintf(f, "\"masked\": %d, \"classes\": %zu, \"segments\": %zu,\n", d->masked, d->classes,
+            d->segments);
+    if (d->alone) print_asked(f, d);
     if (d->encoder) {
         fprintf(f, "\"encoder_layers\": %zu,\n", d->encoder_layers);
         print_starts(f, "source_start", source_start);
@@ -185,29 +231,37 @@ static int dump(Dump *d)
     TRY(build(d));
     TRY(shake(d));
     Batch b = batch(d);
-    TRY(store_save(d->m, path(d, "start.safetensors"), NULL, 0));
-    TRY(dump_logits(d, &b));
+    TRY(dump_tensors(d, model_data(d->m), "start.safetensors"));
+    if (!d->alone || d->masked)
+        TRY(dump_told(d, model_logits, &b, (d->alone ? ASKED : N) * V, "logits.f64"));
+    if (d->classes) TRY(dump_told(d, model_classes, &b, S * d->classes, "classes.f64"));
     for (uint64_t step = 1; step <= STEPS; step++) {
         TRY(model_gradient(d->m, &b, step, &loss));
-        if (step == 1) TRY(dump_gradient(d));
+        if (step == 1) TRY(dump_tensors(d, model_grad(d->m), "gradient.safetensors"));
         TRY(model_adam(d->m, &adam, step, &norm));
         if (step == 1) d->loss = loss, d->norm = norm;
     }
-    TRY(store_save(d->m, path(d, "end.safetensors"), NULL, 0));
+    TRY(dump_tensors(d, model_data(d->m), "end.safetensors"));
     return dump_batch(d);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 7 && argc != 9) return 2;
+    if (argc != 8 && argc != 10 && argc != 11) return 2;
+    int pair = argc == 10, alone = argc == 11;
     Dump d = {.dir = argv[1],
-              .scheme = argv[2],
-              .layers = strtoul(argv[3], NULL, 10),
-              .act = strcmp(argv[4], "gelu") == 0 ? ACT_GELU : ACT_RELU,
-              .untied = strcmp(argv[5], "untied") == 0,
-              .norms = strcmp(argv[6], "post") == 0 ? NORM_POST : NORM_PRE,
-              .encoder = argc > 7 ? argv[7] : NULL,
-              .encoder_layers = argc > 7 ? strtoul(argv[8], NULL, 10) : 0};
+              .backend = argv[2],
+              .scheme = argv[3],
+              .layers = strtoul(argv[4], NULL, 10),
+              .act = strcmp(argv[5], "gelu") == 0 ? ACT_GELU : ACT_RELU,
+              .untied = strcmp(argv[6], "untied") == 0,
+              .norms = strcmp(argv[7], "post") == 0 ? NORM_POST : NORM_PRE,
+              .encoder = pair ? argv[8] : NULL,
+              .encoder_layers = pair ? strtoul(argv[9], NULL, 10) : 0,
+              .alone = alone,
+              .masked = alone && strcmp(argv[8], "1") == 0,
+              .classes = alone ? strtoul(argv[9], NULL, 10) : 0,
+              .segments = alone ? strtoul(argv[10], NULL, 10) : 0};
     int code = dump(&d);
     if (code) fprintf(stderr, "dump: %s\n", error_text());
     model_free(d.m);

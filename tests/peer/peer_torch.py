@@ -1,8 +1,8 @@
 """peer_torch.py DUMP: an independent reading of Trotter's models, in PyTorch and double precision.
 
 For each network below, DUMP writes a model with its logits, loss, gradient and parameters after ten steps
-of Adam (dump.c). Here the same is computed from the parameters alone, by automatic differentiation, from
-the definition of the model and of its scheme. All of it must agree to the rounding of single precision:
+of Adam (dump.c), in single and in double precision. Here the same is computed from the parameters alone, by
+automatic differentiation, from the definition of the model and of its scheme. All of it must agree to rounding:
 an error is the norm of a difference over the norm of the reference."""
 import json, math, struct, subprocess, sys, tempfile
 
@@ -15,12 +15,17 @@ except ImportError as reason:
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 
-# Sums of some hundred products in single precision, 2^-24 each, through at most 32 sublayers one behind
-# another, each amplifying little.
-TOLERANCE = 1e-5
-# Adam divides by the gradient's own size, so entries near zero carry their relative error on: by parts
-# of the distance travelled.
-TRAVEL_TOLERANCE = 1e-4
+# Sums of some hundred products, 2^-24 or 2^-53 each, through at most 32 sublayers one behind another, each
+# amplifying little.
+TOLERANCE = {"cpu-f32": 1e-5, "cpu-f64": 1e-12}
+# Adam divides by the gradient's own size, so entries near zero carry their relative error on: so many times
+# the tolerance, by parts of the path (a single number may come back to where it began).
+TRAVEL = 10
+# What a reading that is wrong on purpose is at least off by.
+MISTAKEN = 1e-3
+
+F32_F64 = {"F32": torch.float32, "F64": torch.float64}
+linear = torch.nn.functional.linear
 
 
 def safetensors(path):
@@ -31,9 +36,8 @@ def safetensors(path):
     head.pop("__metadata__", None)
     tensors = {}
     for name, t in head.items():
-        assert t["dtype"] == "F32", name
         begin, end = t["data_offsets"]
-        x = torch.frombuffer(bytearray(data[8 + size + begin:8 + size + end]), dtype=torch.float32)
+        x = torch.frombuffer(bytearray(data[8 + size + begin:8 + size + end]), dtype=F32_F64[t["dtype"]])
         tensors[name] = x.double().reshape(t["shape"])
     return tensors
 
@@ -42,19 +46,24 @@ def norm(x, w, b):
     return torch.nn.functional.layer_norm(x, x.shape[-1:], w, b, 1e-5)
 
 
+def gelu(x):
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
 class Reading:
     """A sequence (T, d) through the sublayers of one layer. A decoder's reads memory (T', d); memory None: a language
     model's, or an encoder's, whose attention sees all of its sequence."""
 
     def __init__(self, w, c, prefix, layer, memory=None):
         self.w, self.c, self.layer, self.memory = w, c, "%slayers.%d." % (prefix, layer), memory
-        self.post, self.causal = c["post"], prefix != "encoder." or c["mistake"] == "an encoder with a mask"
+        encodes = prefix == "encoder." or c["alone"]
+        self.post, self.causal = c["post"], not encodes or c["mistake"] == "an encoder with a mask"
 
     def get(self, name):
         return self.w[self.layer + name]
 
     def linear(self, x, name):
-        return x @ self.get(name + ".weight").t() + self.get(name + ".bias")
+        return linear(x, self.get(name + ".weight"), self.get(name + ".bias"))
 
     def normed(self, x, p):
         return norm(x, self.get(p + ".norm.weight"), self.get(p + ".norm.bias"))
@@ -91,12 +100,8 @@ class Reading:
 
     def G(self, y, s=1):
         p = "ffn.%d" % s
-        u = self.linear(self.inside(y, p), p + ".up")
-        if self.c["act"] == "relu":
-            u = u.relu()
-        else:  # the tanh form
-            u = 0.5 * u * (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u ** 3)))
-        return self.linear(u, p + ".down")
+        u, exchanged = self.linear(self.inside(y, p), p + ".up"), self.c["mistake"] == "ReLU and GELU exchanged"
+        return self.linear(u.relu() if (self.c["act"] == "relu") != exchanged else gelu(u), p + ".down")
 
     def L(self, y):
         x = y + self.F(y)
@@ -181,15 +186,37 @@ NETWORKS = [("transformer", 1, "relu", "tied", "pre", transformer), ("transforme
             ("transformer-decoder", 2, "relu", "tied", "post", transformer, "transformer", 2, transformer),
             ("macaron-decoder", 1, "gelu", "untied", "post", macaron, "macaron", 2, macaron)]
 
-# Readings that are wrong on purpose, of networks of two sides. A comparison has to see each of them.
-MISTAKES = ["an encoder with a mask", "relative rows of the past alone", "C before F", "the source of the next sequence",
-            "keys of the encoder's input", "no norm over the memory"]
+# Encoders alone: scheme, layers, activation, output's matrix, norms; whether they are asked masked words, how many classes
+# (1: a number) and segments they have.
+ALONE = [("transformer", 1, "relu", "tied", "pre", transformer, 1, 0, 0),
+         ("transformer", 2, "gelu", "untied", "post", transformer, 1, 0, 0),
+         ("transformer", 2, "gelu", "tied", "post", transformer, 1, 2, 2),  # BERT's
+         ("transformer", 2, "relu", "untied", "pre", transformer, 1, 2, 2),
+         ("macaron", 1, "gelu", "tied", "pre", macaron, 1, 1, 2),
+         ("heun-layer", 2, "relu", "tied", "pre", heun, 1, 3, 0),
+         ("transformer", 2, "relu", "tied", "pre", transformer, 0, 3, 0),
+         ("macaron", 2, "gelu", "tied", "post", macaron, 0, 3, 2),
+         ("transformer", 1, "gelu", "tied", "pre", transformer, 0, 1, 0),
+         ("transformer", 2, "relu", "tied", "post", transformer, 0, 1, 2),
+         ("rk4-layer", 1, "gelu", "tied", "pre", rk4, 0, 2, 2)]
 
-
-def applies(mistake, post, step):
-    """Some are none: sums in one line have no order of C and F, and the memory of a post-norm network has no norm apart."""
-    return not (mistake == "C before F" and step not in (transformer, macaron)) and not (
-        mistake == "no norm over the memory" and post)
+# Readings that are wrong on purpose, and of which networks. A comparison has to see each of them there, and no other.
+MISTAKES = {"an encoder with a mask": lambda c: c["pair"] or c["alone"],
+            "relative rows of the past alone": lambda c: c["pair"] or c["alone"],
+            # Sums in one line have no order of C and F.
+            "C before F": lambda c: c["pair"] and c["step"] in (transformer, macaron),
+            "the source of the next sequence": lambda c: c["pair"],
+            "keys of the encoder's input": lambda c: c["pair"],
+            # The memory of a post-norm network has no norm apart.
+            "no norm over the memory": lambda c: c["pair"] and not c["post"],
+            "ReLU and GELU exchanged": lambda c: True,
+            "no segments": lambda c: c["segments"],
+            "segments beside the scaled word": lambda c: c["segments"],
+            "tanh for words": lambda c: c["masked"],
+            "no norm before the words": lambda c: c["masked"],
+            "no bias of words": lambda c: c["masked"],
+            "GELU for classes": lambda c: c["classes"],
+            "classes of the last row": lambda c: c["classes"]}
 
 
 def positions(T, d):
@@ -205,16 +232,19 @@ def steps(w, c, prefix, layers, step, y, memory=None):
     return y
 
 
-def embedding(w, tokens):
-    E = w["embed.weight"]
-    return math.sqrt(E.shape[1]) * E[tokens] + positions(len(tokens), E.shape[1])
+def embedding(w, c, tokens, segments=None):
+    x = w["embed.weight"][tokens]
+    scale = math.sqrt(x.shape[1])
+    if segments is not None and c["mistake"] != "no segments":
+        x = x + w["segment.weight"][segments] / (scale if c["mistake"] == "segments beside the scaled word" else 1)
+    return scale * x + positions(len(tokens), x.shape[1])
 
 
 def encoded(w, c, s):
     """What the decoder reads of source s."""
     if c["mistake"] == "the source of the next sequence":
         s = (s + 1) % (len(c["source_start"]) - 1)
-    y = embedding(w, c["source"][c["source_start"][s]:c["source_start"][s + 1]])
+    y = embedding(w, c, c["source"][c["source_start"][s]:c["source_start"][s + 1]])
     if c["mistake"] != "keys of the encoder's input":
         y = steps(w, c, "encoder.", c["encoder_layers"], c["above"], y)
     if c["post"] or c["mistake"] == "no norm over the memory":
@@ -222,31 +252,73 @@ def encoded(w, c, s):
     return norm(y, w["encoder.norm.weight"], w["encoder.norm.bias"])
 
 
-def logits(w, c):
-    rows, pair = [], c["above"] is not None
+def output(w, c):
+    """Rows (N, d), under the output's norm."""
+    rows = []
     for s, (a, b) in enumerate(zip(c["start"], c["start"][1:])):
-        y = steps(w, c, "decoder." if pair else "", c["layers"], c["step"], embedding(w, c["input"][a:b]),
-                  encoded(w, c, s) if pair else None)
-        if not c["post"]:
-            y = norm(y, w["final_norm.weight"], w["final_norm.bias"])
-        rows.append(y @ w.get("output.weight", w["embed.weight"]).t())
+        x = embedding(w, c, c["input"][a:b], c["segment"][a:b] if c["segments"] else None)
+        y = steps(w, c, "decoder." if c["pair"] else "", c["layers"], c["step"], x, encoded(w, c, s) if c["pair"] else None)
+        rows.append(y if c["post"] else norm(y, w["final_norm.weight"], w["final_norm.bias"]))
     return torch.cat(rows)
 
 
-def loss(w, c):
-    return torch.nn.functional.cross_entropy(logits(w, c), torch.tensor(c["target"]))
+def words(w, c, h):
+    """a = LN(gelu(h W^T + b)), z = a E^T + bias, of the rows h that are asked."""
+    act = torch.tanh if c["mistake"] == "tanh for words" else gelu
+    a = act(linear(h, w["head.dense.weight"], w["head.dense.bias"]))
+    if c["mistake"] != "no norm before the words":
+        a = norm(a, w["head.norm.weight"], w["head.norm.bias"])
+    bias = w["output.bias"] if c["mistake"] != "no bias of words" else None
+    return linear(a, w.get("output.weight", w["embed.weight"]), bias)
+
+
+def classes(w, c, h):
+    """z = tanh(h W_p^T + b_p) W_c^T + b_c, of the sequences' first rows h."""
+    act = gelu if c["mistake"] == "GELU for classes" else torch.tanh
+    return linear(act(linear(h, w["pool.weight"], w["pool.bias"])), w["classes.weight"], w["classes.bias"])
+
+
+def told(w, c):
+    """Logits of rows, or of what an encoder alone is asked."""
+    h, z = output(w, c), {}
+    if not c["alone"]:
+        z["logits"] = linear(h, w.get("output.weight", w["embed.weight"]))
+    if c["masked"]:
+        z["logits"] = words(w, c, h[c["row"]])
+    if c["classes"]:
+        last = c["mistake"] == "classes of the last row"
+        z["classes"] = classes(w, c, h[[i - 1 for i in c["start"][1:]] if last else c["start"][:-1]])
+    return z
+
+
+def losses(w, c):
+    """Their sum is what the gradient is of; the engine tells the first."""
+    z, each = told(w, c), []
+    if "logits" in z:
+        each.append(torch.nn.functional.cross_entropy(z["logits"], torch.tensor(c["word" if c["alone"] else "target"])))
+    if c["classes"] == 1:
+        each.append(torch.nn.functional.mse_loss(z["classes"].flatten(), torch.tensor(c["value"])))
+    elif c["classes"]:
+        each.append(torch.nn.functional.cross_entropy(z["classes"], torch.tensor(c["label"])))
+    return each
 
 
 def travel(w, c):
-    """w after the steps of Adam, each with the gradient cut to the global norm."""
+    """w after the steps of Adam, each with the gradient cut to the global norm. Gives the first norm, and how long
+    the path of every tensor is."""
     adam = torch.optim.Adam(w.values(), lr=c["rate"], betas=c["beta"], eps=c["eps"])
+    norms, path = [], dict.fromkeys(w, 0)
     for i in range(c["steps"]):
         adam.zero_grad()
-        loss(w, c).backward()
-        total = torch.nn.utils.clip_grad_norm_(w.values(), c["limit"] if c["limit"] > 0 else math.inf)
-        first = float(total) if i == 0 else first
+        sum(losses(w, c)).backward()
+        norms.append(math.sqrt(sum(float((x.grad ** 2).sum()) for x in w.values())))
+        for x in w.values():  # clip_grad_norm_ adds 1e-6 to the norm
+            x.grad *= min(1, c["limit"] / norms[-1])
+        before = {k: x.detach().clone() for k, x in w.items()}
         adam.step()
-    return first
+        for k, x in w.items():
+            path[k] += float((x.detach() - before[k]).norm())
+    return norms[0], path
 
 
 class Judge:
@@ -277,59 +349,72 @@ def zero_by_symmetry(name, x, d):
     return x
 
 
-def see_mistakes(judge, w, c, engine):
-    """Each changes the logits by far more than what a comparison allows."""
-    for mistake in MISTAKES:
-        with torch.no_grad():
-            z = logits(w, dict(c, mistake=mistake))
-        error = float((engine - z).norm()) / float(z.norm())
-        if applies(mistake, c["post"], c["step"]) != (error > 100 * TOLERANCE):
+def distance(w, c, engine):
+    """The largest error of what the engine tells, for a reading."""
+    with torch.no_grad():
+        return max(float((engine[k] - z).norm() / z.norm()) for k, z in told(w, c).items())
+
+
+def see_mistakes(judge, w, c, engine, tolerance):
+    """Each mistake changes what is told where it can be made, and any tensor that is spoilt does."""
+    for mistake, concerns in MISTAKES.items():
+        error = distance(w, dict(c, mistake=mistake), engine)
+        if not (error > MISTAKEN if concerns(c) else error <= tolerance):
             judge.failed += 1
             print("check-peer: %s: with %s: error %.2g" % (judge.network, mistake, error))
+    for name, x in w.items():
+        if not distance(dict(w, **{name: 1.1 * x}), c, engine) > tolerance:
+            judge.failed += 1
+            print("check-peer: %s: blind to %s" % (judge.network, name))
 
 
-def check(dump, folder, scheme, layers, act, tying, norms, step, encoder=None, above_layers=0, above=None):
-    pair = [encoder, str(above_layers)] if encoder else []
-    subprocess.run([dump, folder, scheme, str(layers), act, tying, norms] + pair, check=True)
+def check(dump, backend, folder, network):
+    (scheme, layers, act, tying, norms, step), rest, what = network[:6], list(network[6:]), network[0]
+    above = rest.pop() if rest and network in NETWORKS else None
+    if above:
+        what = "%s (%d) + %s" % (*rest, scheme)
+    elif rest:
+        what = "%s (masked %d, classes %d, segments %d)" % (scheme, *rest)
+    judge = Judge("%s: %s, %d layer(s), %s, %s, %s" % (backend, what, layers, act, tying, norms))
+    subprocess.run([dump, folder, backend] + [str(x) for x in (scheme, layers, act, tying, norms, *rest)], check=True)
     c = dict(json.load(open(folder + "/batch.json")), step=step, above=above, post=norms == "post", mistake=None)
-    w = safetensors(folder + "/start.safetensors")
-    d, start = w["embed.weight"].shape[1], {k: x.clone() for k, x in w.items()}
-    judge = Judge("%s%s, %d layer(s), %s, %s, %s" % (
-        "%s (%d) + " % (encoder, above_layers) if encoder else "", scheme, layers, act, tying, norms))
+    c.update(pair=above is not None, alone=bool(c["masked"] or c["classes"]))
+    w, tolerance = safetensors(folder + "/start.safetensors"), TOLERANCE[backend]
+    d = w["embed.weight"].shape[1]
     for x in w.values():
         x.requires_grad_()
 
-    z = logits(w, c).detach()
-    f32 = torch.frombuffer(bytearray(open(folder + "/logits.f32", "rb").read()), dtype=torch.float32)
-    f32 = f32.double().view(z.shape)
-    judge.compare("logits", "all", f32, z, TOLERANCE)
-    judge.control("logits", f32, z, TOLERANCE)
-    if encoder:
-        see_mistakes(judge, w, c, f32)
+    engine = {}
+    for kind, z in told(w, c).items():
+        data = bytearray(open("%s/%s.f64" % (folder, kind), "rb").read())
+        z, engine[kind] = z.detach(), torch.frombuffer(data, dtype=torch.float64).view(z.shape)
+        judge.compare(kind, "all", engine[kind], z, tolerance)
+        judge.control(kind, engine[kind], z, tolerance)
+    see_mistakes(judge, w, c, engine, tolerance)
 
-    value = loss(w, c)
-    judge.compare("loss", "the batch", torch.tensor(c["loss"]), value.detach(), TOLERANCE)
-    value.backward()
+    each = losses(w, c)
+    judge.compare("loss", "the batch", torch.tensor(c["loss"]), each[0].detach(), tolerance)
+    sum(each).backward()
     ours = safetensors(folder + "/gradient.safetensors")
     assert sorted(ours) == sorted(w), "names of tensors"
     for name in w:
         g, h = (zero_by_symmetry(name, x, d) for x in (ours[name], w[name].grad))
-        judge.compare("gradient", name, g, h, TOLERANCE)
-        judge.control("gradient of " + name, g, h, TOLERANCE)
+        judge.compare("gradient", name, g, h, tolerance)
+        judge.control("gradient of " + name, g, h, tolerance)
 
-    total = travel(w, c)
-    judge.compare("norm", "gradient", torch.tensor(c["norm"]), torch.tensor(total), TOLERANCE)
+    total, path = travel(w, c)
+    judge.compare("norm", "gradient", torch.tensor(c["norm"]), torch.tensor(total), tolerance)
     end = safetensors(folder + "/end.safetensors")
     for name, x in w.items():
-        p, q, s = (zero_by_symmetry(name, x, d) for x in (end[name], x.detach(), start[name]))
-        judge.compare("Adam", name, p, q, TRAVEL_TOLERANCE, float((q - s).norm()))
-    print("check-peer: %-72s %s" % (judge.network, "FAILED" if judge.failed else "agrees: largest error " +
+        p, q = (zero_by_symmetry(name, x, d) for x in (end[name], x.detach()))
+        judge.compare("Adam", name, p, q, TRAVEL * tolerance, path[name])
+    print("check-peer: %-87s %s" % (judge.network, "FAILED" if judge.failed else "agrees: largest error " +
           ", ".join("%s %.1e" % x for x in judge.worst.items())))
     return judge.failed
 
 
 with tempfile.TemporaryDirectory() as folder:
-    failed = sum(check(sys.argv[1], folder, *network) for network in NETWORKS)
-print("check-peer: %d networks, PyTorch %s: %s" % (len(NETWORKS), torch.__version__,
-                                                   "%d differences" % failed if failed else "all agree"))
+    failed = sum(check(sys.argv[1], b, folder, network) for network in NETWORKS + ALONE for b in TOLERANCE)
+print("check-peer: %d networks in two precisions, PyTorch %s: %s" % (
+    len(NETWORKS + ALONE), torch.__version__, "%d differences" % failed if failed else "all agree"))
 sys.exit(failed > 0)
