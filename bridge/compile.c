@@ -415,7 +415,7 @@ int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *
                          "language model has no encoder; take a scheme of F and G",
                          t->name);
     Plan *plan = plan_new(o->layers);
-    if (plan) plan->post = o->norm == NORM_POST;
+    if (plan) plan->post = o->norm == NORM_POST, plan->bidirectional = o->bidirectional;
     int code =
         plan ? add_layers(plan, t, o, o->layers, SIDE_TARGET, 0, -1, &draws, state) : ERR_MEMORY;
     if (code == 0)

@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/masking.h"
 
 /* Adds a text in the form it is to have; vocabulary and merges are those of the training text, which is the first. */
 static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus *c)
@@ -141,10 +142,22 @@ static int open_any(const char *name, CorpusChoice w, Corpus *c)
                      name);
 }
 
+/* The rate is that of a next token. */
+static int add_marks(Corpus *c)
+{
+    if (c->source[SPLIT_TRAIN].tokens)
+        return error_set(ERR_INPUT, "corpus %s has pairs: masked words are of a text alone",
+                         c->name);
+    c->marks = 1;
+    c->entropy_rate = NAN;
+    return masking_words(&c->vocab);
+}
+
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c)
 {
     *c = (Corpus){.entropy_rate = NAN};
     int code = open_any(name, *w, c);
+    if (code == 0 && w->marks) code = add_marks(c);
     if (code) corpus_free(c);
     return code;
 }
@@ -171,11 +184,16 @@ void corpus_free(Corpus *c)
 double corpus_unigram(const Corpus *c, int split)
 {
     const Text *train = &c->text[SPLIT_TRAIN], *t = &c->text[split];
-    size_t V = c->vocab.size;
-    double *count = memory_new(V, sizeof *count), nll = 0;
+    int32_t skip = c->marks ? c->vocab.eos : -1;
+    size_t V = c->vocab.size - (c->marks ? 3 : 0), N[2] = {0};
+    double *count = memory_new(c->vocab.size, sizeof *count), nll = 0;
     if (!count) return NAN;
-    for (size_t i = 0; i < train->tokens; i++) count[train->id[i]]++;
-    for (size_t i = 0; i < t->tokens; i++) nll -= log(count[t->id[i]] + 1);
+    for (size_t i = 0; i < train->tokens; i++) count[train->id[i]]++, N[0] += train->id[i] != skip;
+    for (size_t i = 0; i < t->tokens; i++) {
+        if (t->id[i] == skip) continue;
+        nll -= log(count[t->id[i]] + 1);
+        N[1]++;
+    }
     memory_free(count);
-    return exp(nll / (double)t->tokens + log((double)(train->tokens + V)));
+    return exp(nll / (double)N[1] + log((double)(N[0] + V)));
 }

@@ -34,11 +34,13 @@ static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, do
         if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
         TRY(evaluate_batch(r, b, i, &x, first));
         if (x.N == 0) continue;
-        int pairs = x.source.N > 0;
-        TRY(pairs ? model_exact(m, &x, &mean, &exact) : model_forward(m, &x, 0, 0, NULL, &mean));
-        total[SUM_NLL] += mean * (double)x.N;
-        total[SUM_TOKENS] += (double)x.N;
-        total[SUM_PAIRS] += pairs ? (double)x.S : 0;
+        int pairs = x.source.N > 0, labels = x.asked.label != NULL;
+        TRY(pairs    ? model_exact(m, &x, &mean, &exact)
+            : labels ? model_right(m, &x, &mean, &exact)
+                     : model_forward(m, &x, 0, 0, NULL, &mean));
+        total[SUM_NLL] += mean * (double)batch_asked(&x);
+        total[SUM_TOKENS] += (double)batch_asked(&x);
+        total[SUM_PAIRS] += pairs || labels ? (double)x.S : 0;
         total[SUM_EXACT] += (double)exact;
     }
     return 0;
@@ -53,6 +55,8 @@ int evaluate_batches(Model *m, Ranks *r, Batches *b, const volatile int *stop, E
                       .tokens = (size_t)total[SUM_TOKENS],
                       .pairs = (size_t)total[SUM_PAIRS],
                       .exact = (size_t)total[SUM_EXACT]};
+    if (e->tokens == 0)
+        return error_set(ERR_INPUT, "the text is so short that no word of it is masked");
     return isfinite(e->mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
 }
 
@@ -61,12 +65,12 @@ double evaluation_exact(const Evaluation *e)
     return e->pairs ? (double)e->exact / (double)e->pairs : NAN;
 }
 
-int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, int context,
-               size_t batch_tokens, size_t sequence, Evaluation *e)
+int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+               int context, size_t batch_tokens, size_t sequence, Evaluation *e)
 {
     Batches *b;
-    TRY(evaluate_sides(m, t->file, source && source->tokens));
-    TRY(batches_new(t, source, v, NULL, context, batch_tokens, sequence, 0, &b));
+    TRY(evaluate_sides(m, t->file, source && source->tokens && !ask));
+    TRY(batches_new(t, source, v, ask, context, batch_tokens, sequence, 0, &b));
     batches_epoch(b, -1);
     int code = evaluate_batches(m, NULL, b, NULL, e);
     batches_free(b);

@@ -42,6 +42,12 @@ int heads_check(const ModelConfig *c, const Plan *p)
     if (c->tails || c->span)
         return error_set(ERR_INPUT, "%s are of language models: an encoder alone has none",
                          c->span ? "attention spans" : "adaptive embeddings");
+    if (c->max_length < (c->segments ? 3 : 2))
+        return error_set(
+            ERR_INPUT,
+            "sequences of %zu tokens: an encoder alone needs one for <cls> and one for "
+            "a word%s",
+            c->max_length, c->segments ? " of each segment" : "");
     if (c->untied && !c->masked)
         return error_set(ERR_INPUT, "untied: a network that tells no words has one matrix of them");
     return 0;
@@ -296,4 +302,31 @@ int model_classes(Model *m, const Batch *x, double *z)
     pass_forward(m, &p);
     m->backend->get(z, m->heads.z, p.S * m->config.classes);
     return m->backend->wait();
+}
+
+static size_t count_right(const Batch *x, size_t C, const double *z)
+{
+    size_t right = 0;
+    for (size_t s = 0; s < x->S; s++, z += C) {
+        size_t best = 0;
+        for (size_t c = 1; c < C; c++)
+            if (z[c] > z[best]) best = c;
+        right += best == (size_t)x->asked.label[s];
+    }
+    return right;
+}
+
+int model_right(Model *m, const Batch *x, double *mean, size_t *right)
+{
+    size_t C = m->config.classes;
+    if (!x->asked.label) return error_set(ERR_MISUSE, "a batch without labels");
+    double *z = memory_new(x->S * C, sizeof *z);
+    int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY;
+    if (code == 0) {
+        m->backend->get(z, m->heads.z, x->S * C);
+        code = m->backend->wait();
+        *right = count_right(x, C, z);
+    }
+    memory_free(z);
+    return code;
 }

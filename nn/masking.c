@@ -34,10 +34,14 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
     return 1;
 }
 
+int masking_has(const Vocab *v)
+{
+    return v->size > 2 && v->first == (int32_t)v->size - 2 && v->mask == (int32_t)v->size - 1;
+}
+
 int masking_check(const Vocab *v, const char *file)
 {
-    int last = v->first == (int32_t)v->size - 2 && v->mask == (int32_t)v->size - 1;
-    if (v->size > 2 && last) return 0;
+    if (masking_has(v)) return 0;
     return error_set(ERR_INPUT, "%s: its vocabulary does not end in " WORD_FIRST " and " WORD_MASK,
                      file);
 }

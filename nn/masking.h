@@ -25,7 +25,8 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
 
 /* Appends <cls> and <mask> to a vocabulary; either there already: ERR_INPUT. */
 int masking_words(Vocab *v);
-/* ERR_INPUT, naming the file, where a vocabulary lacks either. */
+/* 1 where a vocabulary ends in them; else ERR_INPUT, naming the file. */
+int masking_has(const Vocab *v);
 int masking_check(const Vocab *v, const char *file);
 
 #endif

@@ -55,6 +55,7 @@ typedef struct {
     Bpe *bpe;        /* of LEVEL_PIECE: the merges that cut its texts; else NULL */
     int files;       /* 1: the file of a Text is that of its raw text */
     size_t left_out; /* pairs of the training text that corpus_leave_out took out */
+    int marks;       /* CorpusChoice.marks */
     /* Nats a token where it is known (a target's token, given its source), else NaN. */
     double entropy_rate;
 } Corpus;
@@ -86,6 +87,7 @@ typedef struct {
     uint64_t seed;
     int untested;
     size_t eval_tokens;
+    int marks; /* the vocabulary ends in <cls> and <mask> (masking.h); a text that has either: ERR_INPUT. Not of pairs. */
     /* Pairs of a directory: files NAME.LANGUAGE, NAME*.LANGUAGE or *NAME*.LANGUAGE, alike but for the language, under one
      * vocabulary, which has <unk>; bpe_check's errors, so no tabs. NULL source: no pairs. */
     const char *source, *target;
@@ -135,7 +137,7 @@ double text_word_ppl(const Text *t, size_t predicted, double ppl);
 size_t text_predicted(const Text *t, int32_t eos, int context);
 
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned
- * only the frequencies of words reaches. NaN: out of memory. */
+ * only the frequencies of words reaches. With marks: of words that can be masked, so without <eos>. NaN: out of memory. */
 double corpus_unigram(const Corpus *c, int split);
 
 /* A batch: packed sequences (kernels/backend.h). Arrays are owned by the batch. */
@@ -362,6 +364,9 @@ int model_logits(Model *m, const Batch *b, double *logits);
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 /* heads.c. z (S, C) host out, dropout off: the logits of classes, or with C = 1 the numbers, of a batch's sequences. */
 int model_classes(Model *m, const Batch *b, double *z);
+/* model_forward with train 0, and of the batch's sequences how many have their label as the most probable class (of equal ones the
+ * first). Allocates (S, C) numbers. */
+int model_right(Model *m, const Batch *b, double *mean, size_t *right);
 size_t model_exact_bytes(size_t V);
 /* parts.c. For the bridge and for tests, dropout off, host doubles, one sequence a side: a sublayer slot by itself (of a post plan:
  * without its norm), or a norm's, from x (N, D) to y (N, D); one of cross-attention, memory (M, D) being what its KEYS
@@ -471,7 +476,9 @@ typedef struct {
      * that of the largest score, not of the least validation perplexity. log.csv has it as valid_score. */
     int (*judge)(void *arg, Model *m, double *score);
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
-    Ranks *ranks;             /* that train this model together, or NULL */
+    const Asking
+        *ask;     /* (SPLITS) what an encoder alone is asked of each text; NULL: the next words */
+    Ranks *ranks; /* that train this model together, or NULL */
 } TrainConfig;
 
 typedef struct {
@@ -513,19 +520,20 @@ int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult 
 /* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
 
 typedef struct {
-    double mean; /* nll, nats a token */
+    double mean; /* nll, nats a token; of an encoder alone a masked word, or a label */
     size_t tokens;
     /* Pairs, and those of them that are exact: at every place the right token, <eos> too, is the most probable one
-     * behind the right ones before it. So it is what greedy decoding gives. 0 for a text alone. */
+     * behind the right ones before it. So it is what greedy decoding gives. Or sequences with a class, and those
+     * whose class is the most probable one. 0 for a text alone. */
     size_t pairs, exact;
 } Evaluation;
 
 /* Share of the pairs that are exact; NaN for a text alone. */
 double evaluation_exact(const Evaluation *e);
 
-/* Reads a text (source as batches_new has it), every token predicted once. Pairs and a language model, or a text alone
- * and a model that needs a source: ERR_INPUT. */
-int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, int context,
-               size_t batch_tokens, size_t sequence, Evaluation *e);
+/* Reads a text (source and ask as batches_new has them), every token predicted once. Pairs and a language model, or a text
+ * alone and a model that needs a source: ERR_INPUT. */
+int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+               int context, size_t batch_tokens, size_t sequence, Evaluation *e);
 
 #endif

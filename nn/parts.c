@@ -93,6 +93,7 @@ int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
                .target = (int32_t *)token,
                .position = position,
                .start = begins};
+    if (m->plan->bidirectional) x.target = NULL, x.asked.masked = m->config.masked;
     if (m->plan->sides > 1) {
         x.source.N = x.source.longest = N;
         x.source.input = x.input;

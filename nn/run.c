@@ -116,6 +116,9 @@ static const struct {
     {", attention dropout ", OF(model.attention_dropout), .when = OF(model.dropout_apart)},
     {", activation dropout ", OF(model.activation_dropout), .when = OF(model.dropout_apart)},
     {", judged ", OF(judged), .when = OF(judged)},
+    {", masked ", OF(model.masked), .when = OF(model.masked)},
+    {", classes ", OF(model.classes), .when = OF(model.classes)},
+    {", segments ", OF(model.segments), .when = OF(model.segments)},
 };
 
 static double member_value(const void *record, Member m)
@@ -222,6 +225,12 @@ int run_has_pairs(const Run *r)
     return r->c->source[SPLIT_TRAIN].tokens > 0;
 }
 
+int run_has_exact(const Run *r)
+{
+    const Asking *ask = r->t->ask;
+    return ask ? ask->next || ask->label : run_has_pairs(r);
+}
+
 double run_rate(const Run *r, uint64_t step)
 {
     const TrainConfig *t = r->t;
@@ -255,7 +264,7 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     Progress *p = &r->p;
     char ppl[32] = "", exact[40] = "", score[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
-    if (run_has_pairs(r)) snprintf(exact, sizeof exact, ",");
+    if (run_has_exact(r)) snprintf(exact, sizeof exact, ",");
     if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
     if (r->t->judge) snprintf(score, sizeof score, ",");
     if (!isnan(valid_score)) snprintf(score, sizeof score, ",%.9g", valid_score);
@@ -294,7 +303,7 @@ static int log_open(Run *r)
     if (!r->log) return log_failed(r);
     if (append) return 0;
     fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s\n",
-            run_has_pairs(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "");
+            run_has_exact(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 

@@ -48,8 +48,9 @@ typedef struct {
     Progress begun;        /* where this process began */
 } Run;
 
-/* Whether the training text has a source. */
+/* Whether the training text has a source; whether something is exact or right in it (Evaluation). */
 int run_has_pairs(const Run *r);
+int run_has_exact(const Run *r);
 
 /* Learning rate of a step. */
 double run_rate(const Run *r, uint64_t step);

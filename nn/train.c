@@ -140,7 +140,7 @@ static StepPart parts_of_step(const Run *r)
     size_t K = r->t->accumulate > 1 ? r->t->accumulate : 1;
     size_t left = batches_count(r->train) - r->p.batch;
     StepPart s = {.parts = K < left ? K : left, .most = K, .ranks = r->t->ranks};
-    for (size_t i = 0; i < s.parts; i++) s.tokens += batches_tokens(r->train, r->p.batch + i);
+    for (size_t i = 0; i < s.parts; i++) s.tokens += batches_asked(r->train, r->p.batch + i);
     return s;
 }
 
@@ -160,8 +160,8 @@ static int gradient_step(Run *r)
         if (code == 0) code = got ? got : made;
     }
     if (code) return failed_at(r, code, p->step);
+    for (size_t i = 0; i < s.parts; i++) p->tokens += batches_tokens(r->train, p->batch + i);
     p->batch += s.parts;
-    p->tokens += s.tokens;
     p->sum_tokens += s.tokens;
     return 0;
 }
@@ -313,7 +313,9 @@ static int check_config(const Run *r)
     if (t->epochs < 1) return error_set(ERR_INPUT, "epochs: %ld is not at least 1", t->epochs);
     if (!(t->rate > 0)) return error_set(ERR_INPUT, "rate: %g is not positive", t->rate);
     TRY(check_schedule(t));
-    TRY(evaluate_sides(r->m, r->c->name, run_has_pairs(r)));
+    TRY(evaluate_sides(r->m, r->c->name, run_has_pairs(r) && !t->ask));
+    if (!t->ask != !model_plan(r->m)->bidirectional)
+        return error_set(ERR_MISUSE, "an encoder alone has to be asked something, and no other");
     if (t->judge && t->ranks) return error_set(ERR_MISUSE, "a judge is of one process");
     if (t->average > 1 && !t->out)
         return error_set(ERR_INPUT, "the mean of epochs' ends needs an output directory");
@@ -330,8 +332,9 @@ static int check_config(const Run *r)
 static int open_split(const Run *r, int split, uint64_t seed, Batches **b)
 {
     const TrainConfig *t = r->t;
-    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab, NULL, t->context,
-                       t->batch_tokens, t->sequence, seed, b);
+    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab,
+                       t->ask ? &t->ask[split] : NULL, t->context, t->batch_tokens, t->sequence,
+                       seed, b);
 }
 
 static int open_run(Run *r)
@@ -383,7 +386,7 @@ static int take_model(Run *r, TrainResult *result)
     if (r->t->average > 1) return agree(r, take_average(r, result));
     TRY(agree(r, load_best(r)));
     run_send(r);
-    if (!run_has_pairs(r)) return 0;
+    if (!run_has_exact(r)) return 0;
     /* The progress of a run has the best perplexity and not what was exact. */
     TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e));
     result->valid_exact = evaluation_exact(&e);

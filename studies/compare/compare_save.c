@@ -115,6 +115,11 @@ static void print_caption(const Compare *u, FILE *f)
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
             options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
             u->seeds, u->seeds == 1 ? "" : "s");
+    if (u->corpus.marks)
+        fprintf(
+            f,
+            "Encoders alone, asked masked words: each perplexity is a pseudo-perplexity, over one\n"
+            "set of masks that is the same for all ('trotter eval --help').\n");
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);

@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "nn/masking.h"
 
 enum { STREAM_SENTENCES = 61 };
 
@@ -31,14 +32,16 @@ static size_t find_lines(const Vocab *v, const Text *t, const Text *source, Line
     return n;
 }
 
-/* Appends a line of a side: <eos> is before the target's words, and behind the source's. */
+/* Appends a line of a side: <eos>, or what an encoder alone begins with, is before the target's words, and <eos> behind the
+ * source's. */
 static void append(const Vocab *v, const Text *t, const Line *l, size_t tokens, int side, Drawn *d,
                    size_t *n)
 {
     size_t words = l->words < tokens - 1 ? l->words : tokens - 1;
     int32_t *out = d->token[side] + *n;
     memcpy(out + (side == SIDE_TARGET), t->id + l->first, words * sizeof *out);
-    out[side == SIDE_TARGET ? 0 : words] = v->eos;
+    out[side == SIDE_TARGET ? 0 : words] =
+        side == SIDE_TARGET && masking_has(v) ? v->first : v->eos;
     *n += words + 1;
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     int32_t *token[SIDES];
 } Drawn;
 
-/* At most `count` lines of the text, each as the model is given it: <eos> first, at most
+/* At most `count` lines of the text, each as the model is given it: <eos> first (of an encoder alone <cls>), at most
  * `tokens` in all; of a source (NULL: there is none) the same lines, <eos> the last, as long. Which ones is a function
  * of the seed. No line of a word: ERR_INPUT. Caller: sentences_free, whatever the code. */
 int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t count, size_t tokens,

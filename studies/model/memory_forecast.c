@@ -56,11 +56,13 @@ static size_t besides(const Options *o, const Backend *b, size_t V)
 static size_t reading(const Options *o, const Corpus *c)
 {
     TrainConfig t = network_training(o);
+    Asking list[SPLITS];
+    const Asking *ask = network_asking(o, list);
     size_t bytes = c->source[SPLIT_TRAIN].tokens ? model_exact_bytes(c->vocab.size) : 0;
     for (int s = 0; s < SPLITS; s++)
         if (c->text[s].tokens)
-            bytes += batches_bytes(&c->text[s], &c->source[s], &c->vocab, NULL, t.context,
-                                   t.batch_tokens, t.sequence);
+            bytes += batches_bytes(&c->text[s], &c->source[s], &c->vocab, ask ? &ask[s] : NULL,
+                                   t.context, t.batch_tokens, t.sequence);
     return bytes;
 }
 

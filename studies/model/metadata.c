@@ -101,7 +101,10 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     size_t inner;
     BridgeOptions bridge = network_bridge(o);
     TRY(bridge_inner(s.layers, &bridge, &inner));
-    TRY(put(d, "format", s.encoder ? "trotter encoder and decoder 1" : "trotter language model 1"));
+    TRY(put(d, "format",
+            s.encoder              ? "trotter encoder and decoder 1"
+            : bridge.bidirectional ? "trotter encoder 1"
+                                   : "trotter language model 1"));
     TRY(put(d, "trotter", TROTTER_VERSION));
     TRY(put_scheme(d, s));
     TRY(put_options(d, o));
@@ -314,6 +317,12 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
 
 int network_alone(const Network *n, const char *dir)
 {
+    if (model_plan(n->model)->bidirectional)
+        return error_set(
+            ERR_INPUT,
+            "%s is an encoder alone, which tells masked words and no next ones; 'trotter "
+            "eval' measures it",
+            dir);
     if (!n->encoder) return 0;
     return error_set(ERR_INPUT,
                      "%s is an encoder and a decoder, which reads no text without its source; "

@@ -72,6 +72,13 @@ static const Option model_options[] = {
      /* Source of these two defaults: Sukhbaatar et al. 2019, section 3. */
      "adds to the loss X times the mean span of each attention sublayer's heads", 0, 1e6,
      .otherwise = "2e-6", .needs = "span", .sets = {TO(model.span_loss)}},
+    {"objective", OPTION_CHOICE, NULL, "next|masked",
+     "what is learned: every next word, or by an encoder alone, which sees all words of a "
+     "sequence, those that are masked",
+     0, 0, .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
+    {"next-sentence", OPTION_FLAG, NULL, NULL,
+     "and whether the second half of a sequence follows the first or is from elsewhere", 0, 0,
+     .needs = "objective"},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0,
      .sets = {TO(bridge.masks)}},
@@ -230,6 +237,8 @@ NetworkConfig network_config(const Options *o)
     c.model.dropout_apart = attention || activation;
     if (!attention) c.model.attention_dropout = c.model.dropout;
     if (!activation) c.model.activation_dropout = c.model.dropout;
+    if (options_known(o, "next-sentence") && options_flag(o, "next-sentence"))
+        c.model.classes = c.model.segments = 2;
     return c;
 }
 
@@ -249,7 +258,15 @@ CorpusChoice network_choice(const Options *o)
     w.source = options_text(o, "source");
     w.target = options_text(o, "target");
     w.codes = options_text(o, "codes");
+    w.marks = network_config(o).model.masked;
     return w;
+}
+
+const Asking *network_asking(const Options *o, Asking ask[SPLITS])
+{
+    ModelConfig c = network_config(o).model;
+    for (int s = 0; s < SPLITS; s++) ask[s] = (Asking){.what = ASK_MASKED, .next = c.classes == 2};
+    return c.masked ? ask : NULL;
 }
 
 int network_corpus(const Options *o, int untested, Corpus *c)
@@ -289,6 +306,8 @@ int network_check(const Options *o)
 {
     size_t epochs = options_size(o, "epochs"), average = options_size(o, "average");
     TRY(options_needs(o));
+    if (options_flag(o, "next-sentence") && !network_config(o).model.masked)
+        return error_set(ERR_INPUT, "--next-sentence: of --objective masked");
     if (average <= epochs) return 0;
     return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
                      epochs);

@@ -96,6 +96,8 @@ int network_reads_source(const char *option, const Table *decoder);
 NetworkConfig network_config(const Options *o);
 /* The corpus' part of it, with the texts that options hold: they are borrowed. */
 CorpusChoice network_choice(const Options *o);
+/* What a training with masked words asks of each text, in ask (SPLITS); NULL: the next words. */
+const Asking *network_asking(const Options *o, Asking ask[SPLITS]);
 /* What bridge_plan is told. */
 BridgeOptions network_bridge(const Options *o);
 

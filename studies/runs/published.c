@@ -126,7 +126,7 @@ static int has_sizes(const Corpus *c, const size_t *tokens)
 const char *published_corpus(const Corpus *c)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (c->vocab.level == LEVEL_WORD && c->vocab.size == known[i].words &&
+        if (c->vocab.level == LEVEL_WORD && !c->marks && c->vocab.size == known[i].words &&
             has_sizes(c, known[i].tokens))
             return known[i].name;
     return NULL;

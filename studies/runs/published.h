@@ -36,7 +36,7 @@ extern const size_t published_count;
 const char *published_measure(int measure); /* "test perplexity" */
 
 /* The papers' name of the corpus that c is, by level, number of words and tokens of each text that is open; NULL:
- * none that is known. */
+ * none that is known, or its words are masked, of which no paper here has a perplexity. */
 const char *published_corpus(const Corpus *c);
 
 /* Its baseline; NULL: it has none. A baseline's is itself. */

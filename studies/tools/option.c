@@ -533,7 +533,7 @@ const char *options_text(const Options *o, const char *name)
     return v->count ? v->item[0] : v->option->initial;
 }
 
-/* The text that a number is read from; NULL: it is 0. */
+/* The text that a number, or a choice of a record, is read from; NULL: it is 0. */
 static const char *number_text(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
@@ -620,7 +620,8 @@ int options_known(const Options *o, const char *name)
 static void set_member(const Options *o, const Option *p, Member m, char *record)
 {
     void *at = record + m.at;
-    size_t n = p->type == OPTION_CHOICE ? (size_t)options_choice(o, p->name)
+    const char *text = number_text(o, p->name);
+    size_t n = p->type == OPTION_CHOICE ? (size_t)(text ? choice_index(p->values, text) : 0)
                : p->type == OPTION_FLAG ? (size_t)options_flag(o, p->name)
                : p->type == OPTION_SIZE ? options_size(o, p->name)
                                         : 0;

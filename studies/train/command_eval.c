@@ -23,6 +23,8 @@ static const Option eval_options[] = {
      0, 0},
     {"sequence", OPTION_SIZE, NULL, "T", "longest sequence (default: as trained)", 1, 65536},
     {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 1, 1048576},
+    {"one-by-one", OPTION_FLAG, NULL, NULL,
+     "of an encoder alone: mask every word by itself, not one set of 15 %", 0, 0},
     {0},
 };
 
@@ -71,15 +73,23 @@ static const Column pair_columns[] = {
            .words = "share of them whose target is the most probable token at every place"),
     {0}};
 
+static const Column masked_columns[] = {RESULT, {0}};
+static const Column next_columns[] = {
+    RESULT,
+    COLUMN(Result, pairs, .words = "pairs of segments"),
+    COLUMN(Result, exact, .digits = 4,
+           .words = "share of them of which it is told whether the second follows the first"),
+    {0}};
+
 /* ---- logits -------------------------------------------------------------------------------------- */
 
 /* Rows of a batch, as far as `most` allows, appended behind `rows`. */
 static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float *out, size_t *rows)
 {
-    double *z = memory_new(b->N, V * sizeof *z);
+    size_t asked = batch_asked(b), n = most - *rows < asked ? most - *rows : asked;
+    double *z = memory_new(asked, V * sizeof *z);
     if (!z) return ERR_MEMORY;
     int code = model_logits(m, b, z);
-    size_t n = most - *rows < b->N ? most - *rows : b->N;
     for (size_t i = 0; code == 0 && i < n * V; i++) out[*rows * V + i] = (float)z[i];
     *rows += n;
     memory_free(z);
@@ -116,13 +126,14 @@ static int collect_logits(Network *n, Batches *b, size_t most, float *out, size_
     return 0;
 }
 
-static int save_logits(Network *n, const Text *t, const Text *source, const char *file, size_t most)
+static int save_logits(Network *n, const Text *t, const Text *source, const Asking *ask,
+                       const char *file, size_t most)
 {
     const TrainConfig c = network_training(n->options);
     Batches *b;
     size_t rows;
     if (most > t->tokens) most = t->tokens;
-    TRY(batches_new(t, source, &n->vocab, NULL, c.context, c.batch_tokens, c.sequence, 0, &b));
+    TRY(batches_new(t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, 0, &b));
     float *x = memory_new(most, n->vocab.size * sizeof *x);
     int code = x ? collect_logits(n, b, most, x, &rows) : ERR_MEMORY;
     if (code == 0) code = write_npy(file, x, rows, n->vocab.size);
@@ -133,11 +144,14 @@ static int save_logits(Network *n, const Text *t, const Text *source, const char
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
 
-static int report_result(const Evaluation *e, const Text *t, int level, int csv)
+static int report_result(const Evaluation *e, const Text *t, const Asking *ask, int level, int csv)
 {
     Sheet *r;
     double ppl = exp(e->mean);
-    TRY(sheet_new(e->pairs ? pair_columns : text_columns[level], &r));
+    TRY(sheet_new(ask        ? e->pairs ? next_columns : masked_columns
+                  : e->pairs ? pair_columns
+                             : text_columns[level],
+                  &r));
     sheet_row(r, &(Result){.tokens = e->tokens,
                            .nll = e->mean,
                            .ppl = ppl,
@@ -151,15 +165,31 @@ static int report_result(const Evaluation *e, const Text *t, int level, int csv)
     return code;
 }
 
+/* What the model is asked, in *ask; NULL: next words. */
+static int find_asking(const Options *o, const Network *n, Asking *ask, const Asking **asked)
+{
+    const ModelConfig *c = model_config(n->model);
+    int one = options_flag(o, "one-by-one");
+    *ask = (Asking){.what = ASK_MASKED, .next = c->classes == 2 && !one, .each = one};
+    *asked = c->masked ? ask : NULL;
+    if (c->masked || !one) return 0;
+    return error_set(ERR_INPUT,
+                     "--one-by-one: this model was trained on next words, which it tells "
+                     "one by one as it is");
+}
+
 static int eval_text(const Options *o, Network *n, const Text *t, const Text *source)
 {
     const TrainConfig c = network_training(n->options);
     const char *logits = options_text(o, "logits");
+    Asking list;
+    const Asking *ask;
     Evaluation e;
-    TRY(train_eval(n->model, t, source, &n->vocab, c.context, c.batch_tokens, c.sequence, &e));
-    if (logits) TRY(save_logits(n, t, source, logits, options_size(o, "max-tokens")));
+    TRY(find_asking(o, n, &list, &ask));
+    TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
+    if (logits) TRY(save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")));
     TRY(spans_tell(n->model));
-    return report_result(&e, t, n->vocab.level, options_flag(o, "csv"));
+    return report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv"));
 }
 
 /* The text of a file, and its source's where there is one. */
@@ -212,6 +242,7 @@ static const Kind kinds[] = {{.command = "eval",
                               .title = "Evaluation of a model",
                               .about = "Perplexity of a saved model on a text.",
                               .table = {{"*", pair_columns, "Perplexity.", KIND_ALL},
+                                        {"*", next_columns, "Perplexity.", KIND_ALL},
                                         {"*", piece_columns, "Perplexity.", KIND_ALL},
                                         {"*", character_columns, "Perplexity.", KIND_ALL},
                                         {"*", word_columns, "Perplexity.", KIND_ALL}}},
@@ -239,7 +270,21 @@ const Command command_eval = {
         "words), the\n"
         "perplexity per word. Compare models of other pieces, or of whole words, by this one, on "
         "the same\n"
-        "text. A model that reads words as <unk> predicts another text, an easier one.\n",
+        "text. A model that reads words as <unk> predicts another text, an easier one.\n"
+        "\n"
+        "Of an encoder alone (train --objective masked) ppl is the pseudo-perplexity, exp of the "
+        "mean nll of\n"
+        "masked words, each told from all other words of its sequence. It has no place beside "
+        "perplexities of\n"
+        "next words. The words are one set, drawn once for all models: each with probability 0.15, "
+        "<eos> never,\n"
+        "all of them <mask> at once. With --one-by-one every word but <eos> is masked by itself, "
+        "in a sequence\n"
+        "of its own (Salazar et al. 2020), which takes as many passes as a sequence has words. Where "
+        "the model\n"
+        "was trained with --next-sentence, pairs and exact tell how often it knows whether the "
+        "second half of a\n"
+        "sequence follows the first.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

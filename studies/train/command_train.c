@@ -82,9 +82,10 @@ typedef struct {
     Share *shares; /* (ranks) what each did, on the first */
     FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
     Judge *judge;  /* of --best bleu, else NULL */
+    Asking ask[SPLITS];
 } Run;
 
-enum { EXACT = 32, WORDS = 64 };
+enum { EXACT = 48, WORDS = 64 };
 
 /* The one that writes and speaks. */
 static int is_first(const Run *r)
@@ -106,11 +107,24 @@ static void copy_log(Run *r)
     fflush(stdout);
 }
 
-/* The share of exact pairs, behind `before`; of a text nothing. */
-static void exact_words(const char *before, double share, char words[EXACT])
+static int is_masked(const Run *r)
+{
+    return model_config(r->model)->masked;
+}
+
+/* The share of exact pairs, or of next sentences, behind a comma; of a text nothing. */
+static void exact_words(const Run *r, double share, char words[EXACT])
 {
     *words = '\0';
-    if (!isnan(share)) snprintf(words, EXACT, "%s%.1f %% exact", before, 100 * share);
+    if (isnan(share)) return;
+    snprintf(words, EXACT, ", %.1f %% %s", 100 * share,
+             is_masked(r) ? "of next segments told" : "exact");
+}
+
+/* What a mean loss is exp of. */
+static const char *perplexity_name(const Run *r)
+{
+    return is_masked(r) ? "pseudo-perplexity" : "perplexity";
 }
 
 static void on_report(void *arg, const TrainReport *t)
@@ -120,13 +134,13 @@ static void on_report(void *arg, const TrainReport *t)
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
-    exact_words(", ", t->valid_exact, exact);
+    exact_words(r, t->valid_exact, exact);
     if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation perplexity %.2f%s%s%s",
-            r->name, seed, t->epoch, t->epochs, t->train_loss, t->valid_ppl, exact, score,
-            t->best ? "" : " (not the best)");
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation %s %.2f%s%s%s", r->name,
+            seed, t->epoch, t->epochs, t->train_loss, perplexity_name(r), t->valid_ppl, exact,
+            score, t->best ? "" : " (not the best)");
     else
         progress_show(
             "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
@@ -327,7 +341,7 @@ static void per_word(const Run *r, int split, double ppl, char words[WORDS])
     const Corpus *c = &r->corpus;
     const Text *t = &c->text[split];
     *words = '\0';
-    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || isnan(ppl)) return;
+    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || is_masked(r) || isnan(ppl)) return;
     size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
     snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
 }
@@ -340,18 +354,18 @@ static void tell(const Run *r, double seconds)
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
     if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
-    exact_words(", ", r->result.valid_exact, exact[0]);
-    exact_words(", ", r->result.test_exact, exact[1]);
+    exact_words(r, r->result.valid_exact, exact[0]);
+    exact_words(r, r->result.test_exact, exact[1]);
     per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
     per_word(r, SPLIT_TEST, r->result.test_ppl, word[1]);
     if (!isnan(r->result.test_ppl))
         snprintf(test, sizeof test, "%.2f%s on test%s", r->result.test_ppl, word[1], exact[1]);
     layers_words(r, layers);
-    progress_note("%s, %s layer(s), seed %zu: %s, perplexity %.2f%s on %svalidation%s, %s; %zu "
+    progress_note("%s, %s layer(s), seed %zu: %s, %s %.2f%s on %svalidation%s, %s; %zu "
                   "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-                  r->name, layers, options_size(r->options, "seed"), model, r->result.valid_ppl,
-                  word[0], of, exact[0], test, model_size(r->model), r->result.tokens_per_s,
-                  1e-6 * (double)r->result.peak_bytes, time, r->dir);
+                  r->name, layers, options_size(r->options, "seed"), model, perplexity_name(r),
+                  r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
+                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -511,6 +525,7 @@ static int train(Run *r)
     t.arg = r;
     t.stop = &command_stop;
     t.ranks = r->ranks;
+    t.ask = network_asking(r->options, r->ask);
     if (r->judge) t.judge = on_epoch;
     int code = train_run(r->model, &r->corpus, &t, &r->result);
     if (is_first(r)) copy_log(r);
@@ -643,7 +658,23 @@ const Command command_train = {
         "token of\n"
         "the target is the most probable one behind those before it. 'trotter train --corpus "
         "reverse:26\n"
-        "--epochs 8' learns to reverse 12 symbols in half a minute on two cores.\n",
+        "--epochs 8' learns to reverse 12 symbols in half a minute on two cores.\n"
+        "\n"
+        "--objective masked trains an encoder alone (BERT; the Macaron papers' second result), whose "
+        "attention sees\n"
+        "all words of a sequence. A sequence is <cls> and up to T - 1 words. In training each word "
+        "but <eos> is\n"
+        "asked with probability 0.15; there stands <mask> 8 times in 10, any word of the vocabulary "
+        "once, the word\n"
+        "itself once, drawn anew each epoch. Validation has one set of masks for all models, all of "
+        "them <mask>:\n"
+        "its pseudo-perplexity has no place beside perplexities of next words ('trotter eval --help' "
+        "has more).\n"
+        "With --next-sentence a sequence is two runs of whole lines, of (T - 1) / 2 words at most; "
+        "the second\n"
+        "follows the first, or with probability 1/2 it is another sequence's, and the first row "
+        "tells which.\n"
+        "That loss is added to the one of words; train_loss and perplexities are of words alone.\n",
     .groups = groups,
     .saves = 1,
     .ranks = 1,

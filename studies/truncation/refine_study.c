@@ -31,7 +31,7 @@ typedef struct {
 static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
 {
     Evaluation e = {0};
-    int code = train_eval(m, &u->text, NULL, &u->in->network.vocab, u->how.context,
+    int code = train_eval(m, &u->text, NULL, &u->in->network.vocab, NULL, u->how.context,
                           u->how.batch_tokens, u->how.sequence, &e);
     *nll = e.mean;
     *tokens = e.tokens;

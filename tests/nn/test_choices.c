@@ -72,13 +72,13 @@ TEST(the_model_is_the_mean_of_the_last_epochs)
     assert_int_equal(run(&a), 0);
     assert_int_equal(store_load(m, path(file, "mean", "model.safetensors")), 0);
     assert_memory_equal(model_data(m), model_data(want), n * sizeof(float));
-    assert_int_equal(train_eval(want, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab,
+    assert_int_equal(train_eval(want, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
                                 CONTEXT_STREAM, 40, 10, &e),
                      0);
     assert_true(a.result.valid_ppl == exp(e.mean));
-    assert_int_equal(
-        train_eval(m, &corpus.text[SPLIT_TEST], NULL, &corpus.vocab, CONTEXT_STREAM, 40, 10, &e),
-        0);
+    assert_int_equal(train_eval(m, &corpus.text[SPLIT_TEST], NULL, &corpus.vocab, NULL,
+                                CONTEXT_STREAM, 40, 10, &e),
+                     0);
     assert_true(a.result.test_ppl == exp(e.mean));
     assert_int_equal(store_load_state(m, path(file, "mean", "state.safetensors")), 0); /* control */
     assert_memory_not_equal(model_data(m), model_data(want), n * sizeof(float));

@@ -157,7 +157,7 @@ static Model *model_with_source(const char *backend)
 
 static int evaluate(Model *m, int split, Evaluation *e)
 {
-    return train_eval(m, &corpus.text[split], &corpus.source[split], &corpus.vocab,
+    return train_eval(m, &corpus.text[split], &corpus.source[split], &corpus.vocab, NULL,
                       CONTEXT_SENTENCE, 40, 10, e);
 }
 

@@ -38,7 +38,7 @@ TEST(evaluation_predicts_every_token)
         Evaluation e;
         Batches *b;
         Batch x;
-        assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, context, 40, 10, &e), 0);
+        assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, NULL, context, 40, 10, &e), 0);
         assert_int_equal(e.tokens, text->tokens);
         assert_true(e.pairs == 0 && e.exact == 0 && isnan(evaluation_exact(&e)));
         assert_int_equal(batches_new(text, NULL, &corpus.vocab, NULL, context, 40, 10, 0, &b), 0);
@@ -71,7 +71,7 @@ TEST(the_best_epoch_is_kept)
             assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
             assert_int_equal(a.result.best_epoch, 2);
             assert_true(a.result.valid_ppl == a.epoch_ppl);
-            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab,
+            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
                                         CONTEXT_STREAM, 40, 10, &e),
                              0);
             assert_true(fabs(exp(e.mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */

@@ -1,0 +1,206 @@
+/* test_masked.c: masked language models as a user has them: trained, gone on with to the same bits, by threads, evaluated with one set of
+ * masks and one by one, compared, their truncation error; what stays when an answer changes; what is refused. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+#define SIZE \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 256 --threads 1 --rate 1e-2 --warmup 10"
+#define TRAIN "train --objective masked --corpus text" SIZE
+#define SHORT " --max-steps 6 --epochs 2"
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    corpus_write("text", 400, 60);
+    /* Every word stands twice, one beside the other. */
+    shell_ok(
+        "mkdir -p twice && for f in train valid test; do awk -v f=$f 'BEGIN { srand(f == \"train\"); for "
+        "(i = 0; i < (f == \"train\" ? 600 : 60); i++) { line = \"\"; for (k = 0; k < 5; k++) { w = "
+        "int(20 * rand()); line = line \" w\" w \" w\" w } print line } }' >twice/$f.txt; done");
+    return 0;
+}
+
+/* Runs eval and gives what it printed; the caller frees it. */
+static char *eval(const char *arguments)
+{
+    char line[256];
+    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
+    run_ok(line);
+    return strdup(out);
+}
+
+typedef struct {
+    double tokens, nll, ppl;
+} Row;
+
+static Row read_row(const char *csv, const char *head)
+{
+    Row r;
+    if (strncmp(csv, head, strlen(head)) != 0 ||
+        sscanf(csv + strlen(head), "%lf,%lf,%lf", &r.tokens, &r.nll, &r.ppl) != 3)
+        fail_msg("not a row behind %s: %s", head, csv);
+    assert_true(fabs(r.ppl - exp(r.nll)) <= 1e-6 * r.ppl);
+    return r;
+}
+
+static double result_of(const char *dir, const char *column)
+{
+    char line[200];
+    snprintf(line, sizeof line,
+             "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s\") k = i } "
+             "NR == 2 { print $k }' %s/result.csv >number",
+             column, dir);
+    shell_ok("%s", line);
+    char *text = file_slurp("number", NULL);
+    double x = strtod(text, NULL);
+    free(text);
+    return x;
+}
+
+/* Of a text of n words and `lines` lines; how many of them are neither ends of lines. */
+static double words_of(const char *file)
+{
+    shell_ok("wc -w <%s >number", file);
+    char *text = file_slurp("number", NULL);
+    double n = strtod(text, NULL);
+    free(text);
+    return n;
+}
+
+/* ---- training and evaluation -------------------------------------------------------------------------- */
+
+TEST(trained_and_evaluated)
+{
+    run_ok(TRAIN SHORT " --out run");
+    assert_non_null(strstr(err, "pseudo-perplexity"));
+    char *text = eval("run --text text/valid.txt"), *corpus = eval("run --corpus text");
+    assert_string_equal(text, corpus);
+    Row r = read_row(text, "tokens,nll,ppl\n");
+    assert_true(fabs(r.ppl - result_of("run", "valid_ppl")) <= 1e-6 * r.ppl);
+    double n = words_of("text/valid.txt");
+    assert_true(r.tokens > 0.05 * n && r.tokens < 0.3 * n);
+    free(text);
+    free(corpus);
+    /* The set of masks is the same for another cut, another context and another model. */
+    text = eval("run --corpus text --sequence 7 --context sentence");
+    assert_true(read_row(text, "tokens,nll,ppl\n").tokens == r.tokens);
+    free(text);
+    run_ok(TRAIN SHORT " --seed 2 --out other");
+    text = eval("other --corpus text");
+    Row o = read_row(text, "tokens,nll,ppl\n");
+    assert_true(o.tokens == r.tokens && o.nll != r.nll);
+    free(text);
+    text = eval("run --corpus text --one-by-one");
+    assert_true(read_row(text, "tokens,nll,ppl\n").tokens == n);
+    free(text);
+}
+
+/* It learns: a text in which a word is the one before it once more is told by its neighbours. */
+TEST(neighbours_tell)
+{
+    run_ok(
+        "train --objective masked --corpus twice --width 32 --inner 64 --heads 4 --sequence 24 --layers 1 "
+        "--batch-tokens 512 --threads 1 --rate 1e-2 --warmup 20 --epochs 30 --dropout 0 --positions both --out learnt");
+    double masked = result_of("learnt", "valid_ppl");
+    /* 20 words are as probable, and an encoder of any other words tells no more: the text's own perplexity is then 20. */
+    if (!(masked < 6)) fail_msg("pseudo-perplexity %g", masked);
+}
+
+TEST(next_sentences)
+{
+    run_ok(TRAIN SHORT " --next-sentence --out next");
+    assert_non_null(strstr(err, "of next segments told"));
+    char *text = eval("next --corpus text");
+    Row r = read_row(text, "tokens,nll,ppl,pairs,exact\n");
+    assert_true(fabs(r.ppl - result_of("next", "valid_ppl")) <= 1e-6 * r.ppl);
+    free(text);
+    shell_ok("head -1 next/log.csv | grep -q ,valid_exact$");
+    text = eval("next --corpus text --one-by-one");
+    read_row(text, "tokens,nll,ppl\n");
+    free(text);
+}
+
+/* Stopped at a step and gone on with, it is the run that was not stopped. */
+static void check_resume(const char *more)
+{
+    char line[400];
+    shell_ok("rm -rf whole parts");
+    snprintf(line, sizeof line, TRAIN "%s --epochs 2 --out whole", more);
+    run_ok(line);
+    snprintf(line, sizeof line, TRAIN "%s --epochs 2 --max-steps 3 --out parts", more);
+    run_ok(line);
+    run_ok("train --resume --max-steps 0 --out parts");
+    shell_ok("for d in whole parts; do tail -c 8000 $d/model.safetensors >$d/numbers; "
+             "cut -d, -f1-7,9- $d/log.csv >$d/log; done");
+    assert_true(same_files("whole/numbers", "parts/numbers"));
+    run_ok("train --resume --epochs 3 --out parts"); /* the control: an epoch more */
+    shell_ok("tail -c 8000 parts/model.safetensors >parts/numbers");
+    assert_false(same_files("whole/numbers", "parts/numbers"));
+    expect(2, "train --resume --objective next --out parts");
+}
+
+TEST(goes_on_to_the_same_bits)
+{
+    check_resume("");
+    check_resume(" --next-sentence --context sentence --accumulate 2");
+}
+
+TEST(every_context_and_norm)
+{
+    run_ok(TRAIN SHORT " --context sentence --norm post --untied --recompute --out a");
+    run_ok(TRAIN SHORT " --positions both --precision f64 --layers 2 --scheme rk4-layer --out b");
+    run_ok(TRAIN SHORT " --bpe 10 --label-smoothing 0.1 --out c");
+    run_ok(TRAIN SHORT " --level char --scheme macaron --out d");
+    char *text = eval("c --corpus text");
+    read_row(text, "tokens,nll,ppl\n");
+    free(text);
+}
+
+/* ---- studies -------------------------------------------------------------------------------------------- */
+
+TEST(compared)
+{
+    run_ok("compare --objective masked --corpus twice" SIZE
+           " --positions both --epochs 8 --dropout 0"
+           " --activation gelu --scheme transformer,rk2-gate --seeds 2 --out study");
+    assert_non_null(strstr(out, "pseudo-perplexity"));
+    shell_ok("grep -c . study/compare.csv | grep -q '^4$'");
+}
+
+TEST(truncation_of_an_encoder)
+{
+    run_ok(TRAIN SHORT " --activation gelu --layers 2 --out smooth");
+    run_ok("truncation --model smooth --text text/valid.txt --sentences 3 --threads 1");
+    assert_non_null(strstr(out, "transformer"));
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------------- */
+
+TEST(what_is_refused)
+{
+    static const char *const row[][2] = {
+        {TRAIN " --adaptive 4 --out no", "adaptive embeddings are of language models"},
+        {TRAIN " --span 8 --out no", "attention spans are of language models"},
+        {"train --next-sentence --out no", "without --objective"},
+        {"train --objective next --next-sentence --out no", "of --objective masked"},
+        {"train --objective masked --corpus reverse:5 --out no", "has pairs"},
+        {"train --objective masked --corpus text --sequence 1 --out no", "<cls>"},
+        {"train --objective masked --next-sentence --corpus text --sequence 2 --out no", "<cls>"},
+        {"train --objective masked --corpus marked --out no", "<mask>"},
+        {"generate --model run", "encoder alone"},
+        {"attention --model run --text text/valid.txt", "encoder alone"},
+        {"translate --model run --text text/valid.txt", "run is"},
+        {"eval --model plain --corpus text --one-by-one", "next words"},
+    };
+    run_ok(TRAIN SHORT " --out run --resume");
+    run_ok("train --corpus text" SIZE SHORT " --out plain");
+    shell_ok("cp -r text marked; echo 'a <mask> b' >>marked/train.txt");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) must_refuse(row[i][0], row[i][1]);
+    assert_false(file_exists("no"));
+}
+
+int main(void)
+{
+    return test_run(open_all, program_close);
+}
