@@ -18,7 +18,7 @@ typedef struct {
     size_t encoder_layers;       /* of a plan of two sides; 0: as many as layers */
     int match;                   /* MATCH_PARAMETERS: (M - 2 d (f - 1)) / g each, see below */
     int masks;
-    int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
+    int norm;          /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
     int bidirectional; /* of bridge_plan: an encoder alone, whose attention sees all tokens of a sequence */
     /* Of size 1 / substeps, with the layer's weights, in place of each step; 0 is 1. */
     size_t substeps;

@@ -35,6 +35,10 @@ static const struct {
      "--epochs 2 --dropout 0.2" TINY,
      5e-4,
      {2, 0}},
+    {"train --objective masked --next-sentence --scheme transformer --precision f64 --epochs 2 "
+     "--dropout 0.2" TINY,
+     1e-8,
+     {2, 3, 0}},
 };
 
 TEST(ranks_have_the_curve_of_one_process)
