@@ -235,7 +235,8 @@ static size_t batched(const Corpus *c, const Text *t, int context)
 {
     Batches *b;
     size_t n = 0;
-    if (batches_new(t, NULL, &c->vocab, context, 64, 16, 1, &b) != 0) fail_msg("%s", error_text());
+    if (batches_new(t, NULL, &c->vocab, NULL, context, 64, 16, 1, &b) != 0)
+        fail_msg("%s", error_text());
     batches_epoch(b, -1);
     for (size_t i = 0; i < batches_count(b); i++) n += batches_tokens(b, i);
     batches_free(b);
