@@ -61,11 +61,17 @@ struct Batches {
     Batch data;
 };
 
-enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAW_SEGMENTS, DRAWS };
+enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAWS };
 
 static uint64_t stream_of(long epoch, int draw)
 {
     return UINT64_C(0x4261746368000000) + (uint64_t)epoch * DRAWS + (uint64_t)draw;
+}
+
+/* Another stream than those above, so that they stay what they are. */
+static uint64_t stream_of_segments(long epoch)
+{
+    return UINT64_C(0x5365676d00000000) + (uint64_t)(epoch + 1);
 }
 
 static size_t least(size_t a, size_t b)
@@ -186,7 +192,7 @@ static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
 /* Half of the sequences have the second segment of another one. `sequence` is scratch. */
 static void exchange_segments(Batches *b, long epoch)
 {
-    uint64_t seed = epoch < 0 ? 0 : b->seed, stream = stream_of(epoch, DRAW_SEGMENTS);
+    uint64_t seed = epoch < 0 ? 0 : b->seed, stream = stream_of_segments(epoch);
     memcpy(b->sequence, b->cut, b->sequences * sizeof *b->cut);
     for (size_t i = 0; i < b->sequences && b->sequences > 1; i++) {
         if (random_uniform(seed, stream, 2 * i) < 0.5) continue;
