@@ -1,4 +1,4 @@
-/* exact.c: of the sequences of a batch, how many the most probable tokens get right in every row. */
+/* exact.c: of the sequences of a batch, how many the most probable tokens get right in every row, or the most probable class. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
@@ -37,4 +37,44 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
     }
     memory_free(z);
     return code ? code : m->backend->wait();
+}
+
+/* ---- classes -------------------------------------------------------------------------------------- */
+
+int model_classes(Model *m, const Batch *x, double *z)
+{
+    Pass p;
+    if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
+    TRY(pass_begin(m, x, 0, &p));
+    pass_step(m, 0, 0);
+    pass_forward(m, &p);
+    m->backend->get(z, m->heads.z, p.S * m->config.classes);
+    return m->backend->wait();
+}
+
+static size_t count_right(const Batch *x, size_t C, const double *z)
+{
+    size_t right = 0;
+    for (size_t s = 0; s < x->S; s++, z += C) {
+        size_t best = 0;
+        for (size_t c = 1; c < C; c++)
+            if (z[c] > z[best]) best = c;
+        right += best == (size_t)x->asked.label[s];
+    }
+    return right;
+}
+
+int model_right(Model *m, const Batch *x, double *mean, size_t *right)
+{
+    size_t C = m->config.classes;
+    if (!x->asked.label) return error_set(ERR_MISUSE, "a batch without labels");
+    double *z = memory_new(x->S * C, sizeof *z);
+    int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY;
+    if (code == 0) {
+        m->backend->get(z, m->heads.z, x->S * C);
+        code = m->backend->wait();
+        *right = count_right(x, C, z);
+    }
+    memory_free(z);
+    return code;
 }

@@ -362,7 +362,7 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. model_forward with train 0, and of the batch's sequences how many have, in every row, the target as the
  * most probable token (of equal ones the least id, as greedy decoding has it). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* heads.c. z (S, C) host out, dropout off: the logits of classes, or with C = 1 the numbers, of a batch's sequences. */
+/* exact.c. z (S, C) host out, dropout off: the logits of classes, or with C = 1 the numbers, of a batch's sequences. */
 int model_classes(Model *m, const Batch *b, double *z);
 /* model_forward with train 0, and of the batch's sequences how many have their label as the most probable class (of equal ones the
  * first). Allocates (S, C) numbers. */
