@@ -38,8 +38,6 @@
 
 _Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 
-static const Dropout no_drop = {0};
-
 /* ---- shapes ------------------------------------------------------------------------------------- */
 
 int adaptive_check(const ModelConfig *c)
@@ -168,20 +166,6 @@ static void send(const Model *m, const Batch *x, Pass *p)
     if (is_smoothed(m, p)) send_labels(m, x);
 }
 
-/* Row i of y (n, cols) = row index[i] of x. */
-static void gather(const Model *m, size_t n, size_t cols, const int32_t *index, const void *x,
-                   void *y)
-{
-    m->backend->embed(n, cols, index, NULL, x, 1, NULL, no_drop, y);
-}
-
-/* Row index[i] of dx (rows, cols) += row i of dy (n, cols). */
-static void scatter(const Model *m, size_t n, size_t cols, size_t rows, const int32_t *index,
-                    const void *dy, void *dx)
-{
-    m->backend->embed_back(n, cols, rows, index, 1, no_drop, dy, dx);
-}
-
 static void *row_of(const Model *m, void *x, size_t cols, size_t r)
 {
     return backend_at(m->backend, x, r * cols);
@@ -193,12 +177,12 @@ static void embed(const Model *m, const Pass *p, int side)
 {
     const Mix *x = &m->tails.mix[MIX_EMBED];
     size_t D = m->config.width;
-    if (p->in[1]) gather(m, p->in[1], D, m->batch.input, data(m, m->embed), x->wide);
+    if (p->in[1]) ends_gather(m, p->in[1], D, m->batch.input, data(m, m->embed), x->wide);
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tails.tail[i];
         size_t at = p->in[i + 1], n = p->in[i + 2] - at, w = t->width;
         if (n == 0) continue;
-        gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
+        ends_gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
         m->backend->gemm(0, 1, n, D, w, 1, x->narrow, w, data(m, t->project), w, 0,
                          row_of(m, x->wide, D, at), D);
     }
@@ -212,16 +196,16 @@ static void embed_back(const Model *m, const Pass *p)
     size_t D = m->config.width, words = m->out.rows - m->config.tails;
     b->fill(x->wide, 0, p->N * D);
     ends_embed_back(m, p, SIDE_TARGET, p->N, m->tails.place, x->wide);
-    if (p->in[1]) scatter(m, p->in[1], D, words, m->batch.input, x->wide, grad(m, m->embed));
+    if (p->in[1]) ends_scatter(m, p->in[1], D, words, m->batch.input, x->wide, grad(m, m->embed));
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tails.tail[i];
         size_t at = p->in[i + 1], n = p->in[i + 2] - at, w = t->width;
         const void *dx = row_of(m, x->wide, D, at);
         if (n == 0) continue;
-        gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
+        ends_gather(m, n, w, m->batch.input + at, data(m, t->embed), x->narrow);
         b->gemm(1, 0, D, w, n, 1, dx, D, x->narrow, w, 1, grad(m, t->project), w);
         b->gemm(0, 0, n, w, D, 1, dx, D, data(m, t->project), w, 0, x->other, w);
-        scatter(m, n, w, t->words, m->batch.input + at, x->other, grad(m, t->embed));
+        ends_scatter(m, n, w, t->words, m->batch.input + at, x->other, grad(m, t->embed));
     }
 }
 
@@ -282,12 +266,12 @@ static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
     void *h = m->tails.mix[MIX_LOSS].wide;
     size_t D = m->config.width, from = p->out[i + 1], n = p->out[i + 2] - from;
     if (n == 0) return;
-    gather(m, n, D, m->tails.row + from, m->out.hidden, h);
+    ends_gather(m, n, D, m->tails.row + from, m->out.hidden, h);
     tail_narrow(m, t, n, h);
     tail_rows(m, p, t, m->tails.within + from, &one, n, row_of(m, m->tails.nll, 1, from), back);
     if (!back) return;
     tail_back(m, t, n, h, 0, h);
-    scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
+    ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 
 /* All rows. */
@@ -313,7 +297,7 @@ static void loss(const Model *m, const Pass *p, int back)
     for (size_t i = 0; i < q.extras; i++) q.extra[i] = q.all * ((double)m->tails.tail[i].words - 1);
     ends_loss(m, p, &q, back);
     for (size_t i = 0; i < tails; i++) (smoothed ? smoothed_tail : sorted_tail)(m, p, i, back);
-    if (!smoothed && all) scatter(m, all, 1, p->N, m->tails.row, m->tails.nll, m->out.nll);
+    if (!smoothed && all) ends_scatter(m, all, 1, p->N, m->tails.row, m->tails.nll, m->out.nll);
 }
 
 /* ---- probabilities ------------------------------------------------------------------------------ */

@@ -108,14 +108,20 @@ static size_t both_lengths(const Batches *b, const Sequence *s)
     return target_rows(b, s) + source_rows(b, s);
 }
 
+/* End of the window that begins at i, at most `length` tokens, and in sentences a line. */
+static size_t window_end(const Batches *b, size_t i, size_t length)
+{
+    size_t end = least(i + length, b->text->tokens);
+    return b->context == CONTEXT_SENTENCE ? line_end(b->text, b->eos, i, end) : end;
+}
+
 /* out: the sequences of the text, or NULL: they are counted. offset: length of the stream's first. */
 static size_t cut_windows(const Batches *b, size_t offset, Sequence *out)
 {
     int sentence = b->context == CONTEXT_SENTENCE;
     size_t n = 0, tokens = b->text->tokens;
     for (size_t i = 0, end, s = 0, source_end = 0; i < tokens; i = end, s = source_end) {
-        end = least(i + (i == 0 && offset ? offset : b->T), tokens);
-        if (sentence) end = line_end(b->text, b->eos, i, end);
+        end = window_end(b, i, i == 0 && offset ? offset : b->T);
         if (b->source) source_end = line_end(b->source, b->eos, s, b->source->tokens);
         if (sentence && is_blank(b, i)) continue;
         if (out) out[n] = (Sequence){{i, end - i}, {s, source_end - s}, 0};
@@ -124,7 +130,7 @@ static size_t cut_windows(const Batches *b, size_t offset, Sequence *out)
     return n;
 }
 
-/* Windows (first, length) of line i of both texts, the longer one cut until they fit into T - 1 rows. */
+/* Line i of both texts, the longer one cut until they fit into T - 1 rows. */
 static size_t cut_labelled(const Batches *b, Sequence *out)
 {
     size_t n = 0, tokens = b->text->tokens;
@@ -168,10 +174,8 @@ static size_t cut_segments(const Batches *b, Sequence *out)
 static size_t cut_each(const Batches *b, Sequence *out)
 {
     size_t n = 0;
-    int sentence = b->context == CONTEXT_SENTENCE;
-    for (size_t i = 0, end, tokens = b->text->tokens; i < tokens; i = end) {
-        end = least(i + b->T, tokens);
-        if (sentence) end = line_end(b->text, b->eos, i, end);
+    for (size_t i = 0, end; i < b->text->tokens; i = end) {
+        end = window_end(b, i, b->T);
         for (size_t k = i; k < end; k++) {
             if (b->text->id[k] == b->eos) continue;
             if (out) out[n] = (Sequence){{i, end - i}, {0, 0}, k};

@@ -24,6 +24,18 @@ Dropout ends_drop(const Model *m, const Pass *p, int side)
     return drop(p, side, m->config.dropout, place[side], m->config.width);
 }
 
+void ends_gather(const Model *m, size_t n, size_t cols, const int32_t *index, const void *x,
+                 void *y)
+{
+    m->backend->embed(n, cols, index, NULL, x, 1, NULL, no_drop, y);
+}
+
+void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int32_t *index,
+                  const void *dy, void *dx)
+{
+    m->backend->embed_back(n, cols, rows, index, 1, no_drop, dy, dx);
+}
+
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E)
 {
     size_t D = m->config.width;

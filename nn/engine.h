@@ -343,6 +343,12 @@ enum { PLACE_SOURCE = (1 << DROPOUT_STEP) - 1, PLACE_POOL = PLACE_SOURCE - 1 };
  * gives n <= out.block. Cross-entropy of all asked rows with labels q into out.nll; back: out.dasked. */
 extern const Ends ends_plain;
 int ends_plain_logits(const Model *m, size_t at, size_t n, double *z);
+/* Rows by their numbers, through the kernels of the embedding: row i of y (n, cols) = row index[i] of x; row index[i] of
+ * dx (rows, cols) += row i of dy (n, cols). */
+void ends_gather(const Model *m, size_t n, size_t cols, const int32_t *index, const void *x,
+                 void *y);
+void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int32_t *index,
+                  const void *dy, void *dx);
 /* sqrt(D), which the embedding is multiplied by; the embedding's dropout. */
 double ends_scale(const Model *m);
 Dropout ends_drop(const Model *m, const Pass *p, int side);

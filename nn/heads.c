@@ -68,8 +68,6 @@ int heads_batch(const Model *m, const Batch *x)
 {
     const ModelConfig *c = &m->config;
     int32_t C = (int32_t)c->classes, segments = (int32_t)c->segments;
-    if (!is_asked(c) && (x->asked.count || x->asked.label || x->asked.value))
-        return error_set(ERR_MISUSE, "a batch asks what a model has no head for");
     if (x->asked.masked != c->masked || (x->asked.count && !c->masked) ||
         (x->asked.label && C < 2) || (x->asked.value && C != 1))
         return error_set(ERR_MISUSE, "a batch asks what a model has no head for");
@@ -121,19 +119,6 @@ static void send(const Model *m, const Batch *x, Pass *p)
 
 /* ---- input -------------------------------------------------------------------------------------- */
 
-/* Row i of y (n, D) = row index[i] of x. */
-static void gather(const Model *m, size_t n, const int32_t *index, const void *x, void *y)
-{
-    m->backend->embed(n, m->config.width, index, NULL, x, 1, NULL, no_drop, y);
-}
-
-/* Row index[i] of dx (rows, D) += row i of dy (n, D). */
-static void scatter(const Model *m, size_t n, size_t rows, const int32_t *index, const void *dy,
-                    void *dx)
-{
-    m->backend->embed_back(n, m->config.width, rows, index, 1, no_drop, dy, dx);
-}
-
 /* r0 = drop(scale (E + S) + positions): the sum is made before anything is dropped. */
 static void embed(const Model *m, const Pass *p, int side)
 {
@@ -183,7 +168,7 @@ static void dense(const Model *m, const Head *h, size_t n, int act, Dropout drop
 {
     const Backend *b = m->backend;
     size_t D = m->config.width;
-    gather(m, n, h->row, m->out.hidden, h->picked);
+    ends_gather(m, n, D, h->row, m->out.hidden, h->picked);
     b->gemm(0, 1, n, D, D, 1, h->picked, D, data(m, h->dense_w), D, 0, h->dense, D);
     b->bias_act(n, D, h->dense, data(m, h->dense_b), act, drop, h->act);
 }
@@ -197,7 +182,7 @@ static void dense_back(const Model *m, const Pass *p, const Head *h, size_t n, i
     b->bias_act_back(n, D, h->dense, NULL, act, drop, h->dact, grad(m, h->dense_b));
     b->gemm(1, 0, D, D, n, 1, h->dact, D, h->picked, D, 1, grad(m, h->dense_w), D);
     b->gemm(0, 0, n, D, D, 1, h->dact, D, data(m, h->dense_w), D, 0, h->act, D);
-    scatter(m, n, p->N, h->row, h->act, m->out.dhidden);
+    ends_scatter(m, n, D, p->N, h->row, h->act, m->out.dhidden);
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */

@@ -6,19 +6,14 @@
 #include <unistd.h>
 
 #include "kernels/file.h"
-#include "studies/runs/lease.h"
 #include "studies/tools/command.h"
 #include "studies/model/memory_forecast.h"
-#include "studies/model/network.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/runs.h"
-#include "studies/tools/select.h"
-#include "studies/train/judge.h"
-#include "studies/train/shares.h"
 #include "studies/train/spans_table.h"
+#include "studies/train/tell.h"
 #include "studies/runs/worker.h"
 
 #define USUAL "transformer"
@@ -61,158 +56,20 @@ static const OptionGroup *const groups[] = {&scheme_group,           &network_te
                                             &network_machine_group,  &network_limit_group,
                                             &output_group,           NULL};
 
-/* A run as it goes. */
-typedef struct {
-    const Options *options;
-    Selection schemes;
-    const Table *scheme; /* of --scheme */
-    Table *pair[2];      /* of --encoder and --decoder, for a corpus of pairs; owned */
-    Stacks stacks;       /* those that are trained, and their names */
-    char name[2 * TABLE_NAME + 8];
-    const char *dir;
-    const Backend *backend;
-    Ranks *ranks; /* NULL: alone */
-    Lease claim;  /* of the directory */
-    int goes_on;  /* from the state that a run left there */
-    size_t need;  /* bytes, counted before the model was there */
-    Corpus corpus;
-    Model *model;
-    Metadata meta;
-    TrainResult result;
-    Share *shares; /* (ranks) what each did, on the first */
-    FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
-    Judge *judge;  /* of --best bleu, else NULL */
-    Asking ask[SPLITS];
-} Run;
-
-enum { EXACT = 48, WORDS = 64 };
-
 /* The one that writes and speaks. */
-static int is_first(const Run *r)
+static int is_first(const Training *r)
 {
     return !r->ranks || r->ranks->rank == 0;
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------- */
-
-/* Lines of log.csv that have come since. */
-static void copy_log(Run *r)
-{
-    char line[512], path[OUTPUT_PATH];
-    if (!options_flag(r->options, "csv")) return;
-    if (!r->log && output_path(path, r->dir, "log.csv") == 0) r->log = fopen(path, "r");
-    if (!r->log) return;
-    clearerr(r->log);
-    while (fgets(line, sizeof line, r->log)) fputs(line, stdout);
-    fflush(stdout);
-}
-
-static int is_masked(const Run *r)
-{
-    return model_config(r->model)->masked;
-}
-
-/* The share of exact pairs, or of next sentences, behind a comma; of a text nothing. */
-static void exact_words(const Run *r, double share, char words[EXACT])
-{
-    *words = '\0';
-    if (isnan(share)) return;
-    snprintf(words, EXACT, ", %.1f %% %s", 100 * share,
-             is_masked(r) ? "of next segments told" : "exact");
-}
-
-/* What a mean loss is exp of. */
-static const char *perplexity_name(const Run *r)
-{
-    return is_masked(r) ? "pseudo-perplexity" : "perplexity";
-}
-
-static void on_report(void *arg, const TrainReport *t)
-{
-    Run *r = arg;
-    char left[32], exact[EXACT], score[32] = "";
-    size_t seed = options_size(r->options, "seed");
-    lease_keep(&r->claim);
-    progress_time(t->seconds_left, left);
-    exact_words(r, t->valid_exact, exact);
-    if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
-    if (t->valid_ppl > 0)
-        progress_note(
-            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation %s %.2f%s%s%s", r->name,
-            seed, t->epoch, t->epochs, t->train_loss, perplexity_name(r), t->valid_ppl, exact,
-            score, t->best ? "" : " (not the best)");
-    else
-        progress_show(
-            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
-            r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
-            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
-    copy_log(r);
-}
-
 static int on_epoch(void *arg, Model *m, double *score)
 {
-    return judge_score(((Run *)arg)->judge, m, score);
-}
-
-/* What the run will take, before it begins. */
-static void tell_memory(const Run *r)
-{
-    const Model *m = r->model;
-    char words[512];
-    size_t n = 0;
-    for (int k = 0; k < MEMORY_KINDS; k++)
-        n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
-                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
-                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
-}
-
-/* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
-static void tell_length(const Run *r, const char *key, const char *option)
-{
-    char path[OUTPUT_PATH], *was;
-    size_t now = options_size(r->options, option);
-    if (output_path(path, r->dir, "state.safetensors") != 0 || store_meta(path, key, &was) != 0)
-        return;
-    if (strtoull(was, NULL, 10) != now)
-        progress_note("%s: it was a run of --%s %s, and goes on with %zu", r->dir, option, was,
-                      now);
-    memory_free(was);
-}
-
-/* A multistep scheme that never has its full history is another scheme. */
-static void tell_history(const Run *r)
-{
-    const Table *t = r->stacks.layers;
-    int back = t->past_y > t->past_k ? t->past_y : t->past_k;
-    size_t layers = options_size(r->options, "layers");
-    if (back == 0 || layers > (size_t)back) return;
-    progress_note(
-        "%s reads %d step%s back, and there %s %zu layer%s: each is one of its first steps, "
-        "without the full history (the first of an Adams-Bashforth method is Euler's)",
-        t->name, back, back == 1 ? "" : "s", layers == 1 ? "is" : "are", layers,
-        layers == 1 ? "" : "s");
-}
-
-static void tell_begin(void *arg)
-{
-    const Run *r = arg;
-    tell_history(r);
-    if (r->corpus.left_out)
-        progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
-                      "left out",
-                      r->corpus.left_out, r->corpus.left_out + r->corpus.text[SPLIT_TRAIN].lines,
-                      options_size(r->options, "sequence"));
-    if (r->goes_on) {
-        tell_length(r, "epochs", "epochs");
-        tell_length(r, "max_steps", "max-steps");
-    }
-    tell_memory(r);
+    return judge_score(((Training *)arg)->judge, m, score);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static int write_config(const Run *r)
+static int write_config(const Training *r)
 {
     char path[OUTPUT_PATH], *text;
     TRY(output_path(path, r->dir, "config.ini"));
@@ -224,7 +81,7 @@ static int write_config(const Run *r)
 
 /* DIR/scheme.txt tells what `scheme` meant, whatever becomes of a scheme file. A run goes on only
  * with the scheme it began with. */
-static int write_scheme(const Run *r, int resume)
+static int write_scheme(const Training *r, int resume)
 {
     char path[OUTPUT_PATH], *text, *before = NULL;
     size_t bytes;
@@ -245,132 +102,9 @@ static int write_scheme(const Run *r, int resume)
     return code;
 }
 
-static int write_result(const Run *r)
-{
-    Sheet *t;
-    TRY(sheet_new(run_columns, &t));
-    sheet_row(t, &(RunRecord){r->name,
-                              options_size(r->options, "layers"),
-                              options_size(r->options, "seed"),
-                              {.params = (double)model_size(r->model),
-                               .best_epoch = (double)r->result.best_epoch,
-                               .valid_ppl = r->result.valid_ppl,
-                               .test_ppl = r->result.test_ppl,
-                               .tokens_per_s = r->result.tokens_per_s,
-                               .peak_bytes = (double)r->result.peak_bytes,
-                               .valid_exact = r->result.valid_exact,
-                               .test_exact = r->result.test_exact}});
-    int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
-    sheet_free(t);
-    return code;
-}
-
-static int draw_loss(const Run *r, const char *what)
-{
-    char title[700];
-    Plot *p;
-    snprintf(title, sizeof title, "Loss: %s", what);
-    PlotFrame frame = {"loss", title, "step", "nats a token", 0};
-    TRY(plot_new(r->dir, &frame, &p));
-    int step = sheet_column(log_columns, "step");
-    plot_item(p, "log.csv", "using %d:%d with lines title %s noenhanced", step,
-              sheet_column(log_columns, "train_loss"),
-              options_real(r->options, "label-smoothing") > 0 ? "training (smoothed labels)"
-                                                              : "training");
-    plot_style(p, 0);
-    plot_item(p, "log.csv", "using %d:(log($%d)) title 'validation' noenhanced", step,
-              sheet_column(log_columns, "valid_ppl"));
-    plot_style(p, 1);
-    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
-    return plot_finish(p);
-}
-
-static int draw_perplexity(const Run *r, const char *what)
-{
-    char title[700];
-    Plot *p;
-    snprintf(title, sizeof title, "Validation perplexity: %s", what);
-    PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
-    TRY(plot_new(r->dir, &frame, &p));
-    plot_setting(p, "set yrange [0:*]");
-    plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
-              sheet_column(log_columns, "epoch"), sheet_column(log_columns, "valid_ppl"));
-    plot_style(p, 1);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
-    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
-    return plot_finish(p);
-}
-
-static int draw(const Run *r)
-{
-    char what[600];
-    size_t layers = options_size(r->options, "layers");
-    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
-             r->corpus.name);
-    TRY(draw_loss(r, what));
-    return draw_perplexity(r, what);
-}
-
-/* Of whose weights the perplexities are. */
-static void name_model(const TrainResult *t, char *words, size_t room)
-{
-    if (t->averaged == 1)
-        snprintf(words, room, "end of epoch %ld", t->best_epoch);
-    else if (t->averaged)
-        snprintf(words, room, "mean of the ends of epochs %ld to %ld",
-                 t->best_epoch - t->averaged + 1, t->best_epoch);
-    else
-        snprintf(words, room, "best epoch %ld", t->best_epoch);
-}
-
-/* "2 + 4": of encoder and decoder, in the order of the name. */
-static void layers_words(const Run *r, char words[48])
-{
-    size_t layers = options_size(r->options, "layers"), above = 0;
-    if (r->stacks.encoder) above = options_size(r->options, "encoder-layers");
-    if (above && above != layers)
-        snprintf(words, 48, "%zu + %zu", above, layers);
-    else
-        snprintf(words, 48, "%zu", layers);
-}
-
-/* The perplexity per word of a split whose tokens are pieces, to stand behind that per piece; else nothing. */
-static void per_word(const Run *r, int split, double ppl, char words[WORDS])
-{
-    const Corpus *c = &r->corpus;
-    const Text *t = &c->text[split];
-    *words = '\0';
-    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || is_masked(r) || isnan(ppl)) return;
-    size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
-    snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
-}
-
-static void tell(const Run *r, double seconds)
-{
-    char time[32], model[96], test[160] = "the test text unread", of[64] = "", exact[2][EXACT],
-                              layers[48], word[2][WORDS];
-    const char *first = options_text(r->options, "eval-tokens");
-    name_model(&r->result, model, sizeof model);
-    progress_time(seconds, time);
-    if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
-    exact_words(r, r->result.valid_exact, exact[0]);
-    exact_words(r, r->result.test_exact, exact[1]);
-    per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
-    per_word(r, SPLIT_TEST, r->result.test_ppl, word[1]);
-    if (!isnan(r->result.test_ppl))
-        snprintf(test, sizeof test, "%.2f%s on test%s", r->result.test_ppl, word[1], exact[1]);
-    layers_words(r, layers);
-    progress_note("%s, %s layer(s), seed %zu: %s, %s %.2f%s on %svalidation%s, %s; %zu "
-                  "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
-                  r->name, layers, options_size(r->options, "seed"), model, perplexity_name(r),
-                  r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
-                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
-}
-
 /* ---- the run ------------------------------------------------------------------------------------- */
 
-static int drop_result(const Run *r)
+static int drop_result(const Training *r)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, r->dir, "spans.csv"));
@@ -381,7 +115,7 @@ static int drop_result(const Run *r)
 }
 
 /* One process at a time writes there. */
-static int claim_directory(Run *r)
+static int claim_directory(Training *r)
 {
     char path[OUTPUT_PATH];
     int mine;
@@ -398,7 +132,7 @@ static int claim_directory(Run *r)
 }
 
 /* A run that goes on keeps its files until it is known to be the same. */
-static int begin_files(Run *r)
+static int begin_files(Training *r)
 {
     int resume = options_flag(r->options, "resume");
     TRY(output_directory(r->dir));
@@ -413,7 +147,7 @@ static int begin_files(Run *r)
     return drop_result(r);
 }
 
-static int end_files(const Run *r, int code)
+static int end_files(const Training *r, int code)
 {
     if (code != 0 && code != ERR_INTERRUPTED) return code;
     char words[900];
@@ -425,7 +159,7 @@ static int end_files(const Run *r, int code)
 }
 
 /* Of ranks each takes the device of its number on this machine. */
-static int find_backend(Run *r)
+static int find_backend(Training *r)
 {
     const Options *o = r->options;
     if (r->ranks) backend_device(r->ranks->local);
@@ -438,7 +172,7 @@ static int find_backend(Run *r)
 static const char *const pair_options[] = {"encoder", "decoder", "encoder-layers"};
 
 /* A text has neither source nor encoder. */
-static int check_text(const Run *r, const Options *o)
+static int check_text(const Training *r, const Options *o)
 {
     for (size_t i = 0; i < sizeof pair_options / sizeof *pair_options; i++)
         if (options_text(o, pair_options[i]))
@@ -450,7 +184,7 @@ static int check_text(const Run *r, const Options *o)
 }
 
 /* What was given for a text, and that every pair has room; config.ini tells --scheme's default of every run. */
-static int check_pairs(Run *r, const Options *o)
+static int check_pairs(Training *r, const Options *o)
 {
     Corpus *c = &r->corpus;
     const char *scheme = options_text(o, "scheme");
@@ -479,7 +213,7 @@ static int check_pairs(Run *r, const Options *o)
 }
 
 /* The schemes of the corpus' kind: of a text --scheme, of pairs --encoder and --decoder. */
-static int choose_stacks(Run *r, Options *o)
+static int choose_stacks(Training *r, Options *o)
 {
     r->stacks = (Stacks){r->scheme, NULL};
     snprintf(r->name, sizeof r->name, "%s", r->scheme->name);
@@ -495,7 +229,7 @@ static int choose_stacks(Run *r, Options *o)
     return options_set(o, OPTION_ARGUMENT, "", "context", "sentence"); /* a line is a sentence */
 }
 
-static int build(Run *r, Options *o)
+static int build(Training *r, Options *o)
 {
     const Backend *b = r->backend;
     int ranks = r->ranks ? r->ranks->size : 1;
@@ -512,7 +246,7 @@ static int build(Run *r, Options *o)
     return network_metadata(o, r->stacks, &r->corpus, r->model, &r->meta);
 }
 
-static int train(Run *r)
+static int train(Training *r)
 {
     TrainConfig t = network_training(r->options);
     t.out = r->dir;
@@ -521,14 +255,14 @@ static int train(Run *r)
     t.resume = r->goes_on;
     t.log_seconds = isatty(STDERR_FILENO) ? 0.25 : 5;
     if (is_first(r)) t.begin = tell_begin;
-    if (is_first(r)) t.report = on_report;
+    if (is_first(r)) t.report = tell_report;
     t.arg = r;
     t.stop = &command_stop;
     t.ranks = r->ranks;
     t.ask = network_asking(r->options, r->ask);
     if (r->judge) t.judge = on_epoch;
     int code = train_run(r->model, &r->corpus, &t, &r->result);
-    if (is_first(r)) copy_log(r);
+    if (is_first(r)) tell_log(r);
     return code;
 }
 
@@ -544,7 +278,7 @@ static int read_files(Options *o)
 }
 
 /* Whatever is given, read and checked. */
-static int open_run(Run *r, Options *o)
+static int open_run(Training *r, Options *o)
 {
     TRY(read_files(o));
     TRY(network_check(o));
@@ -557,18 +291,18 @@ static int open_run(Run *r, Options *o)
     return find_backend(r);
 }
 
-static int finish(Run *r, double begun)
+static int finish(Training *r, double begun)
 {
-    TRY(write_result(r));
+    TRY(tell_result(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
     if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
-    TRY(draw(r));
-    tell(r, progress_now() - begun);
+    TRY(tell_plots(r));
+    tell_end(r, progress_now() - begun);
     return 0;
 }
 
 /* What one rank alone could fail in is agreed upon before all go on. */
-static int run_all(Run *r, Options *o)
+static int run_all(Training *r, Options *o)
 {
     double begun = progress_now();
     TRY(ranks_agree(r->ranks, open_run(r, o)));
@@ -585,7 +319,7 @@ static int run_all(Run *r, Options *o)
 
 static int run(Options *o)
 {
-    Run r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
+    Training r = {.options = o, .claim.fd = -1, .corpus.entropy_rate = NAN};
     memory_forecast_begin();
     TRY(ranks_open(&r.ranks));
     if (r.ranks) r.ranks->tell = command_failed;

@@ -6,22 +6,6 @@
 
 static const char reference[] = "the cat sits on the mat\na dog runs in the park\n";
 
-/* The named cell of a row, from 1, of the CSV in `out`; good until the next call. */
-static const char *cell(int row, const char *name)
-{
-    static char text[256];
-    int column = 0;
-    const char *at = out, *head = out;
-    for (; strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)]); column++) {
-        head += strcspn(head, ",\n");
-        if (*head++ != ',') fail_msg("no column %s in %s", name, out);
-    }
-    for (; row > 0; row--) at = strchr(at, '\n') + 1;
-    for (; column > 0; column--) at += strcspn(at, ",\n") + 1;
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ",\n"), at);
-    return text;
-}
-
 static int open_texts(void **state)
 {
     if (program_open(state) != 0) return -1;
@@ -38,11 +22,11 @@ TEST(one_system)
 {
     double want = 100 * pow(11 / 12. * 8 / 10. * 6 / 8. * 4 / 6., .25);
     run_ok("bleu --reference ref --hypothesis good --csv");
-    assert_true(fabs(atof(cell(1, "score")) - want) <= 1e-9);
-    assert_string_equal(cell(1, "metric"), "BLEU");
-    assert_string_equal(cell(2, "metric"), "chrF2");
-    assert_string_equal(cell(1, "hypothesis_length"), "12");
-    assert_string_equal(cell(1, "brevity_penalty"), "1");
+    assert_true(fabs(atof(out_cell(1, "score")) - want) <= 1e-9);
+    assert_string_equal(out_cell(1, "metric"), "BLEU");
+    assert_string_equal(out_cell(2, "metric"), "chrF2");
+    assert_string_equal(out_cell(1, "hypothesis_length"), "12");
+    assert_string_equal(out_cell(1, "brevity_penalty"), "1");
     assert_non_null(strstr(out, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:trotter "));
     assert_null(strstr(out, "difference"));
     assert_int_equal(count_lines(out), 3);
@@ -59,14 +43,14 @@ TEST(ways_to_give_a_text)
     static char file[sizeof out];
     run_ok("bleu --reference ref --hypothesis good --csv");
     strcpy(file, out);
-    double score = atof(cell(1, "score"));
+    double score = atof(out_cell(1, "score"));
     for (int way = 0; way < 2; way++) {
         assert_int_equal(
             shell("%s bleu --reference ref %s --csv <good", program, way ? "--hypothesis -" : ""),
             0);
-        assert_string_equal(cell(1, "system"), "standard input");
+        assert_string_equal(out_cell(1, "system"), "standard input");
         assert_int_equal(count_lines(out), 3);
-        assert_true(atof(cell(1, "score")) == score);
+        assert_true(atof(out_cell(1, "score")) == score);
     }
     /* a last line without its end, and \r\n */
     file_text("good", "the cat sits on the mat\r\na dog runs in a park");
@@ -82,20 +66,20 @@ TEST(options)
     run_ok("bleu --reference ref,ref2 --hypothesis good --csv --metrics bleu,rouge,chrf");
     assert_int_equal(count_lines(out), 6);
     assert_non_null(strstr(out, "nrefs:2|"));
-    assert_string_equal(cell(3, "metric"), "ROUGE-1");
-    assert_true(atof(cell(3, "precision")) > 90 && atof(cell(3, "recall")) > 90);
+    assert_string_equal(out_cell(3, "metric"), "ROUGE-1");
+    assert_true(atof(out_cell(3, "precision")) > 90 && atof(out_cell(3, "recall")) > 90);
     run_ok(
         "bleu --reference ref --hypothesis good --csv --metrics bleu --tokenize intl --lowercase "
         "--smooth floor --smooth-value 0.3");
     assert_non_null(strstr(out, "nrefs:1|case:lc|eff:no|tok:intl|smooth:floor[0.30]|"));
     file_text("upper", "THE CAT SITS ON THE MAT\nA DOG RUNS IN THE PARK\n");
     run_ok("bleu --reference ref --hypothesis upper --csv --lowercase");
-    assert_true(fabs(atof(cell(1, "score")) - 100) <= 1e-9);
+    assert_true(fabs(atof(out_cell(1, "score")) - 100) <= 1e-9);
     run_ok("bleu --reference ref --hypothesis upper --csv");
-    assert_string_equal(cell(1, "score"), "0");
+    assert_string_equal(out_cell(1, "score"), "0");
     run_ok(
         "bleu --reference ref --hypothesis good --bootstrap 50 --csv"); /* one system's interval */
-    assert_true(atof(cell(1, "low")) <= atof(cell(1, "high")));
+    assert_true(atof(out_cell(1, "low")) <= atof(out_cell(1, "high")));
     assert_null(strstr(out, "difference"));
 }
 
@@ -104,19 +88,19 @@ TEST(several_systems)
     static char first[sizeof out];
     run_ok("bleu --reference ref --hypothesis bad,good,bad --csv");
     strcpy(first, out);
-    assert_string_equal(cell(1, "p"), "");
-    assert_true(atof(cell(2, "difference")) > 40);
-    assert_string_equal(cell(2, "resamples"), "1000");
-    assert_string_equal(cell(3, "system"), "bad");
-    assert_string_equal(cell(3, "difference"), "0");
-    assert_string_equal(cell(3, "p"), "1");
+    assert_string_equal(out_cell(1, "p"), "");
+    assert_true(atof(out_cell(2, "difference")) > 40);
+    assert_string_equal(out_cell(2, "resamples"), "1000");
+    assert_string_equal(out_cell(3, "system"), "bad");
+    assert_string_equal(out_cell(3, "difference"), "0");
+    assert_string_equal(out_cell(3, "p"), "1");
     assert_non_null(strstr(out, "bs:1000|seed:12345|"));
     run_ok("bleu --reference ref --hypothesis bad,good,bad --csv --seed 12345");
     assert_string_equal(out, first);
     run_ok("bleu --reference ref --hypothesis bad,good,bad --csv --bootstrap 0");
     assert_null(strstr(out, "bs:"));
     assert_null(strstr(out, "p_two_sided"));
-    assert_true(atof(cell(2, "difference")) > 40);
+    assert_true(atof(out_cell(2, "difference")) > 40);
 }
 
 TEST(files_and_report)
@@ -179,7 +163,7 @@ TEST(refusals)
                 "--smooth-value");
     must_refuse("bleu --reference ref --hypothesis good --bootstrap -1", "--bootstrap");
     run_ok("bleu --reference ref --hypothesis blank --csv"); /* empty lines are lines */
-    assert_string_equal(cell(1, "score"), "0");
+    assert_string_equal(out_cell(1, "score"), "0");
 }
 
 TEST_MAIN(open_texts, program_close)

@@ -10,22 +10,6 @@ static const char gold[] =
     "S The cat sat at mat .\nA 3 4|||Prep|||on" END "0\nA 4 4|||ArtOrDet|||the||a" END "0\n\n"
     "S The dog .\nA 1 2|||NN|||dogs" END "0\nA -1 -1|||noop|||-NONE-" END "1\n";
 
-/* The named cell of a row, from 1, of the CSV in `out`; good until the next call. */
-static const char *cell(int row, const char *name)
-{
-    static char text[256];
-    int column = 0;
-    const char *at = out, *head = out;
-    for (; strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)]); column++) {
-        head += strcspn(head, ",\n");
-        if (*head++ != ',') fail_msg("no column %s in %s", name, out);
-    }
-    for (; row > 0; row--) at = strchr(at, '\n') + 1;
-    for (; column > 0; column--) at += strcspn(at, ",\n") + 1;
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ",\n"), at);
-    return text;
-}
-
 static int open_texts(void **state)
 {
     if (program_open(state) != 0) return -1;
@@ -42,16 +26,16 @@ TEST(one_system)
 {
     run_ok("m2 --gold gold.m2 --hypothesis some --csv");
     assert_int_equal(count_lines(out), 2);
-    assert_true(fabs(atof(cell(1, "precision")) - 200 / 3.) <= 1e-9);
-    assert_string_equal(cell(1, "recall"), "100");
-    assert_true(fabs(atof(cell(1, "f")) - 500 / 7.) <= 1e-9);
+    assert_true(fabs(atof(out_cell(1, "precision")) - 200 / 3.) <= 1e-9);
+    assert_string_equal(out_cell(1, "recall"), "100");
+    assert_true(fabs(atof(out_cell(1, "f")) - 500 / 7.) <= 1e-9);
     static const char *const counts[][2] = {{"correct", "2"}, {"proposed", "3"},
                                             {"gold", "2"},    {"sentences", "2"},
                                             {"beta", "0.5"},  {"max_unchanged", "2"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        assert_string_equal(cell(1, counts[i][0]), counts[i][1]);
+        assert_string_equal(out_cell(1, counts[i][0]), counts[i][1]);
     run_ok("m2 --gold gold.m2 --hypothesis some --csv --beta 2");
-    assert_true(fabs(atof(cell(1, "f")) - 1000 / 11.) <= 1e-9);
+    assert_true(fabs(atof(out_cell(1, "f")) - 1000 / 11.) <= 1e-9);
     run_ok("m2 --gold gold.m2 --hypothesis some");
     assert_non_null(strstr(out, "66.67  100.00  71.43"));
     assert_non_null(strstr(out, "2 sentences; F has beta 0.5; at most 2 words stay within"));
@@ -62,15 +46,15 @@ TEST(several_systems_and_stdin)
 {
     run_ok("m2 --gold gold.m2 --hypothesis none,good,some --csv");
     assert_int_equal(count_lines(out), 4);
-    assert_string_equal(cell(1, "precision"), "100"); /* nothing proposed */
-    assert_string_equal(cell(1, "f"), "0");
-    assert_string_equal(cell(2, "f"), "100");
-    assert_string_equal(cell(3, "system"), "some");
+    assert_string_equal(out_cell(1, "precision"), "100"); /* nothing proposed */
+    assert_string_equal(out_cell(1, "f"), "0");
+    assert_string_equal(out_cell(2, "f"), "100");
+    assert_string_equal(out_cell(3, "system"), "some");
     for (int way = 0; way < 2; way++) {
         assert_int_equal(
             shell("%s m2 --gold gold.m2 %s --csv <good", program, way ? "--hypothesis -" : ""), 0);
-        assert_string_equal(cell(1, "system"), "standard input");
-        assert_string_equal(cell(1, "f"), "100");
+        assert_string_equal(out_cell(1, "system"), "standard input");
+        assert_string_equal(out_cell(1, "f"), "100");
     }
 }
 
@@ -85,7 +69,8 @@ TEST(sentences)
                                           {"2", "1", "0", "0", "0"}};
     static const char *const names[] = {"sentence", "annotator", "correct", "proposed", "gold"};
     for (int row = 0; row < 4; row++)
-        for (size_t k = 0; k < 5; k++) assert_string_equal(cell(row + 1, names[k]), want[row][k]);
+        for (size_t k = 0; k < 5; k++)
+            assert_string_equal(out_cell(row + 1, names[k]), want[row][k]);
     run_ok("m2 --gold gold.m2 --hypothesis some --per-sentence");
     assert_int_equal(count_lines(out), 4);
 }
@@ -95,10 +80,10 @@ TEST(words_that_stay)
     file_text("three.m2", "S a b c\nA 0 3|||X|||x b y" END "0\n");
     file_text("three", "x b y\n");
     run_ok("m2 --gold three.m2 --hypothesis three --csv");
-    assert_string_equal(cell(1, "f"), "100");
+    assert_string_equal(out_cell(1, "f"), "100");
     run_ok("m2 --gold three.m2 --hypothesis three --csv --max-unchanged 0");
-    assert_string_equal(cell(1, "f"), "0");
-    assert_string_equal(cell(1, "proposed"), "2");
+    assert_string_equal(out_cell(1, "f"), "0");
+    assert_string_equal(out_cell(1, "proposed"), "2");
 }
 
 static void refuse_gold(const char *text, const char *words)
@@ -139,7 +124,7 @@ TEST(refusals)
     refuse_gold("S a b\nA 0 3|||X|||b" END "0\n",
                 "bad.m2:2: an edit that ends at 3, of a sentence of 2 words");
     run_ok("m2 --gold gold.m2 --hypothesis good --csv"); /* control */
-    assert_string_equal(cell(1, "f"), "100");
+    assert_string_equal(out_cell(1, "f"), "100");
 }
 
 TEST_MAIN(open_texts, program_close)

@@ -21,15 +21,6 @@ static int open_all(void **state)
     return 0;
 }
 
-/* Runs eval and gives what it printed; the caller frees it. */
-static char *eval(const char *arguments)
-{
-    char line[256];
-    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
-    run_ok(line);
-    return strdup(out);
-}
-
 typedef struct {
     double tokens, nll, ppl;
 } Row;
@@ -74,7 +65,7 @@ TEST(trained_and_evaluated)
 {
     run_ok(TRAIN SHORT " --out run");
     assert_non_null(strstr(err, "pseudo-perplexity"));
-    char *text = eval("run --text text/valid.txt"), *corpus = eval("run --corpus text");
+    char *text = eval_csv("run --text text/valid.txt"), *corpus = eval_csv("run --corpus text");
     assert_string_equal(text, corpus);
     Row r = read_row(text, "tokens,nll,ppl\n");
     assert_true(fabs(r.ppl - result_of("run", "valid_ppl")) <= 1e-6 * r.ppl);
@@ -83,15 +74,15 @@ TEST(trained_and_evaluated)
     free(text);
     free(corpus);
     /* The set of masks is the same for another cut, another context and another model. */
-    text = eval("run --corpus text --sequence 7 --context sentence");
+    text = eval_csv("run --corpus text --sequence 7 --context sentence");
     assert_true(read_row(text, "tokens,nll,ppl\n").tokens == r.tokens);
     free(text);
     run_ok(TRAIN SHORT " --seed 2 --out other");
-    text = eval("other --corpus text");
+    text = eval_csv("other --corpus text");
     Row o = read_row(text, "tokens,nll,ppl\n");
     assert_true(o.tokens == r.tokens && o.nll != r.nll);
     free(text);
-    text = eval("run --corpus text --one-by-one");
+    text = eval_csv("run --corpus text --one-by-one");
     assert_true(read_row(text, "tokens,nll,ppl\n").tokens == n);
     free(text);
 }
@@ -111,12 +102,12 @@ TEST(next_sentences)
 {
     run_ok(TRAIN SHORT " --next-sentence --out next");
     assert_non_null(strstr(err, "of next segments told"));
-    char *text = eval("next --corpus text");
+    char *text = eval_csv("next --corpus text");
     Row r = read_row(text, "tokens,nll,ppl,pairs,exact\n");
     assert_true(fabs(r.ppl - result_of("next", "valid_ppl")) <= 1e-6 * r.ppl);
     free(text);
     shell_ok("head -1 next/log.csv | grep -q ,valid_exact$");
-    text = eval("next --corpus text --one-by-one");
+    text = eval_csv("next --corpus text --one-by-one");
     read_row(text, "tokens,nll,ppl\n");
     free(text);
 }
@@ -152,7 +143,7 @@ TEST(every_context_and_norm)
     run_ok(TRAIN SHORT " --positions both --precision f64 --layers 2 --scheme rk4-layer --out b");
     run_ok(TRAIN SHORT " --bpe 10 --label-smoothing 0.1 --out c");
     run_ok(TRAIN SHORT " --level char --scheme macaron --out d");
-    char *text = eval("c --corpus text");
+    char *text = eval_csv("c --corpus text");
     read_row(text, "tokens,nll,ppl\n");
     free(text);
 }
@@ -171,8 +162,13 @@ TEST(compared)
 TEST(truncation_of_an_encoder)
 {
     run_ok(TRAIN SHORT " --activation gelu --layers 2 --out smooth");
-    run_ok("truncation --model smooth --text text/valid.txt --sentences 3 --threads 1");
-    assert_non_null(strstr(out, "transformer"));
+    run_ok(
+        "truncation --model smooth --text text/valid.txt --sentences 3 --threads 1 --summary --csv "
+        "--scheme transformer,heun-layer");
+    for (int row = 1; row <= 2; row++) {
+        assert_string_equal(out_cell(row, "verdict"), "agree");
+        assert_true(fabs(atof(out_cell(row, "slope")) - 2) < 0.3);
+    }
 }
 
 /* ---- what is refused -------------------------------------------------------------------------------------- */

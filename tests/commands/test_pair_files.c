@@ -18,28 +18,6 @@ static int open_all(void **state)
     return 0;
 }
 
-static int says(const char *words)
-{
-    return strstr(err, words) != NULL;
-}
-
-/* Runs eval and gives what it printed; the caller frees it. */
-static char *eval(const char *arguments)
-{
-    char line[256];
-    snprintf(line, sizeof line, "eval --csv --model %s", arguments);
-    run_ok(line);
-    return strdup(out);
-}
-
-static void assert_same(const char *file, const char *other, const char *what, int same)
-{
-    char a[64], b[64];
-    snprintf(a, sizeof a, "%s/%s", file, what);
-    snprintf(b, sizeof b, "%s/%s", other, what);
-    if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
-}
-
 /* ---- subwords by hand --------------------------------------------------------------------------- */
 
 TEST(subwords_by_hand)
@@ -193,10 +171,10 @@ TEST(trained_and_evaluated)
     assert_false(says("left out"));
     run_ok("bpe --learn 50 --text c/train.en --text c/train.de --out codes");
     assert_true(same_files("codes", "run/codes.bpe"));
-    char *corpus = eval("run --corpus c --split test"),
-         *text = eval("run --text c/test.de --source-text c/test.en"),
-         *valid = eval("run --corpus c"),
-         *other = eval("run --text c/test.en --source-text c/test.de");
+    char *corpus = eval_csv("run --corpus c --split test"),
+         *text = eval_csv("run --text c/test.de --source-text c/test.en"),
+         *valid = eval_csv("run --corpus c"),
+         *other = eval_csv("run --text c/test.en --source-text c/test.de");
     assert_string_equal(corpus, text);
     assert_string_not_equal(corpus, valid); /* controls */
     assert_string_not_equal(corpus, other);
@@ -211,20 +189,20 @@ TEST(trained_and_evaluated)
     assert_true(fabs(ppl - told) <= 1e-6 * told);
     free(result);
     /* The file of weights by itself, its words and merges beside it. */
-    char *file = eval("run/model.safetensors --text c/test.de --source-text c/test.en");
+    char *file = eval_csv("run/model.safetensors --text c/test.de --source-text c/test.en");
     assert_string_equal(file, text);
     free(file);
     free(text);
     /* The same merges from a file make the same model. */
     run_ok(TRAIN " --codes codes" SHORT " --out from-file");
-    assert_same("run", "from-file", "codes.bpe", 1);
-    assert_same("run", "from-file", "vocab.txt", 1);
+    assert_same_file("run", "from-file", "codes.bpe", 1);
+    assert_same_file("run", "from-file", "vocab.txt", 1);
     shell_ok("for d in run from-file; do tail -c 20000 $d/model.safetensors >$d/numbers; done");
-    assert_same("run", "from-file", "numbers", 1);
+    assert_same_file("run", "from-file", "numbers", 1);
     run_ok(TRAIN SHORT " --out words");
     assert_false(file_exists("words/codes.bpe"));
-    text = eval("words --text c/test.de --source-text c/test.en");
-    file = eval("words --corpus c --split test");
+    text = eval_csv("words --text c/test.de --source-text c/test.en");
+    file = eval_csv("words --corpus c --split test");
     assert_string_equal(file, text);
     free(file);
     free(text);
@@ -250,7 +228,7 @@ TEST(other_files_beside_a_model)
         must_refuse("eval --model bad --corpus c", bad[i][1]);
     }
     shell_ok("rm -rf bad; cp -r run bad; sed -i 's/$/\\r/' bad/codes.bpe"); /* the same merges */
-    free(eval("bad --text c/test.de --source-text c/test.en"));
+    free(eval_csv("bad --text c/test.de --source-text c/test.en"));
     shell_ok("rm -rf c2; cp -r c c2; sed -i '1s/ .*//' c2/train.en; sed -i '1s/ .*//' c2/train.de; "
              "sed -i '1s/$/ xyz/' c2/train.en");
     must_refuse("eval --model run --corpus c2",
@@ -260,7 +238,7 @@ TEST(other_files_beside_a_model)
     must_refuse("eval --model run --text marked --source-text one",
                 "marked:1: a word ends in '@@'");
     file_text("unknown", "\xe4\xb8\xad\n");
-    free(eval("run --text unknown --source-text one")); /* <unk> */
+    free(eval_csv("run --text unknown --source-text one")); /* <unk> */
 }
 
 TEST(stopped_and_resumed)
@@ -268,16 +246,16 @@ TEST(stopped_and_resumed)
     static const char *const files[] = {"model.safetensors", "codes.bpe", "vocab.txt"};
     run_ok(TRAIN " --bpe 50 --epochs 2 --max-steps 9 --out straight");
     run_ok(TRAIN " --bpe 50 --epochs 2 --max-steps 4 --out stopped");
-    assert_same("straight", "stopped", "model.safetensors", 0); /* the control */
+    assert_same_file("straight", "stopped", "model.safetensors", 0); /* the control */
     run_ok("train --resume --max-steps 9 --out stopped");
-    for (size_t i = 0; i < 3; i++) assert_same("straight", "stopped", files[i], 1);
+    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "stopped", files[i], 1);
     run_ok("train --config straight/config.ini --out replayed");
-    for (size_t i = 0; i < 3; i++) assert_same("straight", "replayed", files[i], 1);
+    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "replayed", files[i], 1);
     must_refuse("train --resume --bpe 40 --max-steps 12 --out stopped", "stopped");
     shell_ok("cp c/train.de kept; sed -i '1s/^/acht /' c/train.de");
     must_refuse("train --resume --max-steps 12 --out stopped", "stopped");
     shell_ok("cp kept c/train.de");
-    assert_same("straight", "stopped", "codes.bpe", 1);
+    assert_same_file("straight", "stopped", "codes.bpe", 1);
 }
 
 TEST(pairs_left_out)
@@ -329,12 +307,12 @@ TEST(dropout_apart)
         run_ok(line);
         shell_ok("tail -c 20000 apart%zu/model.safetensors >apart%zu/numbers", i, i);
         snprintf(line, sizeof line, "apart%zu", i);
-        assert_same("together", line, "numbers", row[i].same);
+        assert_same_file("together", line, "numbers", row[i].same);
     }
-    assert_same("apart4", "apart5", "numbers", 0);
+    assert_same_file("apart4", "apart5", "numbers", 0);
     must_refuse(TRAIN " --attention-dropout 1 --out refused", "--attention-dropout: expected");
     must_refuse(TRAIN " --activation-dropout nan --out refused", "--activation-dropout: expected");
-    free(eval("apart3 --corpus c"));
+    free(eval_csv("apart3 --corpus c"));
 }
 
 TEST_MAIN(open_all, program_close)

@@ -17,28 +17,6 @@ static int open_all(void **state)
     return 0;
 }
 
-static int says(const char *words)
-{
-    return strstr(err, words) != NULL;
-}
-
-/* Runs eval and gives what it printed; the caller frees it. */
-static char *eval(const char *arguments)
-{
-    char line[256];
-    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
-    run_ok(line);
-    return strdup(out);
-}
-
-static void assert_same(const char *dir, const char *other, const char *what, int same)
-{
-    char a[64], b[64];
-    snprintf(a, sizeof a, "%s/%s", dir, what);
-    snprintf(b, sizeof b, "%s/%s", other, what);
-    if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
-}
-
 /* What a command of the shell prints, as a number. */
 static double counted(const char *line)
 {
@@ -70,9 +48,9 @@ TEST(trained_and_evaluated)
     char *told = strdup(err);
     run_ok("bpe --learn 12 --text text/train.txt --out codes");
     assert_true(same_files("codes", "run/codes.bpe"));
-    char *corpus = eval("run --corpus text --split test"), *text = eval("run --text text/test.txt"),
-         *valid = eval("run --corpus text"),
-         *file = eval("run/model.safetensors --text text/test.txt");
+    char *corpus = eval_csv("run --corpus text --split test"),
+         *text = eval_csv("run --text text/test.txt"), *valid = eval_csv("run --corpus text"),
+         *file = eval_csv("run/model.safetensors --text text/test.txt");
     assert_string_equal(corpus, text);
     assert_string_equal(file, text);
     assert_string_not_equal(corpus, valid); /* the control */
@@ -92,12 +70,12 @@ TEST(trained_and_evaluated)
     free(told);
     /* The same merges from a file make the same model, which needs that file no more. */
     run_ok(TRAIN " --codes codes" SHORT " --out from-file");
-    assert_same("run", "from-file", "codes.bpe", 1);
-    assert_same("run", "from-file", "vocab.txt", 1);
+    assert_same_file("run", "from-file", "codes.bpe", 1);
+    assert_same_file("run", "from-file", "vocab.txt", 1);
     shell_ok("for d in run from-file; do tail -c 8000 $d/model.safetensors >$d/numbers; done; "
              "rm codes");
-    assert_same("run", "from-file", "numbers", 1);
-    file = eval("from-file --corpus text --split test");
+    assert_same_file("run", "from-file", "numbers", 1);
+    file = eval_csv("from-file --corpus text --split test");
     assert_string_equal(file, text);
     free(file);
     free(text);
@@ -114,7 +92,8 @@ TEST(perplexity_per_word)
     run_ok("bpe --codes lined/codes.bpe --text lines --out pieces");
     double pieces = counted("wc -w <pieces");
     assert_true(pieces > words);
-    char *stream = eval("lined --text lines --context stream"), *lined = eval("lined --text lines");
+    char *stream = eval_csv("lined --text lines --context stream"),
+         *lined = eval_csv("lined --text lines");
     Row s = read_row(stream), l = read_row(lined);
     assert_true(s.words == words + ends && s.tokens == pieces + ends);
     assert_true(l.words == words + ends - 1 && l.tokens == pieces + ends - 1);
@@ -133,7 +112,7 @@ TEST(perplexity_per_word)
     run_ok(TRAIN SHORT " --out whole");
     assert_false(says("a word)"));
     assert_false(file_exists("whole/codes.bpe"));
-    stream = eval("whole --text text/test.txt");
+    stream = eval_csv("whole --text text/test.txt");
     assert_int_equal(strncmp(stream, "tokens,nll,ppl\n", 15), 0);
     free(stream);
 }
@@ -145,11 +124,11 @@ TEST(stopped_and_resumed)
     static const char *const files[] = {"model.safetensors", "codes.bpe", "vocab.txt"};
     run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 9 --out straight");
     run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 4 --out stopped");
-    assert_same("straight", "stopped", "model.safetensors", 0); /* the control */
+    assert_same_file("straight", "stopped", "model.safetensors", 0); /* the control */
     run_ok("train --resume --max-steps 9 --out stopped");
-    for (size_t i = 0; i < 3; i++) assert_same("straight", "stopped", files[i], 1);
+    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "stopped", files[i], 1);
     run_ok("train --config straight/config.ini --out replayed");
-    for (size_t i = 0; i < 3; i++) assert_same("straight", "replayed", files[i], 1);
+    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "replayed", files[i], 1);
     must_refuse("train --resume --bpe 11 --max-steps 12 --out stopped",
                 "--bpe 11: the run in stopped has 12");
     shell_ok("cp text/train.txt kept; sed -i '1s/^/acht /' text/train.txt");
@@ -157,7 +136,7 @@ TEST(stopped_and_resumed)
     must_refuse("eval --model straight --corpus text",
                 "--corpus: the words of text are not those of straight");
     shell_ok("cp kept text/train.txt");
-    assert_same("straight", "stopped", "codes.bpe", 1);
+    assert_same_file("straight", "stopped", "codes.bpe", 1);
 }
 
 /* A line learned by heart comes back in whole words, wherever the prompt ends. */
@@ -208,7 +187,7 @@ TEST(other_files_beside_a_model)
     file_text("marked", "ca@@ t\n");
     must_refuse("eval --model run --text marked", "marked:1: a word ends in '@@'");
     file_text("unknown", "\xe4\xb8\xad\n");
-    free(eval("run --text unknown")); /* <unk> */
+    free(eval_csv("run --text unknown")); /* <unk> */
 }
 
 /* ---- studies ------------------------------------------------------------------------------------ */
@@ -222,7 +201,7 @@ TEST(compared)
     run_ok("bpe --learn 12 --text text/train.txt --out codes");
     assert_true(same_files("codes", "study/runs/transformer-seed1/codes.bpe"));
     assert_true(same_files("codes", "study/runs/euler-seed1/codes.bpe"));
-    free(eval("study/runs/euler-seed1 --corpus text"));
+    free(eval_csv("study/runs/euler-seed1 --corpus text"));
     run_ok("attention --model study/runs/transformer-seed1 --model study/runs/euler-seed1 --text "
            "text/test.txt --sequence 8 --tokens 30 --csv --out attention");
     run_ok(
@@ -244,7 +223,7 @@ TEST(other_merges_are_not_compared)
                  i ? "other" : "one", i ? "other" : "one");
         run_ok(line);
     }
-    assert_same("one", "other", "vocab.txt", 1);
+    assert_same_file("one", "other", "vocab.txt", 1);
     must_refuse("attention --model one --model other --text two/test.txt --sequence 8 --out no",
                 "one and other have different merges");
     run_ok(

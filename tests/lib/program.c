@@ -210,3 +210,39 @@ void need_terminal(void)
     close(end[0]);
     close(end[1]);
 }
+
+const char *out_cell(int row, const char *name)
+{
+    static char text[256];
+    int column = 0;
+    const char *at = out, *head = out;
+    for (; strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)]); column++) {
+        head += strcspn(head, ",\n");
+        if (*head++ != ',') fail_msg("no column %s in %s", name, out);
+    }
+    for (; row > 0; row--) at = strchr(at, '\n') + 1;
+    for (; column > 0; column--) at += strcspn(at, ",\n") + 1;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ",\n"), at);
+    return text;
+}
+
+char *eval_csv(const char *arguments)
+{
+    char line[256];
+    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
+    run_ok(line);
+    return strdup(out);
+}
+
+int says(const char *words)
+{
+    return strstr(err, words) != NULL;
+}
+
+void assert_same_file(const char *dir, const char *other, const char *what, int same)
+{
+    char a[64], b[64];
+    snprintf(a, sizeof a, "%s/%s", dir, what);
+    snprintf(b, sizeof b, "%s/%s", other, what);
+    if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
+}

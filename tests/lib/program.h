@@ -35,6 +35,18 @@ void run_ok(const char *arguments);
 /* Takes the result from the directory that `arguments` name last: train would spare it from other options. */
 void forget_result(const char *arguments);
 
+/* The named cell of a row, from 1, of the CSV in `out`; good until the next call. */
+const char *out_cell(int row, const char *name);
+
+/* What `trotter eval --csv --model ARGUMENTS` prints; the caller frees it. */
+char *eval_csv(const char *arguments);
+
+/* Whether the last run said so on stderr. */
+int says(const char *words);
+
+/* Whether DIR/WHAT and OTHER/WHAT are the same bytes is as told, or the test fails. */
+void assert_same_file(const char *dir, const char *other, const char *what, int same);
+
 int count_lines(const char *text);
 int count_words(const char *text, const char *words);
 

@@ -1,0 +1,251 @@
+/* tell.c: see tell.h. */
+#include "studies/train/tell.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/runs/runs.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+
+enum { EXACT = 48, WORDS = 64 };
+
+/* ---- while it runs ------------------------------------------------------------------------------- */
+
+/* Lines of log.csv that have come since. */
+void tell_log(Training *r)
+{
+    char line[512], path[OUTPUT_PATH];
+    if (!options_flag(r->options, "csv")) return;
+    if (!r->log && output_path(path, r->dir, "log.csv") == 0) r->log = fopen(path, "r");
+    if (!r->log) return;
+    clearerr(r->log);
+    while (fgets(line, sizeof line, r->log)) fputs(line, stdout);
+    fflush(stdout);
+}
+
+static int is_masked(const Training *r)
+{
+    return model_config(r->model)->masked;
+}
+
+/* The share of exact pairs, or of next sentences, behind a comma; of a text nothing. */
+static void exact_words(const Training *r, double share, char words[EXACT])
+{
+    *words = '\0';
+    if (isnan(share)) return;
+    snprintf(words, EXACT, ", %.1f %% %s", 100 * share,
+             is_masked(r) ? "of next segments told" : "exact");
+}
+
+/* What a mean loss is exp of. */
+static const char *perplexity_name(const Training *r)
+{
+    return is_masked(r) ? "pseudo-perplexity" : "perplexity";
+}
+
+void tell_report(void *arg, const TrainReport *t)
+{
+    Training *r = arg;
+    char left[32], exact[EXACT], score[32] = "";
+    size_t seed = options_size(r->options, "seed");
+    lease_keep(&r->claim);
+    progress_time(t->seconds_left, left);
+    exact_words(r, t->valid_exact, exact);
+    if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
+    if (t->valid_ppl > 0)
+        progress_note(
+            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation %s %.2f%s%s%s", r->name,
+            seed, t->epoch, t->epochs, t->train_loss, perplexity_name(r), t->valid_ppl, exact,
+            score, t->best ? "" : " (not the best)");
+    else
+        progress_show(
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+            r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+    tell_log(r);
+}
+
+/* What the run will take, before it begins. */
+static void tell_memory(const Training *r)
+{
+    const Model *m = r->model;
+    char words[512];
+    size_t n = 0;
+    for (int k = 0; k < MEMORY_KINDS; k++)
+        n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
+                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
+    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
+                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
+}
+
+/* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
+static void tell_length(const Training *r, const char *key, const char *option)
+{
+    char path[OUTPUT_PATH], *was;
+    size_t now = options_size(r->options, option);
+    if (output_path(path, r->dir, "state.safetensors") != 0 || store_meta(path, key, &was) != 0)
+        return;
+    if (strtoull(was, NULL, 10) != now)
+        progress_note("%s: it was a run of --%s %s, and goes on with %zu", r->dir, option, was,
+                      now);
+    memory_free(was);
+}
+
+/* A multistep scheme that never has its full history is another scheme. */
+static void tell_history(const Training *r)
+{
+    const Table *t = r->stacks.layers;
+    int back = t->past_y > t->past_k ? t->past_y : t->past_k;
+    size_t layers = options_size(r->options, "layers");
+    if (back == 0 || layers > (size_t)back) return;
+    progress_note(
+        "%s reads %d step%s back, and there %s %zu layer%s: each is one of its first steps, "
+        "without the full history (the first of an Adams-Bashforth method is Euler's)",
+        t->name, back, back == 1 ? "" : "s", layers == 1 ? "is" : "are", layers,
+        layers == 1 ? "" : "s");
+}
+
+void tell_begin(void *arg)
+{
+    const Training *r = arg;
+    tell_history(r);
+    if (r->corpus.left_out)
+        progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
+                      "left out",
+                      r->corpus.left_out, r->corpus.left_out + r->corpus.text[SPLIT_TRAIN].lines,
+                      options_size(r->options, "sequence"));
+    if (r->goes_on) {
+        tell_length(r, "epochs", "epochs");
+        tell_length(r, "max_steps", "max-steps");
+    }
+    tell_memory(r);
+}
+
+/* ---- when it is done ------------------------------------------------------------------------------ */
+
+int tell_result(const Training *r)
+{
+    Sheet *t;
+    TRY(sheet_new(run_columns, &t));
+    sheet_row(t, &(RunRecord){r->name,
+                              options_size(r->options, "layers"),
+                              options_size(r->options, "seed"),
+                              {.params = (double)model_size(r->model),
+                               .best_epoch = (double)r->result.best_epoch,
+                               .valid_ppl = r->result.valid_ppl,
+                               .test_ppl = r->result.test_ppl,
+                               .tokens_per_s = r->result.tokens_per_s,
+                               .peak_bytes = (double)r->result.peak_bytes,
+                               .valid_exact = r->result.valid_exact,
+                               .test_exact = r->result.test_exact}});
+    int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
+    sheet_free(t);
+    return code;
+}
+
+static int draw_loss(const Training *r, const char *what)
+{
+    char title[700];
+    Plot *p;
+    snprintf(title, sizeof title, "Loss: %s", what);
+    PlotFrame frame = {"loss", title, "step", "nats a token", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    int step = sheet_column(log_columns, "step");
+    plot_item(p, "log.csv", "using %d:%d with lines title %s noenhanced", step,
+              sheet_column(log_columns, "train_loss"),
+              options_real(r->options, "label-smoothing") > 0 ? "training (smoothed labels)"
+                                                              : "training");
+    plot_style(p, 0);
+    plot_item(p, "log.csv", "using %d:(log($%d)) title 'validation' noenhanced", step,
+              sheet_column(log_columns, "valid_ppl"));
+    plot_style(p, 1);
+    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
+    return plot_finish(p);
+}
+
+static int draw_perplexity(const Training *r, const char *what)
+{
+    char title[700];
+    Plot *p;
+    snprintf(title, sizeof title, "Validation perplexity: %s", what);
+    PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
+    TRY(plot_new(r->dir, &frame, &p));
+    plot_setting(p, "set yrange [0:*]");
+    plot_count(p, options_size(r->options, "epochs"));
+    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
+              sheet_column(log_columns, "epoch"), sheet_column(log_columns, "valid_ppl"));
+    plot_style(p, 1);
+    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    return plot_finish(p);
+}
+
+int tell_plots(const Training *r)
+{
+    char what[600];
+    size_t layers = options_size(r->options, "layers");
+    snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
+             r->corpus.name);
+    TRY(draw_loss(r, what));
+    return draw_perplexity(r, what);
+}
+
+/* Of whose weights the perplexities are. */
+static void name_model(const TrainResult *t, char *words, size_t room)
+{
+    if (t->averaged == 1)
+        snprintf(words, room, "end of epoch %ld", t->best_epoch);
+    else if (t->averaged)
+        snprintf(words, room, "mean of the ends of epochs %ld to %ld",
+                 t->best_epoch - t->averaged + 1, t->best_epoch);
+    else
+        snprintf(words, room, "best epoch %ld", t->best_epoch);
+}
+
+/* "2 + 4": of encoder and decoder, in the order of the name. */
+static void layers_words(const Training *r, char words[48])
+{
+    size_t layers = options_size(r->options, "layers"), above = 0;
+    if (r->stacks.encoder) above = options_size(r->options, "encoder-layers");
+    if (above && above != layers)
+        snprintf(words, 48, "%zu + %zu", above, layers);
+    else
+        snprintf(words, 48, "%zu", layers);
+}
+
+/* The perplexity per word of a split whose tokens are pieces, to stand behind that per piece; else nothing. */
+static void per_word(const Training *r, int split, double ppl, char words[WORDS])
+{
+    const Corpus *c = &r->corpus;
+    const Text *t = &c->text[split];
+    *words = '\0';
+    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || is_masked(r) || isnan(ppl)) return;
+    size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
+    snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
+}
+
+void tell_end(const Training *r, double seconds)
+{
+    char time[32], model[96], test[160] = "the test text unread", of[64] = "", exact[2][EXACT],
+                              layers[48], word[2][WORDS];
+    const char *first = options_text(r->options, "eval-tokens");
+    name_model(&r->result, model, sizeof model);
+    progress_time(seconds, time);
+    if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
+    exact_words(r, r->result.valid_exact, exact[0]);
+    exact_words(r, r->result.test_exact, exact[1]);
+    per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
+    per_word(r, SPLIT_TEST, r->result.test_ppl, word[1]);
+    if (!isnan(r->result.test_ppl))
+        snprintf(test, sizeof test, "%.2f%s on test%s", r->result.test_ppl, word[1], exact[1]);
+    layers_words(r, layers);
+    progress_note("%s, %s layer(s), seed %zu: %s, %s %.2f%s on %svalidation%s, %s; %zu "
+                  "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+                  r->name, layers, options_size(r->options, "seed"), model, perplexity_name(r),
+                  r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
+                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+}
