@@ -171,6 +171,13 @@ typedef struct {
     void *dact;                 /* (n, D), training */
 } Head;
 
+/* Of a source whose words are dropped (ends.c). */
+typedef struct {
+    void *kept;          /* (M) 0 or 1 / (1 - rate) of each row */
+    void *words, *place; /* (M, D) embeddings, positions */
+    void *dwords;        /* (M, D), training */
+} Dropped;
+
 /* What an encoder alone has at its ends (heads.c). */
 typedef struct {
     Head words, label;
@@ -182,7 +189,6 @@ typedef struct {
     size_t segments;   /* (config.segments, D) offset */
     int32_t *segment;  /* (N) */
     void *wide;        /* (N, D) of the segments */
-    void *zeros;       /* (D) */
     int32_t *list;     /* (max N) on the host */
 } Heads;
 
@@ -260,8 +266,10 @@ struct Model {
 
     void *positions; /* (max_length, D) sinusoids, or NULL */
     Output out;
+    void *zeros; /* (D), for dropout without a bias, or NULL */
     Tails tails;
     Heads heads;
+    Dropped dropped;
 
     /* In backend memory. */
     struct {
@@ -337,7 +345,11 @@ void params_list(Model *m);
 int params_init(Model *m);
 
 /* Places of dropout's masks (pass.c) that no draw reaches. */
-enum { PLACE_SOURCE = (1 << DROPOUT_STEP) - 1, PLACE_POOL = PLACE_SOURCE - 1 };
+enum {
+    PLACE_SOURCE = (1 << DROPOUT_STEP) - 1,
+    PLACE_POOL = PLACE_SOURCE - 1,
+    PLACE_WORDS = PLACE_SOURCE - 2
+};
 
 /* ends.c. The loss's first step: out.logits (n, out.rows) = rows at .. at+n-1 of out.asked by the output's matrix and its bias;
  * gives n <= out.block. Cross-entropy of all asked rows with labels q into out.nll; back: out.dasked. */

@@ -135,7 +135,7 @@ static void embed(const Model *m, const Pass *p, int side)
     b->embed(p->N, D, h->segment, NULL, data(m, h->segments), ends_scale(m), NULL, no_drop,
              h->wide);
     b->lin_back(p->N, D, 1, &add, h->wide);
-    b->bias_drop(p->N, D, m->state[side], h->zeros, ends_drop(m, p, side));
+    b->bias_drop(p->N, D, m->state[side], m->zeros, ends_drop(m, p, side));
 }
 
 static void embed_back(const Model *m, const Pass *p)

@@ -79,6 +79,10 @@ static int check_shape(const ModelConfig *c, const Plan *p)
                               c->activation_dropout >= 0 && c->activation_dropout < 1))
         return error_set(ERR_INPUT, "dropout %g of attention, %g of activations: not in [0, 1)",
                          c->attention_dropout, c->activation_dropout);
+    if (!(c->word_dropout >= 0 && c->word_dropout < 1))
+        return error_set(ERR_INPUT, "word dropout %g is not in [0, 1)", c->word_dropout);
+    if (c->word_dropout > 0 && p->sides == 1)
+        return error_set(ERR_INPUT, "word dropout is of a source, which a text alone has not");
     if (!(c->smoothing >= 0 && c->smoothing < 1))
         return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
     if (c->act != ACT_RELU && c->act != ACT_GELU)

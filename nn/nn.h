@@ -239,6 +239,10 @@ typedef struct {
     /* 1: attention weights and activations have rates of their own. */
     int dropout_apart;
     double attention_dropout, activation_dropout;
+    /* Of a source, whole words: in training passes a row of its embedding is 0 with this probability, before its
+     * position is added, and the others are divided by 1 less it. Source: Sennrich, Haddow, Birch 2016 (WMT), section
+     * 2.4; as Marian's --dropout-src. */
+    double word_dropout;
     double smoothing;  /* E in [0, 1) of the labels, in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
@@ -406,6 +410,9 @@ int store_meta(const char *file, const char *key, char **value);
  * or altered header, a checksum that does not fit, a number that is not finite: ERR_INPUT with words, m
  * untouched. */
 int store_load(Model *m, const char *file);
+/* The same of what an encoder with classes has in common with one that was trained otherwise: classes.* stay as they are, and
+ * so do pool.* and segment.* where the file lacks them; its other tensors, as a head for masked words, are left out. */
+int store_load_encoder(Model *m, const char *file);
 /* Parameters of m = the mean of those in count >= 1 such files, summed in double in their order (mean of
  * equal files: their numbers), which takes 16 bytes a number; as store_load, m untouched on error. */
 int store_average(Model *m, const char *const *file, size_t count);

@@ -23,7 +23,8 @@
 
 enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
 enum { STORE_DIGITS = 32 };                           /* of a checksum */
-enum { STORE_SEALED = 1, STORE_FINITE = 2 };          /* what a reader insists on */
+/* What a reader insists on; MORE: the file may hold other tensors too. */
+enum { STORE_SEALED = 1, STORE_FINITE = 2, STORE_MORE = 4 };
 
 typedef struct {
     const char *name;
@@ -32,6 +33,7 @@ typedef struct {
     const Backend *backend;
     /* With a backend: the numbers are there, in its element type, and data is not read. */
     void *device;
+    int may_miss; /* 1: it stays as it is where a file lacks it */
 } Tensor;
 
 enum { STORE_CHUNK = 4096 }; /* numbers that pass through the host at a time */
@@ -58,9 +60,9 @@ int tensors_write(const char *file, const Tensor *t, size_t count, int element,
 
 /* ---- store_in.c ---- */
 
-/* Fills t (count)'s data from a file that holds exactly these names and shapes. element: that of the
- * file, or STORE_ANY. The checksum is verified where there is one; wanted: bits of STORE_SEALED (there must
- * be one), STORE_FINITE (every number is). Anything wrong: ERR_INPUT, no data is changed. */
+/* Fills t (count)'s data from a file that holds these names and shapes, and but with STORE_MORE no others. element: that
+ * of the file, or STORE_ANY. The checksum is verified where there is one; wanted: bits of STORE_SEALED (there must
+ * be one), STORE_FINITE (every number is), STORE_MORE. Anything wrong: ERR_INPUT, no data is changed. */
 int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted);
 
 #endif

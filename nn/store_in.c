@@ -192,18 +192,19 @@ static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, siz
     return error_set(ERR_MISUSE, "a tensor was asked for twice");
 }
 
-/* match (count) out: the entry of each tensor. */
+/* match (count) out: the entry of each tensor; NULL: the file lacks it, as it may. */
 static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count,
-                     int element, const Entry **match)
+                     int element, int wanted, const Entry **match)
 {
     for (size_t i = 0, from = 0; i < count; i++) {
         match[i] = find_entry(e, n, &from, t[i].name);
+        if (!match[i] && t[i].may_miss) continue;
         if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
         if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
         if (element && match[i]->element != element)
             return bad_entry(o, t[i].name, "it has another precision");
     }
-    return n == count ? 0 : extra(o, e, n, t, count);
+    return wanted & STORE_MORE || n == count ? 0 : extra(o, e, n, t, count);
 }
 
 static void from_element(const char *p, size_t n, int element, double *x)
@@ -250,10 +251,11 @@ static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const 
     TRY(read_entries(o, e, n));
     if (wanted & STORE_SEALED) TRY(check_sealed(o));
     TRY(check_sum(o, 0));
-    TRY(match_all(o, e, n, t, count, element, match));
-    for (size_t i = 0; wanted & STORE_FINITE && i < count; i++) TRY(check_finite(o, match[i]));
+    TRY(match_all(o, e, n, t, count, element, wanted, match));
+    for (size_t i = 0; wanted & STORE_FINITE && i < count; i++)
+        if (match[i]) TRY(check_finite(o, match[i]));
     for (size_t i = 0; i < count; i++)
-        take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
+        if (match[i]) take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
     return 0;
 }
 

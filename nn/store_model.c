@@ -94,6 +94,27 @@ int store_load(Model *m, const char *file)
     return load(m, file, WEIGHTS, STORE_ANY, STORE_FINITE);
 }
 
+static int begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+int store_load_encoder(Model *m, const char *file)
+{
+    Listing l;
+    size_t n = 0;
+    int code = list_tensors(m, WEIGHTS, &l);
+    for (size_t i = 0; code == 0 && i < l.count; i++) {
+        Tensor t = l.tensor[i];
+        if (begins(t.name, "classes.")) continue;
+        t.may_miss = begins(t.name, "pool.") || begins(t.name, "segment.");
+        l.tensor[n++] = t;
+    }
+    if (code == 0) code = tensors_read(file, l.tensor, n, STORE_ANY, STORE_FINITE | STORE_MORE);
+    free_listing(&l);
+    return code;
+}
+
 /* sum (size of m) += the numbers of a file; x (size) scratch. */
 static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
 {

@@ -1,5 +1,5 @@
 /* labelled.c: the table of tasks, and the reader. A file is read as a whole; sentences are windows of it whose ends are
- * made NULs, unless they are tokenised: then their characters are collected and written to a text of its own. */
+ * made NULs, unless they are changed: then their characters are collected and written to a text of its own. */
 #include "studies/finetune/labelled.h"
 
 #include <ctype.h>
@@ -67,8 +67,8 @@ typedef struct {
     size_t columns, at[COLUMNS]; /* NOWHERE: the file has no such column */
     Words words;                 /* classes, by label */
     int learns;                  /* classes come from this file */
-    int tokenised;
-    Symbols all, cut, room; /* sentences one behind the other, a 0 behind each; one of them */
+    int change;                  /* bits of LABELLED_ */
+    Symbols all, cut, room;      /* sentences one behind the other, a 0 behind each; one of them */
     Labelled *out;
 } Reading;
 
@@ -234,11 +234,38 @@ static int is_blank(const Line *c)
     return i == c->bytes;
 }
 
+static int change_text(int change, const char *text, size_t bytes, Symbols *out, Symbols *room)
+{
+    TRY(tokenise_read(text, bytes, change & LABELLED_LOWER, out, room));
+    return tokenise(change & LABELLED_CUT ? TOKENIZE_13A : TOKENIZE_NONE, out, room);
+}
+
+/* x (n) in UTF-8. Caller: memory_free. */
+static int write_symbols(const Symbols *x, char **text)
+{
+    uint8_t c[6];
+    size_t bytes = 0;
+    for (size_t i = 0; i < x->n; i++) bytes += (size_t)u8_uctomb(c, x->x[i], sizeof c);
+    char *p = *text = memory_new(bytes + 1, 1), *end = p + bytes;
+    if (!p) return ERR_MEMORY;
+    for (size_t i = 0; i < x->n; i++) p += u8_uctomb((uint8_t *)p, x->x[i], end - p);
+    return 0;
+}
+
+int labelled_change(int change, const char *text, size_t bytes, char **out)
+{
+    Symbols x = {0}, room = {0};
+    int code = change_text(change, text, bytes, &x, &room);
+    if (code == 0) code = write_symbols(&x, out);
+    symbols_free(&x);
+    symbols_free(&room);
+    return code;
+}
+
 /* *empty: nothing was left of the sentence. */
 static int cut_sentence(Reading *r, const Line *c, int *empty)
 {
-    TRY(tokenise_read(c->text, c->bytes, 1, &r->cut, &r->room));
-    TRY(tokenise(TOKENIZE_13A, &r->cut, &r->room));
+    TRY(change_text(r->change, c->text, c->bytes, &r->cut, &r->room));
     for (size_t i = 0; i < r->cut.n; i++) TRY(symbols_add(&r->all, r->cut.x[i]));
     *empty = r->cut.n == 0;
     return symbols_add(&r->all, 0);
@@ -248,13 +275,8 @@ static int cut_sentence(Reading *r, const Line *c, int *empty)
 static int write_sentences(Reading *r)
 {
     Labelled *out = r->out;
-    uint8_t c[6];
-    size_t bytes = 0;
-    for (size_t i = 0; i < r->all.n; i++) bytes += (size_t)u8_uctomb(c, r->all.x[i], sizeof c);
-    char *text = memory_new(bytes, 1), *p = text;
-    if (!text) return ERR_MEMORY;
-    for (size_t i = 0; i < r->all.n; i++)
-        p += u8_uctomb((uint8_t *)p, r->all.x[i], text + bytes - p);
+    char *text, *p;
+    TRY(write_symbols(&r->all, &text));
     p = text;
     for (size_t i = 0; i < out->count; i++)
         for (int k = 0; k < (out->second ? 2 : 1); k++) {
@@ -308,7 +330,7 @@ static int read_line(Reading *r, const Line *l, size_t line)
     }
     out->first[out->count] = text[FIRST];
     if (out->second) out->second[out->count] = text[SECOND];
-    for (int k = FIRST; r->tokenised && !empty && k <= SECOND; k++)
+    for (int k = FIRST; r->change && !empty && k <= SECOND; k++)
         if (c[k].text) TRY(cut_sentence(r, &c[k], &empty));
     if (empty) return error_set(ERR_INPUT, "%s:%zu: an empty sentence", r->lines.file, line);
     if (c[LABEL].bytes == 0)
@@ -336,13 +358,13 @@ static int read_lines(Reading *r, const Labelled *train)
         return error_set(ERR_INPUT, "%s: all labels are '%.60s': expected two classes or more",
                          l->file, r->words.word[0].text);
     if (out->label) TRY(keep_classes(r));
-    return r->tokenised ? write_sentences(r) : 0;
+    return r->change ? write_sentences(r) : 0;
 }
 
-int labelled_read(const LabelledTask *t, const char *file, int tokenised, const Labelled *train,
+int labelled_read(const LabelledTask *t, const char *file, int change, const Labelled *train,
                   Labelled *out)
 {
-    Reading r = {.task = t, .tokenised = tokenised, .out = out};
+    Reading r = {.task = t, .change = change, .out = out};
     *out = (Labelled){0};
     TRY(lines_read(file, &r.lines));
     out->text = r.lines.text;
@@ -357,14 +379,14 @@ int labelled_read(const LabelledTask *t, const char *file, int tokenised, const 
     return code;
 }
 
-int labelled_open(const LabelledTask *t, const char *dir, int tokenised, Labelled *train,
+int labelled_open(const LabelledTask *t, const char *dir, int change, Labelled *train,
                   Labelled *dev)
 {
     char path[2][OUTPUT_PATH];
     TRY(output_path(path[0], dir, "%s/%s", t->folder, t->train));
     TRY(output_path(path[1], dir, "%s/%s", t->folder, t->dev));
-    TRY(labelled_read(t, path[0], tokenised, NULL, train));
-    int code = labelled_read(t, path[1], tokenised, train, dev);
+    TRY(labelled_read(t, path[0], change, NULL, train));
+    int code = labelled_read(t, path[1], change, train, dev);
     if (code != 0) labelled_free(train);
     return code;
 }

@@ -14,10 +14,9 @@
  * distinct labels of the training text, words or integers, byte by byte as they stand there; they are sorted by their
  * numbers if all are integers, and by their bytes otherwise. Class 1 is the positive one of F1.
  *
- * Text stays as it is unless it is to be tokenised. Then it is lower-cased and cut by 13a (studies/metrics/tokenise.h), with
- * single blanks between words, to be comparable with vocabularies of the Penn Treebank's or WikiText's kind. This is
- * near to their words, not the same: 13a leaves `won't` and `it's` whole, where the Treebank and SST-2 have
- * `wo n't` and `it 's`.
+ * Text stays as it is unless it is to be lower-cased, or cut by 13a (studies/metrics/tokenise.h) with single blanks between
+ * words, to be comparable with vocabularies of the Penn Treebank's or WikiText's kind. This is near to their words, not the
+ * same: 13a leaves `won't` and `it's` whole, where the Treebank and SST-2 have `wo n't` and `it 's`.
  *
  * Source: Wang et al. 2019 (GLUE), table 1, and the files that it hands out; Warstadt, Singh, Bowman 2019 (CoLA).
  */
@@ -48,6 +47,11 @@ extern const LabelledTask labelled_tasks[];
 /* A user's file, of classes and of values. */
 extern const LabelledTask labelled_classes, labelled_values;
 
+/* What becomes of sentences: bits; 0: they stay as they are. */
+enum { LABELLED_CUT = 1, LABELLED_LOWER = 2 };
+/* *out = a sentence so changed; it may be empty then. Caller: memory_free. */
+int labelled_change(int change, const char *text, size_t bytes, char **out);
+
 /* The row of a name, or NULL. */
 const LabelledTask *labelled_task(const char *name);
 
@@ -67,11 +71,11 @@ typedef struct {
  * UTF-8, a column that the header lacks or has twice, another number of columns than the header's, an empty sentence or
  * label, a label that is no class or no number of the range, no example, a training text whose labels are all the same
  * while classes come from it. ERR_MEMORY. Caller: labelled_free, which is needed after success alone. */
-int labelled_read(const LabelledTask *t, const char *file, int tokenised, const Labelled *train,
+int labelled_read(const LabelledTask *t, const char *file, int change, const Labelled *train,
                   Labelled *out);
 
 /* Both texts of a task: DIR/FOLDER/train.tsv and dev.tsv. */
-int labelled_open(const LabelledTask *t, const char *dir, int tokenised, Labelled *train,
+int labelled_open(const LabelledTask *t, const char *dir, int change, Labelled *train,
                   Labelled *dev);
 
 void labelled_free(Labelled *l);

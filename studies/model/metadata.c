@@ -9,13 +9,17 @@
 #include "studies/tools/output.h"
 
 /* What metadata says of a model; with what belongs to the machine alone, all it takes. */
-static const OptionGroup *const saved[] = {&network_text_group,  &network_depth_group,
-                                           &network_model_group, &network_training_group,
-                                           &network_seed_group,  NULL};
+static const OptionGroup *const saved[] = {&network_text_group,
+                                           &network_depth_group,
+                                           &network_model_group,
+                                           &network_training_group,
+                                           &network_seed_group,
+                                           &network_label_group,
+                                           NULL};
 
 /* ---- model -> metadata --------------------------------------------------------------------------- */
 
-static int put(Metadata *d, const char *key, const char *value)
+int network_metadata_put(Metadata *d, const char *key, const char *value)
 {
     if (d->count == d->room) {
         size_t room = d->room ? 2 * d->room : 32;
@@ -33,7 +37,7 @@ static int put_size(Metadata *d, const char *key, size_t value)
 {
     char text[32];
     snprintf(text, sizeof text, "%zu", value);
-    return put(d, key, text);
+    return network_metadata_put(d, key, text);
 }
 
 int network_scheme_text(Stacks s, char **text)
@@ -49,9 +53,9 @@ static int put_scheme(Metadata *d, Stacks s)
 {
     char *text;
     TRY(network_scheme_text(s, &text));
-    int code = put(d, "scheme", s.layers->name);
-    if (code == 0 && s.encoder) code = put(d, "encoder", s.encoder->name);
-    if (code == 0) code = put(d, "scheme_text", text);
+    int code = network_metadata_put(d, "scheme", s.layers->name);
+    if (code == 0 && s.encoder) code = network_metadata_put(d, "encoder", s.encoder->name);
+    if (code == 0) code = network_metadata_put(d, "scheme_text", text);
     memory_free(text);
     return code;
 }
@@ -70,7 +74,8 @@ static int put_options(Metadata *d, const Options *o)
     const Option *p;
     const char *text;
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name)) TRY(put(d, p->name, text));
+        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name))
+            TRY(network_metadata_put(d, p->name, text));
     return 0;
 }
 
@@ -78,9 +83,9 @@ static int put_options(Metadata *d, const Options *o)
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
     const Option *p;
-    if (c->act == ACT_GELU) TRY(put(d, "gelu", "tanh"));
+    if (c->act == ACT_GELU) TRY(network_metadata_put(d, "gelu", "tanh"));
     for (size_t i = 0; (p = options_otherwise(o, i)); i++)
-        if (p->flags & OPTION_MAP) TRY(put(d, p->name, p->otherwise));
+        if (p->flags & OPTION_MAP) TRY(network_metadata_put(d, p->name, p->otherwise));
     return 0;
 }
 
@@ -93,7 +98,7 @@ static int put_hash(Metadata *d, const char *key, uint64_t hash)
 {
     char digits[17];
     print_hash(hash, digits);
-    return put(d, key, digits);
+    return network_metadata_put(d, key, digits);
 }
 
 static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, const Model *m)
@@ -101,11 +106,11 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     size_t inner;
     BridgeOptions bridge = network_bridge(o);
     TRY(bridge_inner(s.layers, &bridge, &inner));
-    TRY(put(d, "format",
-            s.encoder              ? "trotter encoder and decoder 1"
-            : bridge.bidirectional ? "trotter encoder 1"
-                                   : "trotter language model 1"));
-    TRY(put(d, "trotter", TROTTER_VERSION));
+    TRY(network_metadata_put(d, "format",
+                             s.encoder              ? "trotter encoder and decoder 1"
+                             : bridge.bidirectional ? "trotter encoder 1"
+                                                    : "trotter language model 1"));
+    TRY(network_metadata_put(d, "trotter", TROTTER_VERSION));
     TRY(put_scheme(d, s));
     TRY(put_options(d, o));
     TRY(put_defaults(d, o, model_config(m)));
@@ -284,9 +289,10 @@ static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT
     return 0;
 }
 
-static int load(Network *n, const char *dir, const Options *given)
+/* All but the model; file out: that of the weights. */
+static int describe(Network *n, const char *dir, const Options *given, char file[OUTPUT_PATH])
 {
-    char file[OUTPUT_PATH], words[OUTPUT_PATH], codes[OUTPUT_PATH];
+    char words[OUTPUT_PATH], codes[OUTPUT_PATH];
     TRY(find_files(dir, file, words, codes));
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
@@ -296,13 +302,22 @@ static int load(Network *n, const char *dir, const Options *given)
     TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
     TRY(take_codes(n, file, codes));
     n->vocab.level = n->bpe ? LEVEL_PIECE : options_choice(n->options, "level");
-    return build(n, file);
+    return 0;
+}
+
+int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH])
+{
+    *n = (Network){0};
+    int code = describe(n, dir, given, file);
+    if (code != 0) network_free(n);
+    return code;
 }
 
 int network_load(const char *dir, const Options *given, Network *n)
 {
-    *n = (Network){0};
-    int code = load(n, dir, given);
+    char file[OUTPUT_PATH];
+    TRY(network_describe(dir, given, n, file));
+    int code = build(n, file);
     if (code != 0) network_free(n);
     return code;
 }
@@ -315,8 +330,18 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 
+int network_no_labels(const Network *n, const char *dir)
+{
+    if (options_size(n->options, "classes") == 0) return 0;
+    return error_set(ERR_INPUT,
+                     "%s was fine-tuned: it tells labels of sentences, and no words; 'trotter "
+                     "classify' asks it",
+                     dir);
+}
+
 int network_alone(const Network *n, const char *dir)
 {
+    TRY(network_no_labels(n, dir));
     if (model_plan(n->model)->bidirectional)
         return error_set(
             ERR_INPUT,

@@ -127,6 +127,10 @@ static const Option training_options[] = {
     {"activation-dropout", OPTION_REAL, NULL, "P",
      "on activations of feed-forward networks, apart from the others (default: as --dropout)", 0,
      0.99, .sets = {TO(model.activation_dropout)}},
+    {"word-dropout", OPTION_REAL, NULL, "P",
+     "of pairs, on whole words of the source: in training such a word has no embedding but its "
+     "position's",
+     0, 0.99, .sets = {TO(model.word_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
      "perplexities never",
@@ -163,6 +167,14 @@ static const Option machine_options[] = {
     {0},
 };
 
+/* What a fine-tuned encoder tells of itself; no command takes it. */
+static const Option label_options[] = {
+    {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
+    {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
+    {0},
+};
+
+const OptionGroup network_label_group = {"Labels", 1, label_options};
 const OptionGroup network_text_group = {"Text", 1, text_options};
 const OptionGroup network_depth_group = {"Model", 1, depth_options};
 const OptionGroup network_model_group = {NULL, 1, model_options};
@@ -185,13 +197,9 @@ static const Option seed_options[] = {
 };
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
-const OptionGroup *const network_groups[] = {&network_text_group,
-                                             &network_depth_group,
-                                             &network_model_group,
-                                             &network_training_group,
-                                             &network_seed_group,
-                                             &network_machine_group,
-                                             NULL};
+const OptionGroup *const network_groups[] = {
+    &network_text_group, &network_depth_group, &network_model_group,   &network_training_group,
+    &network_seed_group, &network_label_group, &network_machine_group, NULL};
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
@@ -239,6 +247,10 @@ NetworkConfig network_config(const Options *o)
     if (!activation) c.model.activation_dropout = c.model.dropout;
     if (options_known(o, "next-sentence") && options_flag(o, "next-sentence"))
         c.model.classes = c.model.segments = 2;
+    if (!options_known(o, "classes") || !options_size(o, "classes")) return c;
+    c.model.masked = 0;
+    c.model.classes = options_size(o, "classes");
+    c.model.segments = options_size(o, "segments");
     return c;
 }
 

@@ -11,6 +11,7 @@
 
 #include "bridge/bridge.h"
 #include "studies/tools/option.h"
+#include "studies/tools/output.h"
 
 enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
 
@@ -66,6 +67,9 @@ extern const OptionGroup network_training_group; /* rate, epochs, ... */
 extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
 extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
+/* classes, segments: of an encoder that was fine-tuned ('trotter finetune'), which tells labels and no masked words any
+ * more. Metadata has it; no command line does. */
+extern const OptionGroup network_label_group;
 
 /* Those above but the last: all that a model and its training take. Ends with NULL. */
 extern const OptionGroup *const network_groups[];
@@ -129,6 +133,8 @@ typedef struct {
 } Metadata;
 
 int network_metadata(const Options *o, Stacks s, const Corpus *c, const Model *m, Metadata *out);
+/* Adds an entry; ERR_MEMORY. */
+int network_metadata_put(Metadata *d, const char *key, const char *value);
 void network_metadata_free(Metadata *d);
 
 /* The texts of the tables; caller frees *text (memory_free). */
@@ -153,12 +159,16 @@ typedef struct {
  * its defaults, so that another program can write such a file. Options given on the command line
  * override what the metadata says. */
 int network_load(const char *dir, const Options *given, Network *n);
+/* The same but for the model, which stays NULL; file out: the one with its weights. */
+int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH]);
 void network_free(Network *n);
 
 /* The corpus of the options its file tells, and those given; its words are cut by the model's own merges. */
 int network_own_corpus(const Network *n, int untested, Corpus *c);
 
-/* ERR_INPUT, naming it, where it is an encoder and a decoder: for what can only be done with a language model. */
+/* ERR_INPUT, naming it, where it was fine-tuned: for what is asked of words. */
+int network_no_labels(const Network *n, const char *dir);
+/* ERR_INPUT, naming it, where it is an encoder and a decoder, or an encoder alone: for what can only be done with a language model. */
 int network_alone(const Network *n, const char *dir);
 
 #endif

@@ -39,6 +39,7 @@ typedef struct {
 extern const Command command_schemes, command_expand, command_stability, command_order, command_plot,
     command_verify,
     command_data, command_bpe, command_train, command_eval, command_generate,
+    command_finetune, command_classify,
     command_translate, command_score,
     command_compare,
     command_sweep,

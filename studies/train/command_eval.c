@@ -233,7 +233,8 @@ static int run(Options *o)
     if (!dir || (!corpus && !options_text(o, "text")))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
     TRY(network_load(dir, o, &n));
-    int code = corpus ? eval_corpus(o, &n) : eval_files(o, &n);
+    int code = network_no_labels(&n, dir);
+    if (code == 0) code = corpus ? eval_corpus(o, &n) : eval_files(o, &n);
     network_free(&n);
     return code;
 }

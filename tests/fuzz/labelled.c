@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Labelled l, again;
     if (size == 0) return 0;
     const LabelledTask *t = task_of(data[0]);
-    int tokenised = (data[0] & 32) != 0;
+    int tokenised = (data[0] & 32) != 0 ? LABELLED_CUT | LABELLED_LOWER : 0;
     const char *file = fuzz_file(data + 1, size - 1);
     if (labelled_read(t, file, tokenised, NULL, &l) == 0) {
         check_examples(&l);

@@ -10,7 +10,8 @@
 static int read_as(const LabelledTask *t, const char *text, int tokenised, const Labelled *train,
                    Labelled *out)
 {
-    return labelled_read(t, file_text("data.tsv", text), tokenised, train, out);
+    int change = tokenised ? LABELLED_CUT | LABELLED_LOWER : 0;
+    return labelled_read(t, file_text("data.tsv", text), change, train, out);
 }
 
 static void expect_words(int code, const char *words)
@@ -551,7 +552,7 @@ TEST(glue)
             Labelled train, dev;
             double score;
             size_t ones[2] = {0};
-            if (labelled_open(labelled_task(row[i].task), dir, tokenised, &train, &dev) != 0)
+            if (labelled_open(labelled_task(row[i].task), dir, 3 * tokenised, &train, &dev) != 0)
                 fail_msg("%s", error_text());
             for (size_t k = 0; k < train.count; k++) ones[0] += train.label[k] == 1;
             for (size_t k = 0; k < dev.count; k++) ones[1] += dev.label[k] == 1;

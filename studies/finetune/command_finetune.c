@@ -1,0 +1,557 @@
+/* command_finetune.c: an encoder that was pre-trained on masked words, trained on to tell labels of sentences. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/file.h"
+#include "nn/hash.h"
+#include "nn/masking.h"
+#include "nn/store.h"
+#include "studies/finetune/finetune.h"
+#include "studies/runs/lease.h"
+#include "studies/runs/worker.h"
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
+
+/* Where things are; what they are is told by their sums in config.ini. */
+static const Option file_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "directory of an encoder, as 'trotter train --objective masked' makes it", 0, 0},
+    {"data", OPTION_TEXT, "glue", "DIR", "folder of GLUE, which holds CoLA, SST-2 ...", 0, 0},
+    {"dev", OPTION_TEXT, NULL, "FILE.tsv",
+     "of a --task FILE.tsv: what the result is measured on (default: a tenth of FILE.tsv, which is "
+     "not trained on)",
+     0, 0},
+    {0},
+};
+
+static const Option task_options[] = {
+    {"task", OPTION_TEXT, NULL, "NAME",
+     "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli of GLUE, or FILE.tsv: a line with the "
+     "names of columns, sentence, label and for pairs sentence2, then an example a line",
+     0, 0},
+    {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes", 0, 0},
+    {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences", 0, 0},
+    {"tokenize", OPTION_CHOICE, "none", "none|13a",
+     "13a: cut the sentences into words and punctuation, as the model's text is (SST-2 is so "
+     "already)",
+     0, 0},
+    {0},
+};
+
+static const Option training_options[] = {
+    {"rates", OPTION_REALS, "1e-4,3e-4,1e-3", "X,...", "peak learning rates of the grid", 1e-12,
+     100},
+    {"seeds", OPTION_SIZE, "2", "N", "trainings with each rate", 1, 1000},
+    {"seed", OPTION_SIZE, NULL, "N",
+     "the first one's (default: 1 + N (seed of the pre-training - 1), so that encoders of other "
+     "seeds have others)",
+     1, 1e9},
+    {"epochs", OPTION_SIZE, "4", "N", "times through the training text at most", 1, 10000},
+    {"patience", OPTION_SIZE, "2", "N", "stop after N epochs without a better score; 0: never", 0,
+     10000},
+    {"part", OPTION_REAL, "0.1", "P",
+     "of the training text: not trained on, but used to choose epoch, rate and seed", 0.0001,
+     0.9999},
+    {"batch-tokens", OPTION_SIZE, "1024", "N", "tokens a step at most", 3, 1048576},
+    {"sequence", OPTION_SIZE, NULL, "T",
+     "longest sequence; longer ones lose their ends (default: as trained)", 3, 65536},
+    {"dropout", OPTION_REAL, NULL, "P", "everywhere (default: as trained)", 0, 0.99},
+    {"weight-decay", OPTION_REAL, "0", "X", "decoupled (AdamW), of matrices", 0, 100},
+    {"clip", OPTION_REAL, "1", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+    {0},
+};
+
+static const Option start_options[] = {
+    {"pretrained-only", OPTION_FLAG, NULL, NULL,
+     "leave out the same encoder without pre-training, which takes as long", 0, 0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"out", OPTION_TEXT, "out/finetune", "DIR",
+     "finetune.csv, .md, .tex, result.csv, predictions.csv, grid.csv, and the encoder fine-tuned",
+     0, 0},
+    {"from", OPTION_LIST, NULL, "DIR",
+     "train nothing: put together what fine-tunings of one task recorded in these directories", 0,
+     0},
+    {"csv", OPTION_FLAG, NULL, NULL, "finetune.csv on stdout", 0, 0},
+    {0},
+};
+
+static const OptionGroup file_group = {"Task", 0, file_options};
+static const OptionGroup task_group = {NULL, 1, task_options};
+static const OptionGroup training_group = {"Training", 1, training_options};
+static const OptionGroup start_group = {NULL, 0, start_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {
+    &file_group,   &task_group, &training_group, &start_group, &network_machine_group,
+    &output_group, NULL};
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+enum { PART_SEED = 1, DEV_SEED = 2 };
+static const double dev_part = 0.1;
+
+/* FILE.tsv, and its dev text. whole: what both are windows of where it is one file. */
+static int read_own(Finetune *u, int change, Labelled *whole)
+{
+    const char *file = options_text(u->options, "task"), *dev = options_text(u->options, "dev");
+    const char *slash = strrchr(file, '/');
+    snprintf(u->name, sizeof u->name, "%s", slash ? slash + 1 : file);
+    u->task = options_flag(u->options, "values") ? &labelled_values : &labelled_classes;
+    if (!dev) {
+        TRY(labelled_read(u->task, file, change, NULL, whole));
+        return labelled_split(whole, dev_part, DEV_SEED, &u->train, &u->dev);
+    }
+    TRY(labelled_read(u->task, file, change, NULL, &u->train));
+    return labelled_read(u->task, dev, change, &u->train, &u->dev);
+}
+
+static int is_file(const char *task)
+{
+    return strchr(task, '.') || strchr(task, '/');
+}
+
+static int read_task(Finetune *u, Labelled *whole)
+{
+    const Options *o = u->options;
+    const char *task = options_text(o, "task"), *const own[] = {"dev", "values"};
+    int change = (options_choice(o, "tokenize") ? LABELLED_CUT : 0) |
+                 (options_flag(o, "lowercase") ? LABELLED_LOWER : 0);
+    u->task = labelled_task(task);
+    if (!u->task && !is_file(task))
+        return error_set(ERR_INPUT,
+                         "--task %s: expected a task of GLUE (cola, sst2, ...) or a file, as "
+                         "mine.tsv",
+                         task);
+    if (!u->task) {
+        TRY(read_own(u, change, whole));
+    } else {
+        snprintf(u->name, sizeof u->name, "%s", task);
+        for (int i = 0; i < 2; i++)
+            if (options_rank(o, own[i]) == OPTION_ARGUMENT)
+                return error_set(ERR_INPUT, "--%s has no meaning for --task %s, only for a file",
+                                 own[i], task);
+        TRY(labelled_open(u->task, options_text(o, "data"), change, &u->train, &u->dev));
+    }
+    u->metric = u->task->metric[0];
+    u->scale = examples_scale(&u->train);
+    return labelled_split(&u->train, options_real(o, "part"), PART_SEED, &u->rest, &u->chosen);
+}
+
+/* ---- the encoder --------------------------------------------------------------------------------- */
+
+static int set(Options *o, const char *name, size_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    return options_set(o, OPTION_ARGUMENT, "", name, text);
+}
+
+/* The options of the model are those that it was trained with, but for the machine and what a fine-tuning changes. */
+static int describe(Finetune *u)
+{
+    static const OptionGroup *const given[] = {&network_machine_group, NULL};
+    Options *machine;
+    TRY(options_new(given, &machine));
+    int code = options_given(machine, u->options);
+    if (code == 0) code = network_describe(u->model, machine, &u->net, u->weights);
+    options_free(machine);
+    TRY(code);
+    Options *o = u->net.options;
+    const char *dropout = options_text(u->options, "dropout");
+    if (u->net.encoder || !network_bridge(o).bidirectional)
+        return error_set(ERR_INPUT,
+                         "%s is no encoder alone: 'trotter train --objective masked' trains one",
+                         u->model);
+    TRY(masking_check(&u->net.vocab, u->model));
+    u->sequence = options_size(u->options, "sequence");
+    if (u->sequence == 0) u->sequence = options_size(o, "sequence");
+    u->batch_tokens = options_size(u->options, "batch-tokens");
+    size_t segments = network_config(o).model.segments;
+    TRY(set(o, "classes", u->train.classes ? u->train.classes : 1));
+    TRY(set(o, "segments", u->train.second ? 2 : segments));
+    TRY(set(o, "sequence", u->sequence));
+    TRY(set(o, "batch-tokens", u->batch_tokens));
+    if (dropout) TRY(options_set(o, OPTION_ARGUMENT, "", "dropout", dropout));
+    return 0;
+}
+
+static int encode(Finetune *u)
+{
+    const char *task = options_text(u->options, "task"), *dev = options_text(u->options, "dev");
+    TRY(examples_new(&u->net, task, &u->rest, u->scale, &u->on_rest));
+    TRY(examples_new(&u->net, task, &u->chosen, u->scale, &u->on_chosen));
+    TRY(examples_new(&u->net, dev ? dev : task, &u->dev, u->scale, &u->on_dev));
+    u->corpus = (Corpus){.name = u->name,
+                         .vocab = u->net.vocab,
+                         .bpe = u->net.bpe,
+                         .text = {u->on_rest.first, u->on_chosen.first, {0}},
+                         .source = {u->on_rest.second, u->on_chosen.second, {0}},
+                         .entropy_rate = NAN};
+    return 0;
+}
+
+static void tell_task(const Finetune *u)
+{
+    size_t tokens = u->on_rest.first.tokens + u->on_rest.second.tokens;
+    progress_note("%s: %zu examples to train on, %zu to choose by, %zu of dev; %.1f %% of the "
+                  "tokens are <unk>",
+                  u->name, u->rest.count, u->chosen.count, u->dev.count,
+                  100 * (double)u->on_rest.unknown / (double)tokens);
+}
+
+/* Steps of a trial: the rate rises over their first tenth. */
+static int count_steps(Finetune *u)
+{
+    Batches *b;
+    TRY(batches_new(&u->on_rest.first, &u->on_rest.second, &u->net.vocab, &u->on_rest.ask,
+                    CONTEXT_SENTENCE, u->batch_tokens, u->sequence, 1, &b));
+    u->steps = batches_count(b) * options_size(u->options, "epochs");
+    batches_free(b);
+    return 0;
+}
+
+/* ---- metadata ------------------------------------------------------------------------------------ */
+
+static int put_real(Metadata *d, const char *key, double value)
+{
+    char text[32];
+    sheet_number(value, text);
+    return network_metadata_put(d, key, text);
+}
+
+/* The names of the classes, a tab between them: a tab is in none. */
+static int put_labels(const Finetune *u, Metadata *d)
+{
+    size_t bytes = 1;
+    for (size_t k = 0; k < u->train.classes; k++) bytes += strlen(u->train.name[k]) + 1;
+    char *list = memory_new(bytes, 1), *p = list;
+    if (!list) return ERR_MEMORY;
+    for (size_t k = 0; k < u->train.classes; k++) {
+        if (k) *p++ = '\t';
+        p = stpcpy(p, u->train.name[k]);
+    }
+    int code = network_metadata_put(d, "labels", list);
+    memory_free(list);
+    return code;
+}
+
+/* What a fine-tuned encoder tells besides what it told before; t NULL: of no trial in particular. */
+static int make_metadata(Finetune *u, const Model *m, const Trial *t)
+{
+    Metadata *d = &u->meta;
+    network_metadata_free(d);
+    TRY(network_metadata(u->net.options, (Stacks){u->net.table, NULL}, &u->corpus, m, d));
+    TRY(network_metadata_put(d, "task", u->name));
+    TRY(network_metadata_put(d, "sentences", u->train.second ? "2" : "1"));
+    TRY(network_metadata_put(d, "lowercase", options_flag(u->options, "lowercase") ? "yes" : "no"));
+    TRY(network_metadata_put(d, "tokenize", options_text(u->options, "tokenize")));
+    if (u->train.classes) TRY(put_labels(u, d));
+    if (!u->train.classes) TRY(put_real(d, "label_mean", u->scale.mean));
+    if (!u->train.classes) TRY(put_real(d, "label_sd", u->scale.sd));
+    if (!t) return 0;
+    TRY(put_real(d, "finetune_rate", t->rate));
+    TRY(put_real(d, "finetune_seed", t->seed));
+    return put_real(d, "finetune_epoch", t->best_epoch);
+}
+
+/* ---- the directory ------------------------------------------------------------------------------- */
+
+static uint64_t hash_examples(uint64_t h, const Examples *e, const Labelled *l)
+{
+    h = hash_bytes(h, e->first.id, e->first.tokens * sizeof *e->first.id);
+    h = hash_bytes(h, e->second.id, e->second.tokens * sizeof *e->second.id);
+    if (l->label) h = hash_bytes(h, l->label, l->count * sizeof *l->label);
+    if (l->value) h = hash_bytes(h, l->value, l->count * sizeof *l->value);
+    return h;
+}
+
+/* All that decides what is found: what is there is taken for the same where this is. */
+static int describe_study(const Finetune *u, char **text)
+{
+    Output f;
+    char *sum = NULL;
+    uint64_t h = hash_examples(HASH_START, &u->on_rest, &u->rest);
+    h = hash_examples(h, &u->on_chosen, &u->chosen);
+    h = hash_examples(h, &u->on_dev, &u->dev);
+    if (store_meta(u->weights, STORE_CHECKSUM, &sum) == ERR_MEMORY) return ERR_MEMORY;
+    int code = output_open(&f);
+    if (code == 0) {
+        fprintf(f.f, "# trotter finetune\n# weights %s, examples %016" PRIx64 "\n",
+                sum ? sum : "without a checksum", h);
+        code = options_write(u->options, f.f);
+        code = output_take(&f, code, text);
+    }
+    memory_free(sum);
+    return code;
+}
+
+static int open_directory(const Finetune *u)
+{
+    char path[OUTPUT_PATH], *text, *before = NULL;
+    size_t bytes;
+    TRY(output_path(path, u->dir, "config.ini"));
+    TRY(describe_study(u, &text));
+    int code = 0;
+    if (output_exists(path)) {
+        code = output_read(path, &before, &bytes);
+        if (code == 0 && strcmp(text, before) != 0)
+            code = error_set(ERR_INPUT,
+                             "%s is of a fine-tuning with other options, weights or examples: give "
+                             "another --out, or remove it",
+                             path);
+    } else {
+        code = file_replace(path, text, strlen(text));
+    }
+    memory_free(before);
+    memory_free(text);
+    return code;
+}
+
+static int claim(const Finetune *u, Lease *l)
+{
+    char path[OUTPUT_PATH];
+    int mine;
+    TRY(output_directory(u->dir));
+    TRY(output_path(path, u->dir, "finetune.claim"));
+    TRY(lease_take(path, worker_find().name, l, &mine));
+    return mine ? 0 : error_set(ERR_INPUT, "%s: another fine-tuning is at work there", u->dir);
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+static ScoreRow row_of(const Finetune *u, const char *start)
+{
+    ScoreRow r = {.task = u->name,
+                  .metric = agreements[u->metric].name,
+                  .start = start,
+                  .scheme = "",
+                  .layers = NAN,
+                  .params = NAN,
+                  .model_seed = NAN,
+                  .rate = NAN,
+                  .seed = NAN,
+                  .best_epoch = NAN,
+                  .chosen = NAN,
+                  .examples = (double)u->dev.count};
+    for (int m = 0; m < AGREEMENTS; m++) r.score[m] = NAN;
+    return r;
+}
+
+static int add_majority(const Finetune *u, Sheet *results)
+{
+    ScoreRow r = row_of(u, "majority");
+    for (int m = 0; m < AGREEMENTS; m++)
+        if (agreement_fits(m, u->train.classes) == 0)
+            TRY(labelled_baseline(&u->train, &u->dev, m, &r.score[m]));
+    sheet_row(results, &r);
+    return 0;
+}
+
+static int save_model(Finetune *u, const Trial *t, const Model *m)
+{
+    char path[OUTPUT_PATH];
+    TRY(make_metadata(u, m, t));
+    TRY(output_path(path, u->dir, "model.safetensors"));
+    TRY(store_save(m, path, u->meta.item, u->meta.count));
+    TRY(output_path(path, u->dir, "vocab.txt"));
+    TRY(vocab_write(&u->net.vocab, path));
+    if (!u->net.bpe) return 0;
+    TRY(output_path(path, u->dir, "codes.bpe"));
+    return bpe_write(u->net.bpe, path);
+}
+
+/* The one reading of the dev text by a start's best trial. z (dev, C), label (dev): room. */
+static int add_start(Finetune *u, int start, const Trial *t, uint64_t model_seed, double *z,
+                     int32_t *label, Sheet *results, Sheet *predictions)
+{
+    Model *m = NULL;
+    size_t n = u->dev.count, C = u->train.classes;
+    Answers gold = labelled_answers(&u->dev), said = {n, label, z};
+    ScoreRow r = row_of(u, finetune_start[start]);
+    int code = trials_model(u, start, (uint64_t)t->seed, 0, &m);
+    if (code == 0) code = trials_load(u, t, m);
+    if (code == 0)
+        code = examples_say(m, &u->on_dev, &u->net.vocab, u->scale, u->batch_tokens, u->sequence,
+                            &command_stop, z);
+    if (code == 0 && C) examples_classes(z, n, C, label);
+    for (int k = 0; k < AGREEMENTS && code == 0; k++)
+        if (agreement_fits(k, C) == 0) code = agreement_score(k, &said, &gold, &r.score[k]);
+    if (code == 0 && start == START_PRETRAINED) code = save_model(u, t, m);
+    if (code == 0) {
+        r.scheme = u->net.table->name;
+        r.layers = (double)options_size(u->net.options, "layers");
+        r.params = (double)model_size(m);
+        r.model_seed = (double)model_seed;
+        r.rate = t->rate;
+        r.seed = t->seed;
+        r.best_epoch = t->best_epoch;
+        r.chosen = t->score;
+        sheet_row(results, &r);
+    }
+    for (size_t i = 0; i < n && code == 0; i++)
+        sheet_row(predictions,
+                  &(DevAnswer){finetune_start[start], (double)(i + 1),
+                               C ? u->dev.label[i] : u->dev.value[i], C ? label[i] : z[i]});
+    model_free(m);
+    return code;
+}
+
+static int add_all(Finetune *u, const Trial best[STARTS], uint64_t model_seed, Sheet *results,
+                   Sheet *predictions)
+{
+    size_t n = u->dev.count, C = u->train.classes ? u->train.classes : 1;
+    double *z = memory_new(n * C, sizeof *z);
+    int32_t *label = memory_new(n, sizeof *label);
+    int code = z && label ? add_majority(u, results) : ERR_MEMORY;
+    for (int s = 0; s < STARTS && code == 0; s++)
+        if (best[s].start)
+            code = add_start(u, s, &best[s], model_seed, z, label, results, predictions);
+    memory_free(z);
+    memory_free(label);
+    return code;
+}
+
+static int record(Finetune *u, const Trial best[STARTS], uint64_t model_seed)
+{
+    Sheet *results, *predictions = NULL;
+    TRY(sheet_new(score_results, &results));
+    int code = sheet_new(score_predictions, &predictions);
+    if (code == 0) code = add_all(u, best, model_seed, results, predictions);
+    if (code == 0) code = output_sheet(predictions, SHEET_CSV, u->dir, "predictions.csv");
+    if (code == 0) code = output_sheet(results, SHEET_CSV, u->dir, "result.csv");
+    sheet_free(results);
+    sheet_free(predictions);
+    return code;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static int finetune(Finetune *u, Options *o)
+{
+    Trial best[STARTS];
+    Model *m = NULL;
+    TRY(describe(u));
+    size_t model_seed = options_size(u->net.options, "seed");
+    if (!options_text(o, "seed"))
+        TRY(set(o, "seed", 1 + options_size(o, "seeds") * (model_seed ? model_seed - 1 : 0)));
+    TRY(encode(u));
+    TRY(count_steps(u));
+    TRY(network_backend(u->net.options, &u->backend));
+    int code = trials_model(u, START_PRETRAINED, model_seed, 0, &m);
+    if (code == 0) code = make_metadata(u, m, NULL);
+    model_free(m);
+    TRY(code);
+    TRY(open_directory(u));
+    tell_task(u);
+    TRY(trials_run(u, best));
+    return record(u, best, model_seed);
+}
+
+static void free_all(Finetune *u, Labelled *whole)
+{
+    network_metadata_free(&u->meta);
+    examples_free(&u->on_rest);
+    examples_free(&u->on_chosen);
+    examples_free(&u->on_dev);
+    labelled_free(&u->rest);
+    labelled_free(&u->chosen);
+    labelled_free(&u->train);
+    labelled_free(&u->dev);
+    labelled_free(whole);
+    network_free(&u->net);
+}
+
+static int train(Options *o)
+{
+    static const char *const needed[] = {"model", "task"};
+    Finetune u = {.options = o, .dir = options_text(o, "out"), .model = options_text(o, "model")};
+    Labelled whole = {0};
+    Lease lease = {.fd = -1};
+    for (size_t i = 0; i < 2; i++)
+        if (!options_text(o, needed[i])) return error_set(ERR_INPUT, "--%s is needed", needed[i]);
+    int code = read_task(&u, &whole);
+    if (code == 0) code = claim(&u, &lease);
+    if (code == 0) code = finetune(&u, o);
+    progress_clear();
+    lease_drop(&lease);
+    free_all(&u, &whole);
+    return code;
+}
+
+static int run(Options *o)
+{
+    Scores s = {0};
+    const char *dir = options_text(o, "out"), *from = options_item(o, "from", 0);
+    static const char *const alone[] = {"model", "task"};
+    for (size_t i = 0; from && i < 2; i++)
+        if (options_text(o, alone[i]))
+            return error_set(ERR_INPUT, "--%s and --from: nothing is trained with --from",
+                             alone[i]);
+    int code = from ? output_directory(dir) : train(o);
+    for (size_t i = 0; code == 0 && from && (from = options_item(o, "from", i)); i++)
+        code = scores_take(&s, from);
+    if (code == 0 && !options_item(o, "from", 0)) code = scores_take(&s, dir);
+    if (code == 0) code = scores_tell(&s, dir, options_flag(o, "csv"));
+    scores_free(&s);
+    return code;
+}
+
+static void judge(const Csv *c, Verdict *v)
+{
+    for (size_t i = 0; i < c->rows; i++) {
+        double score;
+        if (csv_number(c, i, csv_column(c, "score"), &score) == 0)
+            verdict_say(v, "%.60s, %.20s: %.3f; ", csv_named(c, i, "scheme"),
+                        csv_named(c, i, "start"), score);
+    }
+    verdict_end(v);
+}
+
+static const Kind kinds[] = {
+    {.command = "finetune",
+     .title = "Fine-tuning",
+     .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
+              "encoders without pre-training.",
+     .judge = judge,
+     .table = {{"finetune", score_columns, "Scores on the dev text.", KIND_ALL},
+               {"result", score_results, "Every encoder.", KIND_MANY},
+               {"grid", finetune_trials, "Trials.", KIND_MANY},
+               {"predictions", score_predictions, "What each said.", 0}}},
+    {0}};
+
+const Command command_finetune = {
+    .name = "finetune",
+    .purpose = "train an encoder on labelled sentences, as GLUE's, beside one without pre-training",
+    .about =
+        "Takes an encoder that was trained on masked words, reads labels from the first token (a "
+        "dense layer and\n"
+        "tanh, then classes or a number), and trains all of it. A grid of rates and seeds is "
+        "chosen from, and the\n"
+        "epoch, by the task's metric on a part of the training text; the rate rises over the first "
+        "tenth of the\n"
+        "steps and falls in a line to 0. What was chosen reads the dev text, once. Beside it "
+        "stands the same encoder\n"
+        "without pre-training, with a grid of its own, and the score of who always says the most "
+        "frequent label.\n"
+        "Ctrl-C saves; the same command goes on.\n"
+        "\n"
+        "Metrics: Matthews correlation (cola), accuracy (sst2, mrpc, qqp, mnli, qnli, rte, wnli "
+        "and classes of a\n"
+        "file), Pearson (stsb and numbers); all others that fit are told too. GLUE's dev texts are "
+        "what is measured;\n"
+        "its test texts have no labels. 'trotter classify --model DIR' asks the fine-tuned "
+        "encoder.\n"
+        "\n"
+        "With --from several encoders are one table: those of one scheme that were pre-trained "
+        "with other seeds are\n"
+        "runs of it, with an interval over seeds and one over drawn examples.\n",
+    .groups = groups,
+    .saves = 1,
+    .kinds = kinds,
+    .run = run,
+};

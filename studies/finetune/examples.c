@@ -1,0 +1,106 @@
+/* examples.c: labelled sentences -> texts of tokens -> batches -> what a model says (examples.h). */
+#include "studies/finetune/examples.h"
+
+#include <gsl/gsl_statistics_double.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/corpus.h"
+
+Scale examples_scale(const Labelled *train)
+{
+    if (!train->value) return (Scale){0, 1};
+    double mean = gsl_stats_mean(train->value, 1, train->count);
+    double sd = gsl_stats_sd_with_fixed_mean(train->value, 1, train->count, mean);
+    return (Scale){mean, sd > 0 ? sd : 1};
+}
+
+/* A sentence a line. */
+static int encode(const Network *n, const char *file, char *const *sentence, size_t count, Text *t)
+{
+    BpeText raw = {.file = file};
+    char *pieces = NULL;
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += strlen(sentence[i]) + 1;
+    char *text = memory_new(bytes + 1, 1), *p = text;
+    if (!text) return ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        p = stpcpy(p, sentence[i]);
+        *p++ = '\n';
+    }
+    raw.bytes = text;
+    raw.count = bytes;
+    int code = n->bpe ? pieces_cut(n->bpe, &raw, &pieces, &bytes) : 0;
+    if (code == 0) code = text_encode(file, pieces ? pieces : text, bytes, &n->vocab, t);
+    memory_free(pieces);
+    memory_free(text);
+    if (code != 0 || t->blank == 0) return code;
+    return error_set(ERR_INPUT, "%s: a sentence is nothing but blanks", file);
+}
+
+int examples_of(const Network *n, const char *file, char *const *first, char *const *second,
+                size_t count, Examples *out)
+{
+    *out = (Examples){.count = count, .ask = {.what = ASK_LABEL}};
+    int code = encode(n, file, first, count, &out->first);
+    if (code == 0 && second) code = encode(n, file, second, count, &out->second);
+    if (code == 0) code = text_sentences(&out->first, n->vocab.eos);
+    if (code == 0 && second) code = text_pairs(&out->second, &out->first, n->vocab.eos);
+    out->unknown = out->first.unknown + out->second.unknown;
+    if (code != 0) examples_free(out);
+    return code;
+}
+
+int examples_new(const Network *n, const char *file, const Labelled *l, Scale s, Examples *out)
+{
+    TRY(examples_of(n, file, l->first, l->second, l->count, out));
+    out->ask.label = l->label;
+    if (!l->value) return 0;
+    out->value = memory_new(l->count, sizeof *out->value);
+    if (!out->value) {
+        examples_free(out);
+        return ERR_MEMORY;
+    }
+    for (size_t i = 0; i < l->count; i++) out->value[i] = (l->value[i] - s.mean) / s.sd;
+    out->ask.value = out->value;
+    return 0;
+}
+
+void examples_free(Examples *e)
+{
+    text_free(&e->first);
+    text_free(&e->second);
+    memory_free(e->value);
+    *e = (Examples){0};
+}
+
+int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t batch_tokens,
+                 size_t sequence, const volatile int *stop, double *z)
+{
+    size_t C = model_config(m)->classes, row = 0;
+    Batches *b;
+    TRY(batches_new(&e->first, &e->second, v, &e->ask, CONTEXT_SENTENCE, batch_tokens, sequence, 0,
+                    &b));
+    int code = 0;
+    for (size_t i = 0; i < batches_count(b) && code == 0; i++) {
+        Batch x;
+        if (stop && *stop) code = error_set(ERR_INTERRUPTED, "interrupted");
+        if (code == 0) code = batches_get(b, i, &x);
+        if (code == 0) code = model_classes(m, &x, z + row * C);
+        row += x.S;
+    }
+    batches_free(b);
+    for (size_t i = 0; C == 1 && i < e->count; i++) z[i] = s.mean + s.sd * z[i];
+    return code;
+}
+
+void examples_classes(const double *z, size_t n, size_t C, int32_t *label)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t best = 0;
+        for (size_t k = 1; k < C; k++)
+            if (z[i * C + k] > z[i * C + best]) best = k;
+        label[i] = (int32_t)best;
+    }
+}

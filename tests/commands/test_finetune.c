@@ -1,0 +1,255 @@
+/* test_finetune.c: encoders fine-tuned as a user does it: what is learned and what cannot be, classes, numbers and pairs; the files of
+ * a directory, a run that goes on, several encoders in one table; the labels that `classify` gives; what is refused. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+#define SIZE \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 512 --threads 1 --dropout 0 --max-steps 20 --epochs 2"
+#define GRID " --threads 1 --rates 1e-2 --seeds 1 --patience 0"
+#define TASK "finetune --model run --task yes.tsv" GRID
+
+/* Sentences of w0 .. w19; `yes` where w0 is among them, a number, and a pair. */
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    shell_ok(
+        "mkdir -p text glue/CoLA && for f in train valid test; do awk -v f=$f 'BEGIN { srand(f == \"train\"); for (i = 0; "
+        "i < (f == \"train\" ? 600 : 60); i++) { line = \"\"; for (k = 0; k < 6; k++) line = line \" w\" int(20 * rand()); "
+        "print line \" <unk>\" } }' >text/$f.txt; done");
+    shell_ok(
+        "awk 'BEGIN { srand(3); print \"sentence\\tlabel\" >\"yes.tsv\"; print \"sentence\\tlabel\" >\"blind.tsv\"; print "
+        "\"sentence\\tlabel\" >\"number.tsv\"; print \"label\\tsentence2\\tsentence\" >\"pair.tsv\"; for (i = 0; i < 800; i++) { a = b = "
+        "\"\"; n = m = 0; for (k = 0; k < 4; k++) { x = int(20 * rand()); if (i %% 2 && k == 1) x = 0; a = a \" w\" x; n += x; y = "
+        "int(20 * rand()); b = b \" w\" y; m += y } s = \"no\"; if (a ~ /w0( |$)/) s = \"yes\"; print a \"\\t\" s >\"yes.tsv\"; print a "
+        "\"\\t\" (rand() < .5) >\"blind.tsv\"; print a \"\\t\" 5000 + 100 * n >\"number.tsv\"; print (a ~ /w0( |$)/) + 2 * (b ~ /w0( |$)/) "
+        "\"\\t\" b \"\\t\" a >\"pair.tsv\" } }'");
+    shell_ok(
+        "sed 's/^\\(.*\\)\\t\\(yes\\|no\\)$/x\\t\\2\\t\\t\\1/; s/\\tyes\\t/\\t1\\t/; s/\\tno\\t/\\t0\\t/' yes.tsv | tail -n +2 >all && "
+        "head -700 all >glue/CoLA/train.tsv && tail -100 all >glue/CoLA/dev.tsv");
+    run_ok("train --objective masked --corpus text" SIZE " --out run");
+    run_ok("train --objective masked --corpus text --seed 2" SIZE " --out second");
+    run_ok("train --corpus text" SIZE " --out language");
+    return 0;
+}
+
+/* A cell of the first row of DIR/FILE.csv whose `start` is so. */
+static double cell(const char *dir, const char *file, const char *start, const char *column)
+{
+    shell_ok(
+        "awk -F, -v c=%s -v s=%s 'NR == 1 { for (i = 1; i <= NF; i++) { if ($i == c) k = i; if ($i == \"start\") at = i } } "
+        "NR > 1 && $at == s { print $k; exit }' %s/%s.csv >number",
+        column, start, dir, file);
+    char *text = file_slurp("number", NULL), *end;
+    double x = strtod(text, &end);
+    if (end == text) fail_msg("%s/%s.csv has no %s of %s", dir, file, column, start);
+    free(text);
+    return x;
+}
+
+static double score(const char *dir, const char *start, const char *column)
+{
+    return cell(dir, "result", start, column);
+}
+
+/* ---- what is learned ------------------------------------------------------------------------------------ */
+
+/* Scores stand again from the predictions, by another program. */
+static void check_accuracy(const char *dir, const char *start)
+{
+    shell_ok(
+        "awk -F, '$1 == \"%s\" { n++; right += $3 == $4 } END { printf \"%%.9g\\n\", right / n }' %s/predictions.csv >number",
+        start, dir);
+    char *text = file_slurp("number", NULL);
+    assert_true(fabs(strtod(text, NULL) - score(dir, start, "accuracy")) < 1e-8);
+    free(text);
+}
+
+TEST(classes)
+{
+    run_ok(TASK " --epochs 8 --out yes");
+    double majority = score("yes", "majority", "accuracy");
+    assert_true(majority > .45 && majority < .75);
+    const char *const start[] = {"pretrained", "fresh"};
+    for (int s = 0; s < 2; s++) {
+        if (!(score("yes", start[s], "accuracy") > .95))
+            fail_msg("%s: accuracy %g", start[s], score("yes", start[s], "accuracy"));
+        assert_true(score("yes", start[s], "matthews") > .9 && score("yes", start[s], "f1") > .9);
+        assert_true(score("yes", start[s], "chosen") > .9);
+        check_accuracy("yes", start[s]);
+    }
+    shell_ok("test $(wc -l <yes/predictions.csv) = 161"); /* a tenth of 800, by two starts */
+    assert_true(says("648 examples to train on, 72 to choose by, 80 of dev"));
+    shell_ok(
+        "for f in config.ini grid.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
+    shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
+    run_ok("report yes --out page.html");
+}
+
+/* The control: labels that have nothing to do with the sentences are not told. */
+TEST(blind_labels)
+{
+    run_ok("finetune --model run --task blind.tsv" GRID
+           " --epochs 4 --pretrained-only --out blind");
+    double x = score("blind", "pretrained", "accuracy");
+    if (!(x > .3 && x < .7)) fail_msg("accuracy %g", x);
+    shell_ok("! grep -q fresh blind/result.csv");
+}
+
+/* In thousands: what is learned is scaled. */
+TEST(numbers)
+{
+    run_ok("finetune --model run --task number.tsv --values" GRID
+           " --epochs 12 --pretrained-only --out number-out");
+    assert_true(score("number-out", "pretrained", "pearson") > .9);
+    assert_true(score("number-out", "pretrained", "spearman") > .9);
+    shell_ok(
+        "awk -F, '$1 == \"pretrained\" { d = $3 - $4; s += d * d; n++ } END { exit !(sqrt(s / n) < 500) }' number-out/predictions.csv");
+    shell_ok(
+        "head -1 number-out/result.csv | grep -q pearson,spearman && ! head -1 number-out/result.csv | grep -q accuracy");
+}
+
+/* Four classes, of which both sentences tell; each has segments of its own. */
+TEST(pairs_of_sentences)
+{
+    run_ok("finetune --model run --task pair.tsv" GRID " --epochs 12 --pretrained-only --out pair");
+    double x = score("pair", "pretrained", "accuracy");
+    if (!(x > .85)) fail_msg("accuracy %g", x);
+    shell_ok("! head -1 pair/result.csv | grep -q f1");
+}
+
+TEST(glue)
+{
+    run_ok("finetune --model run --task cola --data glue" GRID " --epochs 8 --out cola");
+    assert_true(score("cola", "pretrained", "matthews") > .9);
+    assert_true(score("cola", "majority", "matthews") == 0);
+    shell_ok("test $(grep -c '^pretrained' cola/predictions.csv) = 100");
+    assert_true(cell("cola", "finetune", "pretrained", "score") ==
+                score("cola", "pretrained", "matthews"));
+}
+
+/* ---- what is chosen ------------------------------------------------------------------------------------- */
+
+/* The best of the grid on the part of the training text, of equal ones the first. */
+TEST(the_best_is_chosen)
+{
+    run_ok(
+        "finetune --model run --task yes.tsv --threads 1 --rates 1e-6,1e-2 --seeds 2 --epochs 3 --out grid");
+    shell_ok("test $(wc -l <grid/grid.csv) = 9");
+    shell_ok(
+        "awk -F, 'NR > 1 && $5 > best[$1] { best[$1] = $5; rate[$1] = $2; seed[$1] = $3; epoch[$1] = $4 } END { for (s in best) "
+        "print s \",\" rate[s] \",\" seed[s] \",\" epoch[s] }' grid/grid.csv | sort >best");
+    shell_ok(
+        "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 && $at[\"start\"] != \"majority\" { print $at[\"start\"] \",\" "
+        "$at[\"rate\"] \",\" $at[\"seed\"] \",\" $at[\"best_epoch\"] }' grid/result.csv | sort >chosen");
+    shell_ok("cmp best chosen");
+    assert_true(score("grid", "pretrained", "rate") == 1e-2);
+    shell_ok("test $(ls grid/*/*/model.safetensors | wc -l) = 2"); /* of each start the best */
+    assert_true(score("grid", "pretrained", "model_seed") == 1);
+    run_ok(
+        "finetune --model second --task yes.tsv --threads 1 --rates 1e-2 --seeds 2 --epochs 1 --pretrained-only --out other-seeds");
+    shell_ok(
+        "cut -d, -f3 other-seeds/grid.csv | tail -n +2 | sort | tr '\\n' ' ' | grep -qx '3 4 '");
+}
+
+/* A training that had come half way gives the same encoder. */
+TEST(goes_on)
+{
+#define LONG "finetune --model run --task yes.tsv --threads 1 --rates 1e-2 --epochs 3"
+    run_ok(LONG " --out whole");
+    shell_ok(
+        "cp -r whole parts && head -3 whole/grid.csv >parts/grid.csv && rm -r parts/*.safetensors parts/result.csv "
+        "parts/predictions.csv parts/fresh");
+    run_ok(LONG " --out parts");
+    assert_same_file("whole", "parts", "result.csv", 1);
+    assert_same_file("whole", "parts", "predictions.csv", 1);
+    assert_same_file("whole", "parts", "model.safetensors", 1);
+    pid_t pid = shell_start("stopped", "timeout -s INT 0.4 %s " LONG " --out stopped", program);
+    int status = shell_finish(pid);
+    if (status != 124 && status != 130 && status != 0) fail_msg("status %d", status);
+    run_ok(LONG " --out stopped");
+    assert_same_file("whole", "stopped", "predictions.csv", 1);
+    run_ok(LONG " --out whole"); /* nothing is left to do */
+    assert_same_file("whole", "parts", "result.csv", 1);
+#undef LONG
+}
+
+/* ---- several ------------------------------------------------------------------------------------------- */
+
+TEST(several_encoders)
+{
+    run_ok(TASK " --epochs 3 --out of-1");
+    run_ok("finetune --model second --task yes.tsv" GRID " --epochs 3 --out of-2");
+    run_ok("finetune --from of-1 --from of-2 --out both --csv");
+    double a = score("of-1", "fresh", "accuracy"), b = score("of-2", "fresh", "accuracy");
+    assert_true(cell("both", "finetune", "fresh", "runs") == 2);
+    assert_true(fabs(cell("both", "finetune", "fresh", "score") - (a + b) / 2) < 1e-12);
+    double gain = cell("both", "finetune", "pretrained", "gain");
+    double p =
+        (score("of-1", "pretrained", "accuracy") + score("of-2", "pretrained", "accuracy")) / 2;
+    assert_true(fabs(gain - (p - (a + b) / 2)) < 1e-12);
+    assert_true(cell("both", "finetune", "pretrained", "gain_low") <= gain);
+    must_refuse("finetune --from of-1 --from of-1 --out twice", "is in a directory before too");
+    run_ok("finetune --model run --task blind.tsv" GRID " --epochs 1 --pretrained-only --out of-3");
+    must_refuse("finetune --from of-1 --from of-3 --out mixed", "task");
+    must_refuse("finetune --from of-1 --model run --out x", "--model and --from");
+}
+
+/* ---- what it is for ------------------------------------------------------------------------------------- */
+
+TEST(labels_of_sentences)
+{
+    run_ok(TASK " --epochs 8 --out asked --dev yes.tsv --pretrained-only");
+    shell_ok("tail -n +2 yes.tsv | cut -f1 >sentences");
+    run_ok("classify --model asked --text sentences");
+    file_write("answers", out, strlen(out));
+    shell_ok(
+        "tail -n +2 asked/predictions.csv | awk -F, '{ print $4 ? \"yes\" : \"no\" }' | cmp - answers");
+    shell_ok("printf 'w1 w0\\n\\nw2 w3\\n' >three");
+    run_ok("classify --model asked --text three");
+    assert_string_equal(out, "yes\n\nno\n");
+    run_ok("classify --model asked --text three --csv");
+    assert_true(strncmp(out, "line,label,probability\n1,yes,", 29) == 0 && strstr(out, "\n3,no,"));
+    assert_true(strtod(out_cell(1, "probability"), NULL) > .5);
+    must_refuse("eval --model asked --text sentences", "trotter classify");
+    must_refuse("generate --model asked", "trotter classify");
+    must_refuse("attention --model asked --text sentences --out a", "trotter classify");
+    must_refuse("classify --model run --text three", "trotter finetune");
+    shell_ok("printf 'w1\\tw0\\n' >two");
+    must_refuse("classify --model asked --text two", "two:1: expected a sentence without a tab");
+    must_refuse("classify --text two", "--model is needed");
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------ */
+
+TEST(refusals)
+{
+    must_refuse("finetune --task yes.tsv --out r", "--model is needed");
+    must_refuse("finetune --model run --out r", "--task is needed");
+    must_refuse("finetune --model run --task nothing --out r", "expected a task of GLUE");
+    must_refuse("finetune --model run --task no.tsv --out r", "no.tsv: No such file");
+    must_refuse("finetune --model run --task cola --data nowhere --out r",
+                "nowhere/CoLA/train.tsv");
+    must_refuse("finetune --model run --task cola --data glue --values --out r",
+                "--values has no meaning");
+    must_refuse("finetune --model language --task yes.tsv --out r", "trains one");
+    must_refuse(TASK " --rates 1e-3,1e-3 --out r", "twice");
+    must_refuse(TASK " --part 0.9999 --out r", "leaves none");
+    run_ok(TASK " --epochs 1 --pretrained-only --out r");
+    must_refuse(TASK " --epochs 2 --pretrained-only --out r", "other options");
+    shell_ok(
+        "sed '2s/no$/yes/; 2s/yes$/no/; 3s/yes$/no/' yes.tsv >changed.tsv && cp yes.tsv kept.tsv && cp changed.tsv yes.tsv");
+    must_refuse(TASK " --epochs 1 --pretrained-only --out r", "other options, weights or examples");
+    shell_ok("cp kept.tsv yes.tsv");
+    shell_ok(
+        "printf 'sentence\\tlabel\\nw1 <eos> w2\\tyes\\nw1\\tno\\nw2\\tno\\nw3\\tno\\n' >end.tsv");
+    must_refuse("finetune --model run --task end.tsv --dev yes.tsv" GRID " --part .5 --out e",
+                "<eos>");
+    shell_ok("printf 'sentence\\tlabel\\nw1\\tmaybe\\n' >maybe.tsv");
+    must_refuse(TASK " --dev maybe.tsv --out m", "maybe.tsv:2: unknown label 'maybe'");
+}
+
+int main(void)
+{
+    return test_run(open_all, program_close);
+}
