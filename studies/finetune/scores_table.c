@@ -43,8 +43,9 @@ const Column score_columns[] = {
     FIELD(ScoreCell, "scheme", name, .place = 1, .page = 1),
     COLUMN(ScoreCell, start, .place = 2, .page = 2),
     COLUMN(ScoreCell, layers),
-    COLUMN(ScoreCell, params, .place = 3, .page = 3, .head = "parameters"),
-    COLUMN(ScoreCell, runs, .place = 4, .page = 4, .words = "pre-trained encoders"),
+    COLUMN(ScoreCell, params, .form = SHEET_FIXED, .place = 3, .page = 3,
+           .head = "parameters"),
+    COLUMN(ScoreCell, runs, .form = SHEET_FIXED, .place = 4, .page = 4, .words = "pre-trained encoders"),
     COLUMN(ScoreCell, chosen, .digits = 3, .place = 5, .page = 5,
            .words = "score by which rate, seed and epoch were chosen, mean"),
     FIELD(ScoreCell, "score", score.mean, .digits = 3, .form = SHEET_FIXED, .place = 6, .page = 6,
@@ -73,7 +74,7 @@ typedef struct {
 } GapRow;
 
 static const Column gap_columns[] = {
-    FIELD(GapRow, "difference", what),
+    FIELD(GapRow, "difference", what, .place = 1),
     FIELD(GapRow, "score", gap.seeds.mean, .digits = 3, .form = SHEET_FIXED, .low = "low",
           .high = "high", .half = "± (seeds)", .place = 2),
     FIELD(GapRow, "low", gap.seeds.low),

@@ -152,6 +152,17 @@ TEST(smoothed_labels)
     check(tiny_pairs, c, 1e-4, 1e-7);
 }
 
+/* Whole words of the source, with dropout of single numbers and without, with positions and without. */
+TEST(dropped_words)
+{
+    ModelConfig c = tiny_config();
+    c.word_dropout = 0.3;
+    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, c, 1e-4, 1e-7);
+    c.dropout = 0;
+    c.positions = 0;
+    check(tiny_pairs, c, 1e-4, 1e-7);
+}
+
 /* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {

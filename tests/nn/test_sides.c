@@ -2,6 +2,7 @@
  * made once, sublayers that give zero, and what is refused; on every backend. */
 #include "tests/lib/test.h"
 
+#include "nn/engine.h"
 #include "tests/lib/models.h"
 #include "tests/lib/plain.h"
 
@@ -567,6 +568,62 @@ TEST(sources_outside_the_model_are_refused)
         assert_int_equal(model_embed(m, SIDE_SOURCE, TINY_ROWS + 4, many, x), ERR_MISUSE);
         model_free(m);
     }
+}
+
+/* ---- dropped words -------------------------------------------------------------------------------- */
+
+static double train_loss(Model *m, const Batch *b, uint64_t step)
+{
+    double mean;
+    assert_int_equal(model_forward(m, b, 1, step, NULL, &mean), 0);
+    return mean;
+}
+
+/* In a training pass a word that is dropped is not seen, and one that is kept is. */
+static size_t check_step(Model *m, Batch b, uint64_t step)
+{
+    int32_t word[SOURCE];
+    double loss = train_loss(m, &b, step), *kept = tiny_get(m, m->dropped.kept, 0, SOURCE);
+    size_t dropped = 0;
+    memcpy(word, b.source.input, sizeof word);
+    for (size_t i = 0; i < SOURCE; i++) {
+        int32_t was = word[i];
+        assert_true(kept[i] == 0 || fabs(kept[i] - 1 / (1 - m->config.word_dropout)) < 1e-6);
+        dropped += kept[i] == 0;
+        word[i] = (was + 3) % V;
+        b.source.input = word;
+        assert_int_equal(train_loss(m, &b, step) == loss, kept[i] == 0);
+        word[i] = was;
+    }
+    memory_free(kept);
+    return dropped;
+}
+
+static void check_dropped(const char *backend)
+{
+    enum { STEPS = 60 };
+    ModelConfig c = tiny_config();
+    c.dropout = 0;
+    Model *plain = shaken(backend, c, tiny_transformer(0), 0);
+    c.word_dropout = 0.4;
+    Model *m = shaken(backend, c, tiny_transformer(0), 0);
+    Batch b = tiny_batch_of(m);
+    size_t dropped = 0;
+    for (uint64_t step = 1; step <= STEPS; step++) dropped += check_step(m, b, step);
+    double n = STEPS * SOURCE, sd = sqrt(n * 0.4 * 0.6);
+    assert_true(fabs((double)dropped - 0.4 * n) < 4 * sd);
+    assert_false(fabs((double)dropped - 0.2 * n) < 4 * sd); /* another rate is seen */
+    double *z = logits(m, &b), *y = logits(plain, &b);      /* of evaluation it is no part */
+    assert_memory_equal(z, y, b.N * V * sizeof *z);
+    memory_free(z);
+    memory_free(y);
+    model_free(plain);
+    model_free(m);
+}
+
+TEST(dropped_words)
+{
+    for (size_t i = 0; tested_backend(i); i++) check_dropped(tested_backend(i));
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

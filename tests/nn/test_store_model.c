@@ -5,6 +5,7 @@
 #include "nn/store.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 /* One block x + F(x) + G(...) with a learned scalar and a gate: a tensor of every kind. */
 static Plan *small_plan(size_t inner)
@@ -159,6 +160,72 @@ TEST(state_comes_back)
             model_free(m);
             model_free(n);
         }
+}
+
+/* ---- an encoder with other answers ------------------------------------------------------------------- */
+
+static Model *encoder(const TinyHead *h, uint64_t seed)
+{
+    const Backend *b;
+    Model *m;
+    ModelConfig c = tiny_head_config(tiny_config(), h);
+    c.seed = seed;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    assert_int_equal(model_new(&c, tiny_encoder(tiny_residual()), b, 0, &m), 0);
+    return m;
+}
+
+/* 1 where a tensor of m has the numbers, in f32, of that of the same name of n. */
+static int same_tensor(Model *m, Model *n, const char *name)
+{
+    double *x = tiny_tensor(m, name), *y = tiny_tensor(n, name);
+    size_t size = model_find(m, name)->size, same = 0;
+    for (size_t i = 0; y && i < size; i++) same += (float)x[i] == (float)y[i];
+    memory_free(x);
+    memory_free(y);
+    return same == size;
+}
+
+static void check_encoder(const TinyHead *from, const TinyHead *to)
+{
+    const Param *list;
+    Model *m = encoder(from, 1), *fresh = encoder(to, 2), *n = encoder(to, 2);
+    tiny_shake(m, 5);
+    assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
+    assert_int_equal(store_load_encoder(n, file_path("model")), 0);
+    size_t params = model_params(n, &list), taken = 0;
+    for (size_t i = 0; i < params; i++) {
+        const char *name = list[i].name;
+        int common = model_find(m, name) && strncmp(name, "classes.", 8) != 0;
+        assert_int_equal(same_tensor(n, m, name), common);
+        if (!common) assert_true(same_tensor(n, fresh, name));
+        taken += (size_t)common;
+    }
+    assert_true(taken > 10);
+    model_free(m);
+    model_free(fresh);
+    model_free(n);
+}
+
+TEST(encoders_keep_what_they_have_in_common)
+{
+    static const TinyHead masked = {1, 0, 0}, both = {1, 2, 2}, labels = {0, 3, 0},
+                          pairs = {0, 2, 2};
+    check_encoder(&masked, &labels);
+    check_encoder(&masked, &pairs);
+    check_encoder(&both, &pairs);
+    check_encoder(&labels, &pairs);
+    /* Of another width, or without a tensor that both have to have: nothing is taken. */
+    Model *n = encoder(&labels, 2), *fresh = encoder(&labels, 2);
+    Tensor one = {"embed.weight", TINY_VOCAB, TINY_WIDTH, NULL, NULL, NULL, 0};
+    double *x = one.data = tiny_tensor(n, "embed.weight");
+    assert_int_equal(tensors_write(file_path("part"), &one, 1, STORE_F32, NULL, 0), 0);
+    assert_int_equal(store_load_encoder(n, file_path("part")), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "it is missing"));
+    assert_int_equal(differ(n, fresh, 0, 0), 0);
+    memory_free(x);
+    model_free(n);
+    model_free(fresh);
 }
 
 /* The mean of equal files is their numbers; of two, half their sum. */
