@@ -301,7 +301,7 @@ static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncati
         if (looks_back) return 0; /* it steps across the jump: no expansion */
         y = flow_state(u, f, 0, 1);
     }
-    int kinks = model_config(u->model)->act == ACT_RELU; /* no second derivative */
+    int kinks = !model_smooth(u->model); /* no second derivative */
     if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
     TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
     if (!told) return 0;

@@ -35,7 +35,7 @@ void flow_free(ExactFlow *f)
 static double tolerance(const Truncator *u)
 {
     if (u->options.tolerance > 0) return u->options.tolerance;
-    return model_config(u->model)->act == ACT_RELU ? 1e-8 : 1e-13;
+    return !model_smooth(u->model) ? 1e-8 : 1e-13;
 }
 
 double flow_time(const Truncator *u, int history)

@@ -305,6 +305,12 @@ static inline size_t most_rows(const Model *m, int side)
     return side == SIDE_SOURCE ? m->config.max_source : m->config.max_tokens;
 }
 
+/* The activation of a feed-forward slot. */
+static inline int activation(const Model *m, int slot)
+{
+    return m->config.first_relu && m->plan->slot[slot].set == 1 ? ACT_RELU : m->config.act;
+}
+
 /* The longest sequence of either side. */
 static inline size_t longest(const Model *m)
 {

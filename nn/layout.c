@@ -126,7 +126,7 @@ static void need_adjoints(Pieces *o, const int *end)
 /* ReLU works in place: its input is not kept, and its backward needs its output. */
 static int in_place(const Model *m, int slot)
 {
-    return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && m->config.act == ACT_RELU;
+    return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && activation(m, slot) == ACT_RELU;
 }
 
 /* Lays the pieces of one Work out in w->base (NULL: only measures); gives their size. */

@@ -168,6 +168,11 @@ void model_free(Model *m)
 
 /* ---- reading a model ---------------------------------------------------------------------------- */
 
+int model_smooth(const Model *m)
+{
+    return m->config.act != ACT_RELU && !m->config.first_relu;
+}
+
 const ModelConfig *model_config(const Model *m)
 {
     return &m->config;

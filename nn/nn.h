@@ -231,10 +231,11 @@ enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
-    int positions;  /* bits of POSITIONS_*; 0: none */
-    size_t clip;    /* of relative positions: 8 */
-    int untied;     /* output.weight of its own */
-    int act;        /* ACT_RELU, ACT_GELU */
+    int positions; /* bits of POSITIONS_*; 0: none */
+    size_t clip;   /* of relative positions: 8 */
+    int untied;    /* output.weight of its own */
+    int act;       /* ACT_RELU, ACT_GELU */
+    int first_relu; /* 1: ReLU in feed-forward sets 1, whatever act is; so the public code of Macaron's BERT */
     double dropout; /* on embedding, sublayer outputs, attention weights, activations */
     /* 1: attention weights and activations have rates of their own. */
     int dropout_apart;
@@ -285,6 +286,8 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
 void model_free(Model *m);
 
 const ModelConfig *model_config(const Model *m);
+/* 1 where no feed-forward network has ReLU, so that sublayers have all derivatives. */
+int model_smooth(const Model *m);
 const Plan *model_plan(const Model *m);
 const Backend *model_backend(const Model *m);
 size_t model_params(const Model *m, const Param **list);   /* count of tensors, list borrowed */

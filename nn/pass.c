@@ -105,14 +105,14 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act(rows_of(p, in), o->I, w->in, data(m, o->in_b), m->config.act,
+    m->backend->bias_act(rows_of(p, in), o->I, w->in, data(m, o->in_b), activation(m, in->slot),
                          drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(rows_of(p, in), o->I, w->in, w->core, m->config.act,
+    m->backend->bias_act_back(rows_of(p, in), o->I, w->in, w->core, activation(m, in->slot),
                               drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore,
                               grad(m, o->in_b)); /* din is dcore */
 }

@@ -119,6 +119,7 @@ static const struct {
     {", masked ", OF(model.masked), .when = OF(model.masked)},
     {", classes ", OF(model.classes), .when = OF(model.classes)},
     {", segments ", OF(model.segments), .when = OF(model.segments)},
+    {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
     {", word dropout ", OF(model.word_dropout), .when = OF(model.word_dropout)},
 };
 

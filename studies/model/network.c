@@ -46,6 +46,10 @@ static const Option model_options[] = {
      .sets = {TO(model.positions)}},
     {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0,
      .flags = OPTION_MAP, .sets = {TO(model.act)}},
+    {"first-relu", OPTION_FLAG, NULL, NULL,
+     "relu in the first feed-forward network of each layer, whatever --activation is, as in the "
+     "released Macaron-BERT",
+     0, 0, .sets = {TO(model.first_relu)}},
     {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0,
      .sets = {TO(model.untied)}},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",

@@ -81,7 +81,7 @@ static int make(const char *dir, int layer, size_t particles, Network *n, System
     if (tokens > V)
         return error_set(ERR_INPUT,
                          "%s: expected 1 to %zu particles, a token of the vocabulary each", dir, V);
-    if (model_config(n->model)->act == ACT_RELU)
+    if (!model_smooth(n->model))
         return error_set(ERR_INPUT,
                          "network:DIR needs a smooth field; this model has ReLU, whose kinks no "
                          "order above 1 survives: train with --activation gelu");

@@ -39,7 +39,7 @@ static void add_guides(const TruncationStudy *u, Plot *p)
         snprintf(words, sizeof words, "slope %d", k);
         if (c > 0) plot_guide(p, 2 * c, k, 1, words);
     }
-    double kinks = model_config(u->in->network.model)->act == ACT_RELU ? guide_height(u, 0) : 0;
+    double kinks = !model_smooth(u->in->network.model) ? guide_height(u, 0) : 0;
     if (kinks > 0)
         plot_item(p, NULL,
                   "%.6g * x**1.5 with lines lc rgb '#999999' lw 1.5 dt '-' title 'slope 3/2: "
@@ -52,7 +52,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     char title[256];
     snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
              truncation_depth(u->in->options.depth),
-             model_config(u->in->network.model)->act == ACT_RELU ? "ReLU" : "GELU");
+             !model_smooth(u->in->network.model) ? "ReLU" : "GELU");
     PlotFrame frame = {"truncation", title, "step h (1: the network's own); order p has slope p",
                        "error / exact flow's displacement in that step",
                        PLOT_HALVINGS | PLOT_LOG_Y};

@@ -167,7 +167,7 @@ static void add_point(const TruncationStudy *u, Sheet *to, size_t i, size_t laye
 
 static int has_kinks(const TruncationStudy *u)
 {
-    return model_config(u->in->network.model)->act == ACT_RELU;
+    return !model_smooth(u->in->network.model);
 }
 
 /* ReLU has kinks, at which a step's error is O(h^2), met in a share O(h) of the coordinates: an RMS of

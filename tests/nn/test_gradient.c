@@ -163,6 +163,14 @@ TEST(dropped_words)
     check(tiny_pairs, c, 1e-4, 1e-7);
 }
 
+/* ReLU in the first feed-forward network alone: steps as small as kinks ask for. */
+TEST(first_relu)
+{
+    ModelConfig c = tiny_config();
+    c.first_relu = 1;
+    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-7, 1e-5);
+}
+
 /* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {

@@ -166,6 +166,42 @@ TEST(sublayers_make_the_plan)
     }
 }
 
+/* r0 + G1(r0), then + G2 of that. */
+static Plan *two_sets(void)
+{
+    Plan *p = plan_new(1);
+    int r = 0;
+    for (int set = 1; set <= 2; set++) {
+        int k = plan_eval(p, plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, 0, set, TINY_INNER}), r, 0);
+        r = plan_lin(p, 2, (PlanTerm[]){{1, r, 0, {{0}}}, {1, k, 0, {{0}}}});
+    }
+    p->output = r;
+    return p;
+}
+
+/* With ReLU first, set 1 is that of a network of ReLU alone and set 2 that of one of GELU. */
+TEST(first_relu)
+{
+    ModelConfig config[] = {tiny_config(), tiny_config(), tiny_config()};
+    config[0].act = ACT_RELU;
+    config[2].first_relu = 1;
+    double x[N * D], y[3][2][N * D];
+    for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
+    for (size_t i = 0; tested_backend(i); i++) {
+        for (int k = 0; k < 3; k++) {
+            Model *m = shaken(tested_backend(i), config[k], two_sets(), 0);
+            assert_int_equal(model_smooth(m), k == 1);
+            for (int slot = 0; slot < 2; slot++)
+                assert_int_equal(model_sublayer(m, slot, N, x, y[k][slot]), 0);
+            model_free(m);
+        }
+        assert_memory_equal(y[2][0], y[0][0], sizeof y[0][0]);
+        assert_memory_equal(y[2][1], y[1][1], sizeof y[0][0]);
+        assert_memory_not_equal(y[0][0], y[1][0], sizeof y[0][0]);
+        assert_memory_not_equal(y[0][1], y[1][1], sizeof y[0][0]);
+    }
+}
+
 /* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. A sublayer of
  * zero weights gives what a difference of 0 must. */
 static void compare_draws(const char *name, int kind, const char *weight, const char *bias)
