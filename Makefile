@@ -5,6 +5,7 @@
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff and chromium
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
+#   make check-python       the library from Python, with NumPy (python3-numpy)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
 #                           options (SEED=N draws others)
@@ -56,7 +57,9 @@ CFLAGS_coverage = -O2 -g
 CFLAGS_race     = -O1 -g
 RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fopenmp -MMD -MP
+# Objects are good for the program and for the shared library alike.
+PIC = -fPIC -fno-semantic-interposition
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PIC) -fopenmp -MMD -MP
 LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
@@ -73,7 +76,8 @@ LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
-TESTSRC = $(filter-out tests/cuda/test_failures.c,$(wildcard tests/*/test_*.c))
+# The shared library is of the release alone.
+TESTSRC = $(filter-out tests/cuda/test_failures.c $(if $(filter release,$(FLAVOUR)),,tests/commands/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
@@ -112,7 +116,7 @@ NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
 $(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
 CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
-NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra $(if $(NO_NCCL),-DNO_NCCL) \
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra,-fPIC $(if $(NO_NCCL),-DNO_NCCL) \
             -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
 
 .PHONY: help build check check-sanitize demo lint format install deps clean
@@ -140,6 +144,18 @@ $(B)/libstudies.a: $(APPOBJ)
 $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# The library for others' programs has what studies/library/trotter.h tells, and keeps the rest inside.
+VERSION   := $(shell sed -n 's/^.define TROTTER_VERSION "\([0-9.]*\).*"/\1/p' studies/tools/command.h)
+SONAME     = libtrotter.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED     = $(B)/$(SONAME)
+LIBRARYOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/library/library_*.c))
+$(SHARED): studies/library/trotter.map $(LIBRARYOBJ) $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$< -Wl,-z,defs -o $@ $(filter-out %.map,$^) $(LDLIBS) $(CUDALIBS)
+	@ln -sf $(SONAME) $(B)/libtrotter.so
+shared: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
+.PHONY: shared
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -243,7 +259,7 @@ build/nvcc/%.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
 
-tests: $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
+tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
 
 check: deps
@@ -263,7 +279,12 @@ RANKS = $(B)/tests/commands/test_ranks $(B)/tests/commands/test_gpus $(B)/tests/
 check-ranks: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(RANKS)
 	@TROTTER_NEED_RANKS=1 sh tests/scripts/run.sh $(B) $(RANKS)
-.PHONY: check-bare check-ranks
+# The library from Python, with NumPy.
+check-python: deps
+	@sh studies/scripts/deps.sh python3-numpy
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/commands/test_library
+	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/commands/test_library
+.PHONY: check-bare check-ranks check-python
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -401,13 +422,22 @@ man: build
 
 SHARE      = $(DESTDIR)$(PREFIX)/share
 COMPLETION = $(SHARE)/bash-completion/completions/trotter
-install: man
+LIBDIR     = $(PREFIX)/lib
+install: man shared
 	install -D -m 755 build/trotter '$(DESTDIR)$(PREFIX)/bin/trotter'
+	install -D -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libtrotter.so'
+	install -D -m 644 studies/library/trotter.h '$(DESTDIR)$(PREFIX)/include/trotter.h'
+	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man3'
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' studies/library/trotter.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
+	awk -v version=$(VERSION) -f studies/library/man.awk studies/library/trotter.h >'$(SHARE)/man/man3/trotter.3'
 	install -d '$(SHARE)/man/man1'
 	install -m 644 build/man/*.1 '$(SHARE)/man/man1'
 	install -D -m 644 build/man/trotter.bash '$(COMPLETION)'
 
 uninstall:
+	rm -f '$(DESTDIR)$(LIBDIR)/libtrotter.so' '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(PREFIX)/include/trotter.h' \
+	    '$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc' '$(SHARE)/man/man3/trotter.3'
 	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter' '$(SHARE)/man/man1/trotter.1' '$(SHARE)/man/man1/trotter-'*.1 '$(COMPLETION)'
 
 # One entry for every .c that the program and its tests are compiled of.

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
-#include "studies/theory/expansion.h"
+#include "studies/measure/expansion.h"
 #include "studies/theory/lattice.h"
 #include "studies/tools/output.h"
 #include "studies/tools/select.h"
@@ -142,7 +142,10 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree");
     while (code == 0 && done < s->count) {
         code = expansion_find(s->scheme[done], basis, degree, &e[done]);
-        if (code == 0) expansion_report(&e[done++], r);
+        if (code != 0) break;
+        if (e[done].warning[0]) notice_warn("%s", e[done].warning);
+        select_warn_times(s->scheme[done]);
+        expansion_report(&e[done++], r);
     }
     if (code == 0) code = show(o, e, done, r);
     for (size_t i = 0; i < done; i++) expansion_free(&e[i]);

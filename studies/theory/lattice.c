@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/theory/expansion.h"
+#include "studies/measure/expansion.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
 

@@ -1,7 +1,7 @@
 /* structure.c: symmetry, symplecticity, effective order and error constants of schemes, in a table. */
 #include "studies/theory/structure_table.h"
 
-#include "studies/theory/expansion.h"
+#include "studies/measure/expansion.h"
 
 #include <string.h>
 

@@ -1,13 +1,11 @@
 /* expansion.c: collects error terms and writes them as rows and as LaTeX. */
-#include "studies/theory/expansion.h"
+#include "studies/measure/expansion.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/tools/command.h"
-#include "studies/tools/select.h"
 
 /* ---- terms ----------------------------------------------------------------------------------------- */
 
@@ -44,10 +42,10 @@ static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empt
     if (code != 0 && code != ERR_ACCURACY) return code;
     theory_state(e->table, empty);
     if (code == ERR_ACCURACY)
-        notice_warn("%s", error_text());
+        snprintf(e->warning, sizeof e->warning, "%s", error_text());
     else if (!theory_is_zero(e->table, empty))
-        notice_warn("%s: the state weights of the update do not sum to 1: no order",
-                    e->table->name);
+        snprintf(e->warning, sizeof e->warning,
+                 "%s: the state weights of the update do not sum to 1: no order", e->table->name);
     if (!theory_is_zero(e->table, empty)) TRY(add_term(e, 0, "y", empty));
     return code == 0 ? add_trees(e, f, defect) : 0;
 }
@@ -99,7 +97,6 @@ int expansion_find(const Table *scheme, int basis, int degree, Expansion *out)
             error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
     if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
     if (code == 0) code = basis == BASIS_TREES ? find_trees(out) : find_brackets(out);
-    if (code == 0) select_warn_times(out->table);
     if (code != 0) expansion_free(out);
     return code;
 }

@@ -23,10 +23,11 @@ typedef struct {
     int basis, degree;
     size_t count;
     ExpansionTerm *term; /* not zero, by degree */
+    char warning[512];   /* why there are no terms, or one of h^0; "" */
 } Expansion;
 
-/* degree 0: one more than the scheme's order. A stage without expansion about y is told by a warning
- * on stderr and leaves no terms. Brackets of a scheme that is not of flows, a degree too high: ERR_INPUT. */
+/* degree 0: one more than the scheme's order. A stage without expansion about y is told by the warning
+ * and leaves no terms. Brackets of a scheme that is not of flows, a degree too high: ERR_INPUT. */
 int expansion_find(const Table *scheme, int basis, int degree, Expansion *out);
 void expansion_free(Expansion *e);
 

@@ -1,0 +1,25 @@
+/* library.h: what the files behind trotter.h share. */
+#ifndef TROTTER_LIBRARY_H
+#define TROTTER_LIBRARY_H
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+#include "studies/library/trotter.h"
+#include "studies/model/network.h"
+
+/* What is exported; the link's version script keeps all else inside. */
+struct TrotterScheme {
+    Table *table;  /* as written */
+    Table *frozen; /* what theory and steps read */
+};
+
+struct TrotterSystem {
+    System *system;
+    Network network; /* of network:DIR; it outlives the system */
+};
+
+/* *out becomes a scheme of a table, which it takes in any case. */
+int library_scheme(Table *t, TrotterScheme **out);
+
+#endif

@@ -1,0 +1,114 @@
+/* library_metrics.c: metrics of trotter.h. */
+#include <math.h>
+#include <string.h>
+
+#include "studies/library/library.h"
+#include "studies/metrics/agreement.h"
+#include "studies/metrics/metric.h"
+
+static const struct {
+    const char *name;
+    int metric;
+} of_lines[] = {{"bleu", METRIC_BLEU},
+                {"chrf", METRIC_CHRF},
+                {"rouge-1", METRIC_ROUGE_1},
+                {"rouge-2", METRIC_ROUGE_2},
+                {"rouge-l", METRIC_ROUGE_L}};
+static const char *const cuts[] = {
+    [TOKENIZE_NONE] = "none", [TOKENIZE_13A] = "13a", [TOKENIZE_INTL] = "intl"};
+
+/* A text a line of which each string is. */
+static int join(const char *file, const char *const *list, size_t n, Lines *out)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(list[i], '\n'))
+            return error_set(ERR_INPUT, "%s %zu has a line end inside", file, i);
+        bytes += strlen(list[i]) + 1;
+    }
+    char *text = memory_new(bytes + 1, 1), *p = text;
+    if (!text) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        p = stpcpy(p, list[i]);
+        *p++ = '\n';
+    }
+    return lines_take(file, text, bytes, out);
+}
+
+static int find(const char *metric, const char *tokenize, int *number, MetricOptions *o)
+{
+    size_t i = 0, k = 0;
+    while (i < sizeof of_lines / sizeof *of_lines && strcmp(of_lines[i].name, metric) != 0) i++;
+    if (i == sizeof of_lines / sizeof *of_lines)
+        return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
+    while (k < sizeof cuts / sizeof *cuts && tokenize && strcmp(cuts[k], tokenize) != 0) k++;
+    if (k == sizeof cuts / sizeof *cuts)
+        return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
+    *number = of_lines[i].metric;
+    *o = (MetricOptions){
+        .tokenize = tokenize ? (int)k : TOKENIZE_13A, .smooth = SMOOTH_EXP, .smooth_value = NAN};
+    return 0;
+}
+
+int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
+                        const char *const *hypothesis, const char *const *reference, double *score)
+{
+    int number = METRIC_BLEU;
+    MetricOptions o;
+    Lines h = {0}, r = {0};
+    Statistics s = {0};
+    double sums[METRIC_WIDTH];
+    *score = NAN;
+    TRY(find(metric, tokenize, &number, &o));
+    if (n == 0) return error_set(ERR_INPUT, "no lines");
+    int code = join("hypothesis", hypothesis, n, &h);
+    if (code == 0) code = join("reference", reference, n, &r);
+    if (code == 0) code = metric_lines(number, &o, &h, &r, 1, &s);
+    if (code == 0) {
+        metric_sum(&s, sums);
+        *score = metric_score(number, &o, sums);
+    }
+    statistics_free(&s);
+    lines_free(&h);
+    lines_free(&r);
+    return code;
+}
+
+/* label (n) out: classes that are written as numbers. */
+static int read_labels(const double *x, size_t n, int32_t *label)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!(x[i] >= 0 && x[i] < 1e6 && x[i] == floor(x[i])))
+            return error_set(ERR_INPUT, "label %zu: %g is no class 0, 1, ...", i, x[i]);
+        label[i] = (int32_t)x[i];
+    }
+    return 0;
+}
+
+static size_t count_classes(const int32_t *label, size_t n)
+{
+    int32_t most = 1;
+    for (size_t i = 0; i < n; i++)
+        if (label[i] > most) most = label[i];
+    return (size_t)most + 1;
+}
+
+int trotter_score_labels(const char *metric, size_t n, const double *said, const double *right,
+                         double *score)
+{
+    int m = agreement_find(metric);
+    *score = NAN;
+    if (m < 0) return error_set(ERR_INPUT, "no metric of labels has the name %.60s", metric);
+    if (n == 0) return error_set(ERR_INPUT, "no labels");
+    if (agreements[m].of == ANSWERS_VALUES)
+        return agreement_score(m, &(Answers){n, NULL, said}, &(Answers){n, NULL, right}, score);
+    int32_t *label = memory_new(2 * n, sizeof *label);
+    int code = label ? read_labels(said, n, label) : ERR_MEMORY;
+    if (code == 0) code = read_labels(right, n, label + n);
+    if (code == 0) code = agreement_fits(m, count_classes(label, 2 * n));
+    if (code == 0)
+        code =
+            agreement_score(m, &(Answers){n, label, NULL}, &(Answers){n, label + n, NULL}, score);
+    memory_free(label);
+    return code;
+}

@@ -1,0 +1,163 @@
+/* library_model.c: trained models of trotter.h. */
+#include <math.h>
+#include <string.h>
+
+#include "bridge/truncation.h"
+#include "nn/corpus.h"
+#include "studies/library/library.h"
+#include "studies/model/trained.h"
+
+struct TrotterModel {
+    Network net;
+};
+
+int trotter_model_load(const char *directory, size_t sequence, TrotterModel **out)
+{
+    *out = NULL;
+    if (!directory) return error_set(ERR_MISUSE, "a model needs a directory");
+    TrotterModel *m = memory_new(1, sizeof *m);
+    if (!m) return ERR_MEMORY;
+    int code = trained_load(directory, sequence, 0, &m->net);
+    if (code == 0) code = network_alone(&m->net, directory);
+    if (code != 0) {
+        trotter_model_free(m);
+        return code;
+    }
+    *out = m;
+    return 0;
+}
+
+void trotter_model_free(TrotterModel *m)
+{
+    if (!m) return;
+    network_free(&m->net);
+    memory_free(m);
+}
+
+size_t trotter_model_vocabulary(const TrotterModel *m)
+{
+    return m->net.vocab.size;
+}
+
+size_t trotter_model_parameters(const TrotterModel *m)
+{
+    return model_size(m->net.model);
+}
+
+size_t trotter_model_layers(const TrotterModel *m)
+{
+    return options_size(m->net.options, "layers");
+}
+
+size_t trotter_model_sequence(const TrotterModel *m)
+{
+    return model_config(m->net.model)->max_length;
+}
+
+const char *trotter_model_word(const TrotterModel *m, int32_t id)
+{
+    return id >= 0 && (size_t)id < m->net.vocab.size ? m->net.vocab.word[id] : NULL;
+}
+
+/* ---- tokens and logits --------------------------------------------------------------------------- */
+
+static int read_tokens(const TrotterModel *m, const char *text, Text *t)
+{
+    const Network *n = &m->net;
+    BpeText raw = {.file = "text", .bytes = text, .count = strlen(text)};
+    char *pieces = NULL;
+    size_t bytes = raw.count;
+    if (n->bpe) TRY(pieces_cut(n->bpe, &raw, &pieces, &bytes));
+    int code = text_encode("text", pieces ? pieces : text, bytes, &n->vocab, t);
+    memory_free(pieces);
+    return code;
+}
+
+int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, size_t *n)
+{
+    Text t;
+    *id = NULL;
+    *n = 0;
+    if (!text) return error_set(ERR_MISUSE, "no text");
+    TRY(read_tokens(m, text, &t));
+    int32_t *list = memory_new(t.tokens + 1, sizeof *list);
+    if (list) {
+        list[0] = m->net.vocab.eos;
+        if (t.tokens) memcpy(list + 1, t.id, t.tokens * sizeof *list);
+        *id = list;
+        *n = t.tokens + 1;
+    }
+    text_free(&t);
+    return list ? 0 : ERR_MEMORY;
+}
+
+/* Tokens that the model has, as many as it takes. */
+static int check_tokens(const TrotterModel *m, const int32_t *id, size_t n)
+{
+    size_t most = trotter_model_sequence(m);
+    if (n == 0 || n > most)
+        return error_set(ERR_INPUT, "%zu tokens: this model takes 1 to %zu", n, most);
+    for (size_t i = 0; i < n; i++)
+        if (!trotter_model_word(m, id[i]))
+            return error_set(ERR_INPUT, "token %zu: no word has the number %d", i, (int)id[i]);
+    return 0;
+}
+
+int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z)
+{
+    TRY(check_tokens(m, id, n));
+    int32_t *row = memory_new(2 * n, sizeof *row), *position = row + n;
+    size_t start[2] = {0, n};
+    if (!row) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        row[i] = id[i];
+        position[i] = (int32_t)i;
+    }
+    Batch b = {.N = n,
+               .S = 1,
+               .longest = n,
+               .input = row,
+               .target = row,
+               .position = position,
+               .start = start};
+    int code = model_logits(m->net.model, &b, z);
+    memory_free(row);
+    return code;
+}
+
+/* ---- truncation error ---------------------------------------------------------------------------- */
+
+static int measure(Truncator *u, const Table *scheme, size_t layer, const Sentence *s,
+                   double *error, double *relative)
+{
+    Truncation t;
+    TRY(truncator_takes(u, scheme));
+    TRY(truncator_sentence(u, s, NULL));
+    TRY(truncator_measure(u, (int)layer, scheme, &t));
+    for (size_t i = 0; i < t.points; i++) {
+        error[i] = t.point[i].error;
+        relative[i] = t.point[i].relative;
+    }
+    return 0;
+}
+
+int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t layer,
+                             const int32_t *id, size_t n, int halvings, double *error,
+                             double *relative)
+{
+    const TruncationOptions o = {.halvings = halvings};
+    const Table *scheme = s ? s->table : m->net.table;
+    const Sentence sentence = {{n, 0}, {id, NULL}};
+    Truncator *u;
+    if (halvings < 1 || halvings >= TRUNCATION_POINTS)
+        return error_set(ERR_MISUSE, "%d halvings: expected 1 to %d", halvings,
+                         TRUNCATION_POINTS - 1);
+    if (layer >= trotter_model_layers(m))
+        return error_set(ERR_INPUT, "layer %zu: this model has 0 to %zu", layer,
+                         trotter_model_layers(m) - 1);
+    TRY(check_tokens(m, id, n));
+    TRY(truncator_new(m->net.model, m->net.table, &o, &u));
+    int code = measure(u, scheme, layer, &sentence, error, relative);
+    truncator_free(u);
+    return code;
+}

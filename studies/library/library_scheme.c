@@ -1,0 +1,190 @@
+/* library_scheme.c: schemes of trotter.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/library/library.h"
+#include "studies/measure/expansion.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+_Static_assert((int)TROTTER_INPUT == (int)ERR_INPUT && (int)TROTTER_MEMORY == (int)ERR_MEMORY &&
+                   (int)TROTTER_SYSTEM == (int)ERR_SYSTEM &&
+                   (int)TROTTER_MISUSE == (int)ERR_MISUSE &&
+                   (int)TROTTER_NUMERIC == (int)ERR_NUMERIC &&
+                   (int)TROTTER_ACCURACY == (int)ERR_ACCURACY,
+               "codes are those of kernels/error.h");
+
+const char *trotter_version(void)
+{
+    return TROTTER_VERSION;
+}
+
+const char *trotter_error(void)
+{
+    return error_text();
+}
+
+void trotter_free(void *p)
+{
+    memory_free(p);
+}
+
+/* ---- read and print ------------------------------------------------------------------------------ */
+
+int library_scheme(Table *t, TrotterScheme **out)
+{
+    TrotterScheme *s = memory_new(1, sizeof *s);
+    if (s) *s = (TrotterScheme){t, table_freeze(t)};
+    if (s && s->frozen) {
+        *out = s;
+        return 0;
+    }
+    memory_free(s);
+    table_free(t);
+    return ERR_MEMORY;
+}
+
+int trotter_scheme_find(const char *name, TrotterScheme **out)
+{
+    Zoo z;
+    Table *t = NULL;
+    *out = NULL;
+    if (!name) return error_set(ERR_MISUSE, "a scheme needs a name");
+    TRY(zoo_open(&z));
+    int code = zoo_find(&z, name, "exact", &t);
+    zoo_close(&z);
+    return code ? code : library_scheme(t, out);
+}
+
+/* Which of the schemes has the name, or is the only one; count: none. */
+static size_t choose(Table *const *list, size_t count, const char *name)
+{
+    size_t i = 0;
+    if (!name) return count == 1 ? 0 : count;
+    while (i < count && strcmp(list[i]->name, name) != 0) i++;
+    return i;
+}
+
+int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out)
+{
+    Table **list = NULL;
+    size_t count = 0;
+    *out = NULL;
+    if (!text) return error_set(ERR_MISUSE, "a scheme needs a text");
+    TRY(scheme_parse("text", text, strlen(text), &list, &count));
+    size_t k = choose(list, count, name);
+    int code = k < count ? 0
+               : name    ? error_set(ERR_INPUT, "text: no scheme has the name %s", name)
+                         : error_set(ERR_INPUT, "text: %zu schemes where one is expected", count);
+    if (code == 0) {
+        code = library_scheme(list[k], out);
+        list[k] = NULL;
+    }
+    for (size_t i = 0; i < count; i++) table_free(list[i]);
+    memory_free(list);
+    return code;
+}
+
+void trotter_scheme_free(TrotterScheme *s)
+{
+    if (!s) return;
+    table_free(s->table);
+    table_free(s->frozen);
+    memory_free(s);
+}
+
+const char *trotter_scheme_name(const TrotterScheme *s)
+{
+    return s->table->name;
+}
+
+int trotter_scheme_print(const TrotterScheme *s, char **text)
+{
+    Output o;
+    *text = NULL;
+    TRY(output_open(&o));
+    return output_take(&o, table_print(s->table, o.f), text);
+}
+
+/* ---- theory -------------------------------------------------------------------------------------- */
+
+int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
+{
+    Theory t;
+    *out = (TrotterTheory){.error_norm = NAN};
+    TRY(theory_search(s->frozen, TREE_MAX, &t));
+    *out = (TrotterTheory){.order = t.order,
+                           .at_least = t.order == t.searched,
+                           .zero_stable = t.zero_stable,
+                           .decoder = s->table->colours > 2,
+                           .error_norm = sqrt(t.error_norm2)};
+    for (int op = 0; op < COLOURS; op++) out->evaluations += table_evals(s->table, op);
+    return 0;
+}
+
+int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imaginary)
+{
+    *real = *imaginary = NAN;
+    return stability_limits(s->frozen, real, imaginary);
+}
+
+int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double (*z)[2],
+                                 double *modulus)
+{
+    Stability *st;
+    double share = s->table->colours;
+    TRY(stability_new(s->frozen, &st));
+    for (size_t i = 0; i < n; i++) {
+        double each[COLOURS][2];
+        for (int c = 0; c < COLOURS; c++)
+            for (int k = 0; k < 2; k++) each[c][k] = z[i][k] / share;
+        modulus[i] = stability_at(st, (const double(*)[2])each);
+    }
+    stability_free(st);
+    return 0;
+}
+
+/* ---- error terms --------------------------------------------------------------------------------- */
+
+enum { NUMBER = 1024 };
+
+/* The terms and behind them their texts, in one block. */
+static int copy_terms(const Expansion *e, TrotterTerm **terms)
+{
+    char number[NUMBER];
+    size_t bytes = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        expansion_number(e->table, e->term[i].c, number, sizeof number);
+        bytes += strlen(e->term[i].name) + strlen(number) + 2;
+    }
+    TrotterTerm *t = *terms = memory_new(e->count * sizeof *t + bytes + 1, 1);
+    if (!t) return ERR_MEMORY;
+    char *p = (char *)(t + e->count);
+    for (size_t i = 0; i < e->count; i++) {
+        expansion_number(e->table, e->term[i].c, number, sizeof number);
+        t[i] = (TrotterTerm){.degree = e->term[i].degree, .value = table_double(e->term[i].c)};
+        t[i].name = p;
+        p = stpcpy(p, e->term[i].name) + 1;
+        t[i].coefficient = p;
+        p = stpcpy(p, number) + 1;
+    }
+    return 0;
+}
+
+int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, TrotterTerm **terms,
+                          size_t *count)
+{
+    Expansion e;
+    *terms = NULL;
+    *count = 0;
+    if (basis != TROTTER_TREES && basis != TROTTER_BRACKETS)
+        return error_set(ERR_MISUSE, "no basis has number %d", basis);
+    TRY(expansion_find(s->table, basis == TROTTER_TREES ? BASIS_TREES : BASIS_BRACKETS, degree,
+                       &e));
+    int code = e.count == 0 && e.warning[0] ? error_set(ERR_ACCURACY, "%s", e.warning)
+                                            : copy_terms(&e, terms);
+    if (code == 0) *count = e.count;
+    expansion_free(&e);
+    return code;
+}

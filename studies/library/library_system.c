@@ -1,0 +1,210 @@
+/* library_system.c: particle systems of trotter.h, stepping and measuring on them. */
+#include <math.h>
+#include <string.h>
+
+#include "studies/library/library.h"
+#include "studies/measure/convergence.h"
+
+/* A system of somebody else's functions. */
+typedef struct {
+    TrotterField *field[2];
+    void *arg;
+} Own;
+
+static int wrap(TrotterSystem **out)
+{
+    *out = memory_new(1, sizeof **out);
+    return *out ? 0 : ERR_MEMORY;
+}
+
+static int choose_one(const SystemChoice *c, TrotterSystem **out)
+{
+    TRY(wrap(out));
+    int code = choose_system(c, &(*out)->network, &(*out)->system);
+    if (code == 0) return 0;
+    memory_free(*out);
+    *out = NULL;
+    return code;
+}
+
+int trotter_system_find(const char *name, size_t particles, size_t dimension, uint64_t seed,
+                        TrotterSystem **out)
+{
+    *out = NULL;
+    if (!name) return error_set(ERR_MISUSE, "a system needs a name");
+    return choose_one(&(SystemChoice){name, NULL, particles, dimension, seed}, out);
+}
+
+int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,
+                         TrotterSystem **out)
+{
+    *out = NULL;
+    if (!text) return error_set(ERR_MISUSE, "a system needs a text");
+    TRY(wrap(out));
+    int code =
+        system_parse("text", text, strlen(text), particles, dimension, seed, &(*out)->system);
+    if (code == 0) return 0;
+    memory_free(*out);
+    *out = NULL;
+    return code;
+}
+
+/* ---- one's own ----------------------------------------------------------------------------------- */
+
+/* What its function cannot tell is no number. */
+static void evaluate(const System *s, int op, double t, const double *y, double *dy)
+{
+    const Own *own = s->context;
+    if (own->field[op](own->arg, t, y, dy) == 0) return;
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = NAN;
+}
+
+static void evaluate_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    evaluate(s, OP_F, t, y, dy);
+}
+
+static void evaluate_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    evaluate(s, OP_G, t, y, dy);
+}
+
+enum { MOST = 1 << 24 };
+
+static int make(size_t n, size_t d, const double *initial, const Own *own, System *s)
+{
+    *s = (System){.name = "own",
+                  .title = "a system of one's own",
+                  .source = "",
+                  .n = n,
+                  .d = d,
+                  .field = {evaluate_F, evaluate_G},
+                  .t_end = 1,
+                  .h0 = 0.25,
+                  .timed = 1,
+                  .initial = memory_new(n, d * sizeof *s->initial),
+                  .context = memory_new(1, sizeof *own)};
+    if (!s->initial || !s->context) return ERR_MEMORY;
+    memcpy(s->initial, initial, n * d * sizeof *initial);
+    memcpy(s->context, own, sizeof *own);
+    return 0;
+}
+
+int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField *F, TrotterField *G,
+                        void *arg, TrotterSystem **out)
+{
+    *out = NULL;
+    if (n == 0 || d == 0 || n > MOST / d || !initial || !F || !G)
+        return error_set(ERR_MISUSE, "a system of one's own needs 1 to %d numbers, F and G", MOST);
+    TRY(wrap(out));
+    System *s = (*out)->system = memory_new(1, sizeof *s);
+    int code = s ? make(n, d, initial, &(Own){{F, G}, arg}, s) : ERR_MEMORY;
+    if (code == 0) return 0;
+    trotter_system_free(*out);
+    *out = NULL;
+    return code;
+}
+
+void trotter_system_free(TrotterSystem *s)
+{
+    if (!s) return;
+    system_free(s->system);
+    network_free(&s->network);
+    memory_free(s);
+}
+
+size_t trotter_system_particles(const TrotterSystem *s)
+{
+    return s->system->n;
+}
+
+size_t trotter_system_dimension(const TrotterSystem *s)
+{
+    return s->system->d;
+}
+
+const double *trotter_system_initial(const TrotterSystem *s)
+{
+    return s->system->initial;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* past (history, n d) out: the exact solution at -h, -2 h, ... */
+static int find_past(const System *s, double h, size_t history, double *past)
+{
+    double agreement, *t = memory_new(history, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
+    int code = reference_solve(s, t, history, past, &agreement);
+    memory_free(t);
+    return code;
+}
+
+static int step(Stepper *st, const System *s, double h, size_t steps, double *y)
+{
+    size_t N = s->n * s->d, history = (size_t)stepper_history(st);
+    double *past = memory_new(history, N * sizeof *past);
+    int code = history && !past ? ERR_MEMORY : 0;
+    if (code == 0 && history) code = find_past(s, h, history, past);
+    if (code == 0) code = stepper_begin(st, 0, h, s->initial, START_GIVEN, past);
+    for (size_t i = 0; i < steps && code == 0; i++) code = stepper_step(st);
+    if (code == 0) memcpy(y, stepper_state(st), N * sizeof *y);
+    memory_free(past);
+    return code;
+}
+
+int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
+                  double *y)
+{
+    Stepper *st;
+    if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
+    TRY(stepper_new(s->frozen, on->system, &st));
+    int code = step(st, on->system, h, steps, y);
+    stepper_free(st);
+    return code;
+}
+
+int trotter_reference(const TrotterSystem *s, double t, double *y)
+{
+    double agreement;
+    if (!isfinite(t)) return error_set(ERR_MISUSE, "a time of %g", t);
+    return reference_solve(s->system, &t, 1, y, &agreement);
+}
+
+/* ---- measured order ------------------------------------------------------------------------------ */
+
+static int copy_points(const OrderStudy *u, TrotterOrder *out)
+{
+    out->point = memory_new(u->points, sizeof *out->point);
+    if (!out->point) return ERR_MEMORY;
+    out->count = u->points;
+    for (size_t i = 0; i < u->points; i++)
+        out->point[i] =
+            (TrotterPoint){u->point[i].h, u->point[i].error, u->point[i].steps, u->point[i].evals};
+    return 0;
+}
+
+int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_end, double h,
+                    int halvings, TrotterOrder *out)
+{
+    Theory theory;
+    OrderStudy u;
+    const OrderOptions o = {.t_end = t_end, .h0 = h, .halvings = halvings};
+    *out = (TrotterOrder){.slope = NAN, .low = NAN, .high = NAN, .constant = NAN};
+    if (halvings < 4 || halvings > 30)
+        return error_set(ERR_MISUSE, "%d halvings: expected 4 to 30", halvings);
+    TRY(theory_search(s->frozen, CONVERGENCE_TREES, &theory));
+    TRY(order_measure(s->table, on->system, &o, theory.order, theory.zero_stable, &u));
+    *out = (TrotterOrder){.slope = u.slope,
+                          .low = u.low,
+                          .high = u.high,
+                          .constant = u.constant,
+                          .expected = theory.order,
+                          .verdict = verdict_name(u.verdict)};
+    int code = copy_points(&u, out);
+    order_free(&u);
+    return code;
+}

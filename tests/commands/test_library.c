@@ -1,0 +1,195 @@
+/* test_library.c: libtrotter.so as others use it: installed and compiled against by pkg-config, nothing else of it seen; its answers
+ * beside the program's; from Python; and a model's file read by NumPy alone. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+static char root[PATH_MAX], python[PATH_MAX];
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0 || !realpath("studies/library/trotter.h", root)) return -1;
+    *strstr(root, "/studies/library/") = '\0';
+    shell_ok(
+        "for p in $(which -a python3); do $p -c 'import numpy' 2>/dev/null && { echo $p; break; }; done | tr -d '\\n' >found");
+    char *found = file_slurp("found", NULL);
+    snprintf(python, sizeof python, "%s", found);
+    free(found);
+    shell_ok(
+        "mkdir -p usr/lib/pkgconfig usr/include && cp %s/build/release/libtrotter.so.0 usr/lib && ln -s libtrotter.so.0 "
+        "usr/lib/libtrotter.so && cp %s/studies/library/trotter.h usr/include && sed \"s|@PREFIX@|$PWD/usr|; "
+        "s|@LIBDIR@|$PWD/usr/lib|; s|@VERSION@|0.2.0|\" %s/studies/library/trotter.pc.in >usr/lib/pkgconfig/trotter.pc",
+        root, root, root);
+    run_ok(
+        "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --layers 2 --activation gelu --positions both "
+        "--epochs 1 --max-steps 5" SMALL_TRAINING " --out run");
+    return 0;
+}
+
+/* A program of C against what is installed: its exit status; what it says is in out. */
+static int compile_and_run(const char *file, const char *arguments)
+{
+    shell_ok(
+        "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
+        "pkg-config --cflags --libs trotter) -lm",
+        file);
+    return shell("LD_LIBRARY_PATH=usr/lib ./program.of.c %s", arguments);
+}
+
+/* ---- C ----------------------------------------------------------------------------------------------------- */
+
+TEST(the_example)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/studies/library/example/gill.c", root);
+    assert_int_equal(compile_and_run(file, ""), 0);
+    assert_string_equal(out, "gill has order 4\nmeasured 4.00, agree\n");
+}
+
+TEST(nothing_else_is_exported)
+{
+    shell_ok(
+        "nm -D --defined-only usr/lib/libtrotter.so.0 | awk '$2 != \"A\" { sub(/@.*/, \"\", $3); print $3 }' | sort >exported");
+    shell_ok("grep -oE 'trotter_[a-z_]+\\(' usr/include/trotter.h | tr -d '(' | sort -u >told");
+    shell_ok("cmp exported told");
+    shell_ok("test $(wc -l <told) -gt 30");
+    shell_ok("readelf -d usr/lib/libtrotter.so.0 | grep -q 'SONAME.*libtrotter.so.0'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0'");
+}
+
+static const char cases[] =
+    "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
+    "#define NEED(x) do { if (!(x)) { printf(\"line %d: %s\\n\", __LINE__, trotter_error()); return 1; } } while (0)\n"
+    "static int grow(void *arg, double t, const double *y, double *dy) { (void)t; ++*(int *)arg; dy[0] = -y[0] / 2; return y[0] > 2; }\n"
+    "int main(void) {\n"
+    "    TrotterScheme *s = NULL, *again; TrotterSystem *system; TrotterTheory theory; TrotterTerm *term; TrotterOrder order;\n"
+    "    size_t n; char *text; double real, imaginary, y[64], z[64], one = 1, three = 3; int calls = 0;\n"
+    "    NEED(trotter_scheme_find(\"rk44\", &s) == TROTTER_INPUT && !s && strstr(trotter_error(), \"rk4\"));\n"
+    "    NEED(trotter_scheme_read(\"scheme a\\nk1 = F(y\\n\", NULL, &s) == TROTTER_INPUT && strstr(trotter_error(), \"text:2:\"));\n"
+    "    NEED(trotter_scheme_read(\"scheme a\\nk1 = H(y)\\ny' = y + k1\\nscheme b\\nk1 = H(y)\\ny' = y + k1\\n\", NULL, &s) == TROTTER_INPUT);\n"
+    "    NEED(trotter_scheme_find(\"rk4\", &s) == 0 && trotter_scheme_print(s, &text) == 0);\n"
+    "    NEED(trotter_scheme_read(text, \"rk4\", &again) == 0 && strcmp(trotter_scheme_name(again), \"rk4\") == 0);\n"
+    "    trotter_free(text); trotter_scheme_free(again);\n"
+    "    NEED(trotter_scheme_theory(s, &theory) == 0 && theory.order == 4 && !theory.at_least && theory.evaluations == 8);\n"
+    "    NEED(trotter_scheme_stability(s, &real, &imaginary) == 0 && fabs(real + 2.785293563405282) < 1e-9 && fabs(imaginary - sqrt(8)) < 1e-9);\n"
+    "    { const double at[2][2] = {{-1, 0}, {0, 1}}; NEED(trotter_scheme_amplification(s, 2, at, z) == 0);\n"
+    "      NEED(fabs(z[0] - 0.375) < 1e-14); }\n" /* 1 - 1 + 1/2 - 1/6 + 1/24 */
+    "    trotter_scheme_free(s);\n"
+    "    NEED(trotter_scheme_find(\"strang-marchuk\", &s) == 0);\n"
+    "    NEED(trotter_scheme_expand(s, TROTTER_BRACKETS, 3, &term, &n) == 0 && n == 2);\n"
+    "    NEED(strcmp(term[0].name, \"[F,[F,G]]\") == 0 && strcmp(term[0].coefficient, \"1/12\") == 0 && fabs(term[0].value - 1 / 12.) < 1e-16);\n"
+    "    trotter_free(term); trotter_scheme_free(s);\n"
+    "    NEED(trotter_scheme_find(\"rk4\", &s) == 0 && trotter_scheme_expand(s, TROTTER_BRACKETS, 3, &term, &n) == TROTTER_INPUT);\n"
+    "    NEED(trotter_system_make(1, 1, &one, grow, grow, &calls, &system) == 0 && trotter_solve(s, system, 0.01, 100, y) == 0);\n"
+    "    NEED(calls == 800 && fabs(y[0] - exp(-1)) < 1e-9);\n" /* F + G = -y */
+    "    NEED(trotter_reference(system, 1, y) == 0 && fabs(y[0] - exp(-1)) < 1e-12);\n"
+    "    NEED(trotter_measure(s, system, 1, 0.25, 5, &order) == 0 && order.expected == 4 && fabs(order.slope - 4) < 0.1 && order.count == 6);\n"
+    "    NEED(strcmp(order.verdict, \"agree\") == 0); trotter_free(order.point); trotter_system_free(system);\n"
+    "    NEED(trotter_system_make(1, 1, &three, grow, grow, &calls, &system) == 0 && trotter_solve(s, system, 0.1, 1, y) == TROTTER_NUMERIC);\n"
+    "    trotter_system_free(system);\n"
+    "    NEED(trotter_system_find(\"kepler\", 0, 0, 1, &system) == 0);\n"
+    "    trotter_scheme_free(s); NEED(trotter_scheme_find(\"ab3\", &s) == 0);\n" /* history: of the exact solution */
+    "    NEED(trotter_solve(s, system, 1e-3, 100, y) == 0 && trotter_reference(system, 0.1, z) == 0);\n"
+    "    NEED(fabs(y[0] - z[0]) < 1e-7 && y[0] != z[0]);\n"
+    "    trotter_system_free(system); trotter_scheme_free(s);\n"
+    "    NEED(trotter_system_find(\"nothing\", 0, 0, 1, &system) == TROTTER_INPUT);\n"
+    "    { const char *h[] = {\"the cat sat on the mat\"}, *r[] = {\"the cat sat on a mat\"}; double said[] = {1, 0, 1, 1}, right[] = {1, 0, 0, 1};\n"
+    "      NEED(trotter_score_lines(\"bleu\", \"13a\", 1, h, r, &real) == 0 && fabs(real - 53.7285) < 1e-4);\n"
+    "      NEED(trotter_score_lines(\"bleu\", \"14a\", 1, h, r, &real) == TROTTER_INPUT && trotter_score_lines(\"blue\", NULL, 1, h, r, &real) == TROTTER_INPUT);\n"
+    "      NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == 0 && real == 0.75);\n"
+    "      NEED(trotter_score_labels(\"pearson\", 4, said, right, &real) == 0 && fabs(real - 1 / sqrt(3)) < 1e-12);\n"
+    "      said[0] = 0.5; NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == TROTTER_INPUT); }\n"
+    "    puts(trotter_version()); return 0; }\n";
+
+TEST(answers_and_refusals)
+{
+    file_write("cases.c", cases, strlen(cases));
+    if (compile_and_run("cases.c", "") != 0) fail_msg("%s%s", out, err);
+}
+
+static const char model_cases[] =
+    "#include <stdio.h>\n#include <trotter.h>\n"
+    "int main(int argc, char **argv) { (void)argc; TrotterModel *m; int32_t *id; size_t n; static double z[1 << 16], e[8], r[8]; int32_t wild = -1;\n"
+    "    if (trotter_model_load(argv[1], 0, &m) != 0) { fputs(trotter_error(), stderr); return 2; }\n"
+    "    if (trotter_model_encode(m, \"in the beginning\", &id, &n) != 0 || n != 5 || id[0] != id[4]) return 3;\n"
+    "    if (trotter_model_logits(m, id, 4, z) != 0) return 4;\n"
+    "    if (trotter_model_logits(m, id, 1000, z) != TROTTER_INPUT || trotter_model_logits(m, &wild, 1, z) != TROTTER_INPUT) return 5;\n"
+    "    if (trotter_model_truncation(m, NULL, 0, id, 4, 6, e, r) != 0 || !(e[0] > 0) || !(e[6] < e[0] / 500)) return 6;\n"
+    "    if (trotter_model_truncation(m, NULL, 9, id, 4, 6, e, r) != TROTTER_INPUT) return 7;\n"
+    "    for (size_t i = 0; i < 4 * trotter_model_vocabulary(m); i++) printf(\"%.9g\\n\", z[i]);\n"
+    "    trotter_free(id); trotter_model_free(m); return 0; }\n";
+
+/* Logits are those of `trotter eval`, which are f32. */
+TEST(models)
+{
+    shell_ok("echo in the beginning >words.txt");
+    file_write("model.c", model_cases, strlen(model_cases));
+    if (compile_and_run("model.c", "run") != 0) fail_msg("%s%s", out, err);
+    file_write("library.txt", out, strlen(out));
+    run_ok(
+        "eval --model run --text words.txt --context sentence --logits eval.npy --precision f64");
+    shell_ok("tail -c +129 eval.npy | od -An -v -tf4 -w4 | awk '{ print $1 + 0 }' >eval.txt");
+    shell_ok(
+        "paste library.txt eval.txt | awk '{ d = $1 - $2; if (d * d > 1e-8) bad++ } END { exit bad > 0 || NR < 40 }'");
+    shell_ok(
+        "paste library.txt eval.txt | awk 'NR == 3 { $1 += 1e-3 } { d = $1 - $2; if (d * d > 1e-8) bad++ } END { exit bad != 1 }'");
+    assert_int_equal(shell("LD_LIBRARY_PATH=usr/lib ./program.of.c nowhere"), 2);
+}
+
+/* ---- Python ------------------------------------------------------------------------------------------------ */
+
+static void need_numpy(void)
+{
+    if (python[0]) return;
+    if (getenv("TROTTER_NEED_NUMPY")) fail_msg("no python3 has NumPy: python3-numpy");
+    print_message("# skipped: no python3 with NumPy here\n");
+    skip();
+}
+
+#define PYTHON \
+    "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/python %s "
+
+TEST(ten_cells)
+{
+    need_numpy();
+    shell_ok("grep -c '^# %%%%' %s/studies/python/cells.py | grep -qx 10", root);
+    shell_ok(PYTHON "%s/studies/python/cells.py run >cells.txt", root, python, root);
+    static const char *const lines[] = {"macaron 1", "strang-marchuk 2", "mine 1", "1/12 [F,[F,G]]",
+                                        "heun: measured 2.00, exact 2: agree"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        shell_ok("grep -qxF '%s' cells.txt", lines[i]);
+    assert_int_equal(shell("grep -qxF 'macaron 2' cells.txt"), 1);
+}
+
+TEST(what_python_is_refused)
+{
+    need_numpy();
+    static const char code[] =
+        "import trotter, numpy\n"
+        "def raises(f, *a):\n"
+        "    try: f(*a)\n"
+        "    except Exception as e: return type(e).__name__, str(e)\n"
+        "    raise SystemExit('not refused: %r' % (a,))\n"
+        "assert raises(trotter.order, 'rk44') == ('Error', \"scheme 'rk44'\") or 'rk4' in raises(trotter.order, 'rk44')[1]\n"
+        "assert raises(trotter.load, 'nowhere')[0] == 'Error'\n"
+        "bad = trotter.System(F=lambda t, y: 1 / 0, G=lambda t, y: y, initial=[[1.0]])\n"
+        "assert raises(trotter.solve, 'rk4', bad, 0.1, 1)[0] == 'ZeroDivisionError'\n"
+        "m = trotter.load('run')\n"
+        "assert 'takes 1 to' in raises(m.logits, numpy.zeros(10000))[1]\n"
+        "import read_model\n"
+        "ids = m.encode('in the beginning')[:4]\n"
+        "a, b = m.logits(ids), read_model.logits(*read_model.read('run/model.safetensors'), ids)\n"
+        "assert abs(a - b).max() < 1e-12 * abs(a).max(), abs(a - b).max()\n"
+        "told, w = read_model.read('run/model.safetensors')\n"
+        "told['activation'] = 'relu'\n"
+        "assert abs(a - read_model.logits(told, w, ids)).max() > 1e-6\n"
+        "svg = trotter.plot([('a', [1, 2], [3, 4])], 'x', 'y') if __import__('shutil').which('gnuplot') else '<svg'\n"
+        "assert '<svg' in svg\n";
+    file_write("refused.py", code, strlen(code));
+    if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
+}
+
+int main(void)
+{
+    return test_run(open_all, program_close);
+}
