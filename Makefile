@@ -3,7 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on embedded data, at most 5 minutes on 2 cores -> out/demo
-#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff and chromium
+#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium and pdflatex
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)

@@ -180,7 +180,7 @@ int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, Trotter
     *count = 0;
     if (basis != TROTTER_TREES && basis != TROTTER_BRACKETS)
         return error_set(ERR_MISUSE, "no basis has number %d", basis);
-    TRY(expansion_find(s->table, basis == TROTTER_TREES ? BASIS_TREES : BASIS_BRACKETS, degree,
+    TRY(expansion_find(s->table, basis == TROTTER_TREES ? BASIS_TREES : BASIS_BRACKETS, degree, 0,
                        &e));
     int code = e.count == 0 && e.warning[0] ? error_set(ERR_ACCURACY, "%s", e.warning)
                                             : copy_terms(&e, terms);

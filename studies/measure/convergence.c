@@ -14,6 +14,7 @@
 typedef struct {
     const char *scheme, *system;
     OrderPoint at;
+    double rate; /* of this error and the one before, log over log of h; NaN: none */
 } PointRow;
 
 const Column order_points[] = {
@@ -23,6 +24,8 @@ const Column order_points[] = {
     FIELD(PointRow, "steps", at.steps, .words = "steps to the end"),
     FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
     FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
+    COLUMN(PointRow, rate, .form = SHEET_FIXED, .digits = 2, .sparse = 1,
+           .words = "log of this error over the one before, over log of the steps"),
     {0}};
 const Column order_work[] = {
     COLUMN(PointRow, scheme),
@@ -73,10 +76,18 @@ void orders_judge(const Csv *c, Verdict *v)
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
+static double find_rate(const OrderStudy *s, size_t i)
+{
+    if (i == 0) return NAN;
+    const OrderPoint *a = &s->point[i - 1], *b = &s->point[i];
+    double rate = log(a->error / b->error) / log(a->h / b->h);
+    return isfinite(rate) ? rate : NAN;
+}
+
 static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
 {
     for (size_t i = 0; i < s->points; i++) {
-        const PointRow row = {t->name, u->system->name, s->point[i]};
+        const PointRow row = {t->name, u->system->name, s->point[i], find_rate(s, i)};
         sheet_row(u->points, &row);
         sheet_row(u->work, &row);
         if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
@@ -326,6 +337,8 @@ int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->points, SHEET_CSV, dir, "order.csv"));
+    TRY(output_sheet(u->points, SHEET_LATEX, dir, "order.tex"));
+    TRY(output_sheet(u->points, SHEET_MARKDOWN, dir, "order.md"));
     if (!u->options.local) {
         TRY(output_sheet(u->work, SHEET_CSV, dir, "work.csv"));
         TRY(draw_work(u, s, dir, "work", "evaluations of F and G", "evals"));

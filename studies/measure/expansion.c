@@ -30,7 +30,10 @@ static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
     char name[EXPANSION_NAME];
     for (size_t i = 0; i < f->count; i++) {
         if (theory_is_zero(e->table, defect[i])) continue;
+        if (e->one && !tree_is_F(f, i)) continue;
         TRY(tree_name(f, i, name, sizeof name));
+        for (char *c = name; e->one && *c; c++)
+            if (*c == 'F') *c = 'H';
         TRY(add_term(e, f->tree[i].order, name, defect[i]));
     }
     return 0;
@@ -87,14 +90,18 @@ static int default_degree(const Table *t, int *degree)
     return 0;
 }
 
-int expansion_find(const Table *scheme, int basis, int degree, Expansion *out)
+int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out)
 {
-    *out = (Expansion){.basis = basis, .degree = degree};
+    *out = (Expansion){.basis = basis, .degree = degree, .one = one};
     if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
     int code = 0;
     if (basis == BASIS_BRACKETS && !scheme->flows)
         code =
             error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
+    if (code == 0 && one && (basis != BASIS_TREES || !table_over(scheme, OP_H)))
+        code = error_set(ERR_INPUT,
+                         "%s: terms of one field are those of a scheme whose stages are all H",
+                         scheme->name);
     if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
     if (code == 0) code = basis == BASIS_TREES ? find_trees(out) : find_brackets(out);
     if (code != 0) expansion_free(out);
@@ -114,6 +121,7 @@ void expansion_free(Expansion *e)
 typedef struct {
     const char *scheme, *term, *coefficient;
     int degree;
+    double value;
 } TermRow;
 
 const Column expansion_columns[] = {
@@ -122,6 +130,7 @@ const Column expansion_columns[] = {
     COLUMN(TermRow, term,
            .words = "elementary differential: root, a prime a child; or a commutator"),
     COLUMN(TermRow, coefficient, .words = "a rational, or a decimal where the scheme is inexact"),
+    COLUMN(TermRow, value, .digits = 6, .words = "the coefficient as a number"),
     {0}};
 
 void expansion_report(const Expansion *e, Sheet *r)
@@ -129,7 +138,8 @@ void expansion_report(const Expansion *e, Sheet *r)
     char number[1024];
     for (size_t i = 0; i < e->count; i++) {
         expansion_number(e->table, e->term[i].c, number, sizeof number);
-        sheet_row(r, &(TermRow){e->table->name, e->term[i].name, number, e->term[i].degree});
+        sheet_row(r, &(TermRow){e->table->name, e->term[i].name, number, e->term[i].degree,
+                                table_double(e->term[i].c)});
     }
 }
 
@@ -143,7 +153,19 @@ void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes)
 
 /* ---- LaTeX ------------------------------------------------------------------------------------------ */
 
-enum { TERMS_A_LINE = 5 };
+/* Widths in hundredths of an em, of Computer Modern; a line of an article at 10 pt has 3450, of which some is indented. */
+enum {
+    LINES = 40,
+    LINE = 3000,
+    LETTER = 80,
+    PRIME = 28,
+    BRACKET = 39,
+    COMMA = 45,
+    POWER = 110,
+    SIGN = 130,
+    DIGIT = 38,
+    SPACE = 17
+};
 
 /* F''''(F,F,F,G) -> F^{(4)}(F,F,F,G); up to three primes stay. */
 static void latex_name(const char *name, FILE *f)
@@ -157,6 +179,19 @@ static void latex_name(const char *name, FILE *f)
         name += primes;
         if (*name) fputc(*name++, f);
     }
+}
+
+static int name_width(const char *name)
+{
+    int width = 0;
+    while (*name) {
+        int primes = (int)strspn(name, "'");
+        width += primes > 3 ? POWER : primes * PRIME;
+        name += primes;
+        if (*name) width += *name == ',' ? COMMA : strchr("()[]", *name) ? BRACKET : LETTER;
+        if (*name) name++;
+    }
+    return width;
 }
 
 /* |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
@@ -184,8 +219,28 @@ static void latex_number(const Table *t, const mpq_t c, FILE *f)
     mpz_clear(p);
 }
 
-static void latex_degree(const Expansion *e, size_t *i, FILE *f)
+static int number_width(const Table *t, const mpq_t c)
 {
+    char text[1024];
+    expansion_number(t, c, text, sizeof text);
+    if (!t->exact) return SPACE + 50 * (int)strlen(text);
+    size_t above = strcspn(text, "/"), below = strlen(text) - above;
+    return SPACE + DIGIT * (int)(above > below ? above : below);
+}
+
+/* A line ends; TeX has room for so many of one display. */
+static void latex_line(int *lines, FILE *f)
+{
+    if (++*lines % LINES)
+        fputs(" \\\\\n", f);
+    else
+        fputs("\n\\end{align*}\n\\begin{align*}\n", f);
+    fputs("  &\\qquad{}", f);
+}
+
+static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
+{
+    int width = 2 * SIGN; /* of = h^5( */
     int degree = e->term[*i].degree, power = degree - (e->basis == BASIS_BRACKETS);
     if (power == 0)
         fprintf(f, "\\bigl(");
@@ -195,7 +250,9 @@ static void latex_degree(const Expansion *e, size_t *i, FILE *f)
         fprintf(f, "h^{%d}\\bigl(", power);
     for (int n = 0; *i < e->count && e->term[*i].degree == degree; n++, ++*i) {
         const ExpansionTerm *x = &e->term[*i];
-        if (n > 0 && n % TERMS_A_LINE == 0) fprintf(f, " \\\\\n  &\\qquad{}");
+        int more = SIGN + number_width(e->table, x->c) + name_width(x->name);
+        if (n > 0 && width + more > LINE) latex_line(lines, f), width = 0;
+        width += more;
         if (mpq_sgn(x->c) < 0)
             fprintf(f, n ? " - " : "-");
         else
@@ -222,21 +279,21 @@ static void latex_field(const Table *t, FILE *f)
 
 int expansion_latex(const Expansion *e, FILE *f)
 {
-    int brackets = e->basis == BASIS_BRACKETS, last = e->degree + 1 - brackets;
-    fprintf(f, "%% %s: %s\n\\begin{align*}\n", e->table->name,
+    int brackets = e->basis == BASIS_BRACKETS, last = e->degree + 1 - brackets, lines = 0;
+    fprintf(f, "%% %s: %s\n{\\allowdisplaybreaks\n\\begin{align*}\n  &", e->table->name,
             brackets ? "log(step)/h less the field, [F,G] = G'F - F'G"
                      : "numerical - exact after one step");
     if (brackets) {
         fprintf(f, "\\tfrac{1}{h}\\log\\Phi_h - (");
         latex_field(e->table, f);
-        fprintf(f, ")\n  &= ");
+        fprintf(f, ") \\\\\n  &\\quad= ");
     } else {
-        fprintf(f, "\\Phi_h(y) - \\varphi_h(y)\n  &= ");
+        fprintf(f, "\\Phi_h(y) - \\varphi_h(y) \\\\\n  &\\quad= ");
     }
     for (size_t i = 0; i < e->count;) {
-        latex_degree(e, &i, f);
+        latex_degree(e, &i, &lines, f);
         fprintf(f, " \\\\\n  &\\quad{} + ");
     }
-    fprintf(f, "\\mathcal{O}(h^{%d})\n\\end{align*}\n", last);
+    fprintf(f, "\\mathcal{O}(h^{%d})\n\\end{align*}}\n", last);
     return ferror(f) ? error_set(ERR_SYSTEM, "writing LaTeX failed") : 0;
 }

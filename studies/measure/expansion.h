@@ -21,20 +21,22 @@ typedef struct {
 typedef struct {
     Table *table; /* frozen copy, owned */
     int basis, degree;
+    int one; /* of H alone */
     size_t count;
     ExpansionTerm *term; /* not zero, by degree */
     char warning[512];   /* why there are no terms, or one of h^0; "" */
 } Expansion;
 
-/* degree 0: one more than the scheme's order. A stage without expansion about y is told by the warning
+/* one: the fields of a scheme whose stages are all H = F + G are not told apart; its terms are H's, the trees of one colour.
+ * Another scheme: ERR_INPUT. degree 0: one more than the scheme's order. A stage without expansion about y is told by the warning
  * and leaves no terms. Brackets of a scheme that is not of flows, a degree too high: ERR_INPUT. */
-int expansion_find(const Table *scheme, int basis, int degree, Expansion *out);
+int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out);
 void expansion_free(Expansion *e);
 
 /* Its terms as rows of expand.csv. */
 extern const Column expansion_columns[];
 void expansion_report(const Expansion *e, Sheet *r);
-/* An align* of amsmath, after a comment that says what it is. */
+/* An align* of amsmath, after a comment that says what it is; its lines fit an article's, and it goes on over pages. */
 int expansion_latex(const Expansion *e, FILE *f);
 
 /* c as "p/q", or with %.17g where the table is inexact. */

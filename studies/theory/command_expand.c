@@ -18,6 +18,8 @@ static const Option scheme_options[] = {
      LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
      "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+    {"one-field", OPTION_FLAG, NULL, NULL,
+     "of schemes whose stages are all H = F + G: the terms of H, in trees of one colour", 0, 0},
     {0},
 };
 
@@ -139,9 +141,10 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     Sheet *r = NULL;
     size_t done = 0;
     TRY(sheet_new(expansion_columns, &r));
-    int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree");
+    int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree"),
+        one = options_flag(o, "one-field");
     while (code == 0 && done < s->count) {
-        code = expansion_find(s->scheme[done], basis, degree, &e[done]);
+        code = expansion_find(s->scheme[done], basis, degree, one, &e[done]);
         if (code != 0) break;
         if (e[done].warning[0]) notice_warn("%s", e[done].warning);
         select_warn_times(s->scheme[done]);

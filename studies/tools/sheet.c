@@ -345,36 +345,7 @@ static const char *seen(const Sheet *r, size_t first, size_t j)
     return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
 }
 
-static void latex_row(const Sheet *r, size_t first, FILE *f)
-{
-    for (size_t j = 0; j < r->shown; j++) {
-        const char *text = seen(r, first, j);
-        int mistaken = j == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
-        fputs(j ? " & " : mistaken ? "{}" : "", f);
-        put_latex(f, text);
-    }
-    fputs(" \\\\\n", f);
-}
-
-static int is_right(const Sheet *r, size_t column)
-{
-    for (size_t i = column; i < r->cells; i += r->columns)
-        if (!r->cell[i].number) return 0;
-    return 1;
-}
-
-static void write_latex(const Sheet *r, FILE *f)
-{
-    fputs("\\begin{tabular}{", f);
-    for (size_t j = 0; j < r->shown; j++) fputc(is_right(r, r->view[j]) ? 'r' : 'l', f);
-    fputs("}\n\\hline\n", f);
-    latex_row(r, SIZE_MAX, f);
-    fputs("\\hline\n", f);
-    for (size_t i = 0; i < r->cells; i += r->columns) latex_row(r, i, f);
-    fputs("\\hline\n\\end{tabular}\n", f);
-}
-
-/* ---- for people ---------------------------------------------------------------------------------- */
+/* ---- what fits ------------------------------------------------------------------------------------ */
 
 /* Columns a terminal uses for UTF-8 text: bytes that do not continue a character. */
 static size_t width(const char *text)
@@ -392,13 +363,11 @@ static size_t cell_width(const char *text, int form)
     return n;
 }
 
-static void put_cell(FILE *f, const char *text, int form, size_t columns, int right)
+static int is_right(const Sheet *r, size_t column)
 {
-    int gap = (int)(columns - cell_width(text, form));
-    if (right) fprintf(f, "%*s", gap, "");
-    for (const char *c = text; *c; c++)
-        fprintf(f, "%s%c", *c == '|' && form == SHEET_MARKDOWN ? "\\" : "", *c);
-    if (!right) fprintf(f, "%*s", gap, "");
+    for (size_t i = column; i < r->cells; i += r->columns)
+        if (!r->cell[i].number) return 0;
+    return 1;
 }
 
 typedef struct {
@@ -416,6 +385,90 @@ static void shapes(const Sheet *r, int form, Shape *s)
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
     }
+}
+
+/* ---- LaTeX ---------------------------------------------------------------------------------------- */
+
+/* Points: of an article's line at 10 pt, of a character on average, of what stands between two columns. A table that is too
+ * wide is set smaller; one that is still too wide becomes several, each with the first column. So do rows, as no page
+ * ends inside a tabular. */
+typedef struct {
+    const char *before, *behind;
+    double character, gap;
+} LatexSize;
+static const LatexSize latex_size[] = {
+    {"", "", 5.2, 12},
+    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n", "}\n", 4.4, 8},
+};
+enum { LATEX_LINE = 345, LATEX_ROWS = 50 };
+
+static double latex_width(const LatexSize *size, const Shape *s)
+{
+    return size->gap + size->character * (double)s->width;
+}
+
+/* The first column, from j on, that does not fit beside column 0 and those from `from` on. A half of an interval, which has
+ * no column of its own, stays with what it is of. */
+static size_t latex_fit(const Sheet *r, const Shape *s, const LatexSize *size, size_t from)
+{
+    double width = from ? latex_width(size, &s[0]) : 0;
+    size_t j = from, whole = from;
+    for (; j < r->shown && width + latex_width(size, &s[j]) <= LATEX_LINE; j++) {
+        width += latex_width(size, &s[j]);
+        if (j + 1 == r->shown || !r->slot[r->view[j + 1]].half) whole = j + 1;
+    }
+    return whole > from ? whole : j > from ? j : from + 1;
+}
+
+/* Columns 0 and from .. to-1 of a row. */
+static void latex_row(const Sheet *r, size_t first, size_t from, size_t to, FILE *f)
+{
+    for (size_t k = from ? from - 1 : 0; k < to; k++) {
+        size_t j = from && k == from - 1 ? 0 : k;
+        const char *text = seen(r, first, j);
+        int begins = k == (from ? from - 1 : 0);
+        int mistaken = begins && (*text == '[' || *text == '*'); /* for an argument of \\ */
+        fputs(!begins ? " & " : mistaken ? "{}" : "", f);
+        put_latex(f, text);
+    }
+    fputs(" \\\\\n", f);
+}
+
+static void latex_table(const Sheet *r, const Shape *s, size_t from, size_t to, size_t row, FILE *f)
+{
+    size_t end = row + LATEX_ROWS * r->columns;
+    fputs("\\begin{tabular}{", f);
+    if (from) fputc(s[0].right ? 'r' : 'l', f);
+    for (size_t j = from; j < to; j++) fputc(s[j].right ? 'r' : 'l', f);
+    fputs("}\n\\hline\n", f);
+    latex_row(r, SIZE_MAX, from, to, f);
+    fputs("\\hline\n", f);
+    for (size_t i = row; i < r->cells && i < end; i += r->columns) latex_row(r, i, from, to, f);
+    fputs("\\hline\n\\end{tabular}\n", f);
+}
+
+static void write_latex(const Sheet *r, const Shape *s, FILE *f)
+{
+    const LatexSize *size = &latex_size[latex_fit(r, s, &latex_size[0], 0) < r->shown];
+    fputs(size->before, f);
+    for (size_t row = 0; row == 0 || row < r->cells; row += LATEX_ROWS * r->columns)
+        for (size_t from = 0, to; from < r->shown; from = to) {
+            to = latex_fit(r, s, size, from);
+            if (row || from) fputs("\n\\medskip\\noindent\n", f);
+            latex_table(r, s, from, to, row, f);
+        }
+    fputs(size->behind, f);
+}
+
+/* ---- for people ---------------------------------------------------------------------------------- */
+
+static void put_cell(FILE *f, const char *text, int form, size_t columns, int right)
+{
+    int gap = (int)(columns - cell_width(text, form));
+    if (right) fprintf(f, "%*s", gap, "");
+    for (const char *c = text; *c; c++)
+        fprintf(f, "%s%c", *c == '|' && form == SHEET_MARKDOWN ? "\\" : "", *c);
+    if (!right) fprintf(f, "%*s", gap, "");
 }
 
 static void put_line(FILE *f, const char *text, int n)
@@ -463,13 +516,14 @@ int sheet_write(const Sheet *r, int form, FILE *f)
         csv_rows(r, 0, f);
         return 0;
     }
-    if (form == SHEET_LATEX) {
-        write_latex(r, f);
-        return 0;
-    }
     Shape *s = memory_new(r->shown, sizeof *s);
     if (!s) return ERR_MEMORY;
     shapes(r, form, s);
+    if (form == SHEET_LATEX) {
+        write_latex(r, s, f);
+        memory_free(s);
+        return 0;
+    }
     put_row(r, s, form, SIZE_MAX, f);
     put_rule(r, s, form, f);
     for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, form, i, f);

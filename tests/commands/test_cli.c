@@ -356,8 +356,8 @@ TEST(test_csv_shapes)
          "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
          "real_limit,imag_limit,error_norm2,error_norm2_one_colour\n"},
         {"expand --scheme rk2-unit,transformer --degree 3 --csv",
-         "scheme,degree,term,coefficient\n"},
-        {"order --scheme heun --csv", "scheme,system,h,steps,evals,error\n"},
+         "scheme,degree,term,coefficient,value\n"},
+        {"order --scheme heun --csv", "scheme,system,h,steps,evals,error,rate\n"},
         {"order --scheme heun,rk4 --csv --summary",
          "scheme,system,expected,measured,low,high,constant,verdict,predicted,match,constant_low,"
          "constant_high,unstable_from\n"},
@@ -400,10 +400,10 @@ TEST(test_zero_unstable)
     assert_non_null(strstr(out, "diverges"));
     file_text("sum.scheme", "scheme heavy\nk1 = H(y)\ny' = 2*y + k1\n");
     run_ok("expand --scheme heavy --scheme-file sum.scheme --csv");
-    assert_non_null(strstr(out, "heavy,0,y,1\n"));
+    assert_non_null(strstr(out, "heavy,0,y,1,1\n"));
     assert_int_equal(count_lines(err), 1);
     run_ok("expand --scheme rk2-released,polynet --csv"); /* nothing expands: degree 0 alone */
-    assert_string_equal(out, "scheme,degree,term,coefficient\nrk2-released,0,y,3/2\n");
+    assert_string_equal(out, "scheme,degree,term,coefficient,value\nrk2-released,0,y,3/2,1.5\n");
     assert_int_equal(count_lines(err), 2);
 }
 

@@ -15,15 +15,15 @@ static void must_say(const char *arguments, const char *part)
 TEST(test_expand)
 {
     must_say("expand --scheme lie-trotter --csv",
-             "lie-trotter,2,F'G,-1/2\nlie-trotter,2,G'F,1/2\n");
-    must_say("expand --scheme strang-marchuk --csv --basis brackets",
-             "scheme,degree,term,coefficient\nstrang-marchuk,3,\"[F,[F,G]]\",1/12\n"
-             "strang-marchuk,3,\"[[F,G],G]\",-1/24\n");
+             "lie-trotter,2,F'G,-1/2,-0.5\nlie-trotter,2,G'F,1/2,0.5\n");
+    must_say(
+        "expand --scheme strang-marchuk --csv --basis brackets",
+        "scheme,degree,term,coefficient,value\nstrang-marchuk,3,\"[F,[F,G]]\",1/12,0.0833333333333333");
     must_say("expand --scheme word:sffs --basis brackets", "signed area 0");
     must_say("expand --scheme sandwich:6-3", "signed area 15");
     must_say("expand --scheme strang-marchuk --basis brackets --latex",
-             "\\tfrac{1}{h}\\log\\Phi_h - (F+G)\n"
-             "  &= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - \\tfrac{1}{24}[[F,G],G]\\bigr)");
+             "\\tfrac{1}{h}\\log\\Phi_h - (F+G) \\\\\n"
+             "  &\\quad= h^{2}\\bigl(\\tfrac{1}{12}[F,[F,G]] - \\tfrac{1}{24}[[F,G],G]\\bigr)");
     must_say("expand --scheme rk4 --latex", "F^{(4)}(F,F,F,G)");
     int depth = 0, deepest = 0;
     for (const char *c = out; *c; c++) {
@@ -34,6 +34,66 @@ TEST(test_expand)
     must_say("expand --scheme word:ssfsff,yoshida4 --out x", "7/2");
     file_read("x/path-word-ssfsff.csv", out, sizeof out);
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
+}
+
+/* One field: 9 trees of order 5, whose coefficients are those of F alone among the 214; not of a scheme that tells F and G apart. */
+TEST(test_one_field)
+{
+    run_ok("expand --scheme rk4 --one-field --csv");
+    assert_int_equal(count_lines(out), 10);
+    assert_non_null(strstr(out, "rk4,5,H'H'H'H'H,-1/120,-0.008333333333333"));
+    assert_null(strstr(out, "G"));
+    run_ok("expand --scheme rk4 --csv");
+    assert_non_null(strstr(out, "rk4,5,F'F'F'F'F,-1/120,"));
+    must_refuse("expand --scheme macaron --one-field", "stages are all H");
+    must_refuse("expand --scheme strang-marchuk --basis brackets --one-field", "stages are all H");
+}
+
+/* A rate is the slope between two neighbours; the first row has none. */
+TEST(test_rates)
+{
+    run_ok("order --scheme rk4 --system linear --halvings 5 --csv --out rates");
+    double before = strtod(out_cell(1, "error"), NULL);
+    assert_string_equal(out_cell(1, "rate"), "");
+    for (int row = 2; row <= 6; row++) {
+        double error = strtod(out_cell(row, "error"), NULL),
+               rate = strtod(out_cell(row, "rate"), NULL);
+        assert_true(fabs(rate - log2(before / error)) < 1e-12);
+        assert_true(fabs(rate - 4) < .2);
+        before = error;
+    }
+    shell_ok("test -s rates/order.tex && test -s rates/order.md");
+}
+
+/* How many boxes of a document with this file in it are too wide. */
+static int too_wide(const char *file)
+{
+    shell_ok(
+        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath}\\begin{document}\\noindent'; cat %s; printf '%%s\\n' '\\end{document}'; } >page.tex",
+        file);
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode page.tex >page.txt || { grep -A4 ^! page.txt >&2; false; }");
+    return shell("grep -q Overfull page.txt") == 0;
+}
+
+/* What is written for papers compiles, and fits an article's line. */
+TEST(test_fits_a_page)
+{
+    need_tool("pdflatex");
+    static const char *const commands[] = {
+        "expand --scheme rk4 --out tex", "expand --scheme macaron --degree 6 --out tex",
+        "expand --scheme strang-marchuk,yoshida4 --basis brackets --degree 7 --out tex",
+        "expand --scheme rk3 --degree 5 --out tex"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        run_ok(commands[i]);
+        assert_false(too_wide("tex/expand.tex"));
+    }
+    run_ok("order --scheme all --system linear --halvings 5 --out tex");
+    assert_false(too_wide("tex/order.tex"));
+    shell_ok("test $(grep -c begin.tabular tex/order.tex) -gt 3"); /* no page ends inside one */
+    shell_ok(
+        "printf '%%s\\n' '\\begin{tabular}{l}a line of one cell that is much longer than what an article of LaTeX has room for at its ten points\\end{tabular}' >wide.tex");
+    assert_true(too_wide("wide.tex"));
 }
 
 /* Decoders have their column, and one that no scheme has is left out. */
@@ -51,10 +111,10 @@ TEST(test_decoders)
     assert_null(strstr(out, "evals_C"));
     must_say("schemes --csv --scheme decoders", "\nrk4-layer-decoder,");
     must_say("expand --scheme strang-marchuk-decoder --csv",
-             "strang-marchuk-decoder,2,F'C,-1/2\nstrang-marchuk-decoder,2,C'F,1/2\n");
+             "strang-marchuk-decoder,2,F'C,-1/2,-0.5\nstrang-marchuk-decoder,2,C'F,1/2,0.5\n");
     must_say("expand --scheme word:scscfscff", "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2");
     must_say("expand --scheme lie-trotter-decoder --basis brackets --degree 2 --latex",
-             "\\Phi_h - (F+C+G)\n  &= h\\bigl(\\tfrac{1}{2}[F,C] + \\tfrac{1}{2}[F,G] + "
+             "\\Phi_h - (F+C+G) \\\\\n  &\\quad= h\\bigl(\\tfrac{1}{2}[F,C] + \\tfrac{1}{2}[F,G] + "
              "\\tfrac{1}{2}[C,G]\\bigr)");
     must_say("expand --scheme strang-decoder --out y", "strang-decoder");
     must_say("stability --scheme transformer-decoder", "lambda/3");
@@ -180,7 +240,7 @@ TEST(test_large)
     must_say("schemes --scheme-file big.scheme --scheme big,wide --degree 4 --structure --csv",
              "wide,no,1,no,yes,yes,2,");
     must_say("expand --scheme-file big.scheme --scheme wide --basis brackets --csv",
-             "wide,2,\"[F,G]\",1/1024\n");
+             "wide,2,\"[F,G]\",1/1024,0.0009765625\n");
     must_say("stability --scheme-file big.scheme --scheme big,wide --points 11 --csv", "big,");
 }
 

@@ -7,7 +7,7 @@ build=$1 list=$2
 shift 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-tools='mpirun clang nvcc gnuplot python3 groff chromium'
+tools='mpirun clang nvcc gnuplot python3 groff chromium pdflatex'
 
 # The commands of PATH but those; nor is there a GPU.
 mkdir "$work/bin"
