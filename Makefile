@@ -82,7 +82,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
-READERS = ode/scheme ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
+READERS = ode/scheme ode/butcher ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/folder nn/bpe nn/bpe_learn nn/numbers nn/pairs \
           nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
           studies/metrics/m2_file

@@ -349,6 +349,11 @@ static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
     if (n >= 1 && n <= (past > 0 ? p->declared : p->table->stages))
         return stage_row(p->table, n - 1, past, out);
     p->cursor.at = at;
+    if (n == p->table->stages + 1 && !past)
+        return cursor_error(&p->cursor,
+                            "expected an explicit stage: %s reads itself, and implicit stages are "
+                            "not supported",
+                            word);
     return cursor_error(&p->cursor, "expected a stage that is set before it is used; %s is not",
                         word);
 }

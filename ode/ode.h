@@ -2,7 +2,7 @@
  * is), then the groups below in the order of the data's way:
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
- *   over.c     a scheme over another operator
+ *   over.c     a scheme over another operator   butcher.c  tableaus
  *   tree.c     coloured rooted trees         series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
@@ -42,8 +42,9 @@ typedef struct {
     Table **scheme; /* built-in texts, then files in the order given */
 } Zoo;
 
-int zoo_open(Zoo *z);                   /* the built-in schemes */
-int zoo_read(Zoo *z, const char *file); /* adds a scheme file; a name twice: ERR_INPUT */
+int zoo_open(Zoo *z); /* the built-in schemes */
+int zoo_read(Zoo *z,
+             const char *file); /* adds a scheme file, or a tableau; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
 /* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
@@ -59,6 +60,17 @@ int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table *
  * stored schemes of two colours and their -layer, "decoders" these as decoders and the stored ones of three.
  * Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+
+/* ---- butcher.c: tableaus of explicit Runge-Kutta methods ----------------------------------------- */
+
+/* 1 where a text is a tableau, in JSON or drawn, and no text of schemes. */
+int butcher_is(const char *text, size_t bytes);
+/* As scheme_parse, of one tableau; butcher.c has both forms. Implicit stages, embedded pairs, a c that is not the sum of
+ * its row: ERR_INPUT. */
+int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+/* A one-step table whose stages are all H, in a form that reads back as it; another: ERR_INPUT. */
+enum { BUTCHER_JSON, BUTCHER_DRAWN };
+int butcher_print(const Table *t, int form, FILE *f);
 
 /* ---- over.c: a scheme over another operator ----------------------------------------------------- */
 

@@ -41,7 +41,8 @@ int zoo_read(Zoo *z, const char *file)
     if (bad)
         code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
     else
-        code = scheme_parse(file, text, bytes, &z->scheme, &z->count);
+        code = (bytes <= SCHEME_BYTES && butcher_is(text, bytes) ? butcher_parse : scheme_parse)(
+            file, text, bytes, &z->scheme, &z->count);
     memory_free(text);
     return code;
 }

@@ -17,6 +17,10 @@ static const Option output_options[] = {
     {"degree", OPTION_SIZE, "6", "N", "trees are compared up to this order (decoders: at most 6)",
      2, TREE_MAX},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
+    {"tableau", OPTION_CHOICE, NULL, "json|drawn",
+     "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
+     "reads",
+     0, 0},
     {"structure", OPTION_FLAG, NULL, NULL,
      "what the schemes keep instead: symmetry, symplecticity, effective order, error constants", 0,
      0},
@@ -104,6 +108,15 @@ static int print_texts(const Selection *s)
     return 0;
 }
 
+static int print_tableaus(const Selection *s, int form)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (i) putchar('\n');
+        TRY(butcher_print(s->scheme[i], form, stdout));
+    }
+    return 0;
+}
+
 static int show_structure(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
@@ -124,6 +137,8 @@ static int show_structure(const Options *o, const Selection *s)
 static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s);
+    if (options_text(o, "tableau"))
+        return print_tableaus(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
     if (options_flag(o, "structure")) return show_structure(o, s);
     Sheet *r = NULL;
     TRY(sheet_new(columns, &r));

@@ -150,7 +150,7 @@ TEST(test_errors)
         {"scheme a\nk1 = H(2y)\ny' = y", "text:2:9: expected an operator, '@' or ')'"},
         {"scheme a\nk1 = H(y) k\ny' = y", "text:2:11: expected an operator or the end"},
         {"scheme a\nk2 = H(y)\ny' = y", "text:2:3: expected stage k1"},
-        {"scheme a\nk1 = H(y + k1)\ny' = y", "text:2:12: expected a stage that is set"},
+        {"scheme a\nk1 = H(y + k1)\ny' = y", "text:2:12: expected an explicit stage: k1 reads itself"},
         {"scheme a\nk1 = H(y + k2)\nk2 = H(y)\ny' = y", "text:2:12: expected a stage that is set"},
         {"scheme a\nk1 = H(y + b*k1)\ny' = y", "text:2:12: expected a name that is set"},
         {"scheme a\nk1 = H(y + 1)\ny' = y", "text:2:14: expected states and slopes"},

@@ -1,0 +1,141 @@
+/* test_butcher.c: tableaus of Runge-Kutta methods: what is printed reads back as the same table, for every scheme that has one; published
+ * ones, as others write them; what is refused. */
+#include "tests/lib/test.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+#include "tests/lib/scratch.h"
+
+static Table *parse(const char *text)
+{
+    Table **list = NULL, *t = NULL;
+    size_t count = 0;
+    if (butcher_parse("tableau", text, strlen(text), &list, &count) != 0) {
+        assert_int_equal(count, 0);
+    } else {
+        assert_int_equal(count, 1);
+        t = list[0];
+    }
+    memory_free(list);
+    return t;
+}
+
+static char *print(const Table *t, int form)
+{
+    char *text;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    int code = butcher_print(t, form, f);
+    fclose(f);
+    if (code == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* Of the zoo, exact tables come back equal; those with roots in 17 digits, so of the same order. */
+TEST(every_tableau_comes_back)
+{
+    Zoo z;
+    size_t tableaus = 0;
+    assert_int_equal(zoo_open(&z), 0);
+    for (size_t i = 0; i < z.count; i++)
+        for (int form = BUTCHER_JSON; form <= BUTCHER_DRAWN; form++) {
+            char *text = print(z.scheme[i], form);
+            int has = table_over(z.scheme[i], OP_H) && !z.scheme[i]->past_y &&
+                      !z.scheme[i]->past_k && !z.scheme[i]->symbols;
+            assert_int_equal(text != NULL, has);
+            if (!text) continue;
+            assert_true(butcher_is(text, strlen(text)));
+            Table *t = parse(text);
+            if (!t) fail_msg("%s: %s\n%s", z.scheme[i]->name, error_text(), text);
+            assert_string_equal(t->name, z.scheme[i]->name);
+            if (z.scheme[i]->exact) assert_true(table_equal(t, z.scheme[i]));
+            tableaus++;
+            table_free(t);
+            free(text);
+        }
+    assert_true(tableaus >= 16);
+    zoo_close(&z);
+}
+
+static const char dopri[] =
+    "{\"name\": \"Dormand-Prince 5\", \"A\": [[], [\"1/5\"], [\"3/40\", \"9/40\"], [\"44/45\", \"-56/15\", \"32/9\"],\n"
+    " [\"19372/6561\", \"-25360/2187\", \"64448/6561\", \"-212/729\"], [\"9017/3168\", \"-355/33\", \"46732/5247\", \"49/176\", \"-5103/18656\"]],\n"
+    " \"b\": [\"35/384\", 0, \"500/1113\", \"125/192\", \"-2187/6784\", \"11/84\"], \"c\": [0, 0.2, 0.3, 0.8, \"8/9\", 1]}";
+static const char nodepy[] =
+    "RK44\nClassical RK4\n 0   |\n 1/2 | 1/2\n 1/2 | 0    1/2\n 1   | 0    0    1\n_____|____________________\n"
+    "     | 1/6  1/3  1/3  1/6\n";
+static const char gill[] =
+    "| \n1/2 | 1/2\n 1/2 | (sqrt(2)-1)/2 (2-sqrt(2))/2\n 1 | 0 -sqrt(2)/2 (2+sqrt(2))/2\n---+---\n | 1/6 (2-sqrt(2))/6 "
+    "(2+sqrt(2))/6 1/6";
+
+static int order_of(const char *text, const char *name)
+{
+    Table *t = parse(text);
+    Theory theory;
+    if (!t) fail_msg("%s", error_text());
+    assert_string_equal(t->name, name);
+    assert_int_equal(theory_search(t, 7, &theory), 0);
+    table_free(t);
+    return theory.order;
+}
+
+TEST(published_ones)
+{
+    assert_int_equal(order_of(dopri, "dormand-prince5"), 5);
+    assert_int_equal(order_of(nodepy, "rk44"), 4);
+    assert_int_equal(order_of(gill, "tableau"), 4);
+    char *spoilt = strdup(dopri); /* the control: one digit */
+    *strstr(spoilt, "500") = '6';
+    assert_int_equal(order_of(spoilt, "dormand-prince5"), 0);
+    free(spoilt);
+}
+
+TEST(what_is_refused)
+{
+    static const char *const row[][2] = {
+        {"{\"A\": [[1]], \"b\": [1]}", "stage 1 reads itself: implicit"},
+        {"{\"A\": [[0, \"1/2\"], [0, 0]], \"b\": [0, 1]}", "stage 1 reads a later one"},
+        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [1, 0]}", "embedded pairs"},
+        {" |\n1 | 1\n---\n | 1/2 1/2\n | 1 0\n", "embedded pairs"},
+        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, \"1/2\"]}",
+         "c2 is 1/2, and row 2 of A sums to 1"},
+        {"{\"A\": [[], [1]], \"b\": [0.5]}", "b: expected an array of 2"},
+        {"{\"A\": [[], [1, 0, 0]], \"b\": [0.5, 0.5]}", "row 2 of A"},
+        {"{\"A\": [[], [\"x\"]], \"b\": [0.5, 0.5]}", "'x' is no number"},
+        {"{\"A\": [[], [true]], \"b\": [0.5, 0.5]}", "expected a number"},
+        {"{\"A\": [], \"b\": []}", "0 stages"},
+        {"{\"A\": [[]], ", "tableau:1:"},
+        {"{}", "0 stages"},
+        {" | 1 2\n---\n | 1\n", "more than 1 numbers"},
+        {" |\n 1 | 1\n", "expected a rule"},
+        {" |\n---\n |\n", "no weights"},
+        {" |\n---\n | 1\n---\n | x\n", "second row"},
+        {" |\n 1 | 1 |\n---\n | 1 0\n", "'|' is no number"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Table *t = parse(row[i][0]);
+        if (t || !strstr(error_text(), row[i][1]))
+            fail_msg("%s: %s", row[i][0], t ? "taken" : error_text());
+    }
+    assert_int_equal(butcher_is("scheme a\n# | b\n", 15), 0);
+    assert_int_equal(butcher_is("nothing", 7), 0);
+}
+
+static int parse_job(void)
+{
+    Table **list = NULL;
+    size_t count = 0;
+    int code = butcher_parse("tableau", dopri, strlen(dopri), &list, &count);
+    for (size_t i = 0; i < count; i++) table_free(list[i]);
+    memory_free(list);
+    return code;
+}
+
+TEST(short_of_memory)
+{
+    assert_true(fail_each(parse_job, ERR_INPUT) > 20);
+}
+
+TEST_MAIN(scratch_open, scratch_close)
