@@ -265,6 +265,11 @@ int stability_modulus(const Table *t, const double z[][2], double *modulus);
  * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
+/* ---- ssp.c --------------------------------------------------------------------------------------- */
+
+/* The coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H; NaN of others. */
+int stability_ssp(const Table *t, double *coefficient);
+
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
 
 /* A vector field in parts: F and G, and where particles of a memory are given, which stand still, C, by which

@@ -39,7 +39,7 @@ typedef struct {
     size_t stages, evals_F, evals_G, evals_C;
     int past_y, past_k, exact;
     Theory theory;
-    double real_limit, imag_limit;
+    double real_limit, imag_limit, ssp;
 } SchemeRow;
 
 static const Column columns[] = {
@@ -58,6 +58,10 @@ static const Column columns[] = {
     COLUMN(SchemeRow, imag_limit, .digits = 7),
     FIELD(SchemeRow, "error_norm2", theory.error_norm2),
     FIELD(SchemeRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
+    COLUMN(SchemeRow, ssp, .digits = 7,
+           .words =
+               "coefficient of strong stability: steps of so many times Euler's keep what Euler's "
+               "keep; of one-step schemes whose stages are all H"),
     {0}};
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
@@ -80,6 +84,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
+    if (code == 0) code = stability_ssp(t, &row.ssp);
     table_free(t);
     TRY(code);
     sheet_row(r, &row);
@@ -149,7 +154,7 @@ static int show(const Options *o, const Selection *s)
             "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
-            "is H\n",
+            "is H;\nssp: coefficient of strong stability\n",
             options_size(o, "degree"));
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",

@@ -354,7 +354,7 @@ TEST(test_csv_shapes)
     } list[] = {
         {"schemes --csv",
          "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
-         "real_limit,imag_limit,error_norm2,error_norm2_one_colour\n"},
+         "real_limit,imag_limit,error_norm2,error_norm2_one_colour,ssp\n"},
         {"expand --scheme rk2-unit,transformer --degree 3 --csv",
          "scheme,degree,term,coefficient,value\n"},
         {"order --scheme heun --csv", "scheme,system,h,steps,evals,error,rate\n"},

@@ -92,6 +92,60 @@ TEST(published_ones)
     free(spoilt);
 }
 
+/* Ketcheson's SSPRK(10,4): two halves of five stages. */
+static void write_ssp104(char *text)
+{
+    char *p = text + sprintf(text, "{\"name\": \"ssp104\", \"A\": [");
+    for (int i = 0; i < 10; i++) {
+        p += sprintf(p, "%s[", i ? ", " : "");
+        for (int j = 0; j < i; j++)
+            p += sprintf(p, "%s\"%s\"", j ? ", " : "", i >= 5 && j < 5 ? "1/15" : "1/6");
+        p += sprintf(p, "]");
+    }
+    p += sprintf(p, "], \"b\": [");
+    for (int j = 0; j < 10; j++) p += sprintf(p, "%s\"1/10\"", j ? ", " : "");
+    sprintf(p, "]}");
+}
+
+/* Coefficients of Gottlieb, Ketcheson, Shu 2011, chapters 2 and 6; Ralston's by hand: b1 >= r b2 a21. */
+TEST(strong_stability)
+{
+    char ssp104[2000];
+    write_ssp104(ssp104);
+    const struct {
+        const char *text;
+        double coefficient;
+    } row[] = {
+        {"{\"A\": [[]], \"b\": [1]}", 1},
+        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5]}", 1},
+        {"{\"A\": [[], [\"2/3\"]], \"b\": [\"1/4\", \"3/4\"]}", 0.5},
+        {"{\"A\": [[], [\"1/2\"]], \"b\": [0, 1]}", 0},
+        {"{\"A\": [[], [1], [\"1/4\", \"1/4\"]], \"b\": [\"1/6\", \"1/6\", \"2/3\"]}", 1},
+        {"{\"A\": [[], [0.5], [0.5, 0.5], [\"1/6\", \"1/6\", \"1/6\"]], \"b\": [\"1/6\", \"1/6\", \"1/6\", \"1/2\"]}",
+         2},
+        {nodepy, 0},
+        {ssp104, 6},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        double c;
+        Table *t = parse(row[i].text);
+        assert_non_null(t);
+        assert_int_equal(stability_ssp(t, &c), 0);
+        if (!(fabs(c - row[i].coefficient) < 1e-8)) fail_msg("row %zu: %.10g", i, c);
+        table_free(t);
+    }
+    assert_int_equal(order_of(ssp104, "ssp104"), 4);
+    Zoo z;
+    Table *t;
+    double c;
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, "macaron", "euler", &t), 0);
+    assert_int_equal(stability_ssp(t, &c), 0);
+    assert_true(isnan(c));
+    table_free(t);
+    zoo_close(&z);
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
