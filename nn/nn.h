@@ -451,11 +451,12 @@ typedef struct {
     size_t tokens;        /* trained so far */
     /* Mean of model_step's nll since the last log line, nats; of smoothed labels. */
     double train_loss;
-    double valid_ppl;   /* 0 except at an epoch's end */
+    double valid_ppl;   /* 0 except at a validation */
     double valid_exact; /* then, of pairs, the share of exact sequences; else NaN */
     double valid_score; /* then, of a judge; else NaN */
     double rate, grad_norm, tokens_per_s, seconds_left;
-    int best; /* this epoch is the best so far */
+    int best;   /* this validation is the best so far */
+    int within; /* it is not an epoch's end */
 } TrainReport;
 
 typedef struct {
@@ -470,7 +471,10 @@ typedef struct {
     AdamConfig adam;   /* its rate is set by the schedule */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
-    long patience;      /* epochs without a better one, after which it ends; 0: never */
+    /* Steps of the run between validations besides those at epochs' ends; each may give the best model, has a row in
+     * log.csv and ends with a saved state. 0: none. */
+    uint64_t eval_every;
+    long patience; /* epochs without a better one, after which it ends; 0: never */
     uint64_t seed;
     const char *out;       /* run directory, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */
@@ -479,10 +483,10 @@ typedef struct {
     double log_seconds; /* progress at most this often */
     /* Called once, when files and state are in order, before the first step; NULL: not called. */
     void (*begin)(void *arg);
-    /* Called for progress and at each epoch's end (valid_ppl > 0 then). */
+    /* Called for progress and at each validation (valid_ppl > 0 then). */
     void (*report)(void *arg, const TrainReport *r);
     void *arg;
-    /* NULL, or called at each epoch's end, not with ranks: *score out is what the model is worth; the best epoch is then
+    /* NULL, or called at each validation, not with ranks: *score out is what the model is worth; the best epoch is then
      * that of the largest score, not of the least validation perplexity. log.csv has it as valid_score. */
     int (*judge)(void *arg, Model *m, double *score);
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
@@ -506,7 +510,7 @@ typedef struct {
 } TrainResult;
 
 /* Trains m on c; m ends with the best epoch's weights. Writes out/log.csv, out/model.safetensors at
- * each new best validation perplexity, out/state.safetensors at each epoch's end and when stopped,
+ * each new best validation perplexity, out/state.safetensors at each validation and when stopped,
  * out/vocab.txt. A non-finite loss or gradient: ERR_NUMERIC with step and epoch, the last good model
  * file kept. Resuming needs the options, network and corpus of the run before (ERR_INPUT), but for
  * epochs and max_steps (these too, where the schedule ends with the run); with the same number of

@@ -121,6 +121,7 @@ static const struct {
     {", segments ", OF(model.segments), .when = OF(model.segments)},
     {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
     {", word dropout ", OF(model.word_dropout), .when = OF(model.word_dropout)},
+    {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
 };
 
 static double member_value(const void *record, Member m)

@@ -34,6 +34,16 @@ static uint64_t steps_of_all(const Run *r)
     return most && most < steps ? most : steps;
 }
 
+static int at_step_limit(const Run *r)
+{
+    return r->t->max_steps && r->p.step >= r->t->max_steps;
+}
+
+static int epoch_over(const Run *r)
+{
+    return r->p.batch >= batches_count(r->train) || at_step_limit(r);
+}
+
 static void report(Run *r, double loss, double valid_ppl, double valid_exact, double valid_score,
                    int best)
 {
@@ -54,21 +64,20 @@ static void report(Run *r, double loss, double valid_ppl, double valid_exact, do
                      .grad_norm = p->grad_norm,
                      .tokens_per_s = run_speed(p),
                      .seconds_left = p->step ? left * p->seconds / (double)p->step : 0,
-                     .best = best};
+                     .best = best,
+                     .within = valid_ppl > 0 && !epoch_over(r)};
     r->t->report(r->t->arg, &t);
     r->reported = clock_now();
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------- */
 
-static int at_step_limit(const Run *r)
+/* A validation within an epoch is asked for behind this step, and was not yet. */
+static int validation_due(const Run *r)
 {
-    return r->t->max_steps && r->p.step >= r->t->max_steps;
-}
-
-static int epoch_over(const Run *r)
-{
-    return r->p.batch >= batches_count(r->train) || at_step_limit(r);
+    const Progress *p = &r->p;
+    return r->t->eval_every && p->step > 0 && p->step % r->t->eval_every == 0 &&
+           p->checked != p->step && !epoch_over(r);
 }
 
 /* The failure so far, with the place where it happened. */
@@ -184,7 +193,7 @@ static size_t epoch_step(const Run *r)
 static int tally_due(const Run *r, size_t every)
 {
     return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
-           epoch_over(r) || clock_now() - r->reported >= r->t->log_seconds;
+           epoch_over(r) || validation_due(r) || clock_now() - r->reported >= r->t->log_seconds;
 }
 
 /* What is written after a step that ended in `code`. */
@@ -193,7 +202,7 @@ static int after_step(Run *r, int code, size_t every)
     if (!tally_due(r, every)) return code;
     TRY(tally(r, code));
     double loss = run_loss(&r->p);
-    if (epoch_step(r) % every == 0 && !epoch_over(r)) {
+    if (epoch_step(r) % every == 0 && !epoch_over(r) && !validation_due(r)) {
         TRY(agree(r, run_log(r, 0, NAN, NAN)));
         tally_begin(r);
     }
@@ -212,24 +221,6 @@ static double ranks_seconds(const Run *r)
     return r->t->ranks ? r->t->ranks->seconds : 0;
 }
 
-static int epoch_steps(Run *r)
-{
-    batches_epoch(r->train, r->p.epoch);
-    size_t every = run_epoch_steps(r->t, batches_count(r->train)) / ROWS_PER_EPOCH;
-    if (every == 0) every = 1;
-    tally_begin(r);
-    while (!epoch_over(r)) {
-        if (stopped(r)) {
-            TRY(tally(r, 0));
-            return interrupted(r);
-        }
-        double before = ranks_seconds(r);
-        TRY(after_step(r, train_step(r), every));
-        r->waited += ranks_seconds(r) - before;
-    }
-    return 0;
-}
-
 static int keep_best(Run *r, double ppl, double score)
 {
     r->p.best_ppl = ppl;
@@ -242,35 +233,67 @@ static int keep_best(Run *r, double ppl, double score)
     return 0;
 }
 
-static int write_epoch(Run *r, double ppl, double exact, double score, int best)
-{
-    if (best) TRY(keep_best(r, ppl, score));
-    TRY(checkpoint_add(r));
-    return run_log(r, ppl, exact, score);
-}
-
-static int epoch_end(Run *r)
+/* Validation, after the last step of an epoch or within one; files: model (if best), epoch's end, log. */
+static int validate(Run *r)
 {
     Progress *p = &r->p;
     double loss = run_loss(p);
     Evaluation e;
     int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e);
     if (code == ERR_INTERRUPTED) return interrupted(r);
-    if (code) return failed_at(r, code, r->p.step);
+    if (code) return failed_at(r, code, p->step);
     double ppl = exp(e.mean), exact = evaluation_exact(&e), score = NAN;
     if (r->t->judge) code = r->t->judge(r->t->arg, r->m, &score);
     if (code == ERR_INTERRUPTED) return interrupted(r);
-    if (code) return failed_at(r, code, r->p.step);
+    if (code) return failed_at(r, code, p->step);
     int best = p->best_epoch == 0 || (r->t->judge ? score > p->best_score : ppl < p->best_ppl);
-    TRY(agree(r, write_epoch(r, ppl, exact, score, best)));
+    code = best ? keep_best(r, ppl, score) : 0;
+    if (code == 0 && epoch_over(r)) code = checkpoint_add(r);
+    if (code == 0) code = run_log(r, ppl, exact, score);
+    TRY(agree(r, code));
     report(r, loss, ppl, exact, score, best);
     p->checked = p->step;
+    return 0;
+}
+
+static int epoch_end(Run *r)
+{
+    Progress *p = &r->p;
+    TRY(validate(r));
     if (p->batch >= batches_count(r->train)) {
         p->epoch++;
         p->batch = 0;
     }
     TRY(agree(r, run_save(r)));
     checkpoint_prune(r);
+    return 0;
+}
+
+/* The state is saved too, as at an epoch's end. */
+static int validate_within(Run *r)
+{
+    TRY(validate(r));
+    TRY(agree(r, run_save(r)));
+    tally_begin(r);
+    return 0;
+}
+
+static int epoch_steps(Run *r)
+{
+    batches_epoch(r->train, r->p.epoch);
+    size_t every = run_epoch_steps(r->t, batches_count(r->train)) / ROWS_PER_EPOCH;
+    if (every == 0) every = 1;
+    tally_begin(r);
+    while (!epoch_over(r)) {
+        if (validation_due(r)) TRY(validate_within(r)); /* also of a run that was stopped in one */
+        if (stopped(r)) {
+            TRY(tally(r, 0));
+            return interrupted(r);
+        }
+        double before = ranks_seconds(r);
+        TRY(after_step(r, train_step(r), every));
+        r->waited += ranks_seconds(r) - before;
+    }
     return 0;
 }
 

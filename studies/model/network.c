@@ -95,11 +95,16 @@ static const Option training_options[] = {
     {"max-steps", OPTION_SIZE, "0", "N",
      "stop after so many steps; 0: no limit; valid and test are read all the same (--eval-tokens)",
      0, 1e15, .flags = OPTION_LENGTH, .sets = {TO(train.max_steps)}},
+    {"eval-every", OPTION_SIZE, NULL, "N",
+     "validate every N steps too, besides epochs' ends: a row of log.csv with valid_ppl, the model "
+     "is kept where it is the best so far, the state is saved (default: at epochs' ends alone)",
+     1, 1e15, .sets = {TO(train.eval_every)}},
     {"patience", OPTION_SIZE, NULL, "N",
-     "stop after N epochs without a better validation perplexity (default: never)", 1, 1e9,
-     .sets = {TO(train.patience)}},
+     "stop after N epochs without a better validation perplexity, be it within them by "
+     "--eval-every or at their ends (default: never)",
+     1, 1e9, .sets = {TO(train.patience)}},
     {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
-     "the epoch that is kept, and that patience waits for: the one with the least validation "
+     "the validation that is kept, and that patience waits for: the one with the least validation "
      "perplexity (default), or of pairs the best BLEU of validation, greedily translated",
      0, 0},
     {"batch-tokens", OPTION_SIZE, "4096", "N",

@@ -50,17 +50,20 @@ static const char *perplexity_name(const Training *r)
 void tell_report(void *arg, const TrainReport *t)
 {
     Training *r = arg;
-    char left[32], exact[EXACT], score[32] = "";
+    char left[32], exact[EXACT], score[32] = "", step[64] = "";
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
     exact_words(r, t->valid_exact, exact);
     if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
+    if (t->within)
+        snprintf(step, sizeof step, ", step %llu of %llu", (unsigned long long)t->step,
+                 (unsigned long long)t->steps);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld, training loss %.4f, validation %s %.2f%s%s%s", r->name,
-            seed, t->epoch, t->epochs, t->train_loss, perplexity_name(r), t->valid_ppl, exact,
-            score, t->best ? "" : " (not the best)");
+            "%s, seed %zu: epoch %ld of %ld%s, training loss %.4f, validation %s %.2f%s%s%s",
+            r->name, seed, t->epoch, t->epochs, step, t->train_loss, perplexity_name(r),
+            t->valid_ppl, exact, score, t->best ? "" : " (not the best)");
     else
         progress_show(
             "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
@@ -172,12 +175,13 @@ static int draw_perplexity(const Training *r, const char *what)
     char title[700];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity: %s", what);
-    PlotFrame frame = {"perplexity", title, "epoch", "perplexity", 0};
+    const char *over = options_text(r->options, "eval-every") ? "step" : "epoch";
+    PlotFrame frame = {"perplexity", title, over, "perplexity", 0};
     TRY(plot_new(r->dir, &frame, &p));
     plot_setting(p, "set yrange [0:*]");
-    plot_count(p, options_size(r->options, "epochs"));
+    if (strcmp(over, "epoch") == 0) plot_count(p, options_size(r->options, "epochs"));
     plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
-              sheet_column(log_columns, "epoch"), sheet_column(log_columns, "valid_ppl"));
+              sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
     plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");

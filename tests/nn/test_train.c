@@ -301,6 +301,96 @@ TEST(hostile_progress_is_refused)
     }
 }
 
+/* ---- validations within epochs -------------------------------------------------------------------- */
+
+/* Steps of the rows with a validation perplexity, and these. Gives how many. */
+static int validations_of(const char *directory, uint64_t step[32], double ppl[32])
+{
+    char *log = log_of(directory);
+    int n = 0;
+    for (const char *row = strchr(log, '\n'); row && row[1] && n < 32; row = strchr(row + 1, '\n'))
+        n += sscanf(row, "\n%" SCNu64 ",%*[^,],%*[^,],%*[^,],%lf", &step[n], &ppl[n]) == 2;
+    free(log);
+    return n;
+}
+
+/* Every third step and each epoch's end (8, 16 and 24) is validated, once; the model is that of the least, and epochs'
+ * ends are those of a run without validations within: they change no step. */
+TEST(validations_within_epochs)
+{
+    static const uint64_t steps[] = {3, 6, 8, 9, 12, 15, 16, 18, 21, 24};
+    uint64_t step[32];
+    double ppl[32], end[32], best = INFINITY;
+    Trial plain, a;
+    trial_init(&plain, "plain", CONTEXT_STREAM);
+    trial_init(&a, "within", CONTEXT_STREAM);
+    a.t.eval_every = 3;
+    assert_int_equal(run(&plain), 0);
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(validations_of("plain", step, end), EPOCHS);
+    int n = validations_of("within", step, ppl), ends = 0;
+    assert_int_equal(n, sizeof steps / sizeof *steps);
+    assert_int_equal(a.epochs, n);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(step[i], steps[i]);
+        if (step[i] % 8 == 0) assert_true(ppl[i] == end[ends++]);
+        best = fmin(best, ppl[i]);
+    }
+    assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
+    assert_same_state("plain", "within", "cpu-f32");
+}
+
+/* All weights become level behind the validation after step 12, the first one of the second epoch, whose end is worse
+ * then: the model is that of step 12. */
+TEST(the_best_within_an_epoch_is_kept)
+{
+    uint64_t step[32];
+    double ppl[32];
+    Trial a;
+    Evaluation e;
+    trial_init(&a, "inside", CONTEXT_STREAM);
+    a.t.eval_every = 12;
+    a.t.epochs = 2;
+    a.level_epoch = 2;
+    assert_int_equal(run_keep_model(&a, "cpu-f32"), 0);
+    assert_int_equal(validations_of("inside", step, ppl), 3);
+    assert_int_equal(step[1], 12);
+    assert_true(ppl[1] < ppl[0] && ppl[1] < ppl[2]);
+    assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
+    assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
+                                CONTEXT_STREAM, 40, 10, &e),
+                     0);
+    assert_true(fabs(exp(e.mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
+    model_free(a.m);
+}
+
+/* Stopped after every step, also before and after the validations there. */
+TEST(validations_are_resumed)
+{
+    Trial whole, part;
+    char name[32];
+    trial_init(&whole, "whole", CONTEXT_STREAM);
+    whole.t.eval_every = 3;
+    assert_int_equal(run(&whole), 0);
+    for (uint64_t step = 1; step <= whole.result.steps; step++) {
+        snprintf(name, sizeof name, "cut%d", (int)step);
+        trial_init(&part, name, CONTEXT_STREAM);
+        part.t.eval_every = 3;
+        part.stop_at = step;
+        assert_int_equal(run(&part), ERR_INTERRUPTED);
+        part.stop = 0;
+        part.stop_at = 0;
+        part.t.resume = 1;
+        part.t.eval_every = 4;
+        assert_int_equal(run(&part), ERR_INPUT); /* it is part of what decides the model */
+        assert_non_null(strstr(error_text(), "validated every 3"));
+        part.t.eval_every = 3;
+        assert_int_equal(run(&part), 0);
+        assert_same_run("whole", name, &whole, &part);
+        assert_same_state("whole", name, "cpu-f32");
+    }
+}
+
 /* ---- failures ------------------------------------------------------------------------------------ */
 
 TEST(not_finite_keeps_the_last_good_model)
