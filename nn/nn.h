@@ -476,7 +476,9 @@ typedef struct {
     uint64_t eval_every;
     long patience; /* epochs without a better one, after which it ends; 0: never */
     uint64_t seed;
-    const char *out;       /* run directory, or NULL: nothing is written */
+    const char *out; /* run directory, or NULL: nothing is written */
+    const char
+        *log; /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
     int resume;         /* continue from out/state.safetensors */
@@ -530,6 +532,10 @@ typedef struct {
  * fewer in a shorter run), and that is what validation and test texts are read with. Source: Vaswani et
  * al. 2017, section 6.1; average_checkpoints.py of fairseq. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
+
+/* 0 where TrainConfig.log can be this file: it can be written, and is not there yet (then it is made), empty, or a log
+ * already. Else ERR_INPUT, naming it. */
+int train_log_check(const char *file);
 
 /* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
 

@@ -278,6 +278,7 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     if (!r->log) return 0;
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", p->step, p->epoch,
             p->tokens, loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact, score);
+    TRY(json_row(r, loss, valid_ppl, valid_exact, valid_score));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -460,5 +461,6 @@ int run_open(Run *r)
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
     if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));
-    return log_open(r);
+    TRY(log_open(r));
+    return json_open(r);
 }

@@ -36,8 +36,8 @@ typedef struct {
     const TrainConfig *t;
     Progress p;
     Batches *train, *valid;
-    void *best; /* weights of the best epoch, where no directory keeps them */
-    FILE *log;
+    void *best;            /* weights of the best epoch, where no directory keeps them */
+    FILE *log, *json;      /* log.csv; t->log */
     char *file;            /* room for a name in the run directory */
     char recipe[RUN_LINE]; /* what a resumed run must agree in */
     uint64_t steps;        /* of the whole run */
@@ -86,6 +86,10 @@ int run_save(Run *r);
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here; valid_exact (NaN: not known) has
  * a column in the log of a run on pairs alone, valid_score in that of a run with a judge. */
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
+
+/* json_log.c: opens t->log, where there is one, at the end of what the state knows; a row. */
+int json_open(Run *r);
+int json_row(Run *r, double loss, double valid_ppl, double valid_exact, double valid_score);
 
 /* evaluate.c. Batch i, or this rank's share of it, before which there are first[side] rows. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);

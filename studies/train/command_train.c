@@ -39,6 +39,10 @@ static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/train", "DIR",
      "run directory: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots", 0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "the rows of DIR/log.csv on stdout, as they come", 0, 0},
+    {"log", OPTION_TEXT, NULL, "FILE",
+     "the rows of DIR/log.csv as JSON lines too, with seconds of training; a run that goes on "
+     "(--resume with --log again) adds what the file lacks, another writes it anew",
+     0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
      "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
     {"resume", OPTION_FLAG, NULL, NULL,
@@ -137,6 +141,7 @@ static int begin_files(Training *r)
     int resume = options_flag(r->options, "resume");
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
+    if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->stacks, r->dir, 1));
     file_sweep(r->dir);
@@ -250,6 +255,7 @@ static int train(Training *r)
 {
     TrainConfig t = network_training(r->options);
     t.out = r->dir;
+    t.log = options_text(r->options, "log");
     t.meta = r->meta.item;
     t.meta_count = r->meta.count;
     t.resume = r->goes_on;
