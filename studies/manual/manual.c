@@ -139,9 +139,12 @@ static void put_choices(FILE *f, const char *command, const OptionGroup *g)
 
 static void put_values(FILE *f, const char *command, const OptionGroup *g)
 {
-    for (const Option *p = g->option; p->name; p++)
-        if (p->type != OPTION_FLAG && p->type != OPTION_CHOICE)
-            fprintf(f, " | *' %s --%s'", command, p->name);
+    for (const Option *p = g->option; p->name; p++) {
+        if (p->type == OPTION_FLAG || p->type == OPTION_CHOICE) continue;
+        fprintf(f, " | *' %s --%s'", command, p->name);
+        for (int i = 0; i < OPTION_ALIASES && p->alias[i]; i++)
+            fprintf(f, " | *' %s --%s'", command, p->alias[i]);
+    }
 }
 
 static void put_names(FILE *f, const OptionGroup *g)

@@ -111,7 +111,7 @@ static const Option training_options[] = {
      "tokens a step, or of each of its --accumulate batches", 1, 1048576,
      .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
     {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
-     .sets = {TO(train.rate)}},
+     .alias = {"lr", "learning-rate"}, .sets = {TO(train.rate)}},
     {"warmup", OPTION_SIZE, "400", "N", "steps to the peak, from where the schedule goes on", 0,
      1e12, .sets = {TO(train.warmup)}},
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",

@@ -204,10 +204,17 @@ static Check *const check[] = {
 
 /* ---- setting ------------------------------------------------------------------------------------- */
 
+static int is_alias(const Option *p, const char *name)
+{
+    for (int i = 0; i < OPTION_ALIASES && p->alias[i]; i++)
+        if (strcmp(p->alias[i], name) == 0) return 1;
+    return 0;
+}
+
 static Value *value_find(const Options *o, const char *name)
 {
-    for (size_t i = 0; i < o->count; i++)
-        if (strcmp(o->value[i].option->name, name) == 0) return &o->value[i];
+    for (Value *v = o->value; v < o->value + o->count; v++)
+        if (strcmp(v->option->name, name) == 0 || is_alias(v->option, name)) return v;
     return NULL;
 }
 
@@ -257,7 +264,7 @@ static int set_once(Options *o, int rank, const char *where, const char *name, c
     if (v && v->rank == rank && v->count && v->option->type != OPTION_LIST &&
         strcmp(v->item[0], text) != 0)
         return error_set(ERR_INPUT, "%s%s%s: given twice, as '%s' and as '%s'", where,
-                         rank == OPTION_ARGUMENT ? "--" : "", name, v->item[0], text);
+                         rank == OPTION_ARGUMENT ? "--" : "", v->option->name, v->item[0], text);
     return options_set(o, rank, where, name, text);
 }
 
@@ -335,16 +342,25 @@ static int add_word(Options *o, const char *word)
 
 enum { NAMED = 256 }; /* getopt_long's value of the first option; below it: characters */
 
+/* Every name of every option, ended by one without: an option's names have its value, so that a beginning of two of them
+ * is not ambiguous, and no two options have one. */
+static struct option *names_new(const Options *o)
+{
+    struct option *list = memory_new(o->count * (1 + OPTION_ALIASES) + 1, sizeof *list);
+    for (size_t i = 0, n = 0; list && i < o->count; i++) {
+        const Option *p = o->value[i].option;
+        int takes = p->type == OPTION_FLAG ? optional_argument : required_argument;
+        list[n++] = (struct option){p->name, takes, NULL, NAMED + (int)i};
+        for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++)
+            list[n++] = (struct option){p->alias[k], takes, NULL, NAMED + (int)i};
+    }
+    return list;
+}
+
 int options_arguments(Options *o, int argc, char **argv)
 {
-    struct option *list = memory_new(o->count + 1, sizeof *list);
+    struct option *list = names_new(o);
     if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < o->count; i++) {
-        const Option *p = o->value[i].option;
-        list[i] =
-            (struct option){p->name, p->type == OPTION_FLAG ? optional_argument : required_argument,
-                            NULL, NAMED + (int)i}; /* unlike, or none would be ambiguous */
-    }
     int code = 0, c;
     opterr = 0;
     optind = 0; /* 0: glibc starts over */
@@ -358,7 +374,8 @@ int options_arguments(Options *o, int argc, char **argv)
         else if (c < NAMED)
             code = argument_error(o, argv[optind - 1]);
         else
-            code = set_once(o, OPTION_ARGUMENT, "", list[c - NAMED].name, optarg ? optarg : "yes");
+            code = set_once(o, OPTION_ARGUMENT, "", o->value[c - NAMED].option->name,
+                            optarg ? optarg : "yes");
     }
     while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
     memory_free(list);
@@ -487,13 +504,17 @@ static void print_filled(FILE *f, const char *text)
 
 void option_words(const Option *p, char words[OPTION_WORDS])
 {
+    int n;
     if (p->initial && p->type != OPTION_FLAG)
-        snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
+        n = snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
     else if (p->otherwise)
-        snprintf(words, OPTION_WORDS, "%s (default: %s)", p->help, p->otherwise);
+        n = snprintf(words, OPTION_WORDS, "%s (default: %s)", p->help, p->otherwise);
     else
-        snprintf(words, OPTION_WORDS, "%s%s", p->help,
-                 p->type == OPTION_LIST ? " (may be repeated)" : "");
+        n = snprintf(words, OPTION_WORDS, "%s%s", p->help,
+                     p->type == OPTION_LIST ? " (may be repeated)" : "");
+    for (int i = 0; i < OPTION_ALIASES && p->alias[i] && n < OPTION_WORDS; i++)
+        n += snprintf(words + n, OPTION_WORDS - (size_t)n, "%s--%s", i ? ", " : "; also ",
+                      p->alias[i]);
 }
 
 static void print_option(FILE *f, const Option *p)

@@ -25,6 +25,7 @@ enum {
     OPTION_REALS,
     OPTION_BYTES /* 4000000000, or 4G: K, M, G, T are powers of 1024 */
 };
+enum { OPTION_ALIASES = 2 };
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
 /* Flags. An option without any is part of a run's identity: a run goes on with no other value. */
 enum {
@@ -46,7 +47,9 @@ typedef struct {
     const char *otherwise;
     const char *needs; /* an option without which this one has no meaning */
     unsigned flags;    /* bits of the flags above */
-    Member sets[2];    /* what the value sets in the record of options_fill */
+    /* Other names, on a command line and in a file; NULL where there are fewer. All that is kept or told has `name`. */
+    const char *alias[OPTION_ALIASES];
+    Member sets[2]; /* what the value sets in the record of options_fill */
 } Option;
 
 typedef struct {

@@ -18,7 +18,7 @@ static const Option one[] = {
     {"flag", OPTION_FLAG, NULL, NULL, "a flag", 0, 0, .flags = 1},
     {"text", OPTION_TEXT, NULL, "NAME", "a text", 0, 0, .flags = 2, .needs = "flag"},
     {"size", OPTION_SIZE, NULL, "N", "a size", 2, 9, .flags = 4, .needs = "text"},
-    {"real", OPTION_REAL, NULL, "X", "a real", -1, 10, .flags = 8},
+    {"real", OPTION_REAL, NULL, "X", "a real", -1, 10, .flags = 8, .alias = {"number", "numeral"}},
     {"choice", OPTION_CHOICE, NULL, "left|right", "a choice", 0, 0, .flags = 16},
     {0},
 };
@@ -172,6 +172,44 @@ TEST(command_lines)
 }
 
 /* Options whose meaning hangs on others: a flag, a size above 0 and a text are on. */
+/* Other names set, and are refused twice, as the first; what is written has that alone. */
+TEST(options_have_other_names)
+{
+    static const char *const lines[][2] = {
+        {"--real", "3"}, {"--number", "3"}, {"--numeral=3", NULL}, {"--num", "3"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *text = NULL;
+        size_t bytes;
+        Options *o = fresh();
+        assert_int_equal(
+            options_arguments(o, lines[i][1] ? 3 : 2,
+                              (char *[]){"t", (char *)lines[i][0], (char *)lines[i][1], NULL}),
+            0);
+        assert_true(options_real(o, "real") == 3 && options_rank(o, "real") == OPTION_ARGUMENT);
+        FILE *f = open_memstream(&text, &bytes);
+        assert_int_equal(options_write(o, f), 0);
+        fclose(f);
+        assert_string_equal(text, "real = 3\n");
+        free(text);
+        options_free(o);
+    }
+    Options *o = fresh();
+    char *twice[] = {"t", "--number", "3", "--real", "4", NULL},
+         *same[] = {"t", "--number", "3", "--real", "3", NULL};
+    expect("both", options_arguments(o, 5, twice), ERR_INPUT,
+           "--real: given twice, as '3' and as '4'");
+    options_free(o);
+    o = fresh();
+    assert_int_equal(options_arguments(o, 5, same), 0);
+    file_text("other.ini", "numeral = 5\n");
+    assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
+    assert_true(options_real(o, "real") == 3);
+    char words[OPTION_WORDS];
+    option_words(&one[3], words);
+    assert_string_equal(words, "a real; also --number, --numeral");
+    options_free(o);
+}
+
 TEST(options_go_together)
 {
     Options *o = fresh();
