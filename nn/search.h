@@ -1,4 +1,4 @@
-/* search.h: text out of a model, a token at a time (decode.c), and the best texts by beam search (beam.c).
+/* search.h: text out of a model, a token at a time (decode.c), drawn (sample.c), and the best texts by beam search (beam.c).
  *
  * A hypothesis is a target's beginning: <eos>, then tokens of the output. A step extends N hypotheses by one token each.
  * Only the new token's row is computed; keys and values of older tokens are in a cache, those of each EVAL of
@@ -41,6 +41,24 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
                   double *log_p);
 /* The last step's logits (N, V), as model_logits has them. */
 int decoding_logits(Decoding *d, double *logits);
+
+/* ---- sample.c: draws ------------------------------------------------------------------------------ */
+
+typedef struct {
+    double temperature; /* >= 0; 0: always the likeliest token, of equal ones the least */
+    size_t top;         /* only among the K likeliest; 0: among all */
+    double
+        top_p; /* and only among the fewest of them that have this share of their probability; 1: all. 0 .. 1 */
+} Sampling;
+
+/* Room for sorting. */
+typedef struct {
+    double z;
+    size_t token;
+} Ranked;
+
+/* A token drawn by u in [0, 1) from the softmax of z (V) / temperature, z finite, cut as s has it. order (V): room. */
+size_t sample_token(const double *z, size_t V, const Sampling *s, double u, Ranked *order);
 
 /* ---- beam.c: beam search -------------------------------------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* command_generate.c: a saved model goes on with a text. Every token is drawn from the softmax of the
- * logits after the last T tokens, divided by the temperature and cut to the most likely ones; the draws
- * are a function of the seed. The text begins with <eos>, as every text a model was trained on. */
+ * logits after the last T tokens, divided by the temperature and cut to the most likely ones (nn/sample.c); the
+ * draws are a function of the seed. The text begins with <eos>, as every text a model was trained on. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/random.h"
 #include "nn/corpus.h"
+#include "nn/search.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 
@@ -18,7 +18,12 @@ static const Option generate_options[] = {
     {"tokens", OPTION_SIZE, "100", "N", "tokens to add", 1, 1e6},
     {"temperature", OPTION_REAL, "1", "X",
      "below 1: the likely ones more often; 0: always the likeliest", 0, 100},
-    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest; 0: among all", 0, 1e9},
+    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest; 0: among all", 0, 1e9,
+     .alias = {"top-k"}},
+    {"top-p", OPTION_REAL, "1", "P",
+     "and of them among the fewest that have the share P of the probability, at this temperature "
+     "(nucleus sampling); 1: among all",
+     0, 1},
     {0},
 };
 
@@ -41,49 +46,10 @@ typedef struct {
     int32_t *id;         /* (count and those to come) */
     int32_t *position;   /* (T) 0, 1, ... */
     double *logits;      /* (T, V) */
-    double *order;       /* (V) */
+    Ranked *order;       /* (V) */
 } Speech;
 
 /* ---- drawing ------------------------------------------------------------------------------------- */
-
-static int falling(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a < b) - (a > b);
-}
-
-/* The K-th largest of z (V): what is below it is not drawn. */
-static double threshold(const double *z, size_t V, size_t K, double *order)
-{
-    if (K == 0 || K >= V) return -INFINITY;
-    memcpy(order, z, V * sizeof *z);
-    qsort(order, V, sizeof *order, falling);
-    return order[K - 1];
-}
-
-static size_t likeliest(const double *z, size_t V)
-{
-    size_t best = 0;
-    for (size_t v = 1; v < V; v++)
-        if (z[v] > z[best]) best = v;
-    return best;
-}
-
-/* The first v whose cumulative weight exp((z_v - max) / temperature) passes u of the whole. */
-static size_t draw(const double *z, size_t V, double least, double temperature, double u)
-{
-    double most = z[likeliest(z, V)], sum = 0, at = 0;
-    size_t last = 0;
-    for (size_t v = 0; v < V; v++)
-        if (z[v] >= least) sum += exp((z[v] - most) / temperature);
-    for (size_t v = 0; v < V; v++) {
-        if (z[v] < least) continue;
-        last = v;
-        at += exp((z[v] - most) / temperature);
-        if (at > u * sum) break;
-    }
-    return last;
-}
 
 /* *z = the logits behind the last token, from at most T tokens of its sequence. */
 static int look(Speech *s, const double **z)
@@ -101,12 +67,13 @@ static int look(Speech *s, const double **z)
 
 static int choose(Speech *s, size_t *token)
 {
-    const double *z, temperature = options_real(s->options, "temperature");
-    size_t V = s->net->vocab.size;
+    const Options *o = s->options;
+    Sampling how = {options_real(o, "temperature"), options_size(o, "top"),
+                    options_real(o, "top-p")};
+    const double *z;
     TRY(look(s, &z));
-    double u = random_uniform(options_size(s->options, "seed"), 0, s->count);
-    double least = threshold(z, V, options_size(s->options, "top"), s->order);
-    *token = temperature > 0 ? draw(z, V, least, temperature, u) : likeliest(z, V);
+    double u = random_uniform(options_size(o, "seed"), 0, s->count);
+    *token = sample_token(z, s->net->vocab.size, &how, u, s->order);
     return 0;
 }
 
@@ -249,7 +216,9 @@ const Command command_generate = {
     .purpose = "let a saved model go on with a text",
     .about = "Prints the prompt as the model reads it and the tokens the model adds; <eos> ends a "
              "line.\n"
-             "The same seed gives the same text. A word the model does not know is read as <unk>, "
+             "The same seed gives the same text; --temperature 0, --top 1 and --top-p 0 give the "
+             "likeliest token at\n"
+             "every place, whatever the seed. A word the model does not know is read as <unk>, "
              "and told.\n"
              "Of a model of pieces (train --bpe) the prompt is cut in pieces, --tokens counts "
              "pieces, and they\n"

@@ -79,6 +79,29 @@ TEST(draws_are_of_the_seed)
     assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
 }
 
+/* A nucleus of next to nothing is the likeliest token, however hot; a whole one is all tokens. */
+TEST(nuclei)
+{
+    static const char *const greedy[] = {"--top-p 1e-9", "--top-p 0", "--top-k 1",
+                                         "--top 5 --top-p 1e-9", "--temperature 0 --top-p 0.5"};
+    char line[256];
+    for (size_t i = 0; i < sizeof greedy / sizeof *greedy; i++) {
+        snprintf(line, sizeof line, "--tokens 14 --temperature 50 %s", greedy[i]);
+        if (strstr(greedy[i], "temp")) snprintf(line, sizeof line, "--tokens 14 %s", greedy[i]);
+        run_ok(with_model("generate", "w", line));
+        assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
+    }
+    run_ok(with_model("generate", "w", "--tokens 40 --temperature 50"));
+    char *all = strdup(out);
+    run_ok(with_model("generate", "w", "--tokens 40 --temperature 50 --top-p 1"));
+    assert_string_equal(out, all);
+    run_ok(with_model("generate", "w", "--tokens 40 --temperature 50 --top-p 0.4"));
+    assert_string_not_equal(out, all);
+    free(all);
+    must_refuse(with_model("generate", "w", "--top-p 1.5"),
+                "--top-p: expected a number from 0 to 1");
+}
+
 TEST(bad_words_are_refused)
 {
     expect(2, with_model("generate", "w", "--prompt dog"));

@@ -1,0 +1,90 @@
+/* test_sample.c: tokens drawn from logits whose probabilities are known: the share of each token among draws by evenly
+ * spaced u is its probability among those that are kept. */
+#include "tests/lib/test.h"
+
+#include <math.h>
+
+#include "nn/search.h"
+
+enum { V = 5, DRAWS = 100000 };
+
+/* Of p 0.4, 0.3, 0.15, 0.1, 0.05, in another order. */
+static const double chance[V] = {0.1, 0.4, 0.05, 0.3, 0.15};
+
+static void logits(double z[V])
+{
+    for (int v = 0; v < V; v++) z[v] = 7 + log(chance[v]);
+}
+
+/* Largest difference of the drawn shares from w / sum of w. */
+static double apart(const double z[V], const Sampling *s, const double w[V])
+{
+    size_t count[V] = {0};
+    Ranked room[V];
+    double sum = 0, most = 0;
+    for (int i = 0; i < DRAWS; i++) count[sample_token(z, V, s, (i + 0.5) / DRAWS, room)]++;
+    for (int v = 0; v < V; v++) sum += w[v];
+    for (int v = 0; v < V; v++) most = fmax(most, fabs((double)count[v] / DRAWS - w[v] / sum));
+    return most;
+}
+
+/* Each token's share is told by at most one draw more or less at either end. */
+static const double tolerance = 2.0 / DRAWS;
+
+static const struct {
+    Sampling how;
+    double w[V];
+} cases[] = {
+    {{1, 0, 1}, {0.1, 0.4, 0.05, 0.3, 0.15}},
+    {{0.5, 0, 1}, {0.01, 0.16, 0.0025, 0.09, 0.0225}},
+    {{1, 2, 1}, {0, 0.4, 0, 0.3, 0}},
+    {{1, 9, 1}, {0.1, 0.4, 0.05, 0.3, 0.15}},
+    {{1, 0, 0.39}, {0, 1, 0, 0, 0}},
+    {{1, 0, 0.41}, {0, 0.4, 0, 0.3, 0}},
+    {{1, 0, 0.69}, {0, 0.4, 0, 0.3, 0}},
+    {{1, 0, 0.71}, {0, 0.4, 0, 0.3, 0.15}},
+    {{1, 0, 0.96}, {0.1, 0.4, 0.05, 0.3, 0.15}},
+    {{0.5, 0, 0.55}, {0, 1, 0, 0, 0}}, /* 0.16 of 0.285: the temperature comes first */
+    {{0.5, 0, 0.57}, {0, 0.16, 0, 0.09, 0}},
+    {{1, 2, 0.56}, {0, 1, 0, 0, 0}}, /* 0.4 of 0.7: so does top-k */
+    {{1, 2, 0.58}, {0, 0.4, 0, 0.3, 0}},
+    {{1, 1, 1}, {0, 1, 0, 0, 0}},
+    {{1, 0, 1e-300}, {0, 1, 0, 0, 0}},
+    {{1, 0, 0}, {0, 1, 0, 0, 0}},
+    {{0, 0, 1}, {0, 1, 0, 0, 0}},
+    {{1e-300, 0, 1}, {0, 1, 0, 0, 0}},
+    {{1e300, 0, 1}, {1, 1, 1, 1, 1}},
+};
+
+TEST(shares_are_probabilities)
+{
+    double z[V];
+    logits(z);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double e = apart(z, &cases[i].how, cases[i].w);
+        if (!(e <= tolerance)) fail_msg("case %zu: off by %g", i, e);
+    }
+}
+
+/* The control: a nucleus that is one token off is seen. */
+TEST(another_nucleus_is_seen)
+{
+    double z[V];
+    logits(z);
+    assert_true(apart(z, &(Sampling){1, 0, 0.71}, cases[6].w) > 0.1);
+    assert_true(apart(z, &(Sampling){0.6, 0, 1}, cases[1].w) > 0.01);
+}
+
+/* Of equal tokens the least is the likeliest: what keeps one token keeps that. */
+TEST(equal_tokens)
+{
+    static const double z[V] = {-1, 2, 2, 0, 2}, first[V] = {0, 1, 0, 0, 0},
+                        two[V] = {0, 1, 1, 0, 0};
+    static const Sampling one[] = {{1, 1, 1}, {0, 0, 1}, {1, 0, 1e-9}, {1, 3, 0.3}};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        assert_true(apart(z, &one[i], first) == 0);
+    assert_true(apart(z, &(Sampling){1, 2, 1}, two) <= tolerance);
+    assert_true(apart(z, &(Sampling){1, 3, 0.5}, two) <= tolerance);
+}
+
+TEST_MAIN(NULL, NULL)
