@@ -1,4 +1,4 @@
-/* corpus.c: three texts (or three pairs of texts) under one vocabulary, from a directory or from inside the program. */
+/* corpus.c: three texts (or three pairs of texts) under one vocabulary, from a directory, from one file or from inside the program. */
 #include "nn/corpus.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus
 {
     Text *out = &c->text[split];
     if (split != SPLIT_TRAIN)
-        return text_begin(t->file, t->bytes, t->count, corpus_most(w), &c->vocab, out);
+        return text_begin(t->file, t->before, t->bytes, t->count, corpus_most(w), &c->vocab, out);
     TRY(vocab_build(t->bytes, t->count, corpus_level(w, c), w->vocab_limit, 0, &c->vocab));
     return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
 }
@@ -48,6 +48,22 @@ static int open_directory(const char *dir, CorpusChoice w, Corpus *c)
     int code = corpus_files(dir, NULL, file);
     for (int i = 0; i < corpus_splits(&w) && !code; i++) code = read_split(file[i], i, &w, c);
     corpus_files_free(file);
+    return code;
+}
+
+static int open_file(const char *file, CorpusChoice w, Corpus *c)
+{
+    static const double usual[SPLITS] = {0.9, 0.05, 0.05};
+    BpeText text[SPLITS];
+    char *bytes;
+    size_t count;
+    if (w.source)
+        return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory", file);
+    TRY(read_text(file, &bytes, &count));
+    int code = single_cut(file, bytes, count, w.parts[0] > 0 ? w.parts : usual, text);
+    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = add_text(&text[i], i, &w, c);
+    c->single = 1;
+    memory_free(bytes);
     return code;
 }
 
@@ -121,6 +137,12 @@ static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
     return 0;
 }
 
+static int no_parts(const char *name, const CorpusChoice *w)
+{
+    if (!(w->parts[0] > 0)) return 0;
+    return error_set(ERR_INPUT, "--parts: corpus %s is no single text file", name);
+}
+
 static int open_any(const char *name, CorpusChoice w, Corpus *c)
 {
     TRY(pieces_check(&w));
@@ -132,14 +154,18 @@ static int open_any(const char *name, CorpusChoice w, Corpus *c)
         if (w.source)
             return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory",
                              name);
+        TRY(no_parts(name, &w));
         return builtin[i].open(name, w, c);
     }
+    if (corpus_is_file(name)) return open_file(name, w, c);
+    TRY(no_parts(name, &w));
     c->files = corpus_is_folder(name);
     if (c->files) return w.source ? pairs_open(name, &w, c) : open_directory(name, w, c);
-    return error_set(ERR_INPUT,
-                     "no corpus '%s': neither a directory nor kjv, markov, markov:V, reverse or "
-                     "reverse:V",
-                     name);
+    return error_set(
+        ERR_INPUT,
+        "no corpus '%s': neither a directory or text file nor kjv, markov, markov:V, reverse or "
+        "reverse:V",
+        name);
 }
 
 /* The rate is that of a next token. */

@@ -5,6 +5,7 @@
  *   markov.c a source of known entropy           builtin.c texts inside the program
  *   reverse.c pairs for a model of two sides         pairs.c  pairs of files
  *   folder.c  the files of a directory               pieces.c words in pieces, by bpe.c
+ *   single.c  one file in three parts
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -105,6 +106,16 @@ int corpus_is_folder(const char *path);
  * corpus_files_free. */
 int corpus_files(const char *dir, const char *language, char *file[SPLITS]);
 void corpus_files_free(char *file[SPLITS]);
+
+/* ---- single.c ---- */
+
+int corpus_is_file(const char *path); /* or a pipe: anything that is there and no directory */
+/* Behind so many more lines of a text that goes on to `end`. */
+const char *single_skip(const char *at, const char *end, size_t lines);
+/* text (SPLITS) out: windows of a file's bytes, line by line its three parts; shares are above 0. A part without a line:
+ * ERR_INPUT. */
+int single_cut(const char *file, const char *bytes, size_t count, const double parts[SPLITS],
+               BpeText text[SPLITS]);
 
 /* What a token of it is, once its merges are there. */
 static inline int corpus_level(const CorpusChoice *w, const Corpus *c)

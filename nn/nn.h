@@ -56,11 +56,13 @@ typedef struct {
     int files;       /* 1: the file of a Text is that of its raw text */
     size_t left_out; /* pairs of the training text that corpus_leave_out took out */
     int marks;       /* CorpusChoice.marks */
+    int single;      /* 1: its texts are parts of one file, from the line behind Text.before on */
     /* Nats a token where it is known (a target's token, given its source), else NaN. */
     double entropy_rate;
 } Corpus;
 
-/* Opens `name`: a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens,
+/* Opens `name`: a text file, of whose lines the first .9 are for training, then .05 for validation, then .05 for test
+ * (CorpusChoice.parts); a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens,
  * NAME.tokens, NAME, *NAME*.txt, *NAME*.tokens, the first of these that finds all three; valid may be
  * val or dev; two files for one '*' are an error), or a built-in name: "kjv" (King James text,
  * vocabulary 10,000 cut by count), or "markov[:V]" (a first-order Markov source with <eos> as one of
@@ -96,7 +98,11 @@ typedef struct {
      * cut then. bpe_check's errors. Of a directory or kjv, not with LEVEL_CHAR. "<eos>" and "<unk>" are cut as other words. */
     const char *codes;
     size_t merges;
+    /* Of one file: shares of its lines for training, validation and test, each above 0, to be divided by their sum (single.c).
+     * All 0: PARTS_USUAL for one file. Of anything else not 0: ERR_INPUT. */
+    double parts[SPLITS];
 } CorpusChoice;
+#define PARTS_USUAL "0.9,0.05,0.05"
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
 /* Takes out of the training text all pairs that are longer than T tokens on a side, <eos> included, and counts them in
  * left_out. */
@@ -119,9 +125,9 @@ int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
 int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
                      const Vocab *v, Text *t);
-/* Up to the end of the line with the `most`-th token. */
-int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
-               Text *t);
+/* Such a part, up to the end of its line with the `most`-th token. */
+int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+               const Vocab *v, Text *t);
 /* ERR_INPUT where <eos> is written inside a line, so that a line is not a sentence. */
 int text_sentences(const Text *t, int32_t eos);
 /* 0 where line i of one text and line i of the other can be a pair, for all i. Unequal counts of lines, a line that

@@ -60,10 +60,10 @@ static int begin(const char *file, size_t before, const char *bytes, size_t coun
     return code;
 }
 
-int text_begin(const char *file, const char *bytes, size_t count, size_t most, const Vocab *v,
-               Text *t)
+int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+               const Vocab *v, Text *t)
 {
-    return begin(file, 0, bytes, count, most, v, t);
+    return begin(file, before, bytes, count, most, v, t);
 }
 
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nn/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
@@ -326,6 +327,7 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
 {
     CorpusChoice w = network_choice(n->options);
     w.untested = untested;
+    if (!corpus_is_file(options_text(n->options, "corpus"))) memset(w.parts, 0, sizeof w.parts);
     if (n->bpe) w.merges = 0, w.codes = n->codes;
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }

@@ -280,6 +280,9 @@ CorpusChoice network_choice(const Options *o)
     w.target = options_text(o, "target");
     w.codes = options_text(o, "codes");
     w.marks = network_config(o).model.masked;
+    char part[32];
+    for (size_t i = 0; i < SPLITS && options_part(o, "parts", i, part); i++)
+        w.parts[i] = strtod(part, NULL);
     return w;
 }
 
@@ -290,8 +293,21 @@ const Asking *network_asking(const Options *o, Asking ask[SPLITS])
     return c.masked ? ask : NULL;
 }
 
+/* As many shares as there are texts. */
+static int check_parts(const Options *o)
+{
+    char part[32];
+    if (!options_text(o, "parts") ||
+        (options_part(o, "parts", SPLITS - 1, part) && !options_part(o, "parts", SPLITS, part)))
+        return 0;
+    return error_set(ERR_INPUT,
+                     "--parts: expected three shares, of training, validation and test, not '%s'",
+                     options_text(o, "parts"));
+}
+
 int network_corpus(const Options *o, int untested, Corpus *c)
 {
+    TRY(check_parts(o));
     CorpusChoice w = network_choice(o);
     w.untested = untested;
     return corpus_choose(options_text(o, "corpus"), &w, c);

@@ -35,9 +35,14 @@ typedef struct {
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
     {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
-     "directory with train, valid and test text, or kjv, markov, markov:V, reverse, reverse:V",    \
+     "directory with train, valid and test text, one text file (--parts), or kjv, markov, "        \
+     "markov:V, reverse, reverse:V",                                                               \
      0, 0,                                                                                         \
      .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
+    {"parts", OPTION_REALS, NULL, "X,Y,Z",                                                         \
+     "shares of one file's lines for training, validation and test, in this order (default: "      \
+     PARTS_USUAL ")",                                                                              \
+     1e-9, 1e9},                                                                                   \
     {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
      "pairs of a directory: the source's files end in .LANGUAGE, as train.en", 0, 0},              \
     {"target", OPTION_TEXT, NULL, "LANGUAGE", "and the target's, line by line their translation",  \

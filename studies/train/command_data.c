@@ -7,6 +7,7 @@
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
+#include "studies/train/tell.h"
 
 static const Option data_options[] = {
     NETWORK_CORPUS,
@@ -74,7 +75,12 @@ static int read_bytes(const Corpus *c, int split, const Text *t, Bytes *b)
         return b->bytes ? 0 : ERR_MEMORY;
     }
     if (!isnan(c->entropy_rate)) return write_words(c, t, b);
-    return read_file(t->file, SIZE_MAX, &b->bytes, &b->count);
+    TRY(read_file(t->file, SIZE_MAX, &b->bytes, &b->count));
+    if (!c->single) return 0;
+    const char *end = b->bytes + b->count, *from = single_skip(b->bytes, end, t->before);
+    b->count = (size_t)(single_skip(from, end, t->lines) - from);
+    memmove(b->bytes, from, b->count);
+    return 0;
 }
 
 static void digest(const Bytes *b, char hex[2 * SHA256_DIGEST_SIZE + 1])
@@ -119,9 +125,11 @@ static void print_bounds(const Corpus *c)
 {
     static const char *const tokens[] = {
         [LEVEL_WORD] = "words", [LEVEL_CHAR] = "characters", [LEVEL_PIECE] = "pieces"};
+    char words[PARTS_WORDS];
     int pairs = c->source[SPLIT_TRAIN].tokens > 0;
     printf("\nvocabulary: %zu %s%s\n", c->vocab.size, tokens[c->vocab.level],
            c->vocab.unk < 0 ? ", none of them <unk>" : "");
+    if (parts_words(c, words)) printf("%s\n", words);
     if (pairs)
         printf(
             "pairs: line i of a source and line i of its target; what follows is about targets\n");

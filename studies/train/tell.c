@@ -112,10 +112,26 @@ static void tell_history(const Training *r)
         layers == 1 ? "" : "s");
 }
 
+int parts_words(const Corpus *c, char words[PARTS_WORDS])
+{
+    static const char *const use[SPLITS] = {"training", "validation", "test"};
+    if (!c->single) return 0;
+    int n = snprintf(words, PARTS_WORDS, "%.200s:", c->text[SPLIT_TRAIN].file);
+    for (int i = 0; i < SPLITS; i++) {
+        const Text *t = &c->text[i];
+        if (t->lines == 0) continue; /* unread */
+        n += snprintf(words + n, PARTS_WORDS - (size_t)n, "%s lines %zu to %zu for %s",
+                      i ? "," : "", t->before + 1, t->before + t->lines, use[i]);
+    }
+    return 1;
+}
+
 void tell_begin(void *arg)
 {
     const Training *r = arg;
+    char words[PARTS_WORDS];
     tell_history(r);
+    if (parts_words(&r->corpus, words)) progress_note("%s", words);
     if (r->corpus.left_out)
         progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
                       "left out",

@@ -34,6 +34,10 @@ typedef struct {
     Asking ask[SPLITS];
 } Training;
 
+/* Which lines of one file are what text, in words; 0: the corpus is no single file. */
+enum { PARTS_WORDS = 400 };
+int parts_words(const Corpus *c, char words[PARTS_WORDS]);
+
 /* For TrainConfig, arg being the Training: what it begins with; progress, and the line of an epoch. */
 void tell_begin(void *arg);
 void tell_report(void *arg, const TrainReport *t);

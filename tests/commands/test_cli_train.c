@@ -542,6 +542,47 @@ TEST(test_train_csv)
     free(log);
 }
 
+/* One file is told in lines, and is the directory that has these lines in three files: the same model, sums and all.
+ * eval knows the parts from the model. */
+TEST(test_one_file)
+{
+    static const char *const kind[] = {"", "--level char ", "--bpe 8 ", "--vocabulary 8 "};
+    corpus_write("text", 600, 60);
+    shell_ok("cat text/train.txt text/valid.txt text/test.txt > one.txt");
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        char line[512];
+        snprintf(line, sizeof line, "%s--out single" SMALL_TRAINING, kind[i]);
+        shell_ok("rm -rf single three");
+        if (shell("%s train --corpus one.txt --parts 10,1,1 --epochs 1 %s", program, line) != 0)
+            fail_msg("%s", err);
+        assert_true(
+            says("one.txt: lines 1 to 600 for training, lines 601 to 660 for validation, lines "
+                 "661 to 720 for test"));
+        snprintf(line, sizeof line, "train --corpus text --epochs 1 %s--out three" SMALL_TRAINING,
+                 kind[i]);
+        run_ok(line);
+        shell_ok("for d in single three; do tail -c 8000 $d/model.safetensors > $d/end; done");
+        assert_true(same_files("single/end", "three/end"));
+        run_ok("eval --model single --corpus one.txt --split test --csv");
+        char *one = strdup(out);
+        run_ok("eval --model three --corpus text --split test --csv");
+        assert_string_equal(out, one);
+        run_ok(
+            "eval --model single --corpus text --split test --csv"); /* parts are of a file alone */
+        assert_string_equal(out, one);
+        free(one);
+    }
+    run_ok("data --corpus one.txt --parts 10,1,1 --csv");
+    const char *sum = strrchr(out, ',') + 1;
+    shell_ok("echo %.64s > told; sha256sum text/test.txt | cut -c1-64 > sum", sum);
+    assert_true(same_files("told", "sum"));
+    must_refuse("train --corpus one.txt --parts 8,1 --out other" SMALL_TRAINING,
+                "--parts: expected three shares");
+    must_refuse("train --corpus one.txt --parts 8,1,0 --out other" SMALL_TRAINING, "--parts: ");
+    must_refuse("train --corpus text --parts 8,1,1 --out other" SMALL_TRAINING,
+                "no single text file");
+}
+
 /* --log: as many lines as log.csv has rows, at the end of a resumed run too; a file that is something else stays. */
 TEST(test_json_log)
 {

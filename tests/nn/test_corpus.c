@@ -432,6 +432,72 @@ TEST(test_directories)
     scratch_files(1);
 }
 
+/* ---- one file ------------------------------------------------------------------------------------ */
+
+/* Tokens and lines of a file's parts one behind another are those of the file, whatever the shares and wherever its last
+ * line ends; parts of lines have the shares that were asked for to half a line. */
+TEST(test_one_file)
+{
+    static const double share[][SPLITS] = {{0, 0, 0}, {0.9, 0.05, 0.05}, {8, 1, 1},
+                                           {1, 1, 1}, {0.5, 0.25, 0.25}, {3, 60, 37}};
+    char text[1024] = "";
+    for (int i = 1; i <= 40; i++) sprintf(text + strlen(text), "a%s b c\n", i % 7 ? " d" : "");
+    for (size_t i = 0; i < 2 * sizeof share / sizeof *share; i++) {
+        const double *s = share[i / 2], *x = s[0] > 0 ? s : share[1];
+        if (i % 2) text[strlen(text) - 1] = '\0';
+        const char *file = write_string("one", text);
+        if (i % 2) strcat(text, "\n");
+        Corpus c;
+        Text whole;
+        size_t at = 0, lines = 0;
+        CorpusChoice w = {.parts = {s[0], s[1], s[2]}};
+        assert_int_equal(corpus_choose(file, &w, &c), 0);
+        assert_true(c.single && c.vocab.unk < 0);
+        assert_int_equal(text_read(file, &c.vocab, &whole), 0);
+        double sum = x[0] + x[1] + x[2], upto = 0;
+        for (int k = 0; k < SPLITS; k++) {
+            const Text *t = &c.text[k];
+            assert_int_equal(t->before, lines);
+            assert_memory_equal(t->id, whole.id + at, t->tokens * sizeof *t->id);
+            at += t->tokens;
+            lines += t->lines;
+            upto += x[k] / sum;
+            assert_true(fabs((double)lines - 40 * upto) <= 0.5 + 1e-9);
+        }
+        assert_true(at == whole.tokens && lines == 40);
+        text_free(&whole);
+        corpus_free(&c);
+    }
+}
+
+/* Words that the training part lacks are told with the file's own line, and the limit that is advised brings <unk>. */
+TEST(test_one_file_is_refused)
+{
+    static const char *const two = "a a b b\nb a\n", *const rare =
+                                                         "a a\nb b\nc c\na b\nb a x\na b\n";
+    Corpus c;
+    CorpusChoice w = {.parts = {4, 1, 1}};
+    const char *file = write_string("one", rare);
+    assert_int_equal(corpus_choose(file, &w, &c), ERR_INPUT);
+    assert_true(says("one:5: 'x' is not") && says("--vocabulary 5 "));
+    w.vocab_limit = 5;
+    assert_int_equal(corpus_choose(file, &w, &c), 0);
+    assert_int_equal(c.text[SPLIT_VALID].unknown, 1);
+    corpus_free(&c);
+    w = (CorpusChoice){.parts = {1, 1, 1}};
+    assert_int_equal(corpus_choose(write_string("one", two), &w, &c), ERR_INPUT);
+    assert_true(says("of its 2 lines a part would have none"));
+    assert_int_equal(corpus_choose("kjv", &w, &c), ERR_INPUT);
+    assert_true(says("no single text file"));
+    assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
+    assert_true(says("no single text file"));
+    assert_int_equal(corpus_choose(write_string("one", ""), &w, &c), ERR_INPUT);
+    assert_true(says("is empty"));
+    w.source = "en", w.target = "de";
+    assert_int_equal(corpus_choose(write_string("one", rare), &w, &c), ERR_INPUT);
+    assert_true(says("are of a directory"));
+}
+
 /* Whole lines from the beginning of `whole`, no more than N tokens ask for. */
 static void check_part(const Text *part, const Text *whole, size_t N, int32_t eos)
 {
