@@ -25,6 +25,10 @@ int read_file(const char *file, size_t most, char **bytes, size_t *count);
 /* As read_file, for a text: an empty file or one with a NUL byte (line told) is ERR_INPUT. */
 int read_text(const char *file, char **bytes, size_t *count);
 
+/* As read_text, of a text by name: "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are those inside the
+ * program; anything else is a file (one of such a name is reached as ./NAME). */
+int read_named(const char *name, char **bytes, size_t *count);
+
 /* A text word by word. Words are separated by blanks and tabs; a line ends at '\n', at "\r\n" (so a
  * text reads the same from either kind of system) or at the text's end. A '\r' elsewhere belongs to
  * its word. */

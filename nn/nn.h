@@ -120,7 +120,7 @@ uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
-/* The same in pieces (bpe NULL: as it stands). */
+/* The same in pieces (bpe NULL: as it stands), of a file, of standard input ("-") or of kjv:train, kjv:valid, kjv:test. */
 int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
 int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,

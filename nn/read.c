@@ -79,6 +79,27 @@ int read_text(const char *file, char **bytes, size_t *count)
     return code;
 }
 
+/* The King James text's part that a name has; 0: it has none. */
+static int find_builtin(const char *name, BuiltinText *b)
+{
+    static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};
+    for (int i = 0; i < SPLITS; i++)
+        if (strcmp(name, part[i]) == 0) return *b = builtin_kjv(i), 1;
+    return 0;
+}
+
+int read_named(const char *name, char **bytes, size_t *count)
+{
+    BuiltinText b;
+    if (strcmp(name, "-") == 0) return read_text("/dev/stdin", bytes, count);
+    if (!find_builtin(name, &b)) return read_text(name, bytes, count);
+    *bytes = memory_new(b.count + 1, 1);
+    if (!*bytes) return ERR_MEMORY;
+    memcpy(*bytes, b.bytes, b.count);
+    *count = b.count;
+    return 0;
+}
+
 Scan scan_begin(const char *bytes, size_t count, int level)
 {
     return (Scan){.at = bytes, .end = bytes + count, .level = level};

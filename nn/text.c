@@ -91,13 +91,13 @@ int text_read(const char *file, const Vocab *v, Text *t)
 int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
 {
     *t = (Text){0};
-    if (!bpe) return text_read(file, v, t);
-    char *bytes, *pieces;
+    char *bytes, *pieces = NULL;
     size_t count;
-    TRY(read_text(file, &bytes, &count));
-    int code =
-        pieces_cut(bpe, &(BpeText){.file = file, .bytes = bytes, .count = count}, &pieces, &count);
-    if (code == 0) code = text_encode(file, pieces, count, v, t);
+    TRY(read_named(file, &bytes, &count));
+    BpeText raw = {
+        .file = strcmp(file, "-") == 0 ? "standard input" : file, .bytes = bytes, .count = count};
+    int code = bpe ? pieces_cut(bpe, &raw, &pieces, &count) : 0;
+    if (code == 0) code = text_encode(raw.file, bpe ? pieces : bytes, count, v, t);
     memory_free(bytes);
     memory_free(pieces);
     return code;

@@ -15,7 +15,7 @@ enum { MODELS_MAX = 64 };
 static const Option study_options[] = {
     {"model", OPTION_LIST, NULL, "DIR",
      "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS, 0, 0},
     {"tokens", OPTION_SIZE, "2000", "N", "of the text, up to the end of a block", 1, 1e12},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},

@@ -31,6 +31,9 @@ typedef struct {
     const Table *encoder; /* NULL: a language model */
 } Stacks;
 
+/* What a name of text_read_pieces can be, behind the help of an option. */
+#define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid, kjv:test: built in"
+
 /* Options that network_corpus reads. */
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \

@@ -10,7 +10,7 @@
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once" NETWORK_TEXTS, 0, 0},
     {"source-text", OPTION_TEXT, NULL, "FILE",
      "of an encoder and a decoder: the text's source, line by line its pair", 0, 0,
      .needs = "text"},

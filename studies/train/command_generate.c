@@ -15,6 +15,8 @@ static const Option generate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
     {"prompt", OPTION_TEXT, "", "TEXT", "what the text begins with, in the model's own spelling", 0,
      0},
+    {"prompt-file", OPTION_TEXT, NULL, "FILE",
+     "or the text of a file, whose last line it goes on with" NETWORK_TEXTS, 0, 0},
     {"tokens", OPTION_SIZE, "100", "N", "tokens to add", 1, 1e6},
     {"temperature", OPTION_REAL, "1", "X",
      "below 1: the likely ones more often; 0: always the likeliest", 0, 100},
@@ -178,24 +180,31 @@ static void speech_close(Speech *s)
 
 static int generate(const Options *o, Network *n)
 {
-    const char *prompt = options_text(o, "prompt");
+    const char *prompt = options_text(o, "prompt"), *file = options_text(o, "prompt-file");
     BpeText raw = {.file = "prompt", .bytes = prompt, .count = strlen(prompt)};
-    char *pieces = NULL;
+    char *pieces = NULL, *read = NULL;
     Speech s = {.options = o, .net = n};
     Text t = {0};
     size_t count;
+    if (file) {
+        if (*prompt) return error_set(ERR_INPUT, "expected --prompt or --prompt-file, not both");
+        TRY(read_named(file, &read, &raw.count));
+        raw.bytes = read;
+    }
+    int code = 0;
     if (n->bpe) {
-        TRY(pieces_cut(n->bpe, &raw, &pieces, &count));
+        code = pieces_cut(n->bpe, &raw, &pieces, &count);
         raw.bytes = pieces;
         raw.count = count;
     }
-    int code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
+    if (code == 0) code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);
     speech_close(&s);
     text_free(&t);
     memory_free(pieces);
+    memory_free(read);
     return code;
 }
 

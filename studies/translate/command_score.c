@@ -9,8 +9,8 @@
 
 static const Option score_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "the targets, or a language model's text, line by line", 0,
-     0},
+    {"text", OPTION_TEXT, NULL, "FILE",
+     "the targets, or a language model's text, line by line" NETWORK_TEXTS, 0, 0},
     {"source-text", OPTION_TEXT, NULL, "FILE", "the sources of an encoder and a decoder", 0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "line,tokens,log_p,per_token as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "FILE", "the file that is written (default: standard output)", 0, 0},

@@ -14,7 +14,7 @@
 static const Option study_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
      "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0},
     {"source-text", OPTION_TEXT, NULL, "FILE",
      "of a model with an encoder: the sources of the text's lines, line by line", 0, 0},
     {"side", OPTION_CHOICE, NULL, "decoder|encoder",

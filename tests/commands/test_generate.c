@@ -102,6 +102,52 @@ TEST(nuclei)
                 "--top-p: expected a number from 0 to 1");
 }
 
+/* Standard input and the built-in text stand for a file of the same bytes; a file called "-" is "./-". */
+TEST(texts_by_name)
+{
+    file_text("-", "a mat sat\n");
+    file_text("begin", "the cat sat on a mat\nthe cat\n");
+    run_ok(with_model("eval", "w", "--text valid.txt --csv"));
+    char *file = strdup(out);
+    static const char *const line[] = {
+        "eval --threads 1 --model w --csv --text - < valid.txt",
+        "cat valid.txt | %s eval --threads 1 --model w --csv --text -"};
+    for (int i = 0; i < 2; i++) {
+        int status = i ? shell(line[1], program) : shell("%s %s", program, line[0]);
+        if (status != 0) fail_msg("%s", err);
+        assert_string_equal(out, file);
+    }
+    run_ok(with_model("eval", "w", "--text ./- --csv"));
+    assert_string_not_equal(out, file);
+    free(file);
+    assert_int_equal(shell("printf 'the dog' | %s eval --threads 1 --model w --text -", program),
+                     2);
+    assert_true(says("standard input:1: 'dog' is not in the vocabulary"));
+    must_refuse(with_model("eval", "w", "--text -"), "is empty");
+    run_ok(with_model("generate", "w", "--prompt-file begin --tokens 4 --temperature 0"));
+    assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
+    assert_int_equal(
+        shell(
+            "printf 'the cat' | %s generate --threads 1 --model w --prompt-file - --tokens 4 --temperature 0",
+            program),
+        0);
+    assert_string_equal(out, "the cat sat on a mat\n");
+    must_refuse(with_model("generate", "w", "--prompt a --prompt-file begin"), "not both");
+    run_ok(
+        "train --corpus kjv --vocabulary 50 --width 8 --inner 8 --heads 1 --sequence 16 --max-steps 1 "
+        "--batch-tokens 64 --eval-tokens 100 --threads 1 --out k");
+    run_ok(with_model("eval", "k", "--corpus kjv --split test --csv"));
+    /* That is of --eval-tokens, so a part: the whole has more. */
+    double part, whole;
+    assert_int_equal(sscanf(strchr(out, '\n'), " %lf", &part), 1);
+    run_ok(with_model("eval", "k", "--text kjv:test --csv"));
+    assert_int_equal(sscanf(strchr(out, '\n'), " %lf", &whole), 1);
+    assert_true(part < 200 && whole > 10000);
+    run_ok(with_model("truncation", "k", "--text kjv:valid --sentences 1"));
+    run_ok(with_model("score", "k", "--text kjv:valid --sequence 200 --batch-tokens 256"));
+    must_refuse(with_model("eval", "k", "--text kjv:tset"), "kjv:tset");
+}
+
 TEST(bad_words_are_refused)
 {
     expect(2, with_model("generate", "w", "--prompt dog"));
