@@ -132,8 +132,8 @@ static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
     int n = snprintf(c->name, bytes, "%s", name);
     if (w.source) n += snprintf(c->name + n, bytes - (size_t)n, " %.16s-%.16s", w.source, w.target);
     if (w.eval_tokens)
-        snprintf(c->name + n, bytes - (size_t)n, " (valid and test: the first %zu tokens)",
-                 w.eval_tokens);
+        snprintf(c->name + n, bytes - (size_t)n, " (valid and test: the first %zu %s)",
+                 w.eval_tokens, w.level == LEVEL_CHAR ? "characters" : "tokens");
     return 0;
 }
 

@@ -231,7 +231,7 @@ const Command command_generate = {
              "and told.\n"
              "Of a model of pieces (train --bpe) the prompt is cut in pieces, --tokens counts "
              "pieces, and they\n"
-             "are printed as the words they make.\n",
+             "are printed as the words they make; of a model of characters it counts characters.\n",
     .groups = groups,
     .run = run,
 };

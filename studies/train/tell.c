@@ -13,6 +13,18 @@
 
 enum { EXACT = 48, WORDS = 64 };
 
+/* What a token is: in the words of a run; what the unigram's frequencies are of. */
+static const struct {
+    const char *token, *frequencies;
+} unit[] = {[LEVEL_WORD] = {"token", "word frequencies"},
+            [LEVEL_CHAR] = {"character", "character frequencies"},
+            [LEVEL_PIECE] = {"token", "piece frequencies"}};
+
+static int level(const Training *r)
+{
+    return r->corpus.vocab.level;
+}
+
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
 /* Lines of log.csv that have come since. */
@@ -66,9 +78,10 @@ void tell_report(void *arg, const TrainReport *t)
             t->valid_ppl, exact, score, t->best ? "" : " (not the best)");
     else
         progress_show(
-            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f tokens/s, %s left",
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f %ss/s, %s left",
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
-            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, left);
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, unit[level(r)].token,
+            left);
     tell_log(r);
 }
 
@@ -78,11 +91,14 @@ static void tell_memory(const Training *r)
     const Model *m = r->model;
     char words[512];
     size_t n = 0;
+    int small = model_bytes(m) < 10000000;
+    const char *name = small ? "kB" : "MB";
+    double per = small ? 1e-3 : 1e-6;
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
-                              model_memory_name(k), 1e-6 * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f MB at its peak:%s MB; of the process: about %.1f MB",
-                  1e-6 * (double)model_bytes(m), words, 1e-6 * (double)r->need);
+                              model_memory_name(k), per * (double)model_memory(m, k));
+    progress_note("memory of the model: %.1f %s at its peak:%s %s; of the process: about %.1f MB",
+                  per * (double)model_bytes(m), name, words, name, 1e-6 * (double)r->need);
 }
 
 /* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
@@ -168,10 +184,11 @@ int tell_result(const Training *r)
 
 static int draw_loss(const Training *r, const char *what)
 {
-    char title[700];
+    char title[700], nats[32];
     Plot *p;
     snprintf(title, sizeof title, "Loss: %s", what);
-    PlotFrame frame = {"loss", title, "step", "nats a token", 0};
+    snprintf(nats, sizeof nats, "nats a %s", unit[level(r)].token);
+    PlotFrame frame = {"loss", title, "step", nats, 0};
     TRY(plot_new(r->dir, &frame, &p));
     int step = sheet_column(log_columns, "step");
     plot_item(p, "log.csv", "using %d:%d with lines title %s noenhanced", step,
@@ -182,7 +199,7 @@ static int draw_loss(const Training *r, const char *what)
     plot_item(p, "log.csv", "using %d:(log($%d)) title 'validation' noenhanced", step,
               sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
-    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), "word frequencies");
+    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), unit[level(r)].frequencies);
     return plot_finish(p);
 }
 
@@ -199,7 +216,7 @@ static int draw_perplexity(const Training *r, const char *what)
     plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
               sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), "word frequencies");
+    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), unit[level(r)].frequencies);
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
     return plot_finish(p);
 }
@@ -255,7 +272,7 @@ void tell_end(const Training *r, double seconds)
     const char *first = options_text(r->options, "eval-tokens");
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
-    if (first) snprintf(of, sizeof of, "the first %.20s tokens of ", first);
+    if (first) snprintf(of, sizeof of, "the first %.20s %ss of ", first, unit[level(r)].token);
     exact_words(r, r->result.valid_exact, exact[0]);
     exact_words(r, r->result.test_exact, exact[1]);
     per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
@@ -264,8 +281,9 @@ void tell_end(const Training *r, double seconds)
         snprintf(test, sizeof test, "%.2f%s on test%s", r->result.test_ppl, word[1], exact[1]);
     layers_words(r, layers);
     progress_note("%s, %s layer(s), seed %zu: %s, %s %.2f%s on %svalidation%s, %s; %zu "
-                  "parameters, %.0f tokens/s, peak %.0f MB, %s; in %s",
+                  "parameters, %.0f %ss/s, peak %.0f MB, %s; in %s",
                   r->name, layers, options_size(r->options, "seed"), model, perplexity_name(r),
                   r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
-                  r->result.tokens_per_s, 1e-6 * (double)r->result.peak_bytes, time, r->dir);
+                  r->result.tokens_per_s, unit[level(r)].token, 1e-6 * (double)r->result.peak_bytes,
+                  time, r->dir);
 }

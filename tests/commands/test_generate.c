@@ -48,6 +48,28 @@ TEST(characters_go_on)
     assert_non_null(strstr(out, "t<unk><unk>c"));
 }
 
+/* What train says of characters; of a model of words, tokens. So small a model is told in kB. */
+TEST(train_tells_units)
+{
+    static const char rest[] = "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 64 "
+                               "--max-steps 2 --eval-tokens 5 --threads 1 --out";
+    char line[512];
+    for (int chars = 0; chars < 2; chars++) {
+        snprintf(line, sizeof line, "train --corpus . %s %s units%d", chars ? "--level char" : "",
+                 rest, chars);
+        run_ok(line);
+        assert_true(says(" characters/s, peak ") == chars && says(" tokens/s, peak ") == !chars);
+        assert_true(says("the first 5 characters of") == chars &&
+                    says("the first 5 tokens of") == !chars);
+        double bytes, parameters;
+        const char *memory = strstr(err, "memory of the model: ");
+        assert_int_equal(sscanf(memory, "memory of the model: %lf kB at its peak: parameters %lf,",
+                                &bytes, &parameters),
+                         2);
+        assert_true(parameters > 1 && bytes > 3 * parameters);
+    }
+}
+
 /* Bits a character: log2 of the perplexity, and only where tokens are characters. */
 TEST(characters_have_bits)
 {

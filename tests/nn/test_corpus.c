@@ -533,7 +533,8 @@ TEST(test_parts)
         for (size_t k = 0; k < sizeof N / sizeof *N; k++) {
             CorpusChoice w = {list[i].level, 0, 7, k % 2, N[k]};
             assert_int_equal(corpus_choose(list[i].name, &w, &part), 0);
-            snprintf(words, sizeof words, "the first %zu tokens)", N[k]);
+            snprintf(words, sizeof words, "the first %zu %s)", N[k],
+                     list[i].level == LEVEL_CHAR ? "characters" : "tokens");
             assert_non_null(strstr(part.name, words));
             const Text *a = &part.text[SPLIT_TRAIN], *b = &whole.text[SPLIT_TRAIN];
             assert_int_equal(a->tokens, b->tokens);
