@@ -116,7 +116,7 @@ say manual manual --out manual
 
 # ---- files, with what changes from run to run masked -----------------------------------------------
 mask='{ gsub(/[0-9.]+ tokens\/s/, "* tokens/s"); gsub(/[0-9.]+ lines\/s/, "* lines/s"); gsub(/[0-9.]+ sentences\/s/, "* sentences/s"); gsub(/peak [0-9]+ MB/, "peak * MB"); gsub(/in [0-9:.]+( s| min|$)/, "in *");
-        gsub(/[0-9.]+( s| ms| MB)([,;.: ]|$)/, "* "); gsub(/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9][T 0-9:Z]*/, "DATE"); print }'
+        gsub(/[0-9.]+( s| ms| MB| kB)([,;.: ]|$)/, "* "); gsub(/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9][T 0-9:Z]*/, "DATE"); print }'
 masked() { awk "$mask" "$@" | sed -E 's/^DATE[^ ]* [0-9]+:/DATE:/; /^truncation error of /d; s/ +[0-9]{3,6}\.[0-9]([ |\\]*)$/ *\1/; s/ *[0-9]{3,7}([ |&]+)[0-9]+([ |\\]*)$/ *\1*\2/'; }
 csv='BEGIN { n = split("tokens_per_s sentences_per_s peak_bytes seconds time rank host date bytes_per_step wait_ms_per_step ms_per_step user cpu", v, " "); for (i = 1; i <= n; i++) bad[v[i]] = 1 }
      NR == 1 { n = split($0, head, ","); print; next }
