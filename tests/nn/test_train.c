@@ -366,6 +366,25 @@ TEST(the_best_within_an_epoch_is_kept)
     model_free(a.m);
 }
 
+/* Patience counts epochs: a run whose best validation is within the second, all weights being level behind it, has had one
+ * epoch without a better one at the end of the third, and ends there. */
+TEST(patience_counts_epochs)
+{
+    uint64_t step[32];
+    double ppl[32];
+    Trial a;
+    trial_init(&a, "patient", CONTEXT_STREAM);
+    a.t.eval_every = 12;
+    a.t.epochs = 9;
+    a.t.patience = 1;
+    a.level_epoch = 2;
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(a.result.best_epoch, 2);
+    assert_int_equal(a.result.steps, 3 * 8);
+    assert_int_equal(validations_of("patient", step, ppl), 4);
+    assert_true(step[1] == 12 && ppl[1] < ppl[0] && ppl[1] < ppl[2] && ppl[1] < ppl[3]);
+}
+
 /* Stopped after every step, also before and after the validations there. */
 TEST(validations_are_resumed)
 {
