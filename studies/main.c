@@ -14,6 +14,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
+#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
@@ -101,6 +102,7 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     }
     TRY(check_given(c, o, groups, where));
     warn_threads(o);
+    plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     if (c->saves) catch_stop();
     int code = c->run(o);
     record_run(c, o, argc, argv, code);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
+#include "studies/tools/plot.h"
 #include "studies/compare/compare.h"
 #include "studies/compare/translations.h"
 #include "studies/model/network.h"
@@ -81,6 +82,7 @@ static const Option output_options[] = {
      "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
      "figures beside these (published.csv, .md) where they have some, and each run under DIR/runs",
      0, 0},
+    PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "the whole table as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
      "options from a file, as DIR/config.ini; the command line overrides it", 0, 0},

@@ -20,14 +20,13 @@ static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation
               "every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title "
               "%s noenhanced fs solid 1 noborder lc rgb %s",
               n, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
-    plot_item(p, "compare.csv",
-              "every ::1::%zu using %d:($0%+g):(spread(%d)) with xerrorbars notitle lc rgb "
-              "'#222222' lw 1.5 pt 0",
-              n, ppl, shift, sd);
+    plot_item(p, "compare.csv", "every ::1::%zu using ($%d-spread(%d)):($0%+g):(2*spread(%d)):(0)",
+              n, ppl, sd, shift, sd);
+    plot_interval(p, "#222222", 1.5);
     plot_item(p, "compare.csv",
               "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd "
               "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
-              "',11' notitle",
+              "small notitle",
               n, ppl, sd, shift, sd, ppl, sd);
 }
 
@@ -37,7 +36,7 @@ static int draw_perplexities(const Compare *u)
     size_t n = u->cells;
     Plot *p;
     snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
-             u->corpus.name, u->seed, u->seed + u->seeds - 1);
+             plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
     PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph 0.18, 0, 0",
@@ -63,14 +62,31 @@ static void define_rows(Plot *p, const Column *list)
                  sheet_column(list, "scheme"), sheet_column(list, "layers"));
 }
 
+/* The look of cell i, in every plot: its scheme's colour and mark, and of further depths other ones. */
+static size_t cell_style(const Compare *u, size_t i)
+{
+    const Cell *c = &u->cell[i];
+    size_t depth = 0;
+    while (depth + 1 < u->depths && u->depth[depth] != c->layers) depth++;
+    return c->index + depth * u->schemes.count;
+}
+
+/* A cell's rows of curves.csv. */
+static size_t curve_rows(const Compare *u)
+{
+    return sheet_rows(u->curves) / u->cells;
+}
+
 /* Lines of cell i in FILE: column y against x. */
 static void cell_lines(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
                        const char *x, double scale, const char *y)
 {
     const Cell *c = &u->cell[i];
-    plot_item(p, file, "using (is(%s, %zu) ? $%d*%g : NaN):%d with lines notitle", c->scheme->name,
-              c->layers, sheet_column(list, x), scale, sheet_column(list, y));
-    plot_style(p, i);
+    plot_item(p, file, "using (is(%s, %zu) ? $%d*%g : NaN):%d", c->scheme->name, c->layers,
+              sheet_column(list, x), scale, sheet_column(list, y));
+    plot_lines(p, curve_rows(u));
+    plot_more(p, "notitle");
+    plot_style(p, cell_style(u, i));
 }
 
 /* Cell i in the key; its points are drawn apart, as `points` tells, or not at all. */
@@ -81,7 +97,7 @@ static void cell_key(const Compare *u, Plot *p, size_t i, int points)
     plot_item(p, NULL, "keyentry");
     if (points) plot_more(p, "with linespoints title %s noenhanced", name);
     if (!points) plot_more(p, "with lines title %s noenhanced", name);
-    plot_style(p, i);
+    plot_style(p, cell_style(u, i));
 }
 
 /* Loss of training as a line, of validation as points of the same colour. */
@@ -90,7 +106,7 @@ static int draw_losses(const Compare *u)
     char title[256];
     Plot *p;
     snprintf(title, sizeof title, "Loss on %s: training (lines), validation (points)",
-             u->corpus.name);
+             plot_folder(u->corpus.name));
     PlotFrame frame = {"curves", title, "thousand tokens trained", "nats a token", 0};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, curve_columns);
@@ -102,10 +118,9 @@ static int draw_losses(const Compare *u)
             p, "curves.csv",
             "using (is(%s, %zu) && valid(%d) ? $%d/1000 : NaN):(log($%d)) with points notitle",
             c->scheme->name, c->layers, ppl, sheet_column(curve_columns, "tokens"), ppl);
-        plot_style(p, i);
+        plot_style(p, cell_style(u, i));
         cell_key(u, p, i, 1);
     }
-    if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     plot_level(p, log(u->unigram_valid), "unigram");
     if (!isnan(u->corpus.entropy_rate)) plot_level(p, u->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
@@ -129,7 +144,7 @@ static int draw_epochs(const Compare *u)
     char title[256];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity on %s after every epoch, mean over seeds",
-             u->corpus.name);
+             plot_folder(u->corpus.name));
     PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, epoch_columns);
@@ -141,10 +156,9 @@ static int draw_epochs(const Compare *u)
         plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints notitle",
                   c->scheme->name, c->layers, sheet_column(epoch_columns, "epoch"),
                   sheet_column(epoch_columns, "valid_ppl"));
-        plot_style(p, i);
+        plot_style(p, cell_style(u, i));
         cell_key(u, p, i, 1);
     }
-    if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     return plot_finish(p);
 }
 
@@ -153,7 +167,8 @@ static int draw_gradients(const Compare *u)
 {
     char title[256];
     Plot *p;
-    snprintf(title, sizeof title, "Norm of the gradient on %s, mean over seeds", u->corpus.name);
+    snprintf(title, sizeof title, "Norm of the gradient on %s, mean over seeds",
+             plot_folder(u->corpus.name));
     PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", 0};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, curve_columns);
@@ -162,7 +177,6 @@ static int draw_gradients(const Compare *u)
         cell_lines(u, p, i, "curves.csv", curve_columns, "step", 1, "grad_norm");
         cell_key(u, p, i, 0);
     }
-    if (u->cells > 16) plot_taller(p, 29 * (u->cells - 16));
     return plot_finish(p);
 }
 
@@ -181,22 +195,8 @@ static size_t evaluations(const Cell *c)
     return table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G);
 }
 
-/* From few evaluations to many; as many as there are different ones below this cell's. */
-static const char *evaluations_colour(const Compare *u, const Cell *c)
-{
-    static const char *const ramp[] = {"#56b4e9", "#0072b2", "#009e73", "#e69f00",
-                                       "#d55e00", "#cc79a7", "#000000"};
-    size_t below = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        size_t e = evaluations(&u->cell[i]), j = 0;
-        while (evaluations(&u->cell[j]) != e) j++;
-        below += j == i && e < evaluations(c);
-    }
-    return ramp[below < 6 ? below : 6];
-}
-
 /* Its place among the cells of as many evaluations, or (all) how many there are. */
-static size_t mark_number(const Compare *u, size_t i, int all)
+static size_t place_of(const Compare *u, size_t i, int all)
 {
     size_t n = 0;
     for (size_t j = 0; j < (all ? u->cells : i); j++)
@@ -204,47 +204,31 @@ static size_t mark_number(const Compare *u, size_t i, int all)
     return n;
 }
 
-/* How a cell looks. */
-typedef struct {
-    const char *colour;
-    int mark;
-    double aside; /* its interval stands so far beside its point */
-} Look;
-
-/* Where evaluations are across, cells of as many share a place: each has its own colour, a mark that is open, and
- * its interval beside the others'. Elsewhere the colour tells how many. */
-static Look cell_look(const Compare *u, const Scatter *s, size_t i)
-{
-    static const int open[] = {6, 4, 8, 10, 12, 1, 2, 3};
-    size_t before = mark_number(u, i, 0), n = mark_number(u, i, 1);
-    if (!s->column[1]) return (Look){evaluations_colour(u, &u->cell[i]), plot_point(before), 0};
-    return (Look){plot_colour(i), open[i % 8], 0.5 * (((double)before + 0.5) / (double)n - 0.5)};
-}
-
+/* The interval of a point where it stands, of several in one place each within the wider line before; of numbers that are positive, so nothing of it is below zero. */
 static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
-    int ppl = sheet_column(compare_columns, "valid_ppl"),
-        low = sheet_column(compare_columns, "valid_low"),
+    int low = sheet_column(compare_columns, "valid_low"),
         high = sheet_column(compare_columns, "valid_high");
-    Look look = cell_look(u, s, i);
     plot_item(p, "compare.csv",
-              "every ::%zu::%zu using (across(0)%+.4g):%d:%d:%d with yerrorbars notitle pt 0 lc "
-              "rgb %s lw 1.5",
-              i + 1, i + 1, look.aside, ppl, low, high, look.colour);
+              "every ::%zu::%zu using (across(0)):(least($%d)):(0):($%d-least($%d))", i + 1, i + 1,
+              low, high, low);
+    size_t above = s->column[1] ? place_of(u, i, 1) - place_of(u, i, 0) - 1 : 0;
+    plot_interval(p, plot_colour(cell_style(u, i)), 1.5 + 2.5 * (double)above);
 }
 
-/* A point, its name and evaluations in the key. */
-static void draw_point(const Compare *u, Plot *p, const Scatter *s, size_t i)
+/* A point, its name and evaluations in the key. Points that share a place are told apart by their marks, which are
+ * open, one around the other. */
+static void draw_point(const Compare *u, Plot *p, size_t i)
 {
     char name[CELL_NAME], words[CELL_NAME + 32];
-    Look look = cell_look(u, s, i);
     compare_cell_name(u, &u->cell[i], name);
     snprintf(words, sizeof words, "%s (%zu)", name, evaluations(&u->cell[i]));
     plot_item(p, "compare.csv",
-              "every ::%zu::%zu using (across(0)):%d with points title %s noenhanced pt %d ps 1.6 "
+              "every ::%zu::%zu using (across(0)):%d with points title %s noenhanced pt %d ps %.3g "
               "lc rgb %s lw 1.5",
-              i + 1, i + 1, sheet_column(compare_columns, "valid_ppl"), words, look.mark,
-              look.colour);
+              i + 1, i + 1, sheet_column(compare_columns, "valid_ppl"), words,
+              plot_open(cell_style(u, i)), 1.3 + 0.25 * (double)(i % 4),
+              plot_colour(cell_style(u, i)));
 }
 
 /* Whole numbers, a step of the axis around those that are there. */
@@ -274,14 +258,12 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     Plot *p;
     char title[128];
     snprintf(title, sizeof title, "Validation perplexity against %s%s", s->what,
-             u->seeds == 1  ? ""
-             : s->column[1] ? "; 95 % intervals over seeds beside the points"
-                            : ", 95 % intervals over seeds");
+             u->seeds == 1 ? "" : ", 95 % intervals over seeds");
     PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set key title 'scheme (evaluations)' left font ',12'");
+    plot_setting(p, "set key title 'scheme (evaluations)' left font small");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
-    plot_setting(p, "set pointintervalbox 0.001"); /* else intervals cut gaps into others */
+    plot_setting(p, "least(x) = x > 0 ? x : 0");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);
@@ -292,8 +274,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
         plot_setting(p, "across(row) = column(%d)", sheet_column(compare_columns, s->column[0]));
     }
     for (size_t i = 0; i < u->cells; i++) draw_interval(u, p, s, i);
-    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, s, i);
-    if (u->cells > 14) plot_taller(p, 29 * (u->cells - 14));
+    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, i);
     return plot_finish(p);
 }
 

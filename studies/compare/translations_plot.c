@@ -15,7 +15,7 @@ static int draw_bleu(const Translations *u)
     for (size_t i = 0; i < u->cells; i++) there += isnan(u->cell[i].test_bleu.mean) ? 0 : 1;
     if (there == 0) return 0;
     snprintf(title, sizeof title, "Test BLEU on %s: mean and 95 %% interval, seeds %zu to %zu",
-             u->corpus.name, u->seed, u->seed + u->seeds - 1);
+             plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
     PlotFrame frame = {"bleu", title, "BLEU", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
     int mean = sheet_column(translation_columns, "test_bleu"),
@@ -35,7 +35,7 @@ static int draw_bleu(const Translations *u)
     plot_item(
         p, "compare.csv",
         "every ::1 using (valid(%d) ? $%d : $%d):0:(sprintf('%%.2f', $%d)) with labels left offset "
-        "0.8,0 noenhanced font ',11' notitle",
+        "0.8,0 noenhanced font small notitle",
         high, high, mean, mean);
     return plot_finish(p);
 }
@@ -48,7 +48,7 @@ static int draw_errors(const Translations *u)
     for (size_t i = 0; i < u->cells; i++) there += isnan(u->cell[i].encoder_error.mean) ? 0 : 1;
     if (there < 2) return 0;
     snprintf(title, sizeof title, "Test BLEU against the encoder's truncation error, %s",
-             u->corpus.name);
+             plot_folder(u->corpus.name));
     PlotFrame frame = {"truncation", title, "truncation error of the encoder's layers", "test BLEU",
                        PLOT_LOG_X};
     TRY(plot_new(u->dir, &frame, &p));

@@ -86,6 +86,7 @@ static double find_rate(const OrderStudy *s, size_t i)
 
 static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
 {
+    u->diverging += s->verdict == VERDICT_DIVERGES;
     for (size_t i = 0; i < s->points; i++) {
         const PointRow row = {t->name, u->system->name, s->point[i], find_rate(s, i)};
         sheet_row(u->points, &row);
@@ -93,6 +94,11 @@ static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy 
         if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
             u->top = fmax(u->top, s->point[i].error);
         if (s->point[i].h > u->coarsest) u->coarsest = s->point[i].h;
+        if (isfinite(s->point[i].error) && (!(u->finest > 0) || s->point[i].h < u->finest))
+            u->finest = s->point[i].h;
+        if (s->point[i].error > 0 && (!(u->least > 0) || s->point[i].error < u->least))
+            u->least = s->point[i].error;
+        if (s->point[i].error <= s->point[i].floor) u->floor = fmax(u->floor, s->point[i].error);
     }
 }
 
@@ -288,10 +294,17 @@ size_t convergence_disagree(const ConvergenceStudy *u)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* What diverges leaves the picture, not the others their scale. */
-static void set_top(const ConvergenceStudy *u, Plot *p)
+/* Holds the axes to what was measured: diverging errors leave the picture, guides end with the steps, and a line
+ * tells which errors are rounding. */
+static void set_range(const ConvergenceStudy *u, Plot *p, int steps)
 {
-    if (u->top > 0) plot_setting(p, "set yrange [*:%.3g]", 10 * u->top);
+    if (u->top > 0)
+        plot_setting(p, "set yrange [%.3g:%.3g]", u->least > 0 ? u->least / 3 : 1e-3 * u->top,
+                     10 * u->top);
+    if (steps && u->finest > 0)
+        plot_setting(p, "set xrange [%.6g:%.6g]", u->finest / 1.2, u->coarsest * 1.2);
+    if (u->diverging > 0) plot_note(p, "errors of diverging schemes are cut off above the frame");
+    if (u->floor > 0) plot_level(p, u->floor, "points below: rounding");
 }
 
 static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char *dir)
@@ -304,7 +317,7 @@ static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char
     PlotFrame frame = {"order", title, "step h", y, PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
-    set_top(u, p);
+    set_range(u, p, 1);
     for (int k = 1; k <= TREE_MAX; k++) {
         if (!(u->guide[k] > 0)) continue;
         snprintf(words, sizeof words, "slope %d", k);
@@ -325,7 +338,7 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     PlotFrame frame = {name, title, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
-    set_top(u, p);
+    set_range(u, p, 0);
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "work.csv", sheet_column(order_work, "scheme"), s->scheme[i]->name,
                     sheet_column(order_work, column), sheet_column(order_work, "error"),

@@ -27,7 +27,10 @@ typedef struct {
     Sheet *points, *work, *summary; /* of order_points, order_work, order_summary */
     double guide[TREE_MAX + 1];     /* largest error constant of an order that was met */
     double top;                     /* largest error of a scheme that does not diverge */
-    double coarsest;                /* largest step */
+    double coarsest, finest;        /* steps */
+    double least;                   /* smallest error above 0 */
+    size_t diverging;               /* schemes with errors that are not drawn */
+    double floor;                   /* largest error that is rounding; 0: none is */
 } ConvergenceStudy;
 
 /* Columns of order.csv, work.csv, summary.csv. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
+#include "studies/tools/plot.h"
 #include "studies/measure/convergence.h"
 #include "studies/order/invariant.h"
 #include "studies/tools/select.h"
@@ -40,6 +41,7 @@ static const Option output_options[] = {
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems instead", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write order.csv, summary.csv, summary.md and plots (.gp, .svg, .png)", 0, 0},
+    PLOT_FIGURE,
     {0},
 };
 

@@ -21,6 +21,7 @@ static const Option input_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "all points as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
+    PLOT_FIGURE,
     {0},
 };
 
@@ -86,6 +87,7 @@ typedef struct {
     size_t files, count, used, room;
     Series series[SERIES_MAX];
     Point *point;         /* (used) */
+    size_t common;        /* bytes that the files' folders have in common */
     int known[COLUMNS];   /* some point has a number there */
     int relative;         /* errors are relative to the flow's displacement: of a trained layer */
     int systems, several; /* more than one system; a scheme and system in more than one file */
@@ -129,7 +131,8 @@ static void name_file(const Overlay *v, const Series *s, char out[PART])
 static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
 {
     char file[PART];
-    name_file(v, s, file);
+    const char *path = options_item(v->options, "file", s->file) + v->common;
+    plot_text(*path == '/' ? plot_folder(path) : path, file, sizeof file);
     int n = snprintf(out, SERIES_NAME, "%s%s%s", s->scheme, v->systems ? " on " : "",
                      v->systems ? s->system : "");
     if (v->several) snprintf(out + n, (size_t)(SERIES_NAME - n), " (%s)", file);
@@ -206,11 +209,27 @@ static int add_table(Overlay *v, size_t file, const Csv *c)
     return 0;
 }
 
+/* Titles have of a file's path what tells it from the others. */
+static void find_common(Overlay *v)
+{
+    const char *first = options_item(v->options, "file", 0);
+    size_t n = strlen(first);
+    for (size_t i = 0; i < v->files; i++) {
+        const char *file = options_item(v->options, "file", i);
+        size_t k = 0;
+        while (k < n && file[k] == first[k]) k++;
+        n = k;
+    }
+    while (n > 0 && first[n - 1] != '/') n--;
+    v->common = n;
+}
+
 static int add_files(Overlay *v)
 {
     const char *file;
     while (options_item(v->options, "file", v->files)) v->files++;
     if (v->files == 0) return error_set(ERR_INPUT, "expected a CSV file or more");
+    find_common(v);
     for (size_t i = 0; (file = options_item(v->options, "file", i)); i++) {
         Csv c;
         TRY(csv_open(&c, file));

@@ -178,15 +178,16 @@ static void draw_pair(const PublishedStudy *s, Plot *p, const Beside *b, size_t 
         y = sheet_column(s->columns, "valid_ratio");
     snprintf(words, sizeof words, "%.60s, %zu layer%s", b->ours->name, b->ours->layers,
              b->ours->layers == 1 ? "" : "s");
-    if (!isnan(b->gain[0].low))
-        plot_item(p, "published.csv",
-                  "every ::%zu::%zu using %d:%d:%d:%d with yerrorbars notitle pt 0 lw 1.5 lc rgb "
-                  "%s",
-                  i + 1, i + 1, x, y, sheet_column(s->columns, "valid_ratio_pooled_low"),
-                  sheet_column(s->columns, "valid_ratio_pooled_high"), plot_colour(i));
+    int low = sheet_column(s->columns, "valid_ratio_pooled_low");
+    size_t look = (size_t)(b->ours - s->design); /* of a design one, whichever row it is beside */
+    if (!isnan(b->gain[0].low)) {
+        plot_item(p, "published.csv", "every ::%zu::%zu using %d:%d:(0):($%d-$%d)", i + 1, i + 1, x,
+                  low, sheet_column(s->columns, "valid_ratio_pooled_high"), low);
+        plot_interval(p, plot_colour(look), 1.5);
+    }
     plot_item(p, "published.csv",
               "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb %s",
-              i + 1, i + 1, x, y, words, plot_point(i), plot_colour(i));
+              i + 1, i + 1, x, y, words, plot_point(look), plot_colour(look));
 }
 
 static int draw(const PublishedStudy *s, const Beside *list, size_t n, const char *dir)
@@ -205,7 +206,6 @@ static int draw(const PublishedStudy *s, const Beside *list, size_t n, const cha
     plot_level(p, 1, "no gain");
     for (size_t i = 0; i < n; i++)
         if (has_gain(&list[i])) draw_pair(s, p, &list[i], i);
-    if (gains > 14) plot_taller(p, 29 * (gains - 14));
     return plot_finish(p);
 }
 

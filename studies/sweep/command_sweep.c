@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
+#include "studies/tools/plot.h"
 #include "studies/model/network.h"
 #include "studies/runs/published.h"
 #include "studies/tools/progress.h"
@@ -44,6 +45,7 @@ static const Option output_options[] = {
      "(ranked), sweep.md, plots, study.log, the source papers' figures beside these "
      "(published.csv, .md) where they have some, and each run under DIR/runs",
      0, 0},
+    PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "a row a run as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
      "options from a file, as DIR/config.ini; the command line overrides it", 0, 0},

@@ -41,15 +41,16 @@ static void draw_bars(Plot *p, int family, size_t i, double width)
               column("family"), sweep_family(family), column("valid_ppl"),
               ((double)i - 0.5) * 0.44 * width,
               family == FAMILY_INTERLEAVED ? "interleaved, by seed" : sweep_family(family),
-              plot_colour(i));
+              plot_colour((size_t)family));
 }
 
 static int draw_histogram(const Sweep *u, int family, const char *name, const char *title)
 {
     double low = INFINITY, high = -INFINITY;
     Plot *p;
-    if (count_runs(u, family, &low, &high) < 2) return 0;
-    count_runs(u, FAMILY_INTERLEAVED, &low, &high);
+    size_t runs = count_runs(u, family, &low, &high),
+           seeds = count_runs(u, FAMILY_INTERLEAVED, &low, &high);
+    if (runs < 2) return 0;
     double width = high > low ? (high - low) / BINS : 1;
     PlotFrame frame = {name, title, "validation perplexity", "models", 0};
     TRY(plot_new(u->dir, &frame, &p));
@@ -57,6 +58,7 @@ static int draw_histogram(const Sweep *u, int family, const char *name, const ch
     plot_setting(p, "bin(x) = low + width * (floor((x - low) / width * 0.99999 + 1e-6) + 0.5)");
     plot_setting(p, "set boxwidth 0.42 * width\nset yrange [0:*]\nset offsets 0, 0, graph 0.05, 0");
     plot_setting(p, "set xrange [%.9g:%.9g]", low - 0.6 * width, high + 0.6 * width);
+    plot_setting(p, "set ytics %zu", (runs > seeds ? runs : seeds) / 12 + 1); /* whole models */
     draw_bars(p, family, 0, width);
     if (sweep_has_baseline(u)) draw_bars(p, FAMILY_INTERLEAVED, 1, width);
     return plot_finish(p);
@@ -72,11 +74,10 @@ static void draw_group(Plot *p, int better)
               "every 2::%d using (floor($0)%+g):%d:(0.36) with boxes title %s fs solid 0.9 "
               "noborder lc rgb %s",
               first, shift, mean, better ? "better" : "not better", plot_colour(better ? 0 : 4));
-    plot_item(p, "halves.csv",
-              "every 2::%d using (floor($0)%+g):%d:%d:%d with yerrorbars notitle pt 0 ps 0 lw 1.5 "
-              "lc rgb '#222222'",
-              first, shift, mean, sheet_column(sweep_half_columns, "low"),
-              sheet_column(sweep_half_columns, "high"));
+    int low = sheet_column(sweep_half_columns, "low");
+    plot_item(p, "halves.csv", "every 2::%d using (floor($0)%+g):%d:(0):($%d-$%d)", first, shift,
+              low, sheet_column(sweep_half_columns, "high"), low);
+    plot_interval(p, "#222222", 1.5);
 }
 
 static int draw_halves(const Sweep *u)
@@ -90,8 +91,8 @@ static int draw_halves(const Sweep *u)
         "halves", "Sublayers in each half of words better than the interleaved mean, and of others",
         "", "sublayers: means, 95 % intervals over words", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set xtics (\"bottom\\ns\" 0, \"bottom\\nf\" 1, \"top\\ns\" 2, \"top\\nf\" 3)");
-    plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]\nset bmargin 4");
+    plot_setting(p, "set xtics ('bottom s' 0, 'bottom f' 1, 'top s' 2, 'top f' 3)");
+    plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]");
     draw_group(p, 1);
     draw_group(p, 0);
     return plot_finish(p);
@@ -126,11 +127,19 @@ static int draw_sandwiches(const Sweep *u)
     plot_item(p, "sandwich.csv",
               "using %d:%d with linespoints title 'mean over seeds' lw 2 pt 7 ps 0.8 lc rgb %s",
               sheet_column(sweep_sandwich_columns, "k"),
-              sheet_column(sweep_sandwich_columns, "valid_ppl"), plot_colour(0));
+              sheet_column(sweep_sandwich_columns, "valid_ppl"), plot_colour(FAMILY_SANDWICH));
     return plot_finish(p);
 }
 
 /* ---- figure 6: words of several seeds ------------------------------------------------------------------------ */
+
+/* Of the first family that a word is of, which is the one on top in `area`. */
+static const char *family_colour(const Word *w)
+{
+    size_t family = 0;
+    while (family + 1 < FAMILIES && !sweep_is(w, (int)family)) family++;
+    return plot_colour(family);
+}
 
 static int draw_seeds(const Sweep *u)
 {
@@ -152,8 +161,7 @@ static int draw_seeds(const Sweep *u)
             p, "sweep.csv",
             "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb %s",
             sheet_column(sweep_run_columns, "word"), w->letters,
-            sheet_column(sweep_run_columns, "valid_ppl"), row,
-            plot_colour((size_t)sweep_is(w, FAMILY_INTERLEAVED)));
+            sheet_column(sweep_run_columns, "valid_ppl"), row, family_colour(w));
         plot_item(p, NULL,
                   "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
                   "'#222222'",

@@ -5,6 +5,7 @@
 
 #include "studies/tools/command.h"
 #include "studies/measure/expansion.h"
+#include "studies/tools/plot.h"
 #include "studies/theory/lattice.h"
 #include "studies/tools/output.h"
 #include "studies/tools/select.h"
@@ -30,6 +31,7 @@ static const Option output_options[] = {
      "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting of F and G (.csv, "
      ".gp, .svg, .png)",
      0, 0},
+    PLOT_FIGURE,
     {0},
 };
 

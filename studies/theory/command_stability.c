@@ -34,6 +34,7 @@ static const Option output_options[] = {
      "write limits.csv, stability.csv, contours.csv and the plot (.gp, .svg, .png); with --split: "
      "split.csv, split-contours.csv and the plot",
      0, 0},
+    PLOT_FIGURE,
     {0},
 };
 
@@ -75,22 +76,38 @@ typedef struct {
             0                                                                            \
         }                                                                                \
     }
+#define INSIDE(a, b)                                                     \
+    {                                                                    \
+        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                  \
+            COLUMN(InsideRow, stable, .words = "schemes with |R| <= 1"), \
+            COLUMN(InsideRow, schemes, .words = "schemes in the plot"),  \
+        {                                                                \
+            0                                                            \
+        }                                                                \
+    }
+/* How many of a plot's schemes are stable at a point. */
+typedef struct {
+    double x, y;
+    size_t stable, schemes;
+} InsideRow;
+
+static const Column inside[] = INSIDE("re", "im"), split_inside[] = INSIDE("zF", "zG");
 static const Column grid[] = GRID("re", "im"), split_grid[] = GRID("zF", "zG"),
                     contours[] = BOUNDARY("re", "im"), split_contours[] = BOUNDARY("zF", "zG");
 
 /* The planes: names of files, columns and axes. */
 typedef struct {
     const char *name, *contours;
-    const Column *grid, *line;
+    const Column *grid, *line, *inside;
     const char *title, *x, *y;
 } Plane;
 enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
 static const Plane planes[] = {
-    {"stability", "contours", grid, contours, "Stability regions: |R(z)| = 1", "Re z,  z = hλ",
-     "Im z"},
-    {"split", "split-contours", split_grid, split_contours,
+    {"stability", "contours", grid, contours, inside, "Stability regions: |R(z)| = 1",
+     "Re z,  z = hλ", "Im z"},
+    {"split", "split-contours", split_grid, split_contours, split_inside,
      "Stability on the split test equation: |R| = 1", "h λ_F (real)", "h λ_G (real)"},
-    {"split", "split-contours", split_grid, split_contours,
+    {"split", "split-contours", split_grid, split_contours, split_inside,
      "Stability on the split test equation: |R| = 1", "Im h λ_F (real part 0)",
      "Im h λ_G (real part 0)"},
 };
@@ -309,11 +326,22 @@ static int save_contours(const Study *u, Lines *l, const char *dir)
 
 enum { PLOT_SCHEMES = 10 }; /* in one plot */
 
-static void add_lines(Plot *p, const Study *u, const Lines *l, size_t i)
+/* What is so of a scheme without a boundary. */
+static const char *side_words(const Study *u, size_t i)
+{
+    size_t stable = 0, all = u->points * u->points;
+    for (size_t k = 0; k < all; k++) stable += scheme_values(u, i)[k] <= level;
+    return stable == all ? " (stable all over)"
+           : stable      ? " (no boundary here)"
+                         : " (stable nowhere)";
+}
+
+/* Scheme `first` of all, the i-th of the plot. */
+static void add_lines(Plot *p, const Study *u, const Lines *l, size_t first, size_t i)
 {
     char title[300], file[64];
     snprintf(file, sizeof file, "%s.csv", planes[u->plane].contours);
-    snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : " (no boundary here)");
+    snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : side_words(u, first));
     if (!l->lines) {
         plot_item(p, NULL, "NaN with lines title %s noenhanced", title);
         plot_style(p, i);
@@ -326,16 +354,50 @@ static void add_lines(Plot *p, const Study *u, const Lines *l, size_t i)
     }
 }
 
-/* One scheme alone: |R| inside as a shade. */
-static void add_shade(Plot *p, const Study *u)
+/* One scheme alone: |R| inside as a shade, which ends where |R| = 1. */
+static void shade_modulus(Plot *p, const Study *u)
 {
     char file[64];
-    if (u->schemes.count != 1) return;
     snprintf(file, sizeof file, "%s.csv", planes[u->plane].name);
-    plot_setting(p, "set palette defined (0 '#2166ac', 0.5 '#92c5de', 1 '#f0f4f8')\n"
+    plot_setting(p, "set palette defined (0 '#2166ac', 0.6 '#92c5de', 1 '#d1e5f0')\n"
                     "set cbrange [0:1]\nset cblabel '|R|'\n"
-                    "set colorbox user origin graph 1.08, graph 0.1 size graph 0.04, graph 0.5");
-    plot_item(p, file, "using 2:3:($4 <= 1 ? $4 : NaN) with image notitle");
+                    "set colorbox user origin graph 1.05, graph 0.05 size graph 0.04, graph 0.5");
+    plot_item(p, file, "using 2:3:($4 <= %.17g ? ($4 < 1 ? $4 : 1) : NaN) with image notitle",
+              level);
+}
+
+static int write_inside(const Study *u, size_t first, size_t count, FILE *f)
+{
+    Sheet *s;
+    TRY(sheet_new(planes[u->plane].inside, &s));
+    for (size_t k = 0; k < u->points * u->points; k++) {
+        InsideRow row = {u->origin[0] + u->step[0] * (double)(k % u->points),
+                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, count};
+        for (size_t i = 0; i < count; i++) row.stable += scheme_values(u, first + i)[k] <= level;
+        sheet_row(s, &row);
+    }
+    int code = sheet_write(s, SHEET_CSV, f);
+    sheet_free(s);
+    return code;
+}
+
+/* Several: how many of them are stable, the darker the more. Lines alone do not tell their sides: on a split plane they
+ * run through it. */
+static int shade_counts(Plot *p, const Study *u, const char *name, size_t first, size_t count,
+                        const char *dir)
+{
+    char file[80];
+    Output o;
+    snprintf(file, sizeof file, "%s-inside.csv", name);
+    TRY(output_open(&o));
+    TRY(output_put(&o, write_inside(u, first, count, o.f), dir, file));
+    plot_setting(p,
+                 "set palette defined (0 '#ffffff', 1 '#b8b8b8')\nset cbrange [0:%zu]\n"
+                 "unset colorbox",
+                 count);
+    plot_note(p, "the darker, the more of these schemes are stable (|R| ≤ 1)");
+    plot_item(p, file, "using 1:2:3 with image notitle");
+    return 0;
 }
 
 /* 1, 2 or 5 times a power of ten, at most six of them along `range`. */
@@ -348,7 +410,7 @@ static double tic_step(double range)
 static void set_frame(Plot *p, const Study *u)
 {
     double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
-    plot_setting(p, "set size ratio -1\nset zeroaxis lc rgb '#555555' lw 1 dt 1");
+    plot_setting(p, "set zeroaxis lc rgb '#555555' lw 1 dt 1");
     plot_setting(p, "set xrange [%.9g:%.9g]\nset xtics %.9g", u->origin[0], u->origin[0] + x,
                  tic_step(x));
     plot_setting(p, "set yrange [%.9g:%.9g]\nset ytics %.9g", u->origin[1], u->origin[1] + y,
@@ -362,14 +424,23 @@ static int draw(const Study *u, const Lines *l, size_t first, const char *dir)
     char name[64];
     snprintf(name, sizeof name, "%s", plane->name);
     if (first) snprintf(name, sizeof name, "%s-%zu", plane->name, first / PLOT_SCHEMES + 1);
-    PlotFrame frame = {name, plane->title, plane->x, plane->y, 0};
+    PlotFrame frame = {name, plane->title, plane->x, plane->y, PLOT_EQUAL};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     set_frame(p, u);
-    add_shade(p, u);
-    for (size_t i = first; i < u->schemes.count && i < first + PLOT_SCHEMES; i++)
-        add_lines(p, u, &l[i], i - first);
-    return plot_finish(p);
+    size_t count =
+        u->schemes.count - first < PLOT_SCHEMES ? u->schemes.count - first : PLOT_SCHEMES;
+    int code = 0;
+    if (u->schemes.count == 1) {
+        shade_modulus(p, u);
+        plot_aside(p, 6);
+    } else {
+        code = shade_counts(p, u, name, first, count, dir);
+    }
+    for (size_t i = 0; code == 0 && i < count; i++) add_lines(p, u, &l[first + i], first + i, i);
+    if (code == 0) return plot_finish(p);
+    plot_drop(p);
+    return code;
 }
 
 static int draw_all(const Study *u, const char *dir)
@@ -453,7 +524,9 @@ static const Kind kinds[] = {
                {"*", grid, "|R| on a grid of z", 0},
                {"*", split_grid, "|R| on a grid of z_F, z_G", 0},
                {"*", contours, "Boundaries |R| = 1", 0},
-               {"*", split_contours, "Boundaries |R| = 1", 0}},
+               {"*", split_contours, "Boundaries |R| = 1", 0},
+               {"*", inside, "How many schemes are stable", 0},
+               {"*", split_inside, "How many schemes are stable", 0}},
      .plot = {{"stability*", "Boundaries |R| = 1 of the regions of stability."},
               {"split*", "Boundaries |R| = 1 on the split test equation."}}},
     {0}};
@@ -468,8 +541,8 @@ const Command command_stability = {
         "--split:\n"
         "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary "
         "parts\n"
-        "(real parts 0). The plot overlays the boundaries |R| = 1; of a single scheme it shades "
-        "the inside. Of a decoder's scheme each of F, C and G has lambda/3; with --split F and C share "
+        "(real parts 0). The plot overlays the boundaries |R| = 1 and shades where more or fewer of the schemes\n"
+        "are stable; of a single scheme it shades |R| inside. Of a decoder's scheme each of F, C and G has lambda/3; with --split F and C share "
         "the axis\n"
         "of lambda_F, half of it each.\n",
     .groups = groups,

@@ -145,12 +145,11 @@ static int draw(const Lattice *l, const Table *t, const char *dir, const char *n
 {
     char file[300];
     PlotFrame frame = {name, t->name, "time under F (attention, s)",
-                       "time under G (feed-forward, f)", 0};
+                       "time under G (feed-forward, f)", PLOT_EQUAL};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     snprintf(file, sizeof file, "%s.csv", name);
-    plot_setting(p,
-                 "set size ratio -1\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (fmax(l->end.x, l->end.y) >= 2 && fmax(l->end.x, l->end.y) <= 24)
         plot_setting(p, "set xtics 1\nset ytics 1");
     int code = add_words(p, t);

@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -27,11 +29,20 @@ struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
-    size_t longest;       /* title of a series, in bytes */
     size_t more;          /* height beyond the usual, of the vector image */
+    int equal;            /* both axes have one unit */
+    size_t aside;         /* letters of room between plot and key */
     size_t guides;        /* their words stand between plot and key */
     Guide guide[GUIDES_MAX];
 };
+
+/* Of the plots that are begun, in mm; 0: not for a paper. Both are two usual widths of a column and of a page. */
+static size_t figure_width;
+
+void plot_figure(const char *millimetres)
+{
+    figure_width = millimetres ? strtoul(millimetres, NULL, 10) : 0;
+}
 
 /* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -48,6 +59,11 @@ const char *plot_colour(size_t i)
 int plot_point(size_t i)
 {
     return OF(point, i);
+}
+
+int plot_open(size_t i)
+{
+    return OF(point, i) & ~1; /* gnuplot's open marks are even, the filled ones behind them odd */
 }
 
 /* ---- texts --------------------------------------------------------------------------------------- */
@@ -102,6 +118,14 @@ void plot_text(const char *text, char *out, size_t bytes)
         n += strlen(piece);
     }
     out[n] = '\0';
+}
+
+const char *plot_folder(const char *path)
+{
+    const char *last = path;
+    for (const char *c = path; *c; c++)
+        if (*c == '/' && c[1] != '\0' && c[1] != '/' && c[1] != ' ') last = c + 1;
+    return last;
 }
 
 /* text as a gnuplot string: the one place where text becomes harmless. Between single quotes gnuplot looks for
@@ -163,15 +187,24 @@ static const char look[] =
     "set ylabel noenhanced\n"
     "set style data linespoints\n";
 
+/* The words small and smaller than the rest, of levels and guides. In print 7 pt are the least: a raised exponent has
+ * 0.8 of the size beside it. */
+enum { PRINT = 9 };
+
 static void write_frame(Plot *p, const PlotFrame *frame)
 {
-    plot_setting(p,
-                 "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font ',15'",
-                 frame->title); /* above the whole image, not above the axes */
-    plot_setting(p, "set tmargin 3\nset xlabel %s noenhanced", frame->x);
+    fprintf(p->settings.f, "small = '%s'\n", figure_width ? ",7.5" : ",11");
+    if (!figure_width) /* above the whole image, not above the axes */
+        plot_setting(p,
+                     "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font "
+                     "',15'",
+                     frame->title);
+    plot_setting(p, "set tmargin %d\nset xlabel %s noenhanced", figure_width ? 1 : 3, frame->x);
     plot_setting(p, "set ylabel %s noenhanced", frame->y);
     if (frame->flags & PLOT_LOG_X) plot_setting(p, "set logscale x 10\nset format x '10^{%%L}'");
     if (frame->flags & PLOT_LOG_Y) plot_setting(p, "set logscale y 10\nset format y '10^{%%L}'");
+    p->equal = (frame->flags & PLOT_EQUAL) != 0;
+    if (p->equal) plot_setting(p, "set size ratio -1");
     if (frame->flags & PLOT_HALVINGS) plot_setting(p, "set logscale x 2\nset format x '2^{%%L}'");
 }
 
@@ -249,13 +282,36 @@ void plot_taller(Plot *p, size_t pixels)
     p->more += pixels;
 }
 
-/* Title and look of a series; room for it in the key. */
+void plot_aside(Plot *p, size_t letters)
+{
+    p->aside += letters;
+}
+
+void plot_lines(Plot *p, size_t points)
+{
+    fputs(points > 1 ? " with lines" : " with points", p->items.f);
+}
+
+void plot_interval(Plot *p, const char *colour_of_it, double wide)
+{
+    plot_more(p, "with vectors heads nofilled size graph 0.006,90 lw %.3g lc rgb %s notitle", wide,
+              colour_of_it);
+}
+
+void plot_note(Plot *p, const char *words)
+{
+    if (figure_width) return;
+    plot_setting(p,
+                 "set tmargin 4\nset label %s at screen 0.5, screen 1 center offset 0,-2.8 "
+                 "noenhanced font small textcolor rgb '#555555'",
+                 words);
+}
+
+/* Title and look of a series. */
 static void name_series(Plot *p, const char *title)
 {
     plot_more(p, "title %s noenhanced", title);
     plot_style(p, p->series++);
-    if (strlen(title) > p->longest) p->longest = strlen(title);
-    if (p->series > 16) plot_taller(p, 29);
 }
 
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
@@ -289,17 +345,64 @@ static void write_guides(const Plot *p, FILE *f)
 {
     if (p->guides == 0) return;
     fprintf(f,
-            "set key at graph 1.14,1 left top\nset rmargin %zu\n"
             "set terminal unknown\nplot %s\n"
             "height(y) = log(y / GPVAL_Y_MIN) / log(GPVAL_Y_MAX / GPVAL_Y_MIN)\n"
-            "below(a, b) = a < b ? a : b\nline = 0.045\nend = 1 + line\n",
-            p->longest + 15, p->items.text);
+            "below(a, b) = a < b ? a : b\nline = %g\nend = 1 + line\n",
+            p->items.text, figure_width ? 0.07 : 0.045);
     for (size_t k = 0; k < p->guides; k++) {
         fprintf(f, "end = below(height(%.6g), end - line)\nset label ", p->guide[k].y);
         write_text(f, p->guide[k].words, '\0');
-        fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font ',11' textcolor rgb "
+        fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font small textcolor rgb "
               "'#777777'\n",
               f);
+    }
+}
+
+/* ---- the key ------------------------------------------------------------------------------------- */
+
+/* Titles in the items, and the letters of the longest. A text holds no quote that ends it. */
+static void count_key(const Plot *p, size_t *entries, size_t *longest)
+{
+    static const char title[] = " title '";
+    *entries = *longest = 0;
+    for (const char *at = p->items.text; (at = strstr(at, title)); ++*entries) {
+        size_t letters = 0;
+        for (at += sizeof title - 1; *at != '\''; at++) letters += (*at & 0xc0) != 0x80;
+        if (letters > *longest) *longest = letters;
+    }
+}
+
+/* Points of a figure across, and those of a letter, on the average. */
+static double figure_points(void)
+{
+    return (double)figure_width * 72 / 25.4;
+}
+static const double letter = 0.58 * PRINT;
+
+/* How many lines of entries a key below a figure takes; 0: it stands beside it, as it takes less than 0.3 of the
+ * width there. */
+static size_t lines_below(const Plot *p)
+{
+    size_t entries, longest;
+    count_key(p, &entries, &longest);
+    double across = figure_points(), each = ((double)longest + 7) * letter;
+    if (figure_width == 0 || entries == 0 || each <= 0.3 * across) return 0;
+    size_t columns = (size_t)((across - 8 * letter) / each);
+    return columns > 1 ? (entries + columns - 1) / columns : entries;
+}
+
+/* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
+ * the words of guides: the key goes by the axes then. */
+static void write_key(const Plot *p, FILE *f)
+{
+    size_t entries, longest, beside = (p->guides ? 7 : 0) + p->aside;
+    count_key(p, &entries, &longest);
+    if (lines_below(p)) {
+        fputs("set key bmargin center horizontal maxcols auto samplen 2\n", f);
+        if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
+    } else if (beside || p->equal) {
+        fprintf(f, "set key at graph %s,1 left top\nset rmargin %zu\n", p->guides ? "1.14" : "1.04",
+                longest + beside + 8);
     }
 }
 
@@ -307,7 +410,7 @@ void plot_level(Plot *p, double y, const char *words)
 {
     plot_item(p, NULL, "%.6g with lines notitle lc rgb '#777777' lw 1.5 dt '-'", y);
     plot_setting(p,
-                 "set label %s at graph 0.99, first %.6g right offset 0,0.6 noenhanced font ',11' "
+                 "set label %s at graph 0.99, first %.6g right offset 0,0.6 noenhanced font small "
                  "textcolor rgb '#555555'",
                  words, y);
 }
@@ -325,27 +428,79 @@ void plot_count(Plot *p, size_t n)
     plot_setting(p, "set xrange [0.7:%zu.3]\nset xtics 1,%zu", n, n / 12 + 1);
 }
 
-/* The same plot twice: a vector and a pixel image of equal proportions. */
+/* A kind of image: its terminals, the first of which a gnuplot knows is taken. */
+static void write_terminal(FILE *f, const char *image, const char *terminal, const char *how)
+{
+    fprintf(
+        f,
+        "    if (image eq '%s' && !known && can('%s')) {\n        known = 1\n        set terminal %s %s\n    }\n",
+        image, terminal, terminal, how);
+}
+
+/* For a screen: a vector and a pixel image of equal proportions. */
+static void write_screen(const Plot *p, FILE *f)
+{
+    char how[256];
+    size_t entries, longest, key, height;
+    count_key(p, &entries, &longest);
+    key = entries > 16 ? 29 * (entries - 16) : 0;
+    height = 540 + (key > p->more ? key : p->more);
+    snprintf(how, sizeof how,
+             "size 900,%zu font 'DejaVu Sans,Verdana,sans-serif,14' background 'white'", height);
+    write_terminal(f, "svg", "svg", how);
+    snprintf(how, sizeof how,
+             "size 1800,%zu font 'DejaVu Sans,14' fontscale 2 linewidth 2 pointscale 2",
+             2 * height);
+    write_terminal(f, "png", "pngcairo", how);
+    snprintf(how, sizeof how, "size 900,%zu", height);
+    write_terminal(f, "png", "png", how);
+}
+
+/* For a paper, of figure_width: the letters have PRINT points. A pixel of SVG is 1/96 inch; pixels are printed 300 an
+ * inch; pdfcairo's points are 2/3 of a point. */
+static void write_paper(const Plot *p, FILE *f)
+{
+    char how[256];
+    double across = figure_points(), up = across * (figure_width < 120 ? 0.72 : 0.56);
+    up += (double)p->more * PRINT / 14 + (double)lines_below(p) * 1.35 * PRINT;
+    snprintf(how, sizeof how,
+             "size %.0f,%.0f font 'DejaVu Sans,Verdana,sans-serif,%d' linewidth 0.8 background "
+             "'white'",
+             across * 4 / 3, up * 4 / 3, PRINT * 4 / 3);
+    write_terminal(f, "svg", "svg", how);
+    double dense = 300 / 72.0;
+    snprintf(how, sizeof how,
+             "size %.0f,%.0f font 'DejaVu Sans,%d' fontscale %.4g linewidth %.4g pointscale %.4g",
+             across * dense, up * dense, PRINT, dense, 0.6 * dense, 0.6 * dense);
+    write_terminal(f, "png", "pngcairo", how);
+    snprintf(how, sizeof how, "size %.0f,%.0f", across * 4 / 3, up * 4 / 3);
+    write_terminal(f, "png", "png", how);
+    snprintf(how, sizeof how,
+             "size %.4gcm,%.4gcm font 'DejaVu Sans,%d' fontscale 1.5 linewidth 1.2 pointscale 0.6",
+             (double)figure_width / 10, up * 2.54 / 72, PRINT);
+    write_terminal(f, "pdf", "pdfcairo", how);
+}
+
 int plot_script(Plot *p, FILE *f)
 {
+    const char *kinds = figure_width ? "svg png pdf" : "svg png";
     if (fflush(p->settings.f) != 0 || fflush(p->items.f) != 0) return ERR_MEMORY;
-    fprintf(f, "# gnuplot %s.gp, here, draws %s.svg and %s.png again\n%s", p->name, p->name,
-            p->name, p->settings.text);
+    fprintf(f, "# gnuplot %s.gp, here, draws %s again as %s\n%s", p->name, p->name, kinds,
+            p->settings.text);
+    write_key(p, f);
     write_guides(p, f);
     fprintf(f,
-            "do for [image in 'svg png'] {\n"
-            "    if (image eq 'svg') {\n"
-            "        set terminal svg size 900,%zu font 'DejaVu Sans,Verdana,sans-serif,14' "
-            "background 'white'\n"
-            "    } else {\n"
-            "        set terminal pngcairo size 1800,%zu font 'DejaVu Sans,14' fontscale 2 "
-            "linewidth 2 pointscale 2\n"
-            "    }\n"
-            "    set output '%s.'.image\n"
-            "    plot %s\n"
-            "    unset output\n"
-            "}\n",
-            540 + p->more, 2 * (540 + p->more), p->name, p->items.text);
+            "can(name) = strstrt(' '.GPVAL_TERMINALS.' ', ' '.name.' ') > 0\n"
+            "do for [image in '%s'] {\n    known = 0\n",
+            kinds);
+    if (figure_width)
+        write_paper(p, f);
+    else
+        write_screen(p, f);
+    fprintf(f,
+            "    if (known) {\n        set output '%s.'.image\n        plot %s\n"
+            "        unset output\n    }\n}\n",
+            p->name, p->items.text);
     return 0;
 }
 
@@ -375,10 +530,28 @@ static void check_drawing(const Plot *p, const char *kind, const char *last)
     remove(path);
 }
 
+static void forget_pdf(const Plot *p)
+{
+    char path[OUTPUT_PATH];
+    if (output_path(path, p->dir, "%s.pdf", p->name) == 0) remove(path);
+}
+
+/* gnuplot without the Cairo library makes no PDF. */
+static void check_pdf(const Plot *p)
+{
+    char path[OUTPUT_PATH];
+    if (output_path(path, p->dir, "%s.pdf", p->name) != 0) return;
+    if (access(path, F_OK) == 0)
+        check_drawing(p, "pdf", "%%EOF");
+    else
+        notice_warn("%s cannot be made: this gnuplot has no terminal pdfcairo", path);
+}
+
 static void draw(const Plot *p)
 {
     char script[80];
     snprintf(script, sizeof script, "%s.gp", p->name);
+    if (figure_width) forget_pdf(p);
     progress_show("drawing %s", p->name);
     int status = gnuplot_run(p->dir, script);
     progress_clear();
@@ -390,6 +563,7 @@ static void draw(const Plot *p)
     else {
         check_drawing(p, "svg", "</svg>");
         check_drawing(p, "png", "IEND");
+        if (figure_width) check_pdf(p);
     }
 }
 

@@ -16,7 +16,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLOT_LOG_X = 1, PLOT_LOG_Y = 2, PLOT_HALVINGS = 4 /* x in powers of two */ };
+enum {
+    PLOT_LOG_X = 1,
+    PLOT_LOG_Y = 2,
+    PLOT_HALVINGS = 4 /* x in powers of two */,
+    PLOT_EQUAL = 8 /* one unit on both */
+};
 
 typedef struct {
     const char *name; /* of the files */
@@ -25,6 +30,16 @@ typedef struct {
 } PlotFrame;
 
 typedef struct Plot Plot;
+
+/* A row of a command's options, and what its value does: from now on plots are for papers, so many mm wide, without
+ * title, with letters of 7.2 points or more, and as NAME.pdf too; NULL: they are for screens. */
+#define PLOT_FIGURE                                                                                 \
+    {                                                                                               \
+        "figure", OPTION_CHOICE, NULL, "84|174",                                                    \
+            "make the plots of --out for a paper: so many mm wide, without title, and as .pdf too", \
+            0, 0                                                                                    \
+    }
+void plot_figure(const char *millimetres);
 
 /* Begins DIR/NAME.gp. Caller ends it by plot_finish or plot_drop. ERR_MISUSE where the name is not one to
  * 60 letters, digits, - _ . +, the first a letter or digit. */
@@ -47,8 +62,12 @@ void plot_count(Plot *p, size_t n);
 /* A word on the y axis. */
 void plot_tic(Plot *p, size_t y, const char *word);
 
-/* Room for more than usual: so many more pixels of height. */
+/* Room for more than usual: so many more pixels of height (the key's own is there); so many letters right of the
+ * axes. */
 void plot_taller(Plot *p, size_t pixels);
+void plot_aside(Plot *p, size_t letters);
+/* A smaller line under the title. */
+void plot_note(Plot *p, const char *words);
 
 /* Lines of gnuplot of one's own: settings, which come before the plot command; items of it; more words for the
  * last item. An item reads `data`, a file in DIR, or where that is NULL what its words say. The format is a
@@ -66,7 +85,15 @@ void plot_add_words(Plot *p, const char *format, ...) __attribute__((format(prin
 /* Adds the look of the i-th series to the last item: " lc rgb '#0072b2' lw 2 dt 1 pt 7 ps 1". */
 void plot_style(Plot *p, size_t i);
 const char *plot_colour(size_t i);
+/* Adds "with lines" to the last item, or where there is but one point, which is no line, "with points". */
+void plot_lines(Plot *p, size_t points);
+/* Makes an interval of the last item, whose columns are x, y, and the way from there to its other end along both. */
+void plot_interval(Plot *p, const char *colour, double wide);
 int plot_point(size_t i);
+int plot_open(size_t i); /* the same mark, but that what is below is seen */
+
+/* The last part of a path, for titles: "ptb" of "/data/ptb" and of "data/ptb/"; words behind it stay. */
+const char *plot_folder(const char *path);
 
 /* text that can be shown, cut at a character where out is too small: U+FFFD stands in place of each control
  * character, separator of lines or paragraphs, mark of writing direction, and byte that is not UTF-8. Plots do

@@ -229,6 +229,11 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
     }
 }
 
+size_t sheet_rows(const Sheet *r)
+{
+    return r->cells / r->columns;
+}
+
 int sheet_column(const Column *list, const char *name)
 {
     int n = 1;

@@ -76,6 +76,7 @@ void sheet_names(const Column *list, FILE *f);
 int sheet_column(const Column *list, const char *name);
 
 void sheet_free(Sheet *r);
+size_t sheet_rows(const Sheet *r);
 
 /* For people: header, rule, rows; LaTeX: a tabular that needs no package. CSV as RFC 4180, lines ended
  * by LF. */

@@ -7,6 +7,7 @@
 
 #include "kernels/file.h"
 #include "studies/tools/command.h"
+#include "studies/tools/plot.h"
 #include "studies/model/memory_forecast.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
@@ -38,6 +39,7 @@ static const Option scheme_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/train", "DIR",
      "run directory: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots", 0, 0},
+    PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "the rows of DIR/log.csv on stdout, as they come", 0, 0},
     {"log", OPTION_TEXT, NULL, "FILE",
      "the rows of DIR/log.csv as JSON lines too, with seconds of training; a run that goes on "

@@ -7,6 +7,7 @@
 
 #include "studies/runs/runs.h"
 #include "studies/tools/command.h"
+#include "studies/tools/csv.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
@@ -182,6 +183,16 @@ int tell_result(const Training *r)
     return code;
 }
 
+static size_t log_rows(const Training *r)
+{
+    Csv c;
+    char path[OUTPUT_PATH];
+    if (output_path(path, r->dir, "log.csv") != 0 || csv_open(&c, path) != 0) return 0;
+    size_t rows = c.rows;
+    csv_close(&c);
+    return rows;
+}
+
 static int draw_loss(const Training *r, const char *what)
 {
     char title[700], nats[32];
@@ -191,8 +202,10 @@ static int draw_loss(const Training *r, const char *what)
     PlotFrame frame = {"loss", title, "step", nats, 0};
     TRY(plot_new(r->dir, &frame, &p));
     int step = sheet_column(log_columns, "step");
-    plot_item(p, "log.csv", "using %d:%d with lines title %s noenhanced", step,
-              sheet_column(log_columns, "train_loss"),
+    plot_setting(p, "set xrange [0:*]");
+    plot_item(p, "log.csv", "using %d:%d", step, sheet_column(log_columns, "train_loss"));
+    plot_lines(p, log_rows(r));
+    plot_more(p, "title %s noenhanced",
               options_real(r->options, "label-smoothing") > 0 ? "training (smoothed labels)"
                                                               : "training");
     plot_style(p, 0);
@@ -226,7 +239,7 @@ int tell_plots(const Training *r)
     char what[600];
     size_t layers = options_size(r->options, "layers");
     snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
-             r->corpus.name);
+             plot_folder(r->corpus.name));
     TRY(draw_loss(r, what));
     return draw_perplexity(r, what);
 }

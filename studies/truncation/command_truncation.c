@@ -4,6 +4,7 @@
 
 #include "studies/measure/convergence.h"
 #include "studies/tools/command.h"
+#include "studies/tools/plot.h"
 #include "studies/tools/output.h"
 #include "studies/model/trained.h"
 #include "studies/truncation/truncation_study.h"
@@ -55,6 +56,7 @@ static const Option output_options[] = {
     {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write truncation.csv, summary.csv, summary.md, terms.csv, path.csv and plots", 0, 0},
+    PLOT_FIGURE,
     {0},
 };
 

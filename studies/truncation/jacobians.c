@@ -215,12 +215,12 @@ static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
         TRY(fill_grid(s->scheme[i], low, step, value));
         TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
         for (size_t k = 0; k < l.lines; k++) {
-            plot_item(p, "regions.csv",
-                      "using ($%d == %zu ? $%d : 1/0):%d with lines lc rgb %s lw 1.5 dt %d",
+            plot_item(p, "regions.csv", "using ($%d == %zu ? $%d : 1/0):%d with lines",
                       sheet_column(c, "line"), line + k, sheet_column(c, "re"),
-                      sheet_column(c, "im"), plot_colour(i), (int)(i % 3) + 1);
+                      sheet_column(c, "im"));
             if (k == 0) plot_more(p, "title %s noenhanced", l.scheme);
             if (k > 0) plot_more(p, "notitle");
+            plot_style(p, i);
         }
         line += l.lines;
     }
@@ -249,7 +249,7 @@ static void draw_eigenvalues(const Study *u, Plot *p)
 static int draw(const Study *u, const char *dir)
 {
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
-                       "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", 0};
+                       "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", PLOT_EQUAL};
     Plot *p;
     Sheet *regions = NULL;
     double *value = memory_new(GRID * GRID, sizeof *value);
@@ -257,7 +257,7 @@ static int draw(const Study *u, const char *dir)
     int code = sheet_new(jacobian_regions, &regions);
     if (code == 0) code = plot_new(dir, &frame, &p);
     if (code == 0) {
-        plot_setting(p, "set size ratio -1\nset xtics 1\nset ytics 1");
+        plot_setting(p, "set xtics 1\nset ytics 1");
         draw_eigenvalues(u, p);
         code = add_regions(u, p, regions, value);
         if (code == 0) code = output_sheet(regions, SHEET_CSV, dir, "regions.csv");

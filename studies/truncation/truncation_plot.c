@@ -53,16 +53,24 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
              truncation_depth(u->in->options.depth),
              !model_smooth(u->in->network.model) ? "ReLU" : "GELU");
-    PlotFrame frame = {"truncation", title, "step h (1: the network's own); order p has slope p",
+    PlotFrame frame = {"truncation", title, "step h (1: the network's own)",
                        "error / exact flow's displacement in that step",
                        PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
+    plot_note(p, "order p has slope p here and p + 1 in the table, whose error is not divided by "
+                 "the displacement, about h");
+    plot_setting(p, "set key title 'scheme: the table’s slope − 1' left font small");
     add_guides(u, p);
     const Column *c = truncation_curves;
-    for (size_t i = 0; i < u->count; i++)
+    for (size_t i = 0; i < u->count; i++) {
+        char words[TABLE_NAME + 48];
+        double slope = truncation_slope(u, i) - 1;
+        int n = snprintf(words, sizeof words, "%s", u->series[i].name);
+        if (!isnan(slope)) snprintf(words + n, sizeof words - (size_t)n, ": %.2f", slope);
         plot_series(p, "curves.csv", sheet_column(c, "name"), u->series[i].name,
-                    sheet_column(c, "h"), sheet_column(c, "relative_error"), u->series[i].name);
+                    sheet_column(c, "h"), sheet_column(c, "relative_error"), words);
+    }
     return plot_finish(p);
 }
 

@@ -46,6 +46,8 @@ Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t laye
 extern const Column truncation_points[], truncation_verdicts[], truncation_terms[],
     truncation_curves[], truncation_layers[];
 int truncation_tables(TruncationStudy *u);
+/* The median of a curve's slopes over layers and sentences, as in the table: of errors not divided by a displacement. */
+double truncation_slope(const TruncationStudy *u, size_t series);
 /* truncation_plot.c: DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv,
  * path.csv and the plots truncation, layers, path. */
 extern const Column truncation_paths[];

@@ -234,6 +234,11 @@ static void add_terms(TruncationStudy *u, size_t i, size_t layer, const Truncati
                                        .size = spread(u, i, layer, PICK_TERM(j)).median});
 }
 
+double truncation_slope(const TruncationStudy *u, size_t series)
+{
+    return spread(u, series, u->layers, PICK(slope)).median;
+}
+
 int truncation_tables(TruncationStudy *u)
 {
     TRY(sheet_new(truncation_points, &u->points));

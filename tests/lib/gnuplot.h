@@ -127,9 +127,9 @@ static inline int gp_defines(GpScript *s)
 
 static inline int gp_may_be_called(const GpScript *s, GpToken t)
 {
-    static const char *const known[] = {"strcol",  "column", "valid", "log", "floor",
-                                        "sprintf", "using",  "add",   "if",  "xtics",
-                                        "defined", "image",  NULL};
+    static const char *const known[] = {"strcol",  "column", "valid",   "log", "floor",
+                                        "sprintf", "using",  "add",     "if",  "xtics",
+                                        "defined", "image",  "strstrt", NULL};
     for (size_t i = 0; i < s->functions; i++)
         if (gp_is(t, s->defined[i])) return 1;
     return gp_in(known, t);
@@ -192,7 +192,7 @@ static inline void gp_check_set(GpScript *s)
                                       "yzeroaxis",
                                       "for",
                                       NULL};
-    static const char *const terminal[] = {"svg", "pngcairo", "unknown", NULL};
+    static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", "unknown", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");
         return;
