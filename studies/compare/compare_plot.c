@@ -39,8 +39,8 @@ static int draw_perplexities(const Compare *u)
              plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
     PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph 0.18, 0, 0",
-                 n - 1);
+    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %g, 0, 0",
+                 n - 1, plot_narrow() ? 0.8 : 0.18);
     plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
     plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
     for (size_t i = 0; i < n; i++) {
@@ -204,7 +204,7 @@ static size_t place_of(const Compare *u, size_t i, int all)
     return n;
 }
 
-/* The interval of a point where it stands, of several in one place each within the wider line before; of numbers that are positive, so nothing of it is below zero. */
+/* The interval of a point where it stands, of several in one place each on a wider and paler line before; of numbers that are positive, so nothing of it is below zero. */
 static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     int low = sheet_column(compare_columns, "valid_low"),
@@ -213,7 +213,9 @@ static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
               "every ::%zu::%zu using (across(0)):(least($%d)):(0):($%d-least($%d))", i + 1, i + 1,
               low, high, low);
     size_t above = s->column[1] ? place_of(u, i, 1) - place_of(u, i, 0) - 1 : 0;
-    plot_interval(p, plot_colour(cell_style(u, i)), 1.5 + 2.5 * (double)above);
+    char colour[16];
+    snprintf(colour, sizeof colour, "#%s%s", above ? "99" : "", plot_colour(cell_style(u, i)) + 1);
+    plot_interval(p, colour, 1.5 + 2.5 * (double)above);
 }
 
 /* A point, its name and evaluations in the key. Points that share a place are told apart by their marks, which are
@@ -282,7 +284,7 @@ static int draw_against_truncation(const Compare *u)
 {
     Scatter s = {.name = "truncation",
                  .what = "truncation error",
-                 .x = "truncation error at h = 1 / exact flow's displacement in that step",
+                 .x = "truncation error at h = 1 / exact displacement",
                  .column = {"truncation"},
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};

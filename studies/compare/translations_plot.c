@@ -21,8 +21,8 @@ static int draw_bleu(const Translations *u)
     int mean = sheet_column(translation_columns, "test_bleu"),
         low = sheet_column(translation_columns, "test_bleu_low"),
         high = sheet_column(translation_columns, "test_bleu_high");
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset offsets graph 0.05, graph 0.18, 0, 0",
-                 u->cells - 1);
+    plot_setting(p, "set yrange [%zu.5:-0.7]\nset offsets graph 0.05, graph %g, 0, 0", u->cells - 1,
+                 plot_narrow() ? 0.3 : 0.18);
     plot_setting(p, "set grid noytics\nunset key\nset ytics scale 0 ()");
     for (size_t i = 0; i < u->cells; i++) plot_tic(p, i, u->cell[i].name);
     if (u->cells > 6) plot_taller(p, 40 * (u->cells - 6));

@@ -293,7 +293,7 @@ static const struct {
 static int draw(const Overlay *v, const char *dir, size_t which)
 {
     PlotFrame frame = {pictures[which].name, pictures[which].title, pictures[which].label,
-                       v->relative ? "error / exact flow's displacement" : "RMS error",
+                       v->relative ? "error / exact displacement" : "RMS error",
                        pictures[which].flags};
     Plot *p;
     if (!v->known[pictures[which].x] || !v->known[ERROR]) return 0;

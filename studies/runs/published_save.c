@@ -195,8 +195,8 @@ static int draw(const PublishedStudy *s, const Beside *list, size_t n, const cha
     size_t gains = 0;
     Plot *p;
     PlotFrame frame = {"published", "Gain over the baseline: the papers' and ours, 95 % intervals",
-                       "the paper's figure / its baseline's",
-                       "our validation perplexity / our baseline's", 0};
+                       "the paper's figure / its baseline's", "ours / our baseline's (validation)",
+                       0};
     for (size_t i = 0; i < n; i++) gains += (size_t)has_gain(&list[i]);
     if (gains < 2) return 0;
     TRY(plot_new(dir, &frame, &p));

@@ -89,7 +89,7 @@ static int draw_halves(const Sweep *u)
     if (drawn < 2 || !sweep_has_baseline(u)) return 0;
     PlotFrame frame = {
         "halves", "Sublayers in each half of words better than the interleaved mean, and of others",
-        "", "sublayers: means, 95 % intervals over words", 0};
+        "", "sublayers (means, 95 % over words)", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set xtics ('bottom s' 0, 'bottom f' 1, 'top s' 2, 'top f' 3)");
     plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]");
@@ -178,7 +178,7 @@ static int draw_areas(const Sweep *u)
 {
     Plot *p;
     PlotFrame frame = {"area", "Validation perplexity against the signed area of a word",
-                       "signed area: the coefficient of [F,G], positive where s comes first",
+                       "signed area of [F,G], positive where s comes first",
                        "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");

@@ -360,7 +360,7 @@ static void shade_modulus(Plot *p, const Study *u)
     char file[64];
     snprintf(file, sizeof file, "%s.csv", planes[u->plane].name);
     plot_setting(p, "set palette defined (0 '#2166ac', 0.6 '#92c5de', 1 '#d1e5f0')\n"
-                    "set cbrange [0:1]\nset cblabel '|R|'\n"
+                    "set cbrange [0:1]\nset cbtics 0.5\nset cblabel '|R|'\n"
                     "set colorbox user origin graph 1.05, graph 0.05 size graph 0.04, graph 0.5");
     plot_item(p, file, "using 2:3:($4 <= %.17g ? ($4 < 1 ? $4 : 1) : NaN) with image notitle",
               level);

@@ -44,6 +44,17 @@ void plot_figure(const char *millimetres)
     figure_width = millimetres ? strtoul(millimetres, NULL, 10) : 0;
 }
 
+/* The width in points, of which 72 are an inch. */
+static double figure_points(void)
+{
+    return (double)figure_width * 72 / 25.4;
+}
+
+int plot_narrow(void)
+{
+    return figure_width > 0 && figure_width < 120;
+}
+
 /* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};
@@ -201,11 +212,14 @@ static void write_frame(Plot *p, const PlotFrame *frame)
                      frame->title);
     plot_setting(p, "set tmargin %d\nset xlabel %s noenhanced", figure_width ? 1 : 3, frame->x);
     plot_setting(p, "set ylabel %s noenhanced", frame->y);
+    if (plot_narrow() && strlen(frame->x) > 34) plot_setting(p, "set xlabel font small");
+    if (plot_narrow() && strlen(frame->y) > 24) plot_setting(p, "set ylabel font small");
     if (frame->flags & PLOT_LOG_X) plot_setting(p, "set logscale x 10\nset format x '10^{%%L}'");
     if (frame->flags & PLOT_LOG_Y) plot_setting(p, "set logscale y 10\nset format y '10^{%%L}'");
     p->equal = (frame->flags & PLOT_EQUAL) != 0;
     if (p->equal) plot_setting(p, "set size ratio -1");
     if (frame->flags & PLOT_HALVINGS) plot_setting(p, "set logscale x 2\nset format x '2^{%%L}'");
+    if (frame->flags & PLOT_HALVINGS && plot_narrow()) plot_setting(p, "set xtics 4");
 }
 
 /* What needs no quotes anywhere: in a script, on a command line. */
@@ -372,23 +386,24 @@ static void count_key(const Plot *p, size_t *entries, size_t *longest)
     }
 }
 
-/* Points of a figure across, and those of a letter, on the average. */
-static double figure_points(void)
+/* Columns of a key below a figure; 0: it stands beside a wide one, where it takes less than 0.3 of the width. Its letters are
+ * small, some 0.58 of their 7.5 points wide, with a sample of five. */
+static size_t columns_below(size_t entries, size_t longest)
 {
-    return (double)figure_width * 72 / 25.4;
+    double across = figure_points(), each = ((double)longest + 6) * 0.58 * 7.5;
+    if (figure_width == 0 || entries == 0 || (each <= 0.3 * across && !plot_narrow())) return 0;
+    size_t columns = (size_t)(0.95 * across / each);
+    return columns > 1 ? columns : 1;
 }
-static const double letter = 0.58 * PRINT;
 
-/* How many lines of entries a key below a figure takes; 0: it stands beside it, as it takes less than 0.3 of the
- * width there. */
-static size_t lines_below(const Plot *p)
+/* The key's height below a figure, in points. */
+static double key_height(const Plot *p)
 {
     size_t entries, longest;
     count_key(p, &entries, &longest);
-    double across = figure_points(), each = ((double)longest + 7) * letter;
-    if (figure_width == 0 || entries == 0 || each <= 0.3 * across) return 0;
-    size_t columns = (size_t)((across - 8 * letter) / each);
-    return columns > 1 ? (entries + columns - 1) / columns : entries;
+    size_t columns = columns_below(entries, longest);
+    size_t lines = columns ? (entries + columns - 1) / columns : 0;
+    return 11 * (double)(lines + (columns && strstr(p->settings.text, "set key title")));
 }
 
 /* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
@@ -397,12 +412,15 @@ static void write_key(const Plot *p, FILE *f)
 {
     size_t entries, longest, beside = (p->guides ? 7 : 0) + p->aside;
     count_key(p, &entries, &longest);
-    if (lines_below(p)) {
-        fputs("set key bmargin center horizontal maxcols auto samplen 2\n", f);
+    size_t columns = columns_below(entries, longest);
+    if (figure_width) fputs("set key samplen 2 font small\n", f);
+    if (columns) {
+        fprintf(f, "set key bmargin center horizontal maxcols %zu\n", columns);
         if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
     } else if (beside || p->equal) {
-        fprintf(f, "set key at graph %s,1 left top\nset rmargin %zu\n", p->guides ? "1.14" : "1.04",
-                longest + beside + 8);
+        size_t room = figure_width ? longest * 6 / 7 + 5 : longest + 8;
+        fprintf(f, "set key at graph %s,1 left top\nset rmargin %zu\n",
+                p->guides ? figure_width ? "1.16" : "1.14" : "1.04", room + beside);
     }
 }
 
@@ -418,7 +436,7 @@ void plot_level(Plot *p, double y, const char *words)
 /* A tic's word is a format to gnuplot. */
 void plot_tic(Plot *p, size_t y, const char *word)
 {
-    fputs("set ytics add (", p->settings.f);
+    fprintf(p->settings.f, "set ytics %sadd (", plot_narrow() ? "font small " : "");
     write_text(p->settings.f, word, '%');
     fprintf(p->settings.f, " %zu) noenhanced\n", y);
 }
@@ -456,27 +474,27 @@ static void write_screen(const Plot *p, FILE *f)
     write_terminal(f, "png", "png", how);
 }
 
-/* For a paper, of figure_width: the letters have PRINT points. A pixel of SVG is 1/96 inch; pixels are printed 300 an
- * inch; pdfcairo's points are 2/3 of a point. */
+/* For a paper, of figure_width: the letters have PRINT points. A pixel of SVG is 1/96 inch; 300 pixels of PNG are an
+ * inch; Cairo's terminals draw letters of 4/3 of the size that they are told. */
 static void write_paper(const Plot *p, FILE *f)
 {
     char how[256];
-    double across = figure_points(), up = across * (figure_width < 120 ? 0.72 : 0.56);
-    up += (double)p->more * PRINT / 14 + (double)lines_below(p) * 1.35 * PRINT;
-    snprintf(how, sizeof how,
-             "size %.0f,%.0f font 'DejaVu Sans,Verdana,sans-serif,%d' linewidth 0.8 background "
-             "'white'",
-             across * 4 / 3, up * 4 / 3, PRINT * 4 / 3);
-    write_terminal(f, "svg", "svg", how);
+    double across = figure_points(), up = across * (plot_narrow() ? p->equal ? 0.85 : 0.72 : 0.56);
     double dense = 300 / 72.0;
+    up += (double)p->more * PRINT / 14 + key_height(p);
+    snprintf(how, sizeof how,
+             "size %.0f,%.0f font 'DejaVu Sans,Verdana,sans-serif,%d' fontscale 1.3333 "
+             "linewidth 0.8 background 'white'",
+             across * 4 / 3, up * 4 / 3, PRINT);
+    write_terminal(f, "svg", "svg", how);
     snprintf(how, sizeof how,
              "size %.0f,%.0f font 'DejaVu Sans,%d' fontscale %.4g linewidth %.4g pointscale %.4g",
-             across * dense, up * dense, PRINT, dense, 0.6 * dense, 0.6 * dense);
+             across * dense, up * dense, PRINT, 0.75 * dense, 0.6 * dense, 0.6 * dense);
     write_terminal(f, "png", "pngcairo", how);
     snprintf(how, sizeof how, "size %.0f,%.0f", across * 4 / 3, up * 4 / 3);
     write_terminal(f, "png", "png", how);
     snprintf(how, sizeof how,
-             "size %.4gcm,%.4gcm font 'DejaVu Sans,%d' fontscale 1.5 linewidth 1.2 pointscale 0.6",
+             "size %.4gcm,%.4gcm font 'DejaVu Sans,%d' fontscale 0.75 linewidth 1.2 pointscale 0.6",
              (double)figure_width / 10, up * 2.54 / 72, PRINT);
     write_terminal(f, "pdf", "pdfcairo", how);
 }

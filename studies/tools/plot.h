@@ -40,6 +40,7 @@ typedef struct Plot Plot;
             0, 0                                                                                    \
     }
 void plot_figure(const char *millimetres);
+int plot_narrow(void); /* 1: they are of a paper's column, where words take more of the width */
 
 /* Begins DIR/NAME.gp. Caller ends it by plot_finish or plot_drop. ERR_MISUSE where the name is not one to
  * 60 letters, digits, - _ . +, the first a letter or digit. */

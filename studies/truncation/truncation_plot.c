@@ -54,7 +54,8 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
              truncation_depth(u->in->options.depth),
              !model_smooth(u->in->network.model) ? "ReLU" : "GELU");
     PlotFrame frame = {"truncation", title, "step h (1: the network's own)",
-                       "error / exact flow's displacement in that step",
+                       plot_narrow() ? "error / exact displacement"
+                                     : "error / exact flow's displacement in that step",
                        PLOT_HALVINGS | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
@@ -77,7 +78,9 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
 static int draw_layers(const TruncationStudy *u, const char *dir)
 {
     PlotFrame frame = {"layers", "Truncation error at h = 1 by layer", "layer (from 0)",
-                       "error / exact flow's displacement at h = 1", PLOT_LOG_Y};
+                       plot_narrow() ? "error / exact displacement, h = 1"
+                                     : "error / exact flow's displacement at h = 1",
+                       PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);

@@ -393,7 +393,7 @@ TEST(test_maps_by_depth)
     assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map: one design"));
 }
 
-/* Colours tell evaluations, marks the designs of as many: no two designs look the same. */
+/* No two designs look the same; points and intervals stand at their evaluations, moved by nothing. */
 TEST(test_marks)
 {
     char mark[16][64], point[16], colour[16];
@@ -410,6 +410,8 @@ TEST(test_marks)
     }
     assert_int_equal(marks, 12);
     assert_null(strstr(big, "95 % intervals")); /* of one seed there are none */
+    for (const char *at = big; (at = strstr(at, "using (across(0)")); at++)
+        assert_int_equal(at[strlen("using (across(0)")], ')');
 }
 
 /* ---- truncation errors ----------------------------------------------------------------------- */

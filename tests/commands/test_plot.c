@@ -2,6 +2,9 @@
  * FILE:LINE for every table that cannot be read. */
 #include "tests/lib/test.h"
 
+#include <math.h>
+
+#include "studies/tools/plot.h"
 #include "tests/lib/program.h"
 
 #define HEAD "scheme,h,error\n"
@@ -245,6 +248,156 @@ TEST(test_bad_arguments)
     plot_must_refuse("plot good.csv --scheme eul", "no such scheme",
                      "no point of the wanted schemes");
     plot_must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
+}
+
+/* Titles have what tells files apart, and no folder above that. */
+TEST(test_paths)
+{
+    static char script[1 << 16], args[2048], path[2][512];
+    save_studies();
+    shell_ok("mkdir -p one two && cp a.csv one/a.csv && cp a.csv two/a.csv");
+    snprintf(path[0], sizeof path[0], "%s", file_path("one/a.csv"));
+    snprintf(path[1], sizeof path[1], "%s", file_path("two/a.csv"));
+    snprintf(args, sizeof args, "plot %s %s --out paths", path[0], path[1]);
+    run_ok(args);
+    file_read("paths/overlay.gp", script, sizeof script);
+    assert_non_null(strstr(script, "title 'heun (one/a.csv)'"));
+    assert_non_null(strstr(script, "title 'heun (two/a.csv)'"));
+    assert_null(strstr(script, path[0]));
+    file_read("paths/overlay.csv", script, sizeof script);
+    assert_non_null(strstr(script, path[0])); /* the control: the data have it */
+    assert_string_equal(plot_folder("/data/ptb"), "ptb");
+    assert_string_equal(plot_folder("ptb"), "ptb");
+    assert_string_equal(plot_folder("/data/ptb (first)"), "ptb (first)");
+}
+
+/* A number behind `words` of a script. */
+static double number_behind(const char *script, const char *words)
+{
+    const char *at = strstr(script, words);
+    assert_non_null(at);
+    return strtod(at + strlen(words), NULL);
+}
+
+/* Axes hold what was measured, though a scheme that diverges is measured at finer steps and guides go on for ever. */
+TEST(test_axes)
+{
+    static char script[1 << 16], data[1 << 16];
+    run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out axes");
+    file_read("axes/order.gp", script, sizeof script);
+    file_read("axes/order.csv", data, sizeof data);
+    double finest = 1, least = 1, measured = 1;
+    for (int i = 1; i < count_lines(data); i++) {
+        double h = atof(cell(data, i, 2)), error = atof(cell(data, i, 5));
+        measured = fmin(measured, h);
+        if (isfinite(error)) finest = fmin(finest, h), least = fmin(least, error);
+    }
+    assert_true(measured < finest); /* the control: there is what has to be left out */
+    double from = number_behind(script, "set xrange ["),
+           low = number_behind(script, "set yrange [");
+    assert_true(from < finest && from > finest / 2);
+    assert_true(low < least && low > least / 10);
+    assert_non_null(strstr(script, "errors of diverging schemes are cut off"));
+    run_ok("order --system attention --scheme rk4 --halvings 5 --out axes");
+    file_read("axes/order.gp", script, sizeof script);
+    assert_null(strstr(script, "diverging"));
+}
+
+/* The smallest font-size of a drawing. */
+static double least_letters(const char *svg)
+{
+    double least = INFINITY, size;
+    for (const char *at = svg; (at = strstr(at, "font-size=\"")); at += 11)
+        if ((size = atof(at + 11)) > 0) least = fmin(least, size);
+    return least;
+}
+
+/* What is for a paper has its width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
+TEST(test_figure)
+{
+    static const char *const width[] = {"84", "174"};
+    static char text[1 << 20], args[256], box[64];
+    save_studies();
+    run_ok("plot a.csv --out screen");
+    file_read("screen/overlay.gp", text, sizeof text);
+    assert_non_null(strstr(text, "set label 'Error against step'"));
+    assert_null(strstr(text, "pdf"));
+    assert_false(file_exists("screen/overlay.pdf"));
+    for (int i = 0; i < 2; i++) {
+        snprintf(args, sizeof args, "plot a.csv --figure %s --out figure", width[i]);
+        run_ok(args);
+        file_read("figure/overlay.gp", text, sizeof text);
+        assert_null(strstr(text, "set label 'Error against step'"));
+        double points = floor(atof(width[i]) * 72 / 25.4);
+        if (!has_tool("gnuplot")) continue;
+        file_read("figure/overlay.svg", text, sizeof text);
+        assert_true(least_letters(text) >= 7 * 96 / 72.0);
+        snprintf(box, sizeof box, "width=\"%.0f\"", atof(width[i]) * 96 / 25.4);
+        assert_non_null(strstr(text, box));
+        if (!file_exists("figure/overlay.pdf")) {
+            assert_non_null(strstr(err, "this gnuplot has no terminal pdfcairo"));
+            continue;
+        }
+        assert_string_equal(err, "");
+        snprintf(box, sizeof box, "MediaBox [ 0 0 %.0f ", points);
+        FILE *f = fopen(file_path("figure/overlay.pdf"), "rb");
+        size_t n = fread(text, 1, sizeof text, f);
+        fclose(f);
+        assert_non_null(memmem(text, n, box, strlen(box)));
+    }
+    assert_false(least_letters("<g font-size=\"9.0\"><g font-size=\"12\">") >= 7 * 96 / 72.0);
+    plot_must_refuse("plot a.csv --figure 100 --out figure", "another width",
+                     "--figure: expected one of 84");
+}
+
+/* A gnuplot without some terminals draws what it can, and stops at none. */
+TEST(test_terminals)
+{
+    need_tool("gnuplot");
+    save_studies();
+    run_ok("plot a.csv --figure 84 --out bare");
+    shell_ok(
+        "sed -i s/pdfcairo/nosuch/ bare/overlay.gp && sed -i s/pngcairo/nosuch/ bare/overlay.gp");
+    shell_ok("cd bare && rm overlay.png overlay.svg && rm -f overlay.pdf && gnuplot overlay.gp");
+    assert_true(file_exists("bare/overlay.svg"));
+    assert_false(file_exists("bare/overlay.pdf"));
+    file_text("bare/control.gp", "set terminal nosuch\n");
+    assert_int_not_equal(shell("cd bare && gnuplot control.gp"), 0);
+}
+
+/* A plot without boundaries says on which side all of it is; with several schemes it counts. */
+TEST(test_stable)
+{
+    static char text[1 << 20];
+    run_ok("stability --split --imaginary --scheme strang-marchuk --points 11 --out still");
+    file_read("still/split.gp", text, sizeof text);
+    assert_non_null(strstr(text, "strang-marchuk (stable all over)"));
+    run_ok("stability --split --scheme euler,rk4 --points 21 --box=-4,0,-4,0 --out sides");
+    file_read("sides/split.gp", text, sizeof text);
+    assert_non_null(strstr(text, "'split-inside.csv' using 1:2:3 with image"));
+    file_read("sides/split-inside.csv", text, sizeof text);
+    int seen[3] = {0};
+    for (int i = 1; i < count_lines(text); i++) {
+        double z = atof(cell(text, i, 0)) + atof(cell(text, i, 1));
+        int stable = atoi(cell(text, i, 2));
+        int want = (z >= -2 - 1e-9) + (z >= -2.78529); /* both functions are of the sum alone */
+        if (stable != want) fail_msg("%g: %d stable, not %d", z, stable, want);
+        seen[stable]++;
+    }
+    assert_true(seen[0] && seen[1] && seen[2]);
+}
+
+TEST(test_one_point)
+{
+    static char text[1 << 16];
+    run_ok("train --corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 "
+           "--max-steps 3 --out short");
+    file_read("short/loss.gp", text, sizeof text);
+    assert_non_null(strstr(text, "with points title 'training'"));
+    run_ok("train --corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 "
+           "--max-steps 3000 --epochs 3 --out longer");
+    file_read("longer/loss.gp", text, sizeof text);
+    assert_non_null(strstr(text, "with lines title 'training'"));
 }
 
 TEST_MAIN(program_open, program_close)

@@ -93,6 +93,19 @@ TEST(test_displacements)
     file_read("divided/truncation.gp", script, sizeof script);
     assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement in that step'"));
     assert_non_null(strstr(script, "order p has slope p"));
+    /* The slope that the plot has is the table's less 1, over both layers. */
+    const char *title = strstr(script, "title 'rk4: ");
+    assert_non_null(title);
+    double here = atof(title + strlen("title 'rk4: ")), low = INFINITY, high = -INFINITY;
+    run_fine(STUDY "--model smooth --scheme rk4 --csv --summary");
+    for (int layer = 0; layer < 2; layer++) {
+        snprintf(h1, sizeof h1, "rk4,%d,split", layer);
+        low = fmin(low, atof(cell(h1, "slope_low")));
+        high = fmax(high, atof(cell(h1, "slope_high")));
+    }
+    if (!(here + 1 >= low - 0.006 && here + 1 <= high + 0.006))
+        fail_msg("%g + 1, the table %g to %g", here, low, high);
+    assert_false(here >= low - 0.006);
     file_read("divided/layers.gp", script, sizeof script);
     assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement at h = 1'"));
 }

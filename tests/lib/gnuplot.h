@@ -158,40 +158,13 @@ static inline void gp_check_plot(GpScript *s)
 
 static inline void gp_check_set(GpScript *s)
 {
-    static const char *const may[] = {"encoding",
-                                      "datafile",
-                                      "border",
-                                      "tics",
-                                      "grid",
-                                      "key",
-                                      "xlabel",
-                                      "ylabel",
-                                      "style",
-                                      "label",
-                                      "tmargin",
-                                      "bmargin",
-                                      "rmargin",
-                                      "logscale",
-                                      "format",
-                                      "xrange",
-                                      "yrange",
-                                      "cbrange",
-                                      "xtics",
-                                      "ytics",
-                                      "size",
-                                      "zeroaxis",
-                                      "pointintervalbox",
-                                      "offsets",
-                                      "palette",
-                                      "cblabel",
-                                      "colorbox",
-                                      "boxwidth",
-                                      "terminal",
-                                      "output",
-                                      "xzeroaxis",
-                                      "yzeroaxis",
-                                      "for",
-                                      NULL};
+    static const char *const may[] = {
+        "encoding", "datafile",  "border",    "tics",     "grid",     "key",
+        "xlabel",   "ylabel",    "style",     "label",    "tmargin",  "bmargin",
+        "rmargin",  "logscale",  "format",    "xrange",   "yrange",   "cbrange",
+        "cbtics",   "xtics",     "ytics",     "size",     "zeroaxis", "pointintervalbox",
+        "offsets",  "palette",   "cblabel",   "colorbox", "boxwidth", "terminal",
+        "output",   "xzeroaxis", "yzeroaxis", "for",      NULL};
     static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", "unknown", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");

@@ -381,6 +381,41 @@ TEST(test_points)
         fail_msg("2, 4, 8 evaluations at %g, %g, %g", place[2], place[4], place[8]);
 }
 
+/* The colour of the item of a script whose title begins so; "" where there is none. */
+static const char *colour_of(const char *script, const char *name)
+{
+    static char colour[4][16];
+    static int turn;
+    char title[64], *c = colour[turn++ % 4];
+    snprintf(title, sizeof title, "title '%s", name);
+    *c = '\0';
+    const char *at = strstr(script, title), *rgb = at ? strstr(at, "lc rgb '") : NULL;
+    if (rgb) snprintf(c, sizeof colour[0], "%.7s", rgb + 8);
+    return c;
+}
+
+/* A scheme has one colour in all plots of a comparison, and another has another. */
+TEST(test_looks)
+{
+    static const char *const plot[] = {"curves", "epochs", "gradients", "evaluations",
+                                       "order",  "work",   "time"};
+    static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
+    static char text[1 << 18];
+    char name[64], first[4][16];
+    for (size_t k = 0; k < sizeof plot / sizeof *plot; k++) {
+        snprintf(name, sizeof name, "compare/%s.gp", plot[k]);
+        file_read(odd_path(name), text, sizeof text);
+        for (int i = 0; i < 4; i++) {
+            const char *colour = colour_of(text, scheme[i]);
+            assert_int_equal(*colour, '#');
+            if (k == 0) snprintf(first[i], sizeof first[i], "%s", colour);
+            if (strcmp(first[i], colour) != 0)
+                fail_msg("%s in %s: %s, not %s", scheme[i], plot[k], colour, first[i]);
+            for (int j = 0; j < i; j++) assert_string_not_equal(first[i], first[j]);
+        }
+    }
+}
+
 /* The judge and the canary see a name that is not quoted. */
 TEST(test_control)
 {
