@@ -62,13 +62,14 @@ static void define_rows(Plot *p, const Column *list)
                  sheet_column(list, "scheme"), sheet_column(list, "layers"));
 }
 
-/* The look of cell i, in every plot: its scheme's colour and mark, and of further depths other ones. */
+/* The look of cell i, in every plot: its scheme's colour and mark, and of further depths that colour, dashed otherwise,
+ * with another mark. */
 static size_t cell_style(const Compare *u, size_t i)
 {
     const Cell *c = &u->cell[i];
     size_t depth = 0;
     while (depth + 1 < u->depths && u->depth[depth] != c->layers) depth++;
-    return c->index + depth * u->schemes.count;
+    return plot_again(c->index, u->schemes.count, depth);
 }
 
 /* A cell's rows of curves.csv. */
@@ -186,6 +187,7 @@ static int draw_gradients(const Compare *u)
 typedef struct {
     const char *name, *what, *x; /* of the file, the title, the axis */
     const char *column[2];       /* of compare.csv: what is across, their sum where there are two */
+    const char *high_column;     /* the end of its interval; NULL: not drawn */
     double low, high;            /* of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
@@ -216,6 +218,18 @@ static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
     char colour[16];
     snprintf(colour, sizeof colour, "#%s%s", above ? "99" : "", plot_colour(cell_style(u, i)) + 1);
     plot_interval(p, colour, 1.5 + 2.5 * (double)above);
+}
+
+/* The interval of the error across, on its logarithmic axis: x exp(-r) to x exp(r), r its half width over x (the
+ * interval of log x by the delta method), which is positive where x - r x is not. */
+static void draw_error(const Compare *u, Plot *p, const Scatter *s, size_t i)
+{
+    int x = sheet_column(compare_columns, s->column[0]),
+        high = sheet_column(compare_columns, s->high_column);
+    plot_item(p, "compare.csv",
+              "every ::%zu::%zu using ($%d*exp(-part($%d,$%d))):%d:(2*$%d*sinh(part($%d,$%d))):(0)",
+              i + 1, i + 1, x, x, high, sheet_column(compare_columns, "valid_ppl"), x, x, high);
+    plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
 }
 
 /* A point, its name and evaluations in the key. Points that share a place are told apart by their marks, which are
@@ -265,7 +279,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set key title 'scheme (evaluations)' left font small");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
-    plot_setting(p, "least(x) = x > 0 ? x : 0");
+    plot_setting(p, "least(x) = x > 0 ? x : 0\npart(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);
@@ -275,7 +289,10 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     } else {
         plot_setting(p, "across(row) = column(%d)", sheet_column(compare_columns, s->column[0]));
     }
-    for (size_t i = 0; i < u->cells; i++) draw_interval(u, p, s, i);
+    for (size_t i = 0; i < u->cells; i++) {
+        draw_interval(u, p, s, i);
+        if (s->high_column) draw_error(u, p, s, i);
+    }
     for (size_t i = 0; i < u->cells; i++) draw_point(u, p, i);
     return plot_finish(p);
 }
@@ -286,13 +303,15 @@ static int draw_against_truncation(const Compare *u)
                  .what = "truncation error",
                  .x = "truncation error at h = 1 / exact displacement",
                  .column = {"truncation"},
+                 .high_column = u->seeds > 1 ? "truncation_high" : NULL,
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};
     for (size_t i = 0; i < u->cells; i++) {
         double error = u->cell[i].split.mean;
         if (!(error > 0 && isfinite(error))) continue;
-        s.low = fmin(s.low, error);
-        s.high = fmax(s.high, error);
+        double part = fmax(u->cell[i].split.high / error - 1, 0); /* 0 of NaN: a single run */
+        s.low = fmin(s.low, error * exp(-part));
+        s.high = fmax(s.high, error * exp(part));
     }
     if (s.high == 0) return 0;
     return draw_scatter(u, &s);

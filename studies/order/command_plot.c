@@ -290,6 +290,21 @@ static const struct {
     {SECONDS, PLOT_LOG_X | PLOT_LOG_Y, "overlay-time", "Error against time", "seconds"},
 };
 
+/* The look of line i: a scheme's own colour, dashed otherwise where it has been before, in another file or system. */
+static size_t line_look(const Overlay *v, size_t i)
+{
+    size_t schemes = 0, own = 0, again = 0;
+    for (size_t k = 0; k < v->count; k++) {
+        size_t first = 0;
+        while (strcmp(v->series[first].scheme, v->series[k].scheme) != 0) first++;
+        int same = strcmp(v->series[k].scheme, v->series[i].scheme) == 0;
+        if (same && first == k) own = schemes;
+        again += same && k < i;
+        schemes += first == k;
+    }
+    return plot_again(own, schemes, again);
+}
+
 static int draw(const Overlay *v, const char *dir, size_t which)
 {
     PlotFrame frame = {pictures[which].name, pictures[which].title, pictures[which].label,
@@ -302,6 +317,7 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     for (size_t i = 0; i < v->count; i++) {
         char name[SERIES_NAME];
         name_series(v, &v->series[i], name);
+        plot_next(p, line_look(v, i));
         plot_numbered(p, "overlay.csv", i + 1,
                       sheet_column(point_columns, column_names[pictures[which].x]),
                       sheet_column(point_columns, column_names[ERROR]), name);

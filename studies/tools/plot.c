@@ -62,6 +62,12 @@ static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
 static const int point[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 #define OF(list, i) ((list)[(i) % (sizeof(list) / sizeof *(list))])
 
+size_t plot_again(size_t i, size_t n, size_t k)
+{
+    const size_t colours = sizeof colour / sizeof *colour;
+    return i + colours * ((n + colours - 1) / colours) * k;
+}
+
 const char *plot_colour(size_t i)
 {
     return OF(colour, i);
@@ -319,6 +325,11 @@ void plot_note(Plot *p, const char *words)
                  "set tmargin 4\nset label %s at screen 0.5, screen 1 center offset 0,-2.8 "
                  "noenhanced font small textcolor rgb '#555555'",
                  words);
+}
+
+void plot_next(Plot *p, size_t i)
+{
+    p->series = i;
 }
 
 /* Title and look of a series. */

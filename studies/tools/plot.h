@@ -53,6 +53,10 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
 /* The same for rows whose first column is `number`: for titles of any text. gnuplot loses count of the columns
  * behind a cell that holds quotes, so columns of text come last in such a file. */
 void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const char *title);
+/* The next line of points looks as the i-th; without this the one behind the last. plot_again: the i-th of n, once more,
+ * for the k-th time from 0: of the same colour, dashed otherwise, with another mark. */
+void plot_next(Plot *p, size_t i);
+size_t plot_again(size_t i, size_t n, size_t k);
 /* The curve c x^power, a guide to read slopes by, with words beside the end x of a logarithmic plot;
  * words of guides that end close together are set apart. */
 void plot_guide(Plot *p, double c, int power, double x, const char *words);

@@ -414,6 +414,30 @@ TEST(test_marks)
         assert_int_equal(at[strlen("using (across(0)")], ')');
 }
 
+/* On a logarithmic axis an interval of errors begins above 0, as an end that exp makes; that of perplexities, whose axis
+ * is linear, at the number of the table. */
+TEST(test_positive)
+{
+    char *text = big;
+    int errors = 0;
+    run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 2 --activation gelu "
+           "--truncation 2 --out positive" MEASURED);
+    file_read("positive/truncation.gp", big, sizeof big);
+    assert_non_null(strstr(text, "set logscale x"));
+    assert_non_null(strstr(text, "part(x, high) = high / x - 1"));
+    for (char *at = text; (at = strstr(at, "with vectors")); at++) {
+        char using[256] = "";
+        const char *from = at;
+        while (from > text && strncmp(from, "using ", 6) != 0) from--;
+        snprintf(using, sizeof using, "%.*s", (int)(at - from), from);
+        int across = strstr(using, ":(0) ") != NULL;
+        assert_int_equal(across, strstr(using, "*exp(-part(") != NULL);
+        assert_int_equal(!across, strstr(using, "(across(0)):(least($") != NULL);
+        errors += across;
+    }
+    assert_int_equal(errors, 2);
+}
+
 /* ---- truncation errors ----------------------------------------------------------------------- */
 
 /* The columns are what `trotter truncation` says of the same model and sentences, measured once;

@@ -271,6 +271,27 @@ TEST(test_paths)
     assert_string_equal(plot_folder("/data/ptb (first)"), "ptb (first)");
 }
 
+/* A scheme has one colour, whichever file it is in, but another dash and mark; another scheme has another colour. */
+TEST(test_again)
+{
+    static char script[1 << 16];
+    char look[3][96];
+    static const char *const title[] = {"title 'heun (a.csv)'", "title 'heun (c.csv)'",
+                                        "title 'euler (a.csv)'"};
+    save_studies();
+    shell_ok("cp a.csv c.csv");
+    run_ok("plot a.csv c.csv --out again");
+    file_read("again/overlay.gp", script, sizeof script);
+    for (int i = 0; i < 3; i++) {
+        const char *at = strstr(script, title[i]), *rgb = at ? strstr(at, "lc rgb '") : NULL;
+        assert_non_null(rgb);
+        snprintf(look[i], sizeof look[i], "%.*s", (int)strcspn(rgb, ",\n"), rgb);
+    }
+    assert_int_equal(strncmp(look[0], look[1], 16), 0); /* lc rgb '#xxxxxx' */
+    assert_string_not_equal(look[0], look[1]);
+    assert_int_not_equal(strncmp(look[0], look[2], 16), 0);
+}
+
 /* A number behind `words` of a script. */
 static double number_behind(const char *script, const char *words)
 {

@@ -127,9 +127,9 @@ static inline int gp_defines(GpScript *s)
 
 static inline int gp_may_be_called(const GpScript *s, GpToken t)
 {
-    static const char *const known[] = {"strcol",  "column", "valid",   "log", "floor",
-                                        "sprintf", "using",  "add",     "if",  "xtics",
-                                        "defined", "image",  "strstrt", NULL};
+    static const char *const known[] = {"strcol",  "column", "valid", "log",   "floor",   "sprintf",
+                                        "using",   "add",    "if",    "xtics", "defined", "image",
+                                        "strstrt", "exp",    "sinh",  NULL};
     for (size_t i = 0; i < s->functions; i++)
         if (gp_is(t, s->defined[i])) return 1;
     return gp_in(known, t);
