@@ -214,8 +214,8 @@ static void write_frame(Plot *p, const PlotFrame *frame)
     if (!figure_width) /* above the whole image, not above the axes */
         plot_setting(p,
                      "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font "
-                     "',15'",
-                     frame->title);
+                     "',%d'",
+                     frame->title, strlen(frame->title) > 70 ? 11 : 15);
     plot_setting(p, "set tmargin %d\nset xlabel %s noenhanced", figure_width ? 1 : 3, frame->x);
     plot_setting(p, "set ylabel %s noenhanced", frame->y);
     if (plot_narrow() && strlen(frame->x) > 34) plot_setting(p, "set xlabel font small");
