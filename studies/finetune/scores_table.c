@@ -53,7 +53,7 @@ const Column score_columns[] = {
           .words = "of the metric that chose, on the dev text"),
     FIELD(ScoreCell, "score_low", score.low),
     FIELD(ScoreCell, "score_high", score.high),
-    FIELD(ScoreCell, "score_sd", score.sd),
+    FIELD(ScoreCell, "score_sd", score.sd, .words = "standard deviation over seeds"),
     FIELD(ScoreCell, "drawn_low", low, .digits = 3, .form = SHEET_FIXED, .place = 7, .page = 7,
           .head = "from (examples)", .words = "low end of its 95 % interval over drawn examples"),
     FIELD(ScoreCell, "drawn_high", high, .digits = 3, .form = SHEET_FIXED, .place = 8, .page = 8,
