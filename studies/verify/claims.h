@@ -57,6 +57,15 @@ typedef struct {
 
 const Claim *claim_at(size_t i); /* NULL past the end */
 
+/* ---- claims_own.c ----------------------------------------------------------------------------- */
+
+/* A claim of the user's in a line, as claims_own.c has it; ERR_INPUT. It points into *out, which stays where it is. */
+typedef struct {
+    Claim claim;
+    char id[24], text[1024], statement[1200];
+} OwnClaim;
+int claim_own(const char *text, size_t number, OwnClaim *out);
+
 /* ---- claims_run.c ----------------------------------------------------------------------------- */
 
 /* Runs a claim, or its mutant; *out holds nothing after an error. Caller: finding_free. */

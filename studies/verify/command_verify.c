@@ -8,9 +8,16 @@
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
+#include "studies/tools/select.h"
 
 static const Option claim_options[] = {
     {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
+    {"own", OPTION_LIST, NULL, "CLAIM",
+     "a claim of one's own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
+     "-1/2 F'G; 1/2 G'F\" of numerical - exact through h^N, \"SCHEME brackets N: 1/12 [F,[F,G]]; "
+     "...\" of log(step)/h - (F+G)",
+     0, 0},
+    SELECT_FILE,
     {"mutants", OPTION_FLAG, NULL, NULL,
      "run each claim's altered form instead: every verdict must change", 0, 0},
     {"list", OPTION_FLAG, NULL, NULL, "name the claims and their registered verdicts; run nothing",
@@ -19,6 +26,8 @@ static const Option claim_options[] = {
 };
 
 static const Option output_options[] = {
+    {"steps", OPTION_FLAG, NULL, NULL, "and the derivation of each: the terms of every map in it",
+     0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
      0, 0},
@@ -29,11 +38,13 @@ static const OptionGroup claim_group = {"Claims", 1, claim_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
 
-enum { CLAIMS_MOST = 256, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
+enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
 typedef struct {
-    int mutants;
+    int mutants, steps;
+    const Options *options;
     size_t count, done, met;
+    OwnClaim own[OWN_MOST];
     const Claim *claim[CLAIMS_MOST];
     Finding finding[CLAIMS_MOST]; /* (done) */
 } Verification;
@@ -85,6 +96,24 @@ static int choose(Verification *v, const char *ids)
     return code;
 }
 
+/* Claims of one's own stand alone, but beside those that are asked for by name. */
+static int choose_all(Verification *v)
+{
+    const Options *o = v->options;
+    const char *text = options_item(o, "own", 0);
+    if (text && v->mutants)
+        return error_set(ERR_INPUT, "--own and --mutants: a claim of one's own has no mutant");
+    if (!text || options_rank(o, "claim") != OPTION_DEFAULT)
+        TRY(choose(v, options_text(o, "claim")));
+    for (size_t i = 0; (text = options_item(o, "own", i)); i++) {
+        if (i == OWN_MOST || v->count == CLAIMS_MOST)
+            return error_set(ERR_INPUT, "at most %d claims of one's own", OWN_MOST);
+        TRY(claim_own(text, i + 1, &v->own[i]));
+        v->claim[v->count++] = &v->own[i].claim;
+    }
+    return 0;
+}
+
 /* ---- running --------------------------------------------------------------------------------------------- */
 
 /* The registered verdict; of a mutant: any other. */
@@ -97,8 +126,11 @@ static int is_met(const Verification *v, size_t i)
 static int run_claims(Verification *v)
 {
     Zoo z;
+    const char *file;
     TRY(zoo_open(&z));
     int code = 0;
+    for (size_t i = 0; code == 0 && (file = options_item(v->options, "scheme-file", i)); i++)
+        code = zoo_read(&z, file);
     while (code == 0 && v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
@@ -153,6 +185,16 @@ static void wrap(const char *label, const char *text)
     printf("\n");
 }
 
+/* The terms of every map that was compared, one map after another. */
+static void print_steps(const Finding *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const Derived *d = &f->derived[i];
+        if (i == 0 || strcmp(d->map, d[-1].map) != 0) wrap("steps", d->map);
+        printf("%14s%12s  %s\n", "", d->coefficient, d->term);
+    }
+}
+
 static void print_claim(const Verification *v, size_t i)
 {
     char words[1024];
@@ -163,6 +205,7 @@ static void print_claim(const Verification *v, size_t i)
     claim_verdict(c, finding_verdict(&v->finding[i]), words, sizeof words);
     wrap("verdict", words);
     wrap("evidence", v->finding[i].text);
+    if (v->steps) print_steps(&v->finding[i]);
     if (!is_met(v, i)) {
         expected_words(v, i, words, sizeof words);
         wrap("EXPECTED", words);
@@ -230,7 +273,7 @@ static int show(const Options *o, const Verification *v)
 
 static int verify(const Options *o, Verification *v)
 {
-    TRY(choose(v, options_text(o, "claim")));
+    TRY(choose_all(v));
     if (options_flag(o, "list")) return list_claims(v, options_flag(o, "csv"));
     TRY(run_claims(v));
     TRY(show(o, v));
@@ -243,7 +286,9 @@ static int run(Options *o)
 {
     Verification *v = memory_new(1, sizeof *v);
     if (!v) return ERR_MEMORY;
+    v->options = o;
     v->mutants = options_flag(o, "mutants");
+    v->steps = options_flag(o, "steps");
     /* All is tiny; threads would only wait for each other, and on a busy machine for long. */
     omp_set_num_threads(1);
     int code = verify(o, v);

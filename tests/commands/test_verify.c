@@ -182,6 +182,46 @@ TEST(test_choice)
     free(text);
 }
 
+/* Claims of one's own: right ones, the same with one thing wrong, and what is no claim. */
+TEST(test_own)
+{
+    static const char *const right[] = {
+        "macaron order 1",         "rk4 order 4",
+        "no-residual order 0",     "lie-trotter error 2: -1/2 F'G; 1/2 G'F",
+        "strang-marchuk error 2:", "strang-marchuk brackets 3: 1/12 [F,[F,G]]; -1/24 [[F,G],G]"};
+    static const char *const wrong[] = {
+        "macaron order 2", "rk4 order 3", "lie-trotter error 2: 1/2 F'G; -1/2 G'F",
+        "lie-trotter error 2:", "strang-marchuk brackets 3: 1/12 [F,[F,G]]; 1/24 [[F,G],G]"};
+    char line[400];
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        snprintf(line, sizeof line, "verify --own \"%s\" --csv", right[i]);
+        run_ok(line);
+        assert_int_equal(count_lines(out), 2);
+        assert_non_null(strstr(out, ",verified,verified,"));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(line, sizeof line, "verify --own \"%s\" --csv", wrong[i]);
+        expect(1, line);
+        assert_non_null(strstr(out, ",verified,refuted,"));
+    }
+    file_text("gill.scheme",
+              "scheme mine\nk1 = H(y)\nk2 = H(y + 2/3*k1)\ny' = y + 1/4*k1 + 3/4*k2\n");
+    run_ok("verify --scheme-file gill.scheme --own \"mine order 2\" --claim lie-leading --csv");
+    assert_int_equal(count_lines(out), 3);
+    run_ok("verify --own \"lie-trotter error 2: -1/2 F'G; 1/2 G'F\" --steps");
+    assert_non_null(strstr(out, "-1/2  F'G\n"));
+    static const char *const none[] = {"macaron",           "macaron order",
+                                       "macaron order two", "macaron order 2 3",
+                                       "macaron error 99:", "order 2"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        snprintf(line, sizeof line, "verify --own \"%s\"", none[i]);
+        must_refuse(line, "expected \"SCHEME order P\"");
+    }
+    must_refuse("verify --own \"nothing order 2\"", "nothing");
+    must_refuse("verify --own \"lie-trotter error 2: 1/2 F'Q\"", "F'Q");
+    must_refuse("verify --own \"rk4 order 4\" --mutants", "no mutant");
+}
+
 TEST(test_refusals)
 {
     static const char *const bad[] = {"--claim lie-eror", "--claim lie-error,", "--claim ''",
