@@ -70,18 +70,28 @@ static int check_given(const Command *c, const Options *o, const OptionGroup *co
     return dir ? output_check(dir) : 0;
 }
 
-/* Threads beyond the processors wait for each other, and each has memory of its own. The environment
- * keeps this from being said again by each run that a study starts. */
-static void warn_threads(const Options *o)
+/* Threads beyond the processors wait for each other, and each has memory of its own. */
+static size_t threads, processors;
+
+static void tell_threads(void)
 {
-    static const char said[] = "TROTTER_THREADS_SAID";
-    if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return;
-    size_t asked = options_size(o, "threads"), processors = (size_t)threads_processors();
-    size_t threads = asked ? asked : (size_t)omp_get_max_threads();
-    if (threads <= processors) return;
     notice_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
                 processors, processors > 1 ? "s" : "");
+}
+
+/* It is told before the first words of the work, so that what is refused at once is told alone. The environment keeps it
+ * from being said again by each run that a study starts. */
+static int warn_threads(const Options *o)
+{
+    static const char said[] = "TROTTER_THREADS_SAID";
+    if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return 0;
+    size_t asked = options_size(o, "threads");
+    processors = (size_t)threads_processors();
+    threads = asked ? asked : (size_t)omp_get_max_threads();
+    if (threads <= processors) return 0;
+    progress_before(tell_threads);
     setenv(said, "1", 1);
+    return 1;
 }
 
 /* A study that has its files is not undone by what is told of it failing. */
@@ -101,10 +111,11 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
         return 0;
     }
     TRY(check_given(c, o, groups, where));
-    warn_threads(o);
+    int many = warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     if (c->saves) catch_stop();
     int code = c->run(o);
+    if (many && code == 0) progress_flush();
     record_run(c, o, argc, argv, code);
     return code;
 }

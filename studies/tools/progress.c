@@ -20,6 +20,25 @@ static struct {
     unsigned turns, look; /* of its loops since then, and with which to look again */
 } work;
 
+static void (*before)(void);
+
+static void call_before(void)
+{
+    void (*call)(void) = before;
+    before = NULL;
+    if (call) call();
+}
+
+void progress_before(void (*call)(void))
+{
+    before = call;
+}
+
+void progress_flush(void)
+{
+    call_before();
+}
+
 double progress_now(void)
 {
     return clock_now();
@@ -53,6 +72,7 @@ void progress_clear(void)
 /* The words of the work in hand, and behind them for how long it is, where that is of interest. */
 static void show_work(const char *so_far)
 {
+    call_before();
     wipe();
     fprintf(stderr, "%s%s%s%s", work.words, *so_far ? ", " : "", so_far, terminal ? "" : "\n");
     line_left = terminal;
@@ -97,6 +117,7 @@ void progress_show(const char *format, ...)
 
 void progress_note(const char *format, ...)
 {
+    call_before();
     wipe();
     va_list args;
     va_start(args, format);

@@ -14,6 +14,10 @@ int progress_due(void);
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line that stays. */
 void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Called once, before the first line of either; NULL: nothing is. */
+void progress_before(void (*call)(void));
+/* Calls it now, if no line has come. */
+void progress_flush(void);
 /* Wipes the line progress_show left, and ends the work in hand. */
 void progress_clear(void);
 

@@ -103,8 +103,8 @@ TEST(test_decoders)
     must_say("schemes --csv --scheme transformer,macaron-decoder",
              "scheme,stages,evals_F,evals_G,evals_C,past_y,");
     must_say("schemes --csv --scheme transformer,macaron-decoder",
-             "\ntransformer,2,1,1,,0,0,yes,yes,1,yes,-4,0,1,\n"
-             "macaron-decoder,3,1,2,1,0,0,yes,yes,1,yes,-9,0,1.0625,\n");
+             "\ntransformer,2,1,1,,0,0,yes,yes,1,yes,-4,0,1,,\n"
+             "macaron-decoder,3,1,2,1,0,0,yes,yes,1,yes,-9,0,1.0625,,\n");
     must_say("schemes --scheme transformer,macaron-decoder", "y' = F + C + G");
     run_ok("schemes --scheme transformer");
     assert_null(strstr(out, "F + C + G"));
