@@ -270,6 +270,15 @@ static uint64_t hash_examples(uint64_t h, const Examples *e, const Labelled *l)
     return h;
 }
 
+/* Options but those that a run may go on with otherwise, as threads; these stand in commands.csv. */
+static void write_options(const Options *o, FILE *f)
+{
+    const Option *p;
+    const char *text;
+    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
+        if (!(p->flags & OPTION_MAY_DIFFER)) fprintf(f, "%s = %s\n", p->name, text);
+}
+
 /* All that decides what is found: what is there is taken for the same where this is. */
 static int describe_study(const Finetune *u, char **text)
 {
@@ -283,7 +292,7 @@ static int describe_study(const Finetune *u, char **text)
     if (code == 0) {
         fprintf(f.f, "# trotter finetune\n# weights %s, examples %016" PRIx64 "\n",
                 sum ? sum : "without a checksum", h);
-        code = options_write(u->options, f.f);
+        write_options(u->options, f.f);
         code = output_take(&f, code, text);
     }
     memory_free(sum);

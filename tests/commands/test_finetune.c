@@ -237,6 +237,8 @@ TEST(refusals)
     must_refuse(TASK " --part 0.9999 --out r", "leaves none");
     run_ok(TASK " --epochs 1 --pretrained-only --out r");
     must_refuse(TASK " --epochs 2 --pretrained-only --out r", "other options");
+    run_ok(
+        "finetune --model run --task yes.tsv --threads 2 --rates 1e-2 --seeds 1 --patience 0 --epochs 1 --pretrained-only --out r");
     shell_ok(
         "sed '2s/no$/yes/; 2s/yes$/no/; 3s/yes$/no/' yes.tsv >changed.tsv && cp yes.tsv kept.tsv && cp changed.tsv yes.tsv");
     must_refuse(TASK " --epochs 1 --pretrained-only --out r", "other options, weights or examples");
