@@ -83,20 +83,19 @@ static void print_number(FILE *f, const char *name, double x)
         fprintf(f, ", \"%s\": null", name);
 }
 
-int json_row(Run *r, double loss, double valid_ppl, double valid_exact, double valid_score)
+int json_row(Run *r, const TrainReport *t, int exact)
 {
-    const Progress *p = &r->p;
     FILE *f = r->json;
     if (!f) return 0;
     fprintf(f, "{\"step\": %" PRIu64 ", \"epoch\": %ld, \"seconds\": %.3f, \"tokens\": %zu",
-            p->step, p->epoch, p->seconds, p->tokens);
-    print_number(f, "train_loss", loss);
-    print_number(f, "valid_ppl", valid_ppl > 0 ? valid_ppl : NAN);
-    print_number(f, "rate", run_rate(r, p->step));
-    print_number(f, "grad_norm", p->grad_norm);
-    print_number(f, "tokens_per_s", run_speed(p));
-    if (run_has_exact(r)) print_number(f, "valid_exact", valid_exact);
-    if (r->t->judge) print_number(f, "valid_score", valid_score);
+            t->step, t->epoch, r->p.seconds, t->tokens);
+    print_number(f, "train_loss", t->train_loss);
+    print_number(f, "valid_ppl", t->valid_ppl > 0 ? t->valid_ppl : NAN);
+    print_number(f, "rate", t->rate);
+    print_number(f, "grad_norm", t->grad_norm);
+    print_number(f, "tokens_per_s", t->tokens_per_s);
+    if (exact) print_number(f, "valid_exact", t->valid_exact);
+    if (r->t->judge) print_number(f, "valid_score", t->valid_score);
     fputs("}\n", f);
     if (fflush(f) == 0) return 0;
     return error_set(ERR_SYSTEM, "%s: %s", r->t->log, strerror(errno));

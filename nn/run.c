@@ -278,7 +278,18 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     if (!r->log) return 0;
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", p->step, p->epoch,
             p->tokens, loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact, score);
-    TRY(json_row(r, loss, valid_ppl, valid_exact, valid_score));
+    TRY(json_row(r,
+                 &(TrainReport){.step = p->step,
+                                .epoch = p->epoch,
+                                .tokens = p->tokens,
+                                .train_loss = loss,
+                                .valid_ppl = valid_ppl,
+                                .valid_exact = valid_exact,
+                                .valid_score = valid_score,
+                                .rate = run_rate(r, p->step),
+                                .grad_norm = p->grad_norm,
+                                .tokens_per_s = run_speed(p)},
+                 run_has_exact(r)));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 

@@ -89,7 +89,7 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
 
 /* json_log.c: opens t->log, where there is one, at the end of what the state knows; a row. */
 int json_open(Run *r);
-int json_row(Run *r, double loss, double valid_ppl, double valid_exact, double valid_score);
+int json_row(Run *r, const TrainReport *t, int exact); /* exact: it has valid_exact */
 
 /* evaluate.c. Batch i, or this rank's share of it, before which there are first[side] rows. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);
