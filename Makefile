@@ -24,7 +24,9 @@
 #   make man                man pages and bash completion, in build/man
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded), man pages and bash completion;
 #                           DESTDIR works; make uninstall
-#   make peers              Boost.odeint as a peer of `trotter bench ode` (needs g++ and libboost-dev)
+#   make bundle PEER=FILE   out/trotter-gpu.tar.xz: what studies/scripts/gpu.sh needs on a machine with a GPU and nothing to
+#                           build with, and a script of PyTorch's
+#   make peers              Boost.odeint as a peer of `trotter bench ode` and `order --adaptive` (g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
@@ -86,7 +88,7 @@ READERS = ode/scheme ode/butcher ode/statement ode/expression ode/zoo ode/system
           studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/folder nn/bpe nn/bpe_learn nn/numbers nn/pairs \
           nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
           studies/metrics/m2_file
-FUZZED  = $(READERS) ode/table ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest \
+FUZZED  = $(READERS) ode/table ode/pair ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/tools/plot studies/tools/gnuplot nn/store studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap studies/metrics/agreement studies/metrics/m2 \
           nn/store_out nn/plan nn/fold nn/model nn/params nn/layout nn/arena bridge/compile kernels/error kernels/memory
@@ -395,12 +397,20 @@ lint:
 format:
 	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
 
+# ---- a machine with a GPU ------------------------------------------------------------------------
+BUNDLED = $(patsubst %,$(B)/tests/%,$(shell sed -n "s/^device_tests='\(.*\)'/\1/p" studies/scripts/gpu.sh))
+bundle: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(BUNDLED)
+	@mkdir -p out
+	@sh studies/scripts/bundle.sh out/trotter-gpu.tar.xz $(B)/trotter $(BUNDLED) $(PEER:%=--add %)
+.PHONY: bundle
+
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.
 peers: build/peers/boost_ode.so
 .PHONY: peers
 
-build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/bench/peer/peer.h
+build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/measure/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
 	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
 	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }

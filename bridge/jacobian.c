@@ -1,6 +1,6 @@
-/* jacobian.c: the derivative of a layer's field at the state that enters it, column by column.
+/* jacobian.c: the derivative of a layer's field at the state that enters it (ode/, differentials_jacobian).
  *
- * Central differences, 2 values of the field a column: with a step of e = 1e-5 of the state's size the
+ * Central differences: with a step of e = 1e-5 of the state's size the
  * truncation is of the order e^2 and the rounding eps / e, both below 1e-9 of the Jacobian.
  * Attention of a language model or a decoder is causal, and networks and cross-attention see one token, so the first
  * tokens are a system by themselves, and token i's block of rows has no columns of later tokens. An encoder's is not.
@@ -24,25 +24,9 @@ typedef struct {
     size_t N, d;
     size_t block; /* coordinates of a block of the diagonal, behind which there is nothing */
     int colours;
-    double step;
-    double *y, *plus, *minus; /* (N) */
-    gsl_matrix *J;            /* (N, N) */
+    double *y, *step, *work; /* (N), (N), (2, N) */
+    gsl_matrix *J;           /* (N, N) */
 } Columns;
-
-/* J = derivative of one operator at y. */
-static void fill(Columns *c, int op)
-{
-    for (size_t k = 0; k < c->N; k++) {
-        double y = c->y[k];
-        c->y[k] = y + c->step;
-        c->s->field[op](c->s, 1, 0, c->y, c->plus);
-        c->y[k] = y - c->step;
-        c->s->field[op](c->s, 1, 0, c->y, c->minus);
-        c->y[k] = y;
-        for (size_t i = 0; i < c->N; i++)
-            gsl_matrix_set(c->J, i, k, (c->plus[i] - c->minus[i]) / (2 * c->step));
-    }
-}
 
 /* Square root of the largest eigenvalue of J^T J; NaN: out of memory. */
 static double largest_singular(const gsl_matrix *J)
@@ -96,7 +80,7 @@ static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
 {
     gsl_matrix_set_zero(total);
     for (int op = 0; op < (layer_field ? 1 : c->colours); op++) {
-        fill(c, op);
+        differentials_jacobian(c->s, op, c->step, c->y, c->work, c->J->data);
         gather(total, c, op, out);
     }
     for (size_t at = 0; at < c->N; at += c->block)
@@ -106,14 +90,14 @@ static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
 
 static int columns_new(Columns *c, const double *x)
 {
-    c->y = memory_new(3 * c->N, sizeof *c->y);
+    c->y = memory_new(4 * c->N, sizeof *c->y);
     c->J = gsl_matrix_alloc(c->N, c->N);
     if (!c->y || !c->J) return ERR_MEMORY;
-    c->plus = c->y + c->N;
-    c->minus = c->plus + c->N;
+    c->step = c->y + c->N;
+    c->work = c->step + c->N;
     memcpy(c->y, x, c->N * sizeof *x);
     double size = truncation_rms(c->N, x);
-    c->step = 1e-5 * (size > 0 ? size : 1);
+    for (size_t i = 0; i < c->N; i++) c->step[i] = 1e-5 * (size > 0 ? size : 1);
     return 0;
 }
 

@@ -83,6 +83,13 @@ static void layer(const System *s, int op, int set, double t, const double *y, d
     }
 }
 
+static void layer_flow(const System *s, int op, int set, double t, const double *y, double *dy)
+{
+    const LayerField *f = s->context;
+    layer(s, op, set, t, y, dy);
+    for (size_t i = 0; i < f->N; i++) dy[i] *= f->weight[OP_F];
+}
+
 /* The fields of a system from one function of the operator. */
 #define FIELDS(name)                                                                      \
     static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
@@ -101,6 +108,7 @@ FIELDS(own)
 FIELDS(mean)
 FIELDS(whole)
 FIELDS(layer)
+FIELDS(layer_flow)
 
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
 {
@@ -203,6 +211,8 @@ static int build(LayerField *f, Model *m, const Table *trained, const LayerOf *o
     f->mean = make(f, "a trained layer", mean_F, mean_G, mean_C);
     f->whole = make(f, "the flow of a trained layer", whole_F, whole_G, whole_C);
     f->layer = make(f, "a trained layer, frozen at h = 1", layer_F, layer_G, layer_C);
+    f->layer_flow =
+        make(f, "the flow of a layer, frozen at h = 1", layer_flow_F, layer_flow_G, layer_flow_C);
     f->pair = make(f, "two sets of a trained layer", pair_F, pair_G, NULL);
     return 0;
 }

@@ -6,6 +6,7 @@
  *   whole   weight[OP_F] F + weight[OP_G] G, of a decoder's layer + weight[OP_C] C: what flows
  *   pair    two sets, of any operators, as F and G
  *   layer   L(y) = F(y) + G(y + F(y)), of a decoder F, C and G in turn, as the first operator, nothing as the others
+ *   layer_flow  weight[OP_F] L: what flows where that is the field
  *
  * All read the weights of layer `pin`, or where that is -1 those of layer floor(t), at most `top`.
  */
@@ -23,7 +24,7 @@ typedef struct {
     double weight[COLOURS];
     int pin, top;
     Eval paired[2]; /* operator and set of pair's F and G */
-    System own, mean, whole, layer, pair;
+    System own, mean, whole, layer, layer_flow, pair;
     double *first, *point, *part; /* (N) scratch */
 } LayerField;
 

@@ -228,6 +228,17 @@ static int leads(const Truncation *t, const TruncationPoint *p)
     return isnan(p->remainder) || p->remainder * p->displacement <= leading / 2;
 }
 
+int truncation_governs(double error, double leading)
+{
+    if (!isfinite(leading) || !(leading > 0) || isnan(error)) return -1;
+    return fabs(error / leading - 1) <= TRUNCATION_GOVERNED;
+}
+
+int truncation_governed(const Truncation *t)
+{
+    return t->network ? -1 : truncation_governs(t->point[0].relative, t->leading);
+}
+
 /* From which point on all are of one scheme. */
 static size_t first_point(const Truncation *t)
 {
@@ -326,6 +337,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     stepper_free(st);
     if (code == 0 && frozen && f->missing[0]) code = first_step(u, weight, 0, &t->point[0]);
     TRY(code);
+    for (int op = 0; op < COLOURS; op++) t->time[op] = weight[op];
     t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
     judge(t);

@@ -31,6 +31,10 @@
  * Of an encoder with its decoder either side has such layers. The encoder's are the papers' particle system, attention
  * without a mask. A decoder's layer is y' = F(y) + C(y) + G(y), its memory, the encoder's output on the same sentence, at
  * rest; L(y) is F, C and G in turn.
+ * A scheme that is not consistent with h may go another distance: `repeat:N` goes N h, `rk2-unit` 2 h, `lm-resnet`, y' =
+ * k y + (1 - k) y[-1] + L(y), h / (2 - k). Each is measured against the flow over its own time, that is of T F + T G over
+ * h, T the update's slopes of an operator over 1 + sum j v_j, v_j its weights on y[-j] (learned ones at their starting
+ * values), where its order is at least 1 with it. Derived from y(t) = T t f, f constant.
  * Source: design section 7; Hairer, Norsett, Wanner 1993, II.1-II.3 (local error, its leading term).
  */
 #ifndef TROTTER_TRUNCATION_H
@@ -45,6 +49,7 @@ const char *truncation_field(int field); /* "split", "layer" */
 const char *truncation_depth(int depth); /* "frozen", "piecewise" */
 
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
+#define TRUNCATION_GOVERNED 0.2 /* an error so near to its leading term is governed by the order */
 
 /* All zero: the defaults. */
 typedef struct {
@@ -77,7 +82,9 @@ typedef struct {
 typedef struct {
     int layer, field, depth;
     int history; /* steps that the scheme looks back */
-    int sets;    /* 1: the scheme reads each set of the layer by itself */
+    /* Of each operator in a step of 1: what the exact flow goes that it is measured against. */
+    double time[COLOURS];
+    int sets; /* 1: the scheme reads each set of the layer by itself */
     int network; /* 1: at h = 1 learned coefficients and history are the network's own; slope, terms and
                     the other points have the starting values and the exact history */
     size_t tokens, points;
@@ -94,6 +101,17 @@ typedef struct {
     TruncationTerm term[TRUNCATION_TERMS];
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
 } Truncation;
+
+/* 1 where the error at h = 1 is within TRUNCATION_GOVERNED of its leading term, so that the order says how large it is;
+ * 0 where not; -1 where no leading term is told, or the step is one with learned coefficients, which it is not of. */
+int truncation_governed(const Truncation *t);
+int truncation_governs(double error, double leading); /* the same of two numbers */
+
+/* What time a scheme is measured against where the field is split. */
+int truncation_own_time(const Table *scheme, double time[COLOURS]);
+
+/* "2"; of operators that go differently far "2 F + 8 G"; out (bytes). */
+void truncation_time(const double time[COLOURS], char *out, size_t bytes);
 
 /* A model in double precision, the table it was built from, the schemes that are asked for (all
  * borrowed until truncator_free), and one sentence at a time. Another precision: ERR_MISUSE. */
@@ -141,11 +159,15 @@ typedef struct {
 typedef struct {
     size_t measured; /* pairs of sentence and layer behind the numbers */
     int order;
-    Spread relative;  /* relative error at h = 1 */
-    Spread slope;     /* of the error over its asymptotic window; NaN where there is none */
-    double smooth;    /* share of pairs whose own step, h = 1, is in the asymptotic regime */
-    double agreement; /* worst */
-    double check;     /* worst, of truncator_sentence */
+    Spread relative; /* relative error at h = 1 */
+    Spread leading;  /* its leading term, likewise; NaN without options.terms */
+    double
+        governed; /* share of the pairs with a leading term that truncation_governed is 1 of; NaN: none */
+    double time[COLOURS]; /* as of Truncation */
+    Spread slope;         /* of the error over its asymptotic window; NaN where there is none */
+    double smooth;        /* share of pairs whose own step, h = 1, is in the asymptotic regime */
+    double agreement;     /* worst */
+    double check;         /* worst, of truncator_sentence */
 } TruncationSummary;
 
 /* All of one scheme: of the model's own trained scheme this is what `compare` shows. */

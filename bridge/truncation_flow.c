@@ -16,9 +16,8 @@ static const double farthest = 4;
 
 System *flow_system(Truncator *u, const double weight[COLOURS])
 {
-    if (u->options.field == FIELD_LAYER) return &u->field->layer;
     for (int op = 0; op < COLOURS; op++) u->field->weight[op] = weight[op];
-    return &u->field->whole;
+    return u->options.field == FIELD_LAYER ? &u->field->layer_flow : &u->field->whole;
 }
 
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)

@@ -4,6 +4,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
+#include <stdio.h>
+
 enum { ORDER_SEARCHED = 6, LEADING_MOST = 6 };
 
 void scheme_free(Scheme *s)
@@ -81,12 +83,62 @@ static int state_adds_up(const Table *t)
     return zero;
 }
 
+/* The update's slopes of an operator over one step of the flow, which the states of the past stretch: the time c with
+ * c = sum over slopes / (1 + sum over past states y[-j] of j times their weight). */
+static void slope_weight(const Table *t, int op, mpq_t out)
+{
+    mpq_t part, below;
+    mpq_inits(part, below, NULL);
+    mpq_set_ui(out, 0, 1);
+    mpq_set_ui(below, 1, 1);
+    for (size_t i = 0; i < t->update.terms; i++) {
+        const Term *u = &t->update.term[i];
+        mpq_set_ui(part, (unsigned long)u->past, 1);
+        mpq_mul(part, part, u->c);
+        if (u->eval == TABLE_STATE)
+            mpq_add(below, below, part);
+        else if (t->eval[u->eval].op == op)
+            mpq_add(out, out, u->c);
+    }
+    if (mpq_sgn(below) > 0)
+        mpq_div(out, out, below);
+    else
+        mpq_set_ui(out, 0, 1);
+    mpq_clears(part, below, NULL);
+}
+
+/* A scheme that is not consistent with its field over h may be with the same over a time of its own, T h: it is if its
+ * order is 1 or more with the weights T. Then these are what it is measured against. */
+static int take_own_time(Table *t, int most, Theory *theory)
+{
+    mpq_t kept[COLOURS];
+    Theory own;
+    int forward = 1, code = 0;
+    if (theory->order > 0 || !theory->expands || t->dense || !state_adds_up(t)) return 0;
+    for (int op = 0; op < COLOURS; op++) {
+        mpq_init(kept[op]);
+        mpq_set(kept[op], t->weight[op]);
+        if (op >= t->colours || mpq_sgn(kept[op]) == 0) continue;
+        slope_weight(t, op, t->weight[op]);
+        forward = forward && mpq_sgn(t->weight[op]) > 0;
+    }
+    if (forward) code = theory_search(t, most, &own);
+    int takes = forward && code == 0 && own.order > 0;
+    for (int op = 0; op < COLOURS; op++) {
+        if (!takes) mpq_set(t->weight[op], kept[op]);
+        mpq_clear(kept[op]);
+    }
+    if (takes) *theory = own;
+    return code;
+}
+
 /* Exact order and the coefficients of the leading terms. */
 static int expand(Scheme *s, int terms)
 {
     Theory theory;
     int differ = 0;
     TRY(theory_search(s->table, ORDER_SEARCHED, &theory));
+    TRY(take_own_time(s->table, ORDER_SEARCHED, &theory));
     s->order = state_adds_up(s->table) ? theory.order : -1;
     if (s->own) TRY(sets_prepare(s, &differ));
     if (differ && s->order > 1) s->order = 1;
@@ -162,4 +214,33 @@ int truncator_takes(const Truncator *u, const Table *scheme)
                          "%s has no C, and a decoder's layer is y' = F + C + G: %s-decoder has it",
                          scheme->name, scheme->name);
     return layer_field_has(u->trained, scheme);
+}
+
+int truncation_own_time(const Table *scheme, double time[COLOURS])
+{
+    Theory theory;
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = theory_search(t, 1, &theory);
+    if (code == 0) code = take_own_time(t, 1, &theory);
+    for (int op = 0; op < COLOURS; op++)
+        time[op] = op < t->colours ? table_double(t->weight[op]) : 0;
+    table_free(t);
+    return code;
+}
+
+void truncation_time(const double time[COLOURS], char *out, size_t bytes)
+{
+    size_t n = 0;
+    int first = COLOURS, alike = 1;
+    for (int op = COLOURS - 1; op >= 0; op--)
+        if (time[op] != 0) first = op;
+    for (int op = first; op < COLOURS; op++)
+        alike = alike && (time[op] == 0 || time[op] == time[first]);
+    if (bytes) *out = '\0';
+    if (first < COLOURS && alike) snprintf(out, bytes, "%.6g", time[first]);
+    for (int op = first; !alike && op < COLOURS && n < bytes; op++)
+        if (time[op] != 0)
+            n += (size_t)snprintf(out + n, bytes - n, "%s%.6g %c", n ? " + " : "", time[op],
+                                  table_letters[op]);
 }

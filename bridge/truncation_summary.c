@@ -33,7 +33,8 @@ Spread spread_of(double *x, size_t n)
 
 /* What is collected: room for every pair of sentence and layer. */
 typedef struct {
-    double *relative, *slope;
+    double *relative, *leading, *slope;
+    size_t told; /* pairs with a leading term to compare with */
     TruncationSummary *sum;
 } Collection;
 
@@ -44,7 +45,12 @@ static int collect(Truncator *u, size_t layers, const Table *scheme, Collection 
         TRY(truncator_measure(u, (int)l, scheme, &t));
         size_t i = c->sum->measured++;
         c->relative[i] = t.point[0].relative;
+        c->leading[i] = t.leading;
         c->slope[i] = t.slope;
+        int governed = truncation_governed(&t);
+        c->told += governed >= 0;
+        c->sum->governed += governed > 0;
+        for (int op = 0; op < COLOURS; op++) c->sum->time[op] = t.time[op];
         c->sum->order = t.order;
         c->sum->smooth += t.asymptotic >= 1;
         if (!(t.agreement <= c->sum->agreement)) c->sum->agreement = t.agreement;
@@ -72,14 +78,18 @@ int truncation_summary(Model *m, const Table *trained, const Table *scheme, cons
     Truncator *u;
     *out = (TruncationSummary){0};
     TRY(truncator_new(m, trained, o, &u));
-    Collection c = {memory_new(most, sizeof(double)), memory_new(most, sizeof(double)), out};
-    int code = c.relative && c.slope ? run(u, layers, scheme, s, &c) : ERR_MEMORY;
+    Collection c = {memory_new(most, sizeof(double)), memory_new(most, sizeof(double)),
+                    memory_new(most, sizeof(double)), 0, out};
+    int code = c.relative && c.leading && c.slope ? run(u, layers, scheme, s, &c) : ERR_MEMORY;
     if (code == 0) {
         out->relative = spread_of(c.relative, out->measured);
+        out->leading = spread_of(c.leading, out->measured);
+        out->governed = c.told ? out->governed / (double)c.told : NAN;
         out->slope = spread_of(c.slope, out->measured);
         if (out->measured) out->smooth /= (double)out->measured;
     }
     memory_free(c.relative);
+    memory_free(c.leading);
     memory_free(c.slope);
     truncator_free(u);
     return code;

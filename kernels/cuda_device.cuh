@@ -17,12 +17,14 @@ enum { WARP = 32, BLOCK_THREADS = 256 };
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
 /* One device, one stream. `failed` keeps the first failure until it is told (cuda_memory.cuh); nothing
- * is launched meanwhile. `processors`: multiprocessors of the device. */
+ * is launched meanwhile. `blas`: cuBLAS's own status, where that is what failed. `processors`:
+ * multiprocessors of the device. */
 static struct {
     cudaStream_t stream;
     int chosen, device, devices; /* device: the chosen one, round and round, of those there are */
     Ranks *ranks;                /* that have joined (cuda_ranks.cuh), or NULL */
     cudaError_t failed;
+    int blas;
     const char *where; /* cuda_norm */
     int ready, recording;
     size_t processors, wanted; /* wanted: bytes of an allocation that failed */

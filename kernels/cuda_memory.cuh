@@ -30,14 +30,37 @@ static int out_of_memory(size_t bytes)
         (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
 }
 
+/* Errors after which every later call fails too. Source: CUDA Runtime API, cudaError_t. */
+static int device_lost(cudaError_t code)
+{
+    static const cudaError_t lost[] = {cudaErrorECCUncorrectable, cudaErrorIllegalAddress,
+                                       cudaErrorMisalignedAddress, cudaErrorLaunchFailure,
+                                       cudaErrorDevicesUnavailable};
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+        if (code == lost[i]) return 1;
+    return 0;
+}
+
+/* cuBLAS's name and words of cuda.blas. cuda_product.cuh. */
+static const char *blas_status_name(void), *blas_status_words(void);
+static int blas_short(void); /* it is for want of memory */
+
+#define SAVED "the last saved state is intact, use --resume"
+
 static int failure_words(cudaError_t code, const char *where)
 {
-    if (where && strncmp(where, "cuda_", 5) == 0) where += 5;
+    if (!where) where = "?";
+    if (strncmp(where, "cuda_", 5) == 0) where += 5;
     if (code == cudaErrorMemoryAllocation) return out_of_memory(cuda.wanted);
-    return error_set(
-        ERR_SYSTEM,
-        "the device was lost (%s, seen in %s): the last saved state is intact, use --resume",
-        cudaGetErrorName(code), where ? where : "?");
+    if (device_lost(code))
+        return error_set(ERR_SYSTEM, "the device was lost (%s: %s, seen in %s): " SAVED,
+                         cudaGetErrorName(code), cudaGetErrorString(code), where);
+    if (cuda.blas)
+        return error_set(blas_short() ? ERR_MEMORY : ERR_SYSTEM,
+                         "cuBLAS failed in %s (%s: %s): " SAVED, where, blas_status_name(),
+                         blas_status_words());
+    return error_set(ERR_SYSTEM, "CUDA failed in %s (%s: %s): " SAVED, where,
+                     cudaGetErrorName(code), cudaGetErrorString(code));
 }
 
 /* The first failure since the last time, in words; it is forgotten. Where ranks have joined it ends them all,
@@ -49,6 +72,7 @@ static int cuda_tell(void)
     cuda.failed = cudaSuccess;
     (void)cudaGetLastError();
     int told = failure_words(code, cuda.where);
+    cuda.blas = 0;
     if (cuda.ranks) ranks_end(cuda.ranks, told);
     return told;
 }

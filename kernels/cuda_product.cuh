@@ -3,7 +3,7 @@
  *
  * cuBLAS stores matrices by columns; ours by rows are their transposes, and C^T = op(B)^T op(A)^T is
  * the same call with the factors changed over. f32: products and sums in f32. tf32: the same with
- * factors rounded to 11 bits of significand by the hardware. bf16: both factors are rounded to 8
+ * factors rounded, or cut, to 11 bits of significand by the hardware. bf16: both factors are rounded to 8
  * bits (nearest even) into scratch memory, sums are f32.
  */
 #ifndef TROTTER_CUDA_PRODUCT_CUH
@@ -16,6 +16,7 @@
 
 #include "kernels/cuda_rows.cuh"
 #include "kernels/error.h"
+#include "kernels/installed.h"
 
 /* cublasGemmEx has two forms in C++; the library has this one. */
 typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n,
@@ -28,7 +29,9 @@ typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperati
     X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                    \
     X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)          \
     X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2) \
-    X(gemm, BlasGemm *, cublasGemmEx)
+    X(gemm, BlasGemm *, cublasGemmEx)                                         \
+    X(name, decltype(&cublasGetStatusName), cublasGetStatusName)              \
+    X(words, decltype(&cublasGetStatusString), cublasGetStatusString)
 
 static struct {
 #define X(member, type, function) type member;
@@ -57,20 +60,15 @@ static int blas_find(void)
 #else
 enum { BLAS_WORKSPACE = 32 << 20 };
 
-static void *blas_open(void)
-{
-    static const char *const names[] = {BLAS_NAME, "libcublas.so.13", "libcublas.so.12",
-                                        "libcublas.so"};
-    void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
 static int blas_find(void)
 {
-    void *library = blas_open();
-    if (!library) return error_set(ERR_INPUT, BLAS_NAME " is missing");
+    static const char *const names[] = {BLAS_NAME, "libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so", NULL};
+    void *library = installed_open(names);
+    if (!library)
+        return error_set(ERR_INPUT,
+                         BLAS_NAME " is missing (in " INSTALLED_PLACES
+                                   "): install cuBLAS or add its folder to LD_LIBRARY_PATH");
 #define X(member, type, function)                  \
     blas.member = (type)dlsym(library, #function); \
     if (!blas.member) return error_set(ERR_INPUT, "libcublas has no " #function);
@@ -92,27 +90,46 @@ static int blas_ready(void)
     (void)cudaGetLastError(); /* without room for it cuBLAS keeps its own */
     if (code == CUBLAS_STATUS_SUCCESS) return 0;
     blas.handle = NULL;
-    return error_set(ERR_INPUT, "libcublas does not start (status %d)", (int)code);
+    return error_set(ERR_INPUT, "cuBLAS does not start (%s: %s)", blas.name(code),
+                     blas.words(code));
 }
 
-static void product_check(cublasStatus_t code)
+static const char *blas_status_name(void)
+{
+    return blas.name((cublasStatus_t)cuda.blas);
+}
+
+static const char *blas_status_words(void)
+{
+    return blas.words((cublasStatus_t)cuda.blas);
+}
+
+static int blas_short(void)
+{
+    return cuda.blas == CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+/* cuBLAS may have met an error of CUDA, which says more where the device was lost. */
+static void product_check(cublasStatus_t code, const char *where)
 {
     if (code == CUBLAS_STATUS_SUCCESS) return;
     cudaError_t error = cudaGetLastError();
-    cuda_check(error != cudaSuccess ? error : cudaErrorUnknown, "cuda_gemm");
+    cuda.blas = (int)code;
+    cuda_check(error != cudaSuccess ? error : cudaErrorUnknown, where);
 }
 
 /* op(A) (m, k), op(B) (k, n), both of `type`, as for Backend.gemm. */
 static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                          size_t lda, const void *B, size_t ldb, cudaDataType type, double beta,
-                         void *C, size_t ldc, cublasComputeType_t compute)
+                         void *C, size_t ldc, cublasComputeType_t compute, CALLER)
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
     product_check(blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
                             ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
                             (int)ldb, A, type, (int)lda, &two, C, CUDA_R_32F, (int)ldc, compute,
-                            CUBLAS_GEMM_DEFAULT));
+                            CUBLAS_GEMM_DEFAULT),
+                  where);
 }
 
 static void cuda_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 
 #include "kernels/clock.h"
+#include "kernels/installed.h"
 
 /* X(function) */
 #define NCCL_LIST(X) \
@@ -142,10 +143,12 @@ static void nccl_close(Ranks *r)
 static int nccl_find(void)
 {
     setenv("NCCL_NVLS_ENABLE", "0", 0);
-    if (!nccl.handle) nccl.handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {"libnccl.so.2", NULL};
+    if (!nccl.handle) nccl.handle = installed_open(names);
     if (!nccl.handle)
-        return error_set(ERR_INPUT, "several ranks on devices need NCCL, and there is none: %s",
-                         dlerror());
+        return error_set(
+            ERR_INPUT, "several ranks on devices need NCCL, and there is none (in " INSTALLED_PLACES
+                       "): libnccl.so.2");
 #define X(name)                                                        \
     nccl.name = (decltype(nccl.name))dlsym(nccl.handle, "nccl" #name); \
     if (!nccl.name) return error_set(ERR_INPUT, "libnccl.so.2 has no nccl" #name);

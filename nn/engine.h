@@ -192,22 +192,26 @@ typedef struct {
     int32_t *list;     /* (max N) on the host */
 } Heads;
 
+/* A part's role in its step: the only one has both, one in the middle none. */
+enum { PART_FIRST = 1, PART_LAST = 2 };
+
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
-    size_t N, S, tokens;
+    size_t role, N, S, tokens;
     double beta1, beta2, eps, clip, decay;
     size_t first;
     size_t source, source_first;
 } StepShape;
 
-/* Recordings by the part they are of: the only one, the first, one in the middle, the last. */
-enum { PART_FIRST = 1, PART_LAST = 2, PART_ROLES = 4 };
-
-/* The recording for a role, if any, what it is for, and what came last in that role. */
+/* The calls of a shape; NULL: it was met once and is recorded when it comes again. */
 typedef struct {
+    StepShape shape;
     Recording *calls;
-    StepShape shape, last;
+    uint64_t used; /* when last; 0: the place is free */
 } Recorded;
+
+/* Recordings of a model. The Penn Treebank's sentences make some 90 shapes of batches. */
+enum { RECORDED_MOST = 256 };
 
 /* A term of a LIN. */
 typedef struct {
@@ -281,7 +285,8 @@ struct Model {
     Step *step;
     uint64_t *masks; /* (1) numbers the dropout masks of a pass */
 
-    Recorded recorded[PART_ROLES]; /* parts of a training step */
+    Recorded *recorded; /* (RECORDED_MOST) parts of a training step, by shape */
+    uint64_t recorded_clock;
 
     LinTerm *term; /* host lists as long as the longest instruction */
     const void **gate_x;

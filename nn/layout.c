@@ -461,12 +461,13 @@ int layout_lists(Model *m)
     m->term = memory_new(terms, sizeof *m->term);
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
+    m->recorded = memory_new(RECORDED_MOST, sizeof *m->recorded);
     m->tails.sorted = memory_new((5 + m->tails.labels) * tail, sizeof *m->tails.sorted);
     m->heads.list =
         memory_new(m->plan->bidirectional ? m->config.max_tokens : 0, sizeof *m->heads.list);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
           m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
-          m->gate_x && m->gate_dx && m->tails.sorted && m->heads.list))
+          m->gate_x && m->gate_dx && m->recorded && m->tails.sorted && m->heads.list))
         return ERR_MEMORY;
     list_readers(m);
     find_firsts(m);
@@ -475,12 +476,12 @@ int layout_lists(Model *m)
 
 void layout_free(Model *m)
 {
-    for (int i = 0; i < PART_ROLES; i++)
+    for (size_t i = 0; m->recorded && i < RECORDED_MOST; i++)
         if (m->recorded[i].calls) m->backend->recording_free(m->recorded[i].calls);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->heads.list, m->tails.sorted,   m->stretch, m->param, m->start,
-                    m->slot,       m->scalar,         m->gate,    m->pull,  m->from,
-                    m->reader,     m->state,          m->adjoint, m->work,  m->again,
-                    m->term,       (void *)m->gate_x, m->gate_dx};
+    void *list[] = {m->heads.list, m->tails.sorted,   m->stretch, m->param,   m->start,
+                    m->slot,       m->scalar,         m->gate,    m->pull,    m->from,
+                    m->reader,     m->state,          m->adjoint, m->work,    m->again,
+                    m->term,       (void *)m->gate_x, m->gate_dx, m->recorded};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

@@ -395,7 +395,7 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y);
 int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
 /* weights.c. What every attention sublayer of the plan puts where on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION) in the order in which they are
- * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind, as
+ * evaluated; row i holds a_i0 .. a_ii, sum 1, and zeros behind, of a bidirectional plan a_i0 .. a_i,N-1, as
  * kernels/backend.h has them, with relative positions and spans. Tokens as model_embed. Allocates (N, 3 D) numbers. */
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
 /* spans.c. Of a model with spans: z (A, H) host doubles out, in tokens, of the A attention slots of the plan in

@@ -1,12 +1,12 @@
 /* step.c: a step of training: gradient, its norm, Adam.
  *
  * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
- * norm and Adam. On a backend that can record, the calls of a part are recorded when a second batch of the
- * same shape comes in a row in its role (the only, first, a middle, the last part), and replayed for every
- * batch of that shape and role from then on; a batch of another shape is run call by call (and so is all
- * with tails, whose shapes are the batch's own). Batch, step
- * number, masks' number and rate are data of the backend, sent before. The loss stays there until somebody
- * asks (model_tally), so that the backend may be steps behind. */
+ * norm and Adam. On a backend that can record, the calls of a part are recorded when a batch of its shape
+ * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then
+ * on. Of more than RECORDED_MOST shapes the least recently used one is forgotten. Two things run call by
+ * call: networks with tails, whose calls depend on more than the shape, and what ranks do together. Batch,
+ * step number, masks' number and rate are data of the backend, sent before. The loss stays there until
+ * somebody asks (model_tally), so that the backend may be steps behind. */
 #include "nn/engine.h"
 
 #include <stddef.h>
@@ -31,10 +31,10 @@ static void update(const Model *m, const StepShape *s)
     spans_clamp(m);
 }
 
-static StepShape shape(const Pass *p, const AdamConfig *a)
+static StepShape shape(const Pass *p, const AdamConfig *a, int role)
 {
-    return (StepShape){p->N,    p->S,     p->tokens, a->beta1,    a->beta2,       a->eps,
-                       a->clip, a->decay, p->first,  p->source.N, p->source.first};
+    return (StepShape){(size_t)role, p->N,    p->S,     p->tokens, a->beta1,    a->beta2,
+                       a->eps,       a->clip, a->decay, p->first,  p->source.N, p->source.first};
 }
 
 /* No padding is between its members. */
@@ -43,22 +43,42 @@ static int same(const StepShape *a, const StepShape *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-static void run(const Model *m, const Pass *p, const StepShape *s, int role)
+static void run(const Model *m, const Pass *p, const StepShape *s)
 {
     pass_gradient(m, p);
-    if (role & PART_LAST) update(m, s);
+    if (s->role & PART_LAST) update(m, s);
 }
 
-static int record(const Model *m, const Pass *p, const StepShape *s, int role, Recorded *r)
+/* The place of a shape; or one for it, that of the shape that was not used for the longest time. */
+static Recorded *find_recorded(Model *m, const StepShape *s)
+{
+    Recorded *oldest = m->recorded;
+    for (size_t i = 0; i < RECORDED_MOST; i++) {
+        Recorded *r = &m->recorded[i];
+        if (r->used && same(s, &r->shape)) return r;
+        if (r->used < oldest->used) oldest = r;
+    }
+    m->backend->recording_free(oldest->calls);
+    *oldest = (Recorded){.shape = *s};
+    return oldest;
+}
+
+static int run_recorded(Model *m, const Pass *p, const StepShape *s)
 {
     const Backend *b = m->backend;
-    b->recording_free(r->calls);
-    r->calls = NULL;
-    TRY(b->record());
-    run(m, p, s, role);
-    TRY(b->recorded(&r->calls));
-    r->shape = *s;
-    return 0;
+    Recorded *r = find_recorded(m, s);
+    int met = r->used > 0;
+    r->used = ++m->recorded_clock;
+    if (!met) {
+        run(m, p, s);
+        return 0;
+    }
+    if (!r->calls) {
+        TRY(b->record());
+        run(m, p, s);
+        TRY(b->recorded(&r->calls));
+    }
+    return b->replay(r->calls);
 }
 
 static int check_part(const Batch *x, const StepPart *part)
@@ -83,12 +103,11 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
 }
 
 /* What ranks do is not recorded: their sums are no calls of the backend. */
-static void run_shared(const Model *m, Pass *p, Ranks *ranks, const AdamConfig *a, int role)
+static void run_shared(const Model *m, Pass *p, Ranks *ranks, const StepShape *s)
 {
     Sums sums = {ranks, 0, 0};
-    StepShape s = shape(p, a);
-    if (role & PART_LAST) p->sums = &sums;
-    run(m, p, &s, role);
+    if (s->role & PART_LAST) p->sums = &sums;
+    run(m, p, s);
     p->sums = NULL;
 }
 
@@ -104,21 +123,15 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
     pass_masks(m, (step - 1) * part->most + part->part + 1);
-    int role = (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0);
+    StepShape s =
+        shape(&p, a, (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0));
     if (part->ranks) {
-        run_shared(m, &p, part->ranks, a, role);
+        run_shared(m, &p, part->ranks, &s);
         return code;
     }
-    Recorded *r = &m->recorded[role];
-    StepShape s = shape(&p, a), last = r->last;
-    r->last = s;
-    int recorded = r->calls && same(&s, &r->shape);
-    if (!recorded && (!b->record || !m->ends->recordable || !same(&s, &last))) {
-        run(m, &p, &s, role);
-        return 0;
-    }
-    if (!recorded) TRY(record(m, &p, &s, role, r));
-    return b->replay(r->calls);
+    if (b->record && m->ends->recordable) return run_recorded(m, &p, &s);
+    run(m, &p, &s);
+    return 0;
 }
 
 int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
@@ -160,7 +173,7 @@ int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
 {
     Step s;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
-    StepShape how = shape(&(Pass){0}, a);
+    StepShape how = shape(&(Pass){0}, a, PART_LAST);
     pass_step(m, step, a->rate);
     update(m, &how);
     int code = model_tally(m, &s);

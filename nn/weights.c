@@ -40,21 +40,24 @@ static double log_mask(const ModelConfig *c, double u, size_t distance)
     return log(fmin(fmax((R + z - (double)distance) / R, 0), 1));
 }
 
-/* w (N, N): head h of w->qkv. */
+/* w (N, N): head h of x->qkv. The key at distance j - i has the relative row of that distance (kernels/backend.h). */
 static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
 {
     size_t D = m->config.width, E = m->E, clip = m->config.clip;
-    int relative = m->config.positions & POSITIONS_RELATIVE;
+    int causal = plan_causal(m->plan, SIDE_TARGET),
+        relative = m->config.positions & POSITIONS_RELATIVE;
     memset(w, 0, N * N * sizeof *w);
     for (size_t i = 0; i < N; i++) {
         const double *q = x->qkv + i * 3 * D + h * E;
-        for (size_t j = 0; j <= i; j++) {
-            size_t back = i - j < clip ? i - j : clip;
-            const double *r = relative ? x->relative + (clip - back) * E : NULL;
+        size_t seen = causal ? i + 1 : N;
+        for (size_t j = 0; j < seen; j++) {
+            size_t back = j < i ? i - j : 0, ahead = j > i ? j - i : 0;
+            size_t row = clip + (ahead < clip ? ahead : clip) - (back < clip ? back : clip);
+            const double *r = relative ? x->relative + row * E : NULL;
             w[i * N + j] = score(q, x->qkv + j * 3 * D + D + h * E, r, E);
             if (m->config.span) w[i * N + j] += log_mask(&m->config, x->span[h], i - j);
         }
-        softmax(w + i * N, i + 1);
+        softmax(w + i * N, seen);
     }
 }
 

@@ -1,13 +1,15 @@
 /* butcher.c: tableaus of explicit Runge-Kutta methods, in two forms, to and from tables whose stages are all H.
  *
  *   JSON       {"name": "heun", "A": [[0, 0], [1, 0]], "b": ["1/2", "1/2"], "c": [0, 1]}
- *              rows of A may stop before their zeros; c may be missing; numbers or texts, "1/2" exact
+ *              rows of A may stop before their zeros; c may be missing; numbers or texts, "1/2" exact; an embedded
+ *              pair has "bhat" (or "b_hat") too, the weights of yhat, and error = y' - yhat in the language of schemes
  *   a drawing  as Hairer, Norsett, Wanner 1993 print one, and NodePy:
  *
  *               0   |
  *               1   | 1
  *              -----+-----------
- *                   | 1/2  1/2
+ *                   | 1/2  1/2          and of an embedded pair
+ *                   | 1    0            the weights of yhat
  *
  * What is read becomes a text in the language of schemes, so that there is one reader of numbers; the text's places would
  * mislead, and so every entry is looked at before. Source: Butcher 1964; Hairer, Norsett, Wanner 1993, section II.1. */
@@ -30,7 +32,8 @@ typedef struct {
     char name[TABLE_NAME];
     size_t stages, room;
     Entry *a; /* (room, room) */
-    Entry *b, *c;
+    Entry *b, *c, *hat;
+    int pair; /* hat is told */
 } Tableau;
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
@@ -68,9 +71,10 @@ static int make_room(Tableau *b, size_t stages)
     b->a = memory_new(stages, stages * sizeof *b->a);
     b->b = memory_new(stages, sizeof *b->b);
     b->c = memory_new(stages, sizeof *b->c);
-    if (!b->a || !b->b || !b->c) return ERR_MEMORY;
+    b->hat = memory_new(stages, sizeof *b->hat);
+    if (!b->a || !b->b || !b->c || !b->hat) return ERR_MEMORY;
     for (size_t i = 0; i < stages * stages; i++) strcpy(b->a[i], "0");
-    for (size_t i = 0; i < stages; i++) strcpy(b->b[i], "0");
+    for (size_t i = 0; i < stages; i++) strcpy(b->b[i], "0"), strcpy(b->hat[i], "0");
     return 0;
 }
 
@@ -79,6 +83,7 @@ static void free_tableau(Tableau *b)
     memory_free(b->a);
     memory_free(b->b);
     memory_free(b->c);
+    memory_free(b->hat);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
@@ -113,10 +118,9 @@ static int read_json(Tableau *b, const json_t *root)
 {
     const json_t *A = json_object_get(root, "A"), *c = json_object_get(root, "c");
     const char *name = json_string_value(json_object_get(root, "name"));
+    const json_t *hat = json_object_get(root, "bhat");
     char where[32];
-    if (json_object_get(root, "bhat") || json_object_get(root, "b_hat"))
-        return error_set(ERR_INPUT, "%s: embedded pairs are not supported: leave bhat out",
-                         b->file);
+    if (!hat) hat = json_object_get(root, "b_hat");
     if (name) snprintf(b->name, sizeof b->name, "%s", name);
     TRY(make_room(b, json_array_size(A)));
     for (size_t i = 0; i < b->stages; i++) {
@@ -124,6 +128,8 @@ static int read_json(Tableau *b, const json_t *root)
         TRY(read_json_row(b, json_array_get(A, i), 0, b->stages, b->a + i * b->room, where));
     }
     TRY(read_json_row(b, json_object_get(root, "b"), b->stages, b->stages, b->b, "b"));
+    b->pair = hat != NULL;
+    if (hat) TRY(read_json_row(b, hat, b->stages, b->stages, b->hat, "bhat"));
     return c ? read_json_row(b, c, b->stages, b->stages, b->c, "c") : 0;
 }
 
@@ -221,15 +227,17 @@ static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
     return read_words(b, l, l->bar + 1, l->bytes, b->a + row * b->room, b->stages, &n);
 }
 
+/* Those of y', then of yhat. */
 static int read_weights(Tableau *b, const DrawnLine *l, int *seen)
 {
     size_t n;
-    if (*seen)
+    if (*seen == 2)
         return error_set(ERR_INPUT,
-                         "%s: line %zu: a second row of weights: embedded pairs are not supported",
+                         "%s: line %zu: a third row of weights: expected those of a method and of "
+                         "one embedded in it",
                          b->file, l->number);
-    *seen = 1;
-    TRY(read_words(b, l, l->bar + 1, l->bytes, b->b, b->stages, &n));
+    b->pair = ++*seen == 2;
+    TRY(read_words(b, l, l->bar + 1, l->bytes, b->pair ? b->hat : b->b, b->stages, &n));
     return n ? 0 : error_set(ERR_INPUT, "%s: line %zu: no weights", b->file, l->number);
 }
 
@@ -260,6 +268,14 @@ static void print_row(const Entry *row, size_t n, FILE *f)
     fputc('y', f);
     for (size_t j = 0; j < n; j++)
         if (!is_zero(row[j])) fprintf(f, " + (%s)*k%zu", row[j], j + 1);
+}
+
+/* "(1/2 - (1))*k1 + ...": y' - yhat. */
+static void print_difference(const Tableau *b, FILE *f)
+{
+    for (size_t j = 0; j < b->stages; j++)
+        if (!is_zero(b->b[j]) || !is_zero(b->hat[j]))
+            fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
 }
 
 static int check_explicit(const Tableau *b)
@@ -318,13 +334,14 @@ static int make_table(Tableau *b, Table ***list, size_t *count)
     fputs("y' = ", f);
     print_row((const Entry *)b->b, b->stages, f);
     fputc('\n', f);
+    if (b->pair) fputs("error =", f), print_difference(b, f), fputc('\n', f);
     int code = fclose(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory: a tableau");
     char file[300]; /* places are those of the scheme's text */
     snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
     if (code == 0) code = scheme_parse(file, text, bytes, list, count);
     free(text);
     if (code != 0) return code;
-    code = check_nodes(b, (*list)[before]);
+    code = check_nodes(b, table_whole((*list)[before]));
     if (code != 0) table_free((*list)[--*count]);
     return code;
 }
@@ -357,18 +374,12 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
 
 /* ---- a table as a tableau ------------------------------------------------------------------------- */
 
-/* The coefficient of stage j's slope in a row, "0" where it is not there; *plain stays 1 where the row is y + slopes. */
-static void entry_of(const Table *t, const Row *row, size_t j, Entry out)
+/* sum += or -= the coefficient of stage j's slope in a row. */
+static void add_entry(const Table *t, const Row *row, size_t j, int minus, mpq_t sum)
 {
-    strcpy(out, "0");
-    for (size_t k = 0; k < row->terms; k++) {
-        const Term *x = &row->term[k];
-        if (x->eval != t->stage[j].eval) continue;
-        if (t->exact)
-            gmp_snprintf(out, ENTRY, "%Qd", x->c);
-        else
-            snprintf(out, ENTRY, "%.17g", table_double(x->c));
-    }
+    for (size_t k = 0; k < row->terms; k++)
+        if (row->term[k].eval == t->stage[j].eval)
+            (minus ? mpq_sub : mpq_add)(sum, sum, row->term[k].c);
 }
 
 static int is_plain(const Row *row)
@@ -390,25 +401,42 @@ static int check_table(const Table *t)
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }
 
-static const Row *row_of(const Table *t, size_t i)
+static void put_number(const Table *t, const mpq_t q, Entry out)
 {
-    return i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
+    if (t->exact)
+        gmp_snprintf(out, ENTRY, "%Qd", q);
+    else
+        snprintf(out, ENTRY, "%.17g", table_double(q));
+}
+
+/* Row i of A, then b and bhat = b - error. */
+static void entry_of(const Table *t, size_t i, size_t j, Entry out)
+{
+    const Row *row = i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
+    mpq_t sum;
+    mpq_init(sum);
+    add_entry(t, row, j, 0, sum);
+    if (i > t->stages) add_entry(t, &t->error, j, 1, sum);
+    put_number(t, sum, out);
+    mpq_clear(sum);
 }
 
 static void node_of(const Table *t, size_t i, Entry out)
 {
-    const Point *p = &t->point[t->eval[t->stage[i].eval].point];
-    if (t->exact)
-        gmp_snprintf(out, ENTRY, "%Qd", p->c[OP_F]);
-    else
-        snprintf(out, ENTRY, "%.17g", table_double(p->c[OP_F]));
+    put_number(t, t->point[t->eval[t->stage[i].eval].point].c[OP_F], out);
+}
+
+/* Rows behind those of A. */
+static size_t weights_of(const Table *t)
+{
+    return t->error.terms ? 2 : 1;
 }
 
 static void print_json_row(const Table *t, size_t i, FILE *f)
 {
     Entry x;
     for (size_t j = 0; j < t->stages; j++) {
-        entry_of(t, row_of(t, i), j, x);
+        entry_of(t, i, j, x);
         fprintf(f, "%s\"%s\"", j ? ", " : "[", x);
     }
     fputc(']', f);
@@ -424,6 +452,7 @@ static void print_json(const Table *t, FILE *f)
     }
     fputs("],\n \"b\": ", f);
     print_json_row(t, t->stages, f);
+    if (t->error.terms) fputs(",\n \"bhat\": ", f), print_json_row(t, t->stages + 1, f);
     fputs(",\n \"c\": ", f);
     for (size_t i = 0; i < t->stages; i++) {
         node_of(t, i, x);
@@ -432,7 +461,7 @@ static void print_json(const Table *t, FILE *f)
     fputs("]}\n", f);
 }
 
-/* A line of a drawing; i = stages: the weights. */
+/* A line of a drawing; from i = stages on the weights. */
 static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
 {
     Entry x = "";
@@ -440,7 +469,7 @@ static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
     if (i < t->stages) node_of(t, i, x);
     fprintf(f, " %-*s |", width[0], x);
     for (size_t j = 0; j < shown; j++) {
-        entry_of(t, row_of(t, i), j, x);
+        entry_of(t, i, j, x);
         fprintf(f, j + 1 < shown ? " %-*s" : " %.*s", j + 1 < shown ? width[j + 1] : ENTRY, x);
     }
     fputc('\n', f);
@@ -450,11 +479,11 @@ static void draw(const Table *t, int *width, FILE *f)
 {
     Entry x;
     int all = 0;
-    for (size_t i = 0; i <= t->stages; i++) {
+    for (size_t i = 0; i < t->stages + weights_of(t); i++) {
         if (i < t->stages) node_of(t, i, x);
         if (i < t->stages && (int)strlen(x) > width[0]) width[0] = (int)strlen(x);
         for (size_t j = 0; j < t->stages; j++) {
-            entry_of(t, row_of(t, i), j, x);
+            entry_of(t, i, j, x);
             if ((int)strlen(x) > width[j + 1]) width[j + 1] = (int)strlen(x);
         }
     }
@@ -465,11 +494,12 @@ static void draw(const Table *t, int *width, FILE *f)
     fputc('+', f);
     for (int i = 0; i <= all; i++) fputc('-', f);
     fputc('\n', f);
-    draw_row(t, t->stages, width, f);
+    for (size_t i = 0; i < weights_of(t); i++) draw_row(t, t->stages + i, width, f);
 }
 
-int butcher_print(const Table *t, int form, FILE *f)
+int butcher_print(const Table *written, int form, FILE *f)
 {
+    const Table *t = table_whole(written);
     TRY(check_table(t));
     if (form == BUTCHER_JSON) {
         print_json(t, f);

@@ -2,16 +2,17 @@
  * is), then the groups below in the order of the data's way:
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
- *   over.c     a scheme over another operator   butcher.c  tableaus
+ *   over.c     a scheme over another operator   butcher.c  tableaus   compose.c  schemes made of schemes
  *   tree.c     coloured rooted trees         series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
  *   structure.c  symmetry, symplecticity, effective order, error constants
+ *   phase.c    dispersion, dissipation
  *   system.c   particle systems              step.c     one stepper for every table
  *   system_file.c  systems of a text         reference.c  reference solutions
  *   measure.c  measured order                predict.c  error constants of the theory
  *   differential.c  derivatives of fields by numbers
- *   drift.c    energy over a long time
+ *   adapt.c    steps by tolerance            drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
  * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), of a decoder + C(y, t).
@@ -32,7 +33,7 @@
  * ERR_INPUT leaves the list as it was. */
 enum { SCHEME_BYTES = 1 << 20 };
 int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
-/* 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' as in made names. */
+/* 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' and '/' as in made names. */
 int scheme_named(const char *name);
 
 /* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
@@ -47,8 +48,12 @@ int zoo_read(Zoo *z,
              const char *file); /* adds a scheme file, or a tableau; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
+/* A name as tables have it: sandwich:N-K for sandwich:N,K. Too long: ERR_INPUT. */
+int zoo_name(const char *given, char name[TABLE_NAME]);
+
 /* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
- * word:scf.., sandwich:N-K, looped:N, repeat:N, and any of these with -decoder behind it (over.c). A splitting without suffix takes `solver` ("exact": its flows
+ * word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these with -decoder behind it (over.c); sandwich:N,K and
+ * dial:S,THETA are the same names. A splitting without suffix takes `solver` ("exact": its flows
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
@@ -56,8 +61,8 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
  * suffix. */
 int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
 
-/* Every name of "A, B,..." in order, blanks around names or not, sandwich:N,K for sandwich:N-K; "all" has the
- * stored schemes of two colours and their -layer, "decoders" these as decoders and the stored ones of three.
+/* Every name of "A, B,..." in order, blanks around names or not; "all" has the stored schemes of two colours
+ * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three.
  * Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
@@ -65,8 +70,8 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
 
 /* 1 where a text is a tableau, in JSON or drawn, and no text of schemes. */
 int butcher_is(const char *text, size_t bytes);
-/* As scheme_parse, of one tableau; butcher.c has both forms. Implicit stages, embedded pairs, a c that is not the sum of
- * its row: ERR_INPUT. */
+/* As scheme_parse, of one tableau, or of a pair with two rows of weights; butcher.c has both forms. Implicit stages, a c
+ * that is not the sum of its row: ERR_INPUT. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
 /* A one-step table whose stages are all H, in a form that reads back as it; another: ERR_INPUT. */
 enum { BUTCHER_JSON, BUTCHER_DRAWN };
@@ -80,6 +85,27 @@ int butcher_print(const Table *t, int form, FILE *f);
  * figure 4. OP_A: of any t of two colours the decoder's, C behind every F; of three: ERR_INPUT. Source: Vaswani
  * et al. 2017, section 3.1; Lu et al. 2019, figure 2. */
 int scheme_over(const Table *t, int op, const char *name, FILE *f);
+
+/* ---- compose.c: schemes made of one-step schemes --------------------------------------------------- */
+
+/* A step of a scheme (borrowed, symbols frozen or none) over c h; inexact: c is no rational of the user's. */
+typedef struct {
+    const Table *scheme;
+    mpq_t c;
+    int inexact;
+} Substep;
+
+/* The steps one after another, as one scheme that prints and parses: flows alone, or stages alone, the points of later ones
+ * shifted. The weights need not sum to 1. History, learned names, flows beside stages, a decoder's scheme beside another:
+ * ERR_INPUT. Caller frees. */
+int scheme_compose(const Substep *step, size_t n, Table **out);
+/* S*(h) = S(-h)^-1 of a splitting by exact flows: reversed. Stages: ERR_INPUT, it is implicit. */
+int scheme_adjoint(const Table *t, Table **out);
+/* P over h, then S, then P^-1, of flows: P^-1 is P's adjoint over -h. */
+int scheme_conjugate(const Table *P, const Table *S, Table **out);
+/* scheme_compose of "A,B,..", n names each over h / n, or "c*A,c*B,..", c as the language writes a coefficient; total out:
+ * the sum of the weights. A splitting has exact flows unless its suffix says otherwise. */
+int zoo_compose(const Zoo *z, const char *list, mpq_t total, Table **out);
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
 
@@ -138,6 +164,9 @@ void series_free(Series *s);
 void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
 /* c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c != a, b. */
 void series_compose(Series *c, const Series *a, const Series *b);
+/* b = log(s): the field sum h^(|t|-1) b(t)/sigma(t) F(t) whose exact flow over h is the map s; s(0) = 1, b(0) = 0.
+ * b != s. Source: Hairer, Lubich, Wanner 2006, section IX.9.1. */
+int series_log(Series *b, const Series *s);
 /* Series of the step of a frozen table, on exact history; flows by composition. */
 int series_step(const Forest *f, const Table *t, Series **out);
 
@@ -167,10 +196,27 @@ int theory_find(const Forest *f, const Table *t, Theory *out);
  * freezes a copy of t itself. order = searched means "at least". */
 int theory_search(const Table *t, int most, Theory *out);
 
+/* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
+typedef struct {
+    int order; /* of yhat, as Theory.order; -1 where t is no pair, and all else is not told */
+    int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
+    int searched;       /* trees were looked at up to this order */
+    double
+        error_norm2; /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
+} Embedded;
+
+/* Trees up to order `most`. A step by tolerance makes the estimate that, so h ~ tol^(1/(q+1)). */
+int theory_embedded(const Table *t, int most, Embedded *out);
+
 /* defect (forest->count) initialised mpq out: (numerical - exact)(t) / sigma(t), the number before
  * h^|t| and the elementary differential; empty out: that of h^0 y. ERR_ACCURACY with words where a
  * row's state weights do not sum to 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
+
+/* coefficient (forest->count) initialised mpq out: the modified equation of a one-step table, the number before
+ * h^(|t|-1) and the elementary differential in the field whose exact flow the step is, to any power of h (backward error
+ * analysis). History: ERR_INPUT. ERR_ACCURACY with words where the state weights of a row do not sum to 1. */
+int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient);
 
 /* coefficient (forest->count) out: theory_defect as doubles for the trees of one order, 0 elsewhere and
  * where theory_is_zero. */
@@ -257,6 +303,9 @@ size_t stability_work(const Stability *s);
 /* The same for one point. */
 int stability_modulus(const Table *t, const double z[][2], double *modulus);
 
+/* factor in: near an amplification factor at z; out: that factor, by Newton's iteration. */
+void stability_follow(Stability *s, const double z[][2], double factor[2]);
+
 /* ---- limit.c ------------------------------------------------------------------------------------ */
 
 /* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
@@ -264,6 +313,26 @@ int stability_modulus(const Table *t, const double z[][2], double *modulus);
  * inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
  * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
+
+/* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
+
+/* On y' = i omega y, nu = omega h the sum of all colours, each with the same share, zeta the factor of a step that is 1 at
+ * nu = 0: nu - arg zeta(i nu) = dispersion nu^(dispersion_order + 1) + ..., 1 - |zeta(i nu)| = dissipation
+ * nu^(dissipation_order + 1) + ... Of words nu times the mean weight of the field is in the place of nu before "- arg". Orders
+ * are inf where there is no error and NaN where that is not told. Source: van der Houwen, Sommeijer 1987. */
+typedef struct {
+    double dispersion_order, dissipation_order;
+    mpq_t dispersion, dissipation; /* 0 where the order is not finite */
+} Phase;
+
+/* Of a frozen table. Caller: phase_free. */
+int phase_find(const Table *t, Phase *out);
+void phase_free(Phase *p);
+
+/* dispersion, dissipation (count) out: the two errors at nu (count), which rises from near 0 by steps in which the factor
+ * can be followed; below about 1e-14 they are rounding. More than 255 factors: ERR_INPUT. */
+int phase_errors(const Table *t, const double *nu, size_t count, double *dispersion,
+                 double *dissipation);
 
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 
@@ -307,13 +376,22 @@ struct System {
     int apart;       /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
-    void *context;   /* a system made elsewhere (bridge/field.c): from memory_new, owned; or NULL */
+    void
+        *context; /* of a system made elsewhere (bridge/field.c), or the name with its options: from
+                        memory_new, owned; or NULL */
     /* Of reference_within and order_measure on it; borrowed; NULL: nobody asks. */
     const Watch *watch;
 };
 
-/* Systems are rows of a const table; particles = dim = 0: its defaults. Options after a colon:
- * "linear:commuting". Unknown name, impossible size: ERR_INPUT. */
+/* What a system can be told behind its name, each behind a colon: NAME=NUMBER, or of a flag NAME alone. */
+typedef struct {
+    const char *name, *words;
+    double initial, low, high; /* default and range, both ends included */
+    int flag;                  /* 0 or, where it is told, 1 */
+} SystemOption;
+
+/* Systems are rows of a const table; particles = dim = 0: its defaults. Options after colons:
+ * "transport:periodic:peclet=100". Unknown name or option, impossible size: ERR_INPUT. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
 
@@ -324,7 +402,24 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
                  uint64_t seed, System **out);
 const char *system_name(size_t i); /* NULL past the end */
 const char *system_title(size_t i);
+const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it has none */
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
+/* The operators of a system's field, a bit 1 << OP_F and so on each. */
+int system_ops(const System *s);
+/* dy (n, d) out = the sum of these operators of one set at (t, y); part (n, d): scratch. */
+void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
+                double *part);
+
+/* The field that a table solves on a system, the sum of its colours times their weights, without closed flows
+ * or solution. `system` comes first, so that its functions find the rest behind it. */
+typedef struct {
+    System system;
+    const System *base; /* borrowed */
+    double weight[COLOURS];
+    int same; /* it is the system's own field: the weights are 1 and the colours its own */
+} Weighted;
+
+Weighted system_weigh(const System *s, const Table *t);
 
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */
 
@@ -343,6 +438,13 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 int stepper_history(const Stepper *st);
 /* One step; ERR_NUMERIC when the state is no longer finite. */
 int stepper_step(Stepper *st);
+/* Of the table Table.pair, in place of stepper_step, behind stepper_begin: tries a step of length h from where the stepper
+ * is, and leaves it there. stepper_tried: y' (n, d); stepper_error: y' - yhat, both borrowed until the next try. ERR_NUMERIC
+ * when y' is not finite. stepper_accept takes the last try. Slopes that are known are not evaluated again. */
+int stepper_try(Stepper *st, double h);
+void stepper_accept(Stepper *st);
+const double *stepper_tried(const Stepper *st);
+const double *stepper_error(const Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Evaluations of F and G so far (flows count one each). */
 size_t stepper_evals(const Stepper *st);
@@ -430,6 +532,32 @@ void order_free(OrderStudy *o);
  * it, + accuracy * predicted. A constant 0 is met by a higher order. */
 int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e);
 
+/* ---- adapt.c: steps by tolerance ------------------------------------------------------------------ */
+
+enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS };
+const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps" */
+
+typedef struct {
+    double absolute,
+        relative; /* a step's error in coordinate i is held against absolute + relative |y_i| */
+    double t_end;
+    int estimate_order; /* q >= 0 of theory_embedded */
+    double first;       /* first step; 0: by Hairer's rule */
+    size_t most;        /* steps, rejected ones included */
+} AdaptOptions;
+
+typedef struct {
+    int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken */
+    double t;    /* reached: t_end, exactly, where it is done */
+    double first; /* step tried first */
+    size_t steps, rejected,
+        evals; /* evals: of F, G and C, those of the first step's rule included */
+} AdaptRun;
+
+/* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. Not a pair: ERR_INPUT.
+ * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */
+int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out);
+
 /* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
 
 /* value (forest->count, N) out: the elementary differential F(t)(y) of every tree of `order` (1 .. 6)
@@ -445,6 +573,10 @@ int differentials_find(const Forest *f, const System *s, int order, int one, Dif
 void differentials_free(Differentials *d);
 /* Values of fields that each shrinking takes. */
 double differentials_work(const Forest *f, int order, int one);
+/* J (N, N) row-major out: the derivative of one operator, of set 1, at y (N) and time 0, by central differences with steps (N), 2
+ * values of the field a column; work (2, N). y is moved and put back. */
+void differentials_jacobian(const System *s, int op, const double *step, double *y, double *work,
+                            double *J);
 
 /* ---- predict.c: the error constant of the theory ------------------------------------------------- */
 

@@ -13,6 +13,8 @@
  * scheme becomes a decoder's by A(x) = F(x) + C(x + F(x)) in the place of every F, and a flow of F by that of F
  * and then that of C over the same time.
  *
+ * An estimate of the error (error = ...) stays that of the same slopes: over one sublayer it is of that one's part.
+ *
  * The text is rewritten word by word, so that what comes out is again a scheme in the language. */
 #include <ctype.h>
 #include <stdio.h>
@@ -160,14 +162,15 @@ static void put_text(const Rewrite *r, const Table *t, int op, const char *text)
     }
 }
 
-int scheme_over(const Table *t, int op, const char *name, FILE *f)
+int scheme_over(const Table *written, int op, const char *name, FILE *f)
 {
+    const Table *t = table_whole(written);
     TRY(check(t, op, name));
     char *text = NULL;
     size_t bytes;
     FILE *m = open_memstream(&text, &bytes);
     if (!m) return error_set(ERR_MEMORY, "out of memory");
-    int code = table_print(t, m);
+    int code = table_print(written, m);
     if (fclose(m) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
     int from = op == OP_A ? OP_F : only_operator(t);
     Rewrite r = {table_letters[from], table_letters[op], op == OP_G, f};

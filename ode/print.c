@@ -153,6 +153,10 @@ static void print_stages(const Table *t, FILE *f)
     fprintf(f, "y' = ");
     print_row(t, &t->update, 1, f);
     fputc('\n', f);
+    if (t->error.terms == 0) return;
+    fprintf(f, "error = ");
+    print_row(t, &t->error, 0, f);
+    fputc('\n', f);
 }
 
 static void print_flows(const Table *t, FILE *f)
@@ -174,7 +178,7 @@ static void print_flows(const Table *t, FILE *f)
 static void print_name(const Table *t, FILE *f)
 {
     fprintf(f, "scheme ");
-    for (const char *c = t->name; *c; c++) fputc(strchr(":,", *c) ? '-' : *c, f);
+    for (const char *c = t->name; *c; c++) fputc(strchr(":,/", *c) ? '-' : *c, f);
     fputc('\n', f);
 }
 
@@ -194,6 +198,6 @@ int table_print(const Table *t, FILE *f)
     if (t->flows)
         print_flows(t, f);
     else
-        print_stages(t, f);
+        print_stages(table_whole(t), f);
     return ferror(f) ? error_set(ERR_SYSTEM, "writing a scheme failed") : 0;
 }

@@ -51,19 +51,7 @@ static void tell(const Walk *w, double t)
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
     tick();
-    double *to = dy;
-    for (int op = 0; op < COLOURS; op++) {
-        if (!(w->ops >> op & 1)) continue;
-        w->s->field[op](w->s, w->set, t, y, to);
-        for (size_t i = 0; to != dy && i < w->N; i++) dy[i] += to[i];
-        to = w->part;
-    }
-}
-
-/* The operators of a system's field. */
-static int all_of(const System *s)
-{
-    return 1 << OP_F | 1 << OP_G | (s->decoder ? 1 << OP_C : 0);
+    system_sum(w->s, w->ops, w->set, t, y, dy, w->part);
 }
 
 static void walk_close(Walk *w)
@@ -335,7 +323,7 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
                      double *agreement)
 {
     Walk w;
-    TRY(walk_open(&w, s, all_of(s), 1, fmax(tolerance, tightest)));
+    TRY(walk_open(&w, s, system_ops(s), 1, fmax(tolerance, tightest)));
     size_t *order = memory_new(count, sizeof *order);
     double *other = memory_new(count, w.N * sizeof *other);
     int code = order && other ? 0 : ERR_MEMORY;

@@ -6,6 +6,7 @@
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
  *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
  *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
@@ -68,7 +69,7 @@ static int is_name_letter(char c)
 int scheme_named(const char *name)
 {
     size_t n = 0;
-    while (is_name_letter(name[n]) || name[n] == ':') n++;
+    while (is_name_letter(name[n]) || name[n] == ':' || name[n] == '/') n++;
     return n > 0 && n < TABLE_NAME && name[n] == '\0';
 }
 
@@ -124,6 +125,7 @@ static void round_row(Row *r)
 static void round_table(Table *t)
 {
     round_row(&t->update);
+    round_row(&t->error);
     for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
     for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
     for (size_t i = 0; i < t->points; i++) {
@@ -138,6 +140,21 @@ static void find_depth(Table *t, const Row *r)
         int *deepest = r->term[i].eval == TABLE_STATE ? &t->past_y : &t->past_k;
         if (r->term[i].past > *deepest) *deepest = r->term[i].past;
     }
+}
+
+/* An estimate of the error is that of a one-step method of stages. */
+static int check_error(const Parser *p)
+{
+    const Table *t = p->table;
+    const char *what = t->flows                         ? "is made of flows"
+                       : t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
+                       : t->dense                       ? "reads every slope so far"
+                       : t->symbols                     ? "has learned names"
+                                                        : NULL;
+    if (!t->error.terms || !what) return 0;
+    return cursor_error(&p->error,
+                        "expected error = ... in a one-step scheme of stages; scheme '%s' %s",
+                        t->name, what);
 }
 
 static int finish(Parser *p)
@@ -157,7 +174,8 @@ static int finish(Parser *p)
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
     for (size_t i = 0; i < t->symbols; i++)
         for (size_t k = 0; k < t->symbol[i].inputs; k++) find_depth(t, &t->symbol[i].input[k]);
-    return 0;
+    TRY(check_error(p));
+    return t->error.terms ? table_pair(t, &p->table) : 0;
 }
 
 static void parser_free(Parser *p)

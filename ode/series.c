@@ -9,19 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
-
-static void clear_list(mpq_t *list, size_t n)
-{
-    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
-    memory_free(list);
-}
-
-static mpq_t *new_list(size_t n)
-{
-    mpq_t *list = memory_new(n, sizeof(mpq_t));
-    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
-    return list;
-}
+#include "ode/rationals.h"
 
 int series_new(const Forest *f, Series **out)
 {
@@ -29,7 +17,7 @@ int series_new(const Forest *f, Series **out)
     *out = NULL;
     if (!s) return ERR_MEMORY;
     s->forest = f;
-    if (!(s->a = new_list(f->count))) {
+    if (!(s->a = rationals_new(f->count))) {
         memory_free(s);
         return ERR_MEMORY;
     }
@@ -41,7 +29,7 @@ int series_new(const Forest *f, Series **out)
 void series_free(Series *s)
 {
     if (!s) return;
-    clear_list(s->a, s->forest->count);
+    rationals_free(s->a, s->forest->count);
     mpq_clear(s->empty);
     memory_free(s);
 }
@@ -89,6 +77,52 @@ void series_compose(Series *c, const Series *a, const Series *b)
         compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
 }
 
+/* out = the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut); c(0) = 0. */
+static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
+{
+    mpq_t product, count;
+    mpq_inits(product, count, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < f->cuts[t]; i++) {
+        const Cut *k = &f->cut[t][i];
+        if (k->cuts != 1 || k->kept < 0) continue;
+        mpq_set_si(count, k->count, 1);
+        mpq_mul(product, c[k->kept], b[k->cut[0]]);
+        mpq_mul(product, product, count);
+        mpq_add(out, out, product);
+    }
+    mpq_clears(product, count, NULL);
+}
+
+/* The flow of b over time 1 is the sum of D_j / j!, D_j the j-th derivative of y along b: D_1 = b, and for j > 1
+ * D_j(t) needs b on smaller trees alone. So b(t) = s(t) - sum over j = 2 .. |t| of D_j(t) / j!, tree by tree. */
+int series_log(Series *b, const Series *s)
+{
+    const Forest *f = s->forest;
+    mpq_t **D = memory_new((size_t)f->max + 1, sizeof *D), over, x;
+    int code = D ? 0 : ERR_MEMORY;
+    for (int j = 2; code == 0 && j <= f->max; j++)
+        if (!(D[j] = rationals_new(f->count))) code = ERR_MEMORY;
+    mpq_inits(over, x, NULL);
+    if (code == 0) D[1] = b->a;
+    mpq_set_ui(b->empty, 0, 1);
+    for (size_t i = 0; code == 0 && i < f->count; i++) {
+        mpq_set(b->a[i], s->a[i]);
+        mpq_set_ui(over, 1, 1);
+        for (int j = 2; j <= f->tree[i].order; j++) {
+            derive_tree(f, i, b->a, D[j - 1], D[j][i]);
+            mpq_set_ui(x, 1, (unsigned)j);
+            mpq_mul(over, over, x); /* 1 / j! */
+            mpq_mul(x, over, D[j][i]);
+            mpq_sub(b->a[i], b->a[i], x);
+        }
+    }
+    mpq_clears(over, x, NULL);
+    for (int j = 2; D && j <= f->max; j++) rationals_free(D[j], f->count);
+    memory_free(D);
+    return code;
+}
+
 /* ---- splittings ------------------------------------------------------------------------------------- */
 
 static int flows_series(const Forest *f, const Table *t, Series **out)
@@ -134,11 +168,11 @@ static void work_free(Work *w)
     const Table *t = w->table;
     size_t n = w->forest->count;
     for (size_t e = 0; e < t->evals; e++) {
-        if (w->K) clear_list(w->K[e], n);
-        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) clear_list(w->S[e][j], n);
+        if (w->K) rationals_free(w->K[e], n);
+        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) rationals_free(w->S[e][j], n);
         if (w->S) memory_free(w->S[e]);
     }
-    for (size_t p = 0; w->Y && p < t->points; p++) clear_list(w->Y[p], n);
+    for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p], n);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
     memory_free(w->K);
     memory_free(w->Y);
@@ -169,12 +203,12 @@ static int work_new(Work *w, const Forest *f, const Table *t)
         !(w->E = memory_new((size_t)w->depth + 1, sizeof *w->E)))
         return ERR_MEMORY;
     for (size_t p = 0; p < t->points; p++)
-        if (!(w->Y[p] = new_list(f->count))) return ERR_MEMORY;
+        if (!(w->Y[p] = rationals_new(f->count))) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++) {
-        if (!(w->K[e] = new_list(f->count))) return ERR_MEMORY;
+        if (!(w->K[e] = rationals_new(f->count))) return ERR_MEMORY;
         if (!(w->S[e] = memory_new((size_t)t->past_k, sizeof **w->S))) return ERR_MEMORY;
         for (int j = 0; j < t->past_k; j++)
-            if (!(w->S[e][j] = new_list(f->count))) return ERR_MEMORY;
+            if (!(w->S[e][j] = rationals_new(f->count))) return ERR_MEMORY;
     }
     return exact_pasts(w);
 }

@@ -110,15 +110,49 @@ size_t stability_work(const Stability *s)
     return s->a.samples * (terms + s->a.samples) * s->a.columns + 10 * s->a.degree * s->a.degree;
 }
 
+/* sum of c z over the flows. */
+static double complex flow_exponent(const Table *t, const double complex *z)
+{
+    double complex sum = 0;
+    for (size_t i = 0; i < t->flows; i++) sum += table_double(t->flow[i].c) * z[t->flow[i].op];
+    return sum;
+}
+
+static void read_lambda(const Table *t, const double lambda[][2], double complex *z)
+{
+    for (int op = 0; op < t->colours; op++) z[op] = lambda[op][0] + lambda[op][1] * I;
+}
+
 double stability_at(Stability *s, const double lambda[][2])
 {
-    double complex z[COLOURS] = {0}, sum = 0;
-    for (int op = 0; op < s->t->colours; op++) z[op] = lambda[op][0] + lambda[op][1] * I;
-    for (size_t i = 0; i < s->t->flows; i++)
-        sum += table_double(s->t->flow[i].c) * z[s->t->flow[i].op];
-    if (s->t->flows) return exp(creal(sum));
+    double complex z[COLOURS] = {0};
+    read_lambda(s->t, lambda, z);
+    if (s->t->flows) return exp(creal(flow_exponent(s->t, z)));
     amp_polynomial(&s->a, z);
     return amp_radius(&s->a);
+}
+
+/* A root of zeta^d + p_1 zeta^(d-1) + ..., p_0 = 1. */
+void stability_follow(Stability *s, const double lambda[][2], double factor[2])
+{
+    double complex z[COLOURS] = {0}, x = factor[0] + factor[1] * I, step = 1;
+    read_lambda(s->t, lambda, z);
+    if (s->t->flows) {
+        x = cexp(flow_exponent(s->t, z));
+    } else {
+        amp_polynomial(&s->a, z);
+        for (int turn = 0; turn < 50 && cabs(step) > 0x1p-52 * cabs(x); turn++) {
+            double complex f = s->a.p[0], g = 0;
+            for (size_t m = 1; m <= s->a.degree; m++) {
+                g = g * x + f;
+                f = f * x + s->a.p[m];
+            }
+            step = g == 0 ? 0 : f / g;
+            x -= step;
+        }
+    }
+    factor[0] = creal(x);
+    factor[1] = cimag(x);
 }
 
 int stability_modulus(const Table *t, const double z[][2], double *modulus)

@@ -207,6 +207,26 @@ static int read_update(Parser *p)
     return code == 0 ? fold_dense(p, &t->update) : code;
 }
 
+/* y' - yhat of an embedded pair; finish (scheme.c) looks at what the scheme is. */
+static int read_error(Parser *p)
+{
+    Row *r = &p->table->error;
+    Cursor *c = &p->cursor;
+    if (r->terms) return cursor_error(c, "expected one estimate error = ... a scheme");
+    TRY(cursor_expect(c, "="));
+    cursor_blanks(c);
+    p->error = *c;
+    TRY(expression_parse(p, r));
+    TRY(cursor_end(c, "an operator or the end of the line"));
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval < 0 || r->term[i].past || r->term[i].symbols)
+            return cursor_error(&p->error,
+                                "expected slopes k1, k2, ... of this step with coefficients that "
+                                "are not learned in the estimate of the error, and nothing else");
+    if (r->terms) return 0;
+    return cursor_error(&p->error, "expected a slope in the estimate of the error, which is 0");
+}
+
 static int read_flow(Parser *p)
 {
     Table *t = p->table;
@@ -396,8 +416,9 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},   {"learn", read_learn}, {"gate", read_gate},
-                  {"flow", read_flow}, {"field", read_field}, {"decoder", read_decoder}};
+} statements[] = {{"let", read_let},    {"learn", read_learn}, {"gate", read_gate},
+                  {"flow", read_flow},  {"field", read_field}, {"decoder", read_decoder},
+                  {"error", read_error}};
 
 int statement_parse(Parser *p)
 {
@@ -420,5 +441,5 @@ int statement_parse(Parser *p)
     c->at = at;
     return cursor_error(
         c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
-           "k1 = ..., or y' = ...");
+           "k1 = ..., y' = ..., or error = ...");
 }

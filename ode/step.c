@@ -18,6 +18,10 @@
  * A slope depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond
  * any order measured here.
  *
+ * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
+ * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new state
+ * an accepted one too (first same as last).
+ *
  * Time and words: each operator has a clock of its own. A table whose field is a F + b G (+ c C) evaluates F
  * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
  * a timed sub-flow with weight other than 1 is that of a F over its share of h, by reference_flow.
@@ -53,6 +57,7 @@ typedef struct {
     size_t points;
     Sum *point; /* (points) */
     Sum update;
+    Sum error; /* of a pair */
 } Program;
 
 struct Stepper {
@@ -78,6 +83,10 @@ struct Stepper {
     double t0, h;
     long step;
     size_t evals;
+    double *error; /* (N) of the last try; NULL: the table is no pair */
+    size_t first;  /* evaluations at y and t itself, which stand first */
+    int same;      /* the last evaluations are the first ones of the next step */
+    size_t ready;  /* evaluations that need not be done again */
 };
 
 /* ---- compiling a table --------------------------------------------------------------------------- */
@@ -107,6 +116,7 @@ static void program_free(Program *p)
     for (size_t i = 0; i < p->points; i++) sum_free(&p->point[i]);
     p->point = memory_free(p->point);
     sum_free(&p->update);
+    sum_free(&p->error);
 }
 
 /* A word's nodes are in units of its weights; one written by @ is in steps already. */
@@ -125,6 +135,7 @@ static int program_compile(const Table *t, const int *pair, Program *p)
         TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
         for (int op = 0; op < t->colours; op++) p->point[i].node[op] = node(t, &t->point[i], op);
     }
+    TRY(sum_compile(&t->error, pair, &p->error));
     return sum_compile(&t->update, pair, &p->update);
 }
 
@@ -151,6 +162,7 @@ static int is_pair(const Table *t, int e)
     const Point *p = &t->point[a->point];
     if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
     if (node(t, p, OP_F) != node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
+    if (!row_pairs(&t->error, e)) return 0;
     for (size_t i = 0; i < t->points; i++)
         if (!row_pairs(&t->point[i].row, e)) return 0;
     return 1;
@@ -185,7 +197,7 @@ static int compile_all(Stepper *st)
 static size_t survey(Stepper *st)
 {
     const Table *t = st->table;
-    size_t longest = t->update.terms;
+    size_t longest = t->update.terms > t->error.terms ? t->update.terms : t->error.terms;
     for (size_t i = 0; i < t->points; i++) {
         const Row *r = &t->point[i].row;
         if (r->terms > longest) longest = r->terms;
@@ -197,6 +209,28 @@ static size_t survey(Stepper *st)
         }
     }
     return longest;
+}
+
+/* Which slopes a try may keep for the next one. */
+static void survey_pair(Stepper *st)
+{
+    const Table *t = st->table;
+    const Program *p = &st->program[st->depth];
+    size_t n = 0;
+    for (; n < t->evals; n++) {
+        const Sum *at = &p->point[t->eval[n].point];
+        if (!at->plain || at->node[t->eval[n].op] != 0) break;
+    }
+    if (n > 0 && st->pair[n - 1]) n--; /* half of a slope that is not all at y */
+    if (n == t->evals) n = 0;          /* a row is formed behind an evaluation */
+    st->first = n;
+    st->same = n > 0 && 2 * n <= t->evals;
+    for (size_t i = 0; st->same && i < n; i++) {
+        const Eval *a = &t->eval[i], *b = &t->eval[t->evals - n + i];
+        st->same = a->op == b->op && a->set == b->set && st->pair[i] == st->pair[b - t->eval] &&
+                   row_equal(&t->point[b->point].row, &t->update) &&
+                   p->point[b->point].node[b->op] == 1;
+    }
 }
 
 /* Rows of a block or full window. */
@@ -219,7 +253,10 @@ static int make(Stepper *st)
     if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
-    return 0;
+    if (!t->error.terms) return 0;
+    survey_pair(st);
+    st->error = memory_new(N, sizeof(double));
+    return st->error ? 0 : ERR_MEMORY;
 }
 
 int stepper_new(const Table *t, const System *s, Stepper **out)
@@ -238,7 +275,7 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->n = s->n;
     st->N = s->n * s->d;
     st->rows = s->apart && s->n > block_rows(s->d) ? block_rows(s->d) : s->n;
-    st->kept = t->past_k ? st->N : st->rows * s->d;
+    st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
     if (code != 0) {
@@ -253,8 +290,8 @@ void stepper_free(Stepper *st)
 {
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) program_free(&st->program[i]);
-    void *owned[] = {st->program, st->pair,     st->fraction, st->state,
-                     st->slope,   st->argument, st->x,        st->c};
+    void *owned[] = {st->program,  st->pair, st->fraction, st->state, st->slope,
+                     st->argument, st->x,    st->c,        st->error};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(st);
 }
@@ -326,7 +363,7 @@ static const Sum *next_row(const Table *t, const Program *p, size_t after, int p
     return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
 }
 
-/* All slopes of the step from time t, in the window, and the update to out (NULL: not wanted). Two
+/* All slopes of the step from time t that are not ready, in the window, and the update to out (NULL: not wanted). Two
  * buffers take turns as argument: a block may read more of the old one than its own rows. 1 where out
  * is finite. */
 static int evaluate(Stepper *st, const Program *p, double t, double *out)
@@ -336,12 +373,13 @@ static int evaluate(Stepper *st, const Program *p, double t, double *out)
     double *buffer[2] = {st->argument, st->argument + (windowed ? 0 : st->N)};
     const double *x = state(st, 0);
     int finite = 1, turn = 0;
-    if (table->evals && !p->point[table->eval[0].point].plain) {
-        gather(st, &p->point[table->eval[0].point]);
-        combine(0, window_size(st), p->point[table->eval[0].point].parts, st->c, st->x, buffer[0]);
+    const Sum *begin = table->evals ? &p->point[table->eval[st->ready].point] : NULL;
+    if (begin && !begin->plain) {
+        gather(st, begin);
+        combine(0, window_size(st), begin->parts, st->c, st->x, buffer[0]);
         x = buffer[turn++];
     }
-    for (size_t e = 0, after; e < table->evals; e = after) {
+    for (size_t e = st->ready, after; e < table->evals; e = after) {
         const Eval *eval = &table->eval[e];
         double time = t + p->point[eval->point].node[eval->op] * st->h;
         after = e + 1 + (size_t)st->pair[e];
@@ -428,6 +466,7 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     st->t0 = t;
     st->h = h;
     st->step = 0;
+    st->ready = 0;
     st->start = start;
     if (start == START_GIVEN && stepper_history(st) > 0) {
         if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
@@ -491,6 +530,46 @@ int stepper_step(Stepper *st)
     st->step++;
     st->evals += st->table->flows + st->table->evals;
     return 0;
+}
+
+/* ---- tries of a pair ------------------------------------------------------------------------------ */
+
+static int try_pass(Stepper *st, const Program *p, double t)
+{
+    evaluate(st, p, t, state(st, -1)); /* what is not finite is seen behind the last window */
+    gather(st, &p->error);
+    combine(0, window_size(st), p->error.parts, st->c, st->x, st->error + st->at);
+    return 0;
+}
+
+int stepper_try(Stepper *st, double h)
+{
+    st->h = h;
+    st->evals += st->table->evals - st->ready;
+    TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
+    st->ready = st->first;
+    return combine_finite(st->N, state(st, -1)) ? 0 : not_finite(st);
+}
+
+void stepper_accept(Stepper *st)
+{
+    size_t from = st->table->evals - st->first;
+    for (size_t i = 0; st->same && i < st->first; i++)
+        memcpy(slope(st, (int)i, 0), slope(st, (int)(from + i), 0), st->N * sizeof(double));
+    st->ready = st->same ? st->first : 0;
+    st->t0 += st->h;
+    shift_state(st);
+    st->step++;
+}
+
+const double *stepper_tried(const Stepper *st)
+{
+    return state(st, -1);
+}
+
+const double *stepper_error(const Stepper *st)
+{
+    return st->error;
 }
 
 const double *stepper_state(const Stepper *st)

@@ -9,23 +9,11 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lie.h"
+#include "ode/rationals.h"
 
 #include <stdlib.h>
 
 enum { EVALS_MAX = 256 }; /* above, symplecticity is not told */
-
-static void clear_all(mpq_t *list, size_t n)
-{
-    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
-    memory_free(list);
-}
-
-static mpq_t *new_all(size_t n)
-{
-    mpq_t *list = memory_new(n, sizeof(mpq_t));
-    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
-    return list;
-}
 
 static int differ(const Table *t, const mpq_t a, const mpq_t b)
 {
@@ -58,7 +46,7 @@ static size_t join_flows(const Table *t, int *op, mpq_t *c)
 static int is_palindrome(const Table *t, int *yes)
 {
     int *op = memory_new(t->flows, sizeof *op);
-    mpq_t *c = new_all(t->flows);
+    mpq_t *c = rationals_new(t->flows);
     int code = op && c ? 0 : ERR_MEMORY;
     *yes = 1;
     if (code == 0) {
@@ -67,7 +55,7 @@ static int is_palindrome(const Table *t, int *yes)
             *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
     }
     memory_free(op);
-    clear_all(c, t->flows);
+    rationals_free(c, t->flows);
     return code;
 }
 
@@ -259,8 +247,8 @@ static int find_symplectic(const Table *t, int separable, int *out)
     s.of = memory_new(n, sizeof *s.of);
     s.op = memory_new(n, sizeof *s.op);
     s.used = memory_new(n, sizeof *s.used);
-    s.a = new_all(n * n);
-    s.b = new_all(n);
+    s.a = rationals_new(n * n);
+    s.b = rationals_new(n);
     int code = s.of && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
     if (code == 0) {
         join_evaluations(&s);
@@ -269,8 +257,8 @@ static int find_symplectic(const Table *t, int separable, int *out)
     memory_free(s.of);
     memory_free(s.op);
     memory_free(s.used);
-    clear_all(s.a, n * n);
-    clear_all(s.b, n);
+    rationals_free(s.a, n * n);
+    rationals_free(s.b, n);
     return code;
 }
 
@@ -284,8 +272,8 @@ typedef struct {
 
 static void multistep_free(Multistep *m)
 {
-    clear_all(m->alpha, (size_t)m->k + 2);
-    for (int op = 0; op < m->colours; op++) clear_all(m->beta[op], (size_t)m->k + 2);
+    rationals_free(m->alpha, (size_t)m->k + 2);
+    for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
 }
 
 /* Is every slope taken at some past state itself? */
@@ -311,9 +299,9 @@ static int multistep_new(const Table *t, Multistep *m)
 {
     *m = (Multistep){.k = t->past_y + t->past_k, .colours = t->colours};
     size_t n = (size_t)m->k + 2;
-    m->alpha = new_all(n);
+    m->alpha = rationals_new(n);
     int all = m->alpha != NULL;
-    for (int op = 0; op < m->colours; op++) all &= (m->beta[op] = new_all(n)) != NULL;
+    for (int op = 0; op < m->colours; op++) all &= (m->beta[op] = rationals_new(n)) != NULL;
     if (!all) return ERR_MEMORY;
     mpq_set_ui(m->alpha[0], 1, 1);
     for (size_t i = 0; i < t->update.terms; i++) add_term(t, &t->update.term[i], m);

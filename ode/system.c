@@ -5,6 +5,8 @@
  */
 #include "ode/system.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -13,9 +15,9 @@
 
 /* The first is the default. */
 static const SystemKind *const kinds[] = {
-    &system_attention,  &system_linear, &system_commuting, &system_nilpotent3,
-    &system_nilpotent4, &system_fisher, &system_forced,    &system_kuramoto,
-    &system_vortex,     &system_kepler, &system_henon,
+    &system_attention, &system_linear,   &system_commuting, &system_nilpotent3, &system_nilpotent4,
+    &system_fisher,    &system_forced,   &system_kuramoto,  &system_vortex,     &system_kepler,
+    &system_henon,     &system_exchange, &system_transport,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -30,11 +32,22 @@ void system_uniform(double *x, size_t count, double low, double high, uint64_t s
     for (size_t i = 0; i < count; i++) x[i] = low + (high - low) * random_uniform(seed, stream, i);
 }
 
-static const SystemKind *find(const char *name)
+static const SystemKind *find_row(const char *name, size_t length)
 {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i]->base.name, name) == 0) return kinds[i];
+        if (strlen(kinds[i]->base.name) == length && memcmp(kinds[i]->base.name, name, length) == 0)
+            return kinds[i];
     return NULL;
+}
+
+/* *options: what stands behind the row's name, from its colon on. */
+static const SystemKind *find(const char *name, const char **options)
+{
+    const SystemKind *k = find_row(name, strlen(name));
+    size_t length = k ? strlen(name) : strcspn(name, ":");
+    *options = name + length;
+    if (!k && (k = find_row(name, length)) && !k->option) k = NULL;
+    return k;
 }
 
 /* All names with a blank before each, for the message; cut off where it does not fit. */
@@ -58,12 +71,92 @@ static int check_sizes(const SystemKind *k, size_t n, size_t d)
                      k->base.name, n, d, k->n_min, k->d_min, d_max, k->size_max);
 }
 
+/* ---- options ---------------------------------------------------------------------------------------- */
+
+enum { OPTIONS_MAX = 8, OPTION_BYTES = 64 }; /* of a row; of one as it is written */
+
+static size_t count_options(const SystemKind *k)
+{
+    size_t count = 0;
+    while (k->option && k->option[count].name) count++;
+    return count;
+}
+
+static int refuse_option(const SystemKind *k, const char *text, size_t length)
+{
+    char list[512] = "";
+    for (size_t i = 0; i < count_options(k); i++) {
+        size_t used = strlen(list);
+        const SystemOption *o = &k->option[i];
+        if (o->flag)
+            snprintf(list + used, sizeof list - used, " %s", o->name);
+        else
+            snprintf(list + used, sizeof list - used, " %s=%g..%g", o->name, o->low, o->high);
+    }
+    return error_set(ERR_INPUT,
+                     "system %s: expected options, each once and behind a colon, of%s; not '%.*s'",
+                     k->base.name, list, (int)(length < 80 ? length : 80), text);
+}
+
+/* One option of `length` bytes into value[i], i its number; set[i] becomes 1. */
+static int read_option(const SystemKind *k, const char *text, size_t length, double *value,
+                       int *set)
+{
+    char word[OPTION_BYTES], *end;
+    if (length >= sizeof word) return refuse_option(k, text, length);
+    memcpy(word, text, length);
+    word[length] = '\0';
+    char *number = strchr(word, '=');
+    if (number) *number++ = '\0';
+    for (size_t i = 0; i < count_options(k); i++) {
+        const SystemOption *o = &k->option[i];
+        if (strcmp(o->name, word) != 0 || set[i]++ || o->flag != !number) continue;
+        if (o->flag) {
+            value[i] = 1;
+            return 0;
+        }
+        value[i] = strtod(number, &end);
+        int plain = *number && !number[strspn(number, "0123456789.eE+-")];
+        if (plain && !*end && value[i] >= o->low && value[i] <= o->high) return 0;
+    }
+    return refuse_option(k, text, length);
+}
+
+/* text: "" or ":NAME=NUMBER:NAME...". value (count_options) out. */
+static int read_options(const SystemKind *k, const char *text, double *value)
+{
+    int set[OPTIONS_MAX] = {0};
+    for (size_t i = 0; i < count_options(k); i++) value[i] = k->option[i].initial;
+    while (*text) {
+        size_t length = strcspn(++text, ":");
+        TRY(read_option(k, text, length, value, set));
+        text += length;
+    }
+    return 0;
+}
+
+/* ---- systems ---------------------------------------------------------------------------------------- */
+
+/* The name with its options is the system's; a name without them is the row's own. */
+static int keep_name(System *s, const char *name)
+{
+    size_t bytes = strlen(name) + 1;
+    char *copy = memory_new(bytes, 1);
+    if (!copy) return ERR_MEMORY;
+    memcpy(copy, name, bytes);
+    s->name = s->context = copy;
+    return 0;
+}
+
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out)
 {
-    const SystemKind *k = find(name);
+    const char *options;
+    double value[OPTIONS_MAX];
+    const SystemKind *k = find(name, &options);
     if (!k) return unknown(name);
-    size_t n = particles ? particles : k->base.n;
-    size_t d = dim ? dim : k->base.d;
+    size_t n = particles ? particles : k->base.n, d = dim ? dim : k->base.d;
+    size_t count = count_options(k);
+    TRY(read_options(k, options, value));
     TRY(check_sizes(k, n, d));
     System *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
@@ -71,11 +164,12 @@ int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, Sy
     s->n = n;
     s->d = d;
     s->initial = memory_new(n * d, sizeof(double));
-    s->param = memory_new(k->params ? k->params(n, d) : 0, sizeof(double));
-    if (!s->initial || !s->param) {
+    s->param = memory_new(count + (k->params ? k->params(n, d) : 0), sizeof(double));
+    if (!s->initial || !s->param || (*options && keep_name(s, name) != 0)) {
         system_free(s);
         return ERR_MEMORY;
     }
+    memcpy(s->param, value, count * sizeof *value);
     k->init(s, seed);
     *out = s;
     return 0;
@@ -100,9 +194,33 @@ const char *system_title(size_t i)
     return i < KINDS ? kinds[i]->base.title : NULL;
 }
 
+const SystemOption *system_options(size_t i)
+{
+    return i < KINDS ? kinds[i]->option : NULL;
+}
+
 const char *system_default(void)
 {
     return kinds[0]->base.name;
+}
+
+/* ---- sums of operators ----------------------------------------------------------------------------- */
+
+int system_ops(const System *s)
+{
+    return 1 << OP_F | 1 << OP_G | (s->decoder ? 1 << OP_C : 0);
+}
+
+void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
+                double *part)
+{
+    double *to = dy;
+    for (int op = 0; op < COLOURS; op++) {
+        if (!(ops >> op & 1)) continue;
+        s->field[op](s, set, t, y, to);
+        for (size_t i = 0; to != dy && i < s->n * s->d; i++) dy[i] += to[i];
+        to = part;
+    }
 }
 
 /* ---- the field of a table ------------------------------------------------------------------------- */

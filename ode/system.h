@@ -2,7 +2,8 @@
  *
  * A row is a System with its default sizes and functions filled in, the sizes it can have, and an
  * init that writes param and initial. The functions may use the tail of param as scratch: a System
- * serves one thread at a time (threads inside a field are its own).
+ * serves one thread at a time (threads inside a field are its own). A row with options finds their
+ * values at the head of param, in the order of its list.
  */
 #ifndef TROTTER_SYSTEM_H
 #define TROTTER_SYSTEM_H
@@ -15,7 +16,8 @@ typedef struct {
     size_t d_max;                           /* d <= d_max (0: as size_max) */
     size_t size_max;                        /* n d <= size_max */
     size_t (*params)(size_t n, size_t d);   /* numbers in param, scratch included; NULL: none */
-    void (*init)(System *s, uint64_t seed); /* sizes, initial and param are in place */
+    void (*init)(System *s, uint64_t seed); /* sizes, initial, param, options are in place */
+    const SystemOption *option;             /* ends with a NULL name; NULL: none */
 } SystemKind;
 
 /* Families, in the order of reading. */
@@ -26,6 +28,8 @@ extern const SystemKind system_fisher, system_forced;         /* system_reaction
 extern const SystemKind system_kuramoto;                      /* system_kuramoto.c */
 extern const SystemKind system_vortex;                        /* system_vortex.c */
 extern const SystemKind system_kepler, system_henon;          /* system_hamilton.c */
+extern const SystemKind system_exchange;                      /* system_exchange.c */
+extern const SystemKind system_transport;                     /* system_transport.c */
 
 /* Streams of random numbers: the initial state, then a family's own draws from STREAM_PARAM on. */
 enum { STREAM_INITIAL = 1, STREAM_PARAM = 2 };
@@ -37,15 +41,10 @@ void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* The field that a table solves on a system, the sum of its colours times their weights, without closed flows
- * or solution. `system` comes first, so that its functions find the rest behind it. */
-typedef struct {
-    System system;
-    const System *base; /* borrowed */
-    double weight[COLOURS];
-    int same; /* it is the system's own field: the weights are 1 and the colours its own */
-} Weighted;
-
-Weighted system_weigh(const System *s, const Table *t);
+/* exponential.c: y (N) = exp(t A) y, A known by its action: act writes ax (N) = A x. norm: an upper
+ * bound of some norm of A; work (2, N): scratch. About 18 |t| norm actions; NaN where |t| norm is above 1e7. */
+typedef void Act(const void *context, const double *x, double *ax);
+void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
+                       double *work);
 
 #endif

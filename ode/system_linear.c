@@ -6,17 +6,15 @@
  *   nilpotent         A = E12, B = E23: 3x3, commutators of depth 2 and more vanish
  *   nilpotent:4       A = E12 + E34, B = E23: 4x4, commutators of depth 3 and more vanish
  *
- * Flows are exp(h A) y by the Taylor series of its action, so nothing is factored, cached or
- * allocated; on nilpotent matrices the series ends and is exact in floating point for dyadic h
- * (start values are whole numbers; y4 is a multiple of 12, so that division by 3! and 12 is exact).
- * linear:commuting is there to show what a bad test problem hides; its B mixes particles.
+ * Flows are exp(h A) y (exponential.c); on nilpotent matrices its series ends and is exact in
+ * floating point for dyadic h (start values are whole numbers; y4 is a multiple of 12, so that
+ * division by 3! and 12 is exact). linear:commuting is there to show what a bad test problem hides;
+ * its B mixes particles.
  *
- * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", section 3 (with
- * substeps of norm <= 1 in place of their norm estimates). Nilpotent oracles: design, section 5.
+ * Source: nilpotent oracles: design, section 5.
  */
 #include "ode/system.h"
 
-#include <float.h>
 #include <gsl/gsl_cblas.h>
 #include <math.h>
 #include <string.h>
@@ -49,13 +47,6 @@ static void multiply(size_t N, const double *A, const double *x, double *y)
     cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, A, n, x, 1, 0, y, 1);
 }
 
-static double max_abs(size_t N, const double *x)
-{
-    double m = 0;
-    for (size_t i = 0; i < N; i++) m = fmax(m, fabs(x[i]));
-    return m;
-}
-
 static double norm_inf(size_t N, const double *A)
 {
     double norm = 0;
@@ -63,27 +54,22 @@ static double norm_inf(size_t N, const double *A)
     return norm;
 }
 
-/* y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below rounding. term,
- * next (N): scratch. h (A term) comes before the division: exact where k! divides. */
-static void exp_short(size_t N, const double *A, double h, double *y, double *term, double *next)
+typedef struct {
+    size_t N;
+    const double *A;
+} Matrix;
+
+static void act(const void *matrix, const double *x, double *ax)
 {
-    memcpy(term, y, N * sizeof *y);
-    for (int k = 1; k <= 24; k++) { /* 1/24! < eps^1.4 */
-        multiply(N, A, term, next);
-        for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
-        if (!(max_abs(N, term) > DBL_EPSILON / 64 * max_abs(N, y))) break;
-    }
+    const Matrix *m = matrix;
+    multiply(m->N, m->A, x, ax);
 }
 
-/* y (N) = exp(t M) y in equal substeps of norm <= 1. */
+/* y (N) = exp(t M) y. */
 static void exp_apply(const System *s, int which, double t, double *y)
 {
-    size_t N = size(s);
-    const double *A = matrix(s, which);
-    double *work = matrix(s, MATRICES);
-    double steps = fmax(1, ceil(fabs(t) * norm_inf(N, A)));
-    if (!(steps < 1e6)) steps = 1e6; /* |t| |A| beyond this is no use of ours; keeps NaN finite */
-    for (double k = 0; k < steps; k++) exp_short(N, A, t / steps, y, work, work + N);
+    Matrix m = {size(s), matrix(s, which)};
+    exponential_apply(m.N, act, &m, norm_inf(m.N, m.A), t, y, matrix(s, MATRICES));
 }
 
 static void field_A(const System *s, int set, double t, const double *y, double *dy)

@@ -88,8 +88,7 @@ int row_equal(const Row *a, const Row *b)
     return 1;
 }
 
-/* to += factor * from. */
-static int row_add_row(Row *to, const Row *from, const mpq_t factor)
+int row_add_row(Row *to, const Row *from, const mpq_t factor)
 {
     mpq_t c;
     int code = 0;
@@ -149,6 +148,8 @@ void table_free(Table *t)
         mpq_clear(t->symbol[i].start);
     }
     row_free(&t->update);
+    row_free(&t->error);
+    table_free(t->pair);
     for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
     void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
                      t->point, t->eval,   t->flow, t->symbol};
@@ -227,6 +228,8 @@ static int copy_into(Table *to, const Table *from)
     to->past_y = from->past_y;
     to->past_k = from->past_k;
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
+    if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
+    TRY(row_copy(&to->error, &from->error));
     return row_copy(&to->update, &from->update);
 }
 
@@ -238,6 +241,12 @@ Table *table_copy(const Table *from)
         return NULL;
     }
     return to;
+}
+
+void table_rename(Table *t, const char *name)
+{
+    snprintf(t->name, TABLE_NAME, "%s", name);
+    if (t->pair) table_rename(t->pair, name);
 }
 
 void table_value(const Table *t, const Term *term, mpq_t out)
@@ -301,6 +310,8 @@ Table *table_freeze(const Table *from)
         }
         t->symbols = 0;
         t->dense = 0; /* constant weights telescope exactly */
+        table_free(t->pair);
+        t->pair = NULL;
         return t;
     }
     table_free(t);
@@ -474,8 +485,9 @@ int table_equal(const Table *a, const Table *b)
         if (memcmp(&a->stage[i], &b->stage[i], sizeof(Stage)) != 0) return 0;
     for (size_t i = 0; i < a->evals; i++)
         if (memcmp(&a->eval[i], &b->eval[i], sizeof(Eval)) != 0) return 0;
+    if (!a->pair != !b->pair || (a->pair && !table_equal(a->pair, b->pair))) return 0;
     return points_equal(a, b) && symbols_equal(a, b) && flows_equal(a, b) &&
-           row_equal(&a->update, &b->update);
+           row_equal(&a->update, &b->update) && row_equal(&a->error, &b->error);
 }
 
 /* ---- to double --------------------------------------------------------------------------------------- */

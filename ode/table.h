@@ -81,7 +81,7 @@ typedef struct {
     Row *input;    /* what it reads */
 } Symbol;
 
-typedef struct {
+typedef struct Table {
     char name[TABLE_NAME];
     char *title, *source, *note, *start; /* rest of the line; "" if absent */
     int colours; /* 2; 3 of a decoder: C or A stands in its text, or `decoder` */
@@ -98,6 +98,11 @@ typedef struct {
     /* The field the scheme solves: the sum of its colours, each times its weight, 1 but for words. */
     mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
+    /* An embedded pair of one-step methods: `pair` is the table of all stages as written, those that the error
+     * alone reads among them, and `error` = y' - yhat, a row of slopes, stands in it alone. The table that holds it
+     * is without these stages, so nothing that takes fixed steps pays for them. NULL, and no terms: no pair. */
+    struct Table *pair; /* owned; has no pair itself */
+    Row error;
 } Table;
 
 /* ---- table.c ---- */
@@ -105,6 +110,7 @@ typedef struct {
 Table *table_new(const char *name); /* of two colours; NULL: out of memory */
 void table_free(Table *t);
 Table *table_copy(const Table *t);
+void table_rename(Table *t, const char *name);
 
 /* The evaluations of a stage of op, in their order; in_turn: each at a point of its own, behind those before. */
 typedef struct {
@@ -115,6 +121,8 @@ const Parts *stage_parts(const Table *t, int op);
 
 /* Adds c * (first n symbols of s) * source to a row, merging like terms; 0 or ERR_MEMORY. */
 int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *symbol);
+/* to += factor * from; 0 or ERR_MEMORY. */
+int row_add_row(Row *to, const Row *from, const mpq_t factor);
 void row_free(Row *r);
 int row_equal(const Row *a, const Row *b);
 
@@ -125,7 +133,7 @@ void table_value(const Table *t, const Term *term, mpq_t out);
  * its slopes, a state y[-j] counts -j; symbols at their starting values. */
 void table_times(Table *t);
 
-/* A copy whose symbols are replaced by their starting values: what theory and stepping read. */
+/* A copy whose symbols are replaced by their starting values, without the pair: what theory and fixed steps read. */
 Table *table_freeze(const Table *t);
 
 /* The table of a step that has only `history` past steps behind it (design: start of a multistep
@@ -134,6 +142,18 @@ Table *table_freeze(const Table *t);
  * normalised to total 1; in the arguments a missing y[-j] becomes y, a missing past slope the
  * current one, left out if not yet computed. Works with symbols kept. NULL: out of memory. */
 Table *table_start(const Table *t, int history);
+
+/* ---- pair.c ---- */
+
+/* Makes `whole`, a table of stages with an error, the pair of a new table, which has no error and no stage that
+ * its update does not read, directly or by way of others. Takes whole unless it fails: ERR_MEMORY. */
+int table_pair(Table *whole, Table **out);
+/* The table of the text: the pair where there is one, else t. */
+const Table *table_whole(const Table *t);
+/* A copy of the pair whose update is replaced: by yhat = y' - error, the embedded method, or by the error itself. NULL:
+ * out of memory. */
+Table *table_embedded(const Table *t);
+Table *table_estimate(const Table *t);
 
 /* ---- split.c ---- */
 

@@ -48,6 +48,35 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
     return 0;
 }
 
+int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
+{
+    Series *step, *log = NULL;
+    mpq_t q;
+    if (t->past_y || t->past_k)
+        return error_set(ERR_INPUT,
+                         "%s: a modified equation belongs to a one-step scheme; this one reads "
+                         "earlier steps",
+                         t->name);
+    TRY(series_step(f, t, &step));
+    mpq_init(q);
+    theory_state(t, q);
+    int code = theory_is_zero(t, q)
+                   ? series_new(f, &log)
+                   : error_set(ERR_ACCURACY,
+                               "%s: the state weights of the update do not sum to 1: no modified "
+                               "equation",
+                               t->name);
+    if (code == 0) code = series_log(log, step);
+    for (size_t i = 0; code == 0 && i < f->count; i++) {
+        mpq_set_ui(q, 1, f->tree[i].sigma);
+        mpq_mul(coefficient[i], log->a[i], q);
+    }
+    mpq_clear(q);
+    series_free(step);
+    series_free(log);
+    return code;
+}
+
 int theory_is_zero(const Table *t, const mpq_t defect)
 {
     return mpq_sgn(defect) == 0 || (!t->exact && fabs(mpq_get_d(defect)) <= inexact_bound);
@@ -149,5 +178,58 @@ int theory_search(const Table *t, int most, Theory *out)
         if (code == 0 && (out->order < max || max >= most)) break;
     }
     table_free(frozen);
+    return code;
+}
+
+/* Fills *out from the forest; *vanishes: every tree of it. */
+static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, int *vanishes)
+{
+    Series *s;
+    TRY(series_step(f, estimate, &s));
+    mpq_t sigma;
+    mpq_init(sigma);
+    Theory met = {0};
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_set_ui(sigma, 1, f->tree[i].sigma);
+        mpq_mul(s->a[i], s->a[i], sigma);
+    }
+    out->searched = f->max;
+    out->estimate_order = 0;
+    while (out->estimate_order < f->max &&
+           all_met(f, estimate, out->estimate_order + 1, s->a, &met))
+        out->estimate_order++;
+    *vanishes = out->estimate_order == f->max;
+    out->error_norm2 = *vanishes ? NAN : norm2(f, out->estimate_order + 1, 0, s->a);
+    mpq_clear(sigma);
+    series_free(s);
+    return 0;
+}
+
+static int search_estimate(const Table *estimate, int most, Embedded *out)
+{
+    int vanishes = 1;
+    for (int max = most < 3 ? most : 3; vanishes && max <= most; max++) {
+        Forest *f;
+        TRY(forest_new(max, estimate->colours, &f));
+        int code = find_estimate(f, estimate, out, &vanishes);
+        forest_free(f);
+        TRY(code);
+    }
+    return 0;
+}
+
+int theory_embedded(const Table *t, int most, Embedded *out)
+{
+    Theory theory;
+    *out = (Embedded){.order = -1, .estimate_order = -1, .error_norm2 = NAN};
+    if (!t->pair) return 0;
+    if (most > forest_most(t->colours)) most = forest_most(t->colours);
+    Table *hat = table_embedded(t), *estimate = table_estimate(t);
+    int code = hat && estimate ? theory_search(hat, most, &theory) : ERR_MEMORY;
+    if (code == 0) out->order = theory.order;
+    if (code == 0) code = search_estimate(estimate, most, out);
+    if (code == ERR_ACCURACY) out->estimate_order = 0, code = 0; /* no expansion about y */
+    table_free(hat);
+    table_free(estimate);
     return code;
 }

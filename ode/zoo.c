@@ -1,5 +1,5 @@
 /* zoo.c: schemes by name. The built-in texts are ode/zoo.scheme, embedded as it is; names with a
- * pattern (word:, sandwich:, looped:, repeat:, -layer, -F, -G, -decoder) are written as texts here and parsed, so the
+ * pattern (word:, sandwich:, looped:, repeat:, dial:, -layer, -F, -G, -decoder) are written as texts here and parsed, so the
  * language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LETTERS_MAX = 128, LOOPS_MAX = 64 };
+enum { LETTERS_MAX = 128, LOOPS_MAX = 64, THETA_DIGITS = 6 };
 
 __asm__(".pushsection .rodata\n"
         "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
@@ -64,7 +64,7 @@ static int parse_made(const char *name, const char *text, size_t bytes, Table **
     TRY(scheme_parse(name, text, bytes, &list, &count));
     *out = list[0];
     memory_free(list);
-    snprintf((*out)->name, TABLE_NAME, "%s", name);
+    table_rename(*out, name);
     return 0;
 }
 
@@ -171,13 +171,81 @@ static int write_repeat(const char *rest, FILE *f)
     return 0;
 }
 
+/* "3/8", "0.375" or ".375" as the rational it is; 0 where the text is something else. */
+static int read_theta(const char *text, mpq_t theta)
+{
+    size_t whole = strspn(text, "0123456789"), rest = 0;
+    char mark = text[whole];
+    if (mark == '/' || mark == '.') rest = strspn(text + whole + 1, "0123456789");
+    if (text[whole + (mark != '\0') + rest] || whole > THETA_DIGITS || rest > THETA_DIGITS)
+        return 0;
+    if (mark ? rest == 0 || (mark == '/' && whole == 0) : whole == 0) return 0;
+    unsigned long p = strtoul(text, NULL, 10), q = 1;
+    unsigned long after = mark ? strtoul(text + whole + 1, NULL, 10) : 0;
+    if (mark == '/') q = after;
+    for (size_t i = 0; mark == '.' && i < rest; i++) q *= 10;
+    if (mark == '.') p = p * q + after;
+    if (q == 0) return 0;
+    mpq_set_ui(theta, p, q);
+    mpq_canonicalize(theta);
+    return 1;
+}
+
+/* k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
+static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
+{
+    gmp_fprintf(f,
+                "scheme dial\ntitle  %d equal parts of a step, each %Qd of a step behind the last\n"
+                "source one family: theta = 0 is Euler's method, 1/S is S of its steps of h/S, "
+                "1/(S-1) is SSPRK(S,2) (Gottlieb, Ketcheson, Shu 2011)\n",
+                S, theta);
+    for (int i = 0; i < S; i++) {
+        fprintf(f, "k%d = H(y", i + 1);
+        for (int j = 0; j < i && mpq_sgn(theta); j++) gmp_fprintf(f, " + %Qd*k%d", theta, j + 1);
+        fprintf(f, ")\n");
+    }
+    fprintf(f, "y' = y");
+    for (int j = 0; j < S; j++) fprintf(f, " + 1/%d*k%d", S, j + 1);
+    fprintf(f, "\n");
+}
+
+static int write_dial(const char *rest, FILE *f)
+{
+    int S = take_number(&rest, LOOPS_MAX);
+    mpq_t theta;
+    mpq_init(theta);
+    int good = S >= 1 && *rest == '-' && read_theta(rest + 1, theta);
+    if (good) write_dial_rows(S, theta, f);
+    mpq_clear(theta);
+    if (good) return 0;
+    return error_set(ERR_INPUT,
+                     "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a decimal, "
+                     "as 1/3 or 0.5, of at most %d digits before and behind its mark",
+                     LOOPS_MAX, THETA_DIGITS);
+}
+
+/* paired: the maker takes two numbers, which a comma may part as well as a '-'. */
 static const struct {
     const char *prefix;
     int (*write)(const char *rest, FILE *f);
-} makers[] = {{"word:", write_word},
-              {"sandwich:", write_sandwich},
-              {"looped:", write_looped},
-              {"repeat:", write_repeat}};
+    int paired;
+} makers[] = {{"word:", write_word, 0},
+              {"sandwich:", write_sandwich, 1},
+              {"looped:", write_looped, 0},
+              {"repeat:", write_repeat, 0},
+              {"dial:", write_dial, 1}};
+
+/* Where the comma stands between the two numbers of a made name, as sandwich:N,K; 0: there is none. */
+static size_t paired_comma(const char *name)
+{
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        size_t head = strlen(makers[i].prefix);
+        if (!makers[i].paired || strncmp(name, makers[i].prefix, head) != 0) continue;
+        size_t first = strspn(name + head, "0123456789");
+        return first && name[head + first] == ',' ? head + first : 0;
+    }
+    return 0;
+}
 
 /* ---- over another operator ---------------------------------------------------------------------------- */
 
@@ -325,10 +393,19 @@ static int too_long(const char *name)
     return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
 }
 
-int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
+int zoo_name(const char *given, char name[TABLE_NAME])
 {
-    char base[TABLE_NAME];
-    if (strlen(name) >= TABLE_NAME) return too_long(name);
+    if (strlen(given) >= TABLE_NAME) return too_long(given);
+    strcpy(name, given);
+    size_t comma = paired_comma(name);
+    if (comma) name[comma] = '-';
+    return 0;
+}
+
+int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
+{
+    char name[TABLE_NAME], base[TABLE_NAME];
+    TRY(zoo_name(given, name));
     const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
     *out = NULL;
@@ -340,7 +417,7 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out)
     else if ((*out)->flows)
         code = solve_flows(z, suffix ? suffix + 1 : solver, out);
     if (code == 0)
-        snprintf((*out)->name, TABLE_NAME, "%s", name);
+        table_rename(*out, name);
     else {
         table_free(*out);
         *out = NULL;
@@ -387,12 +464,13 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
     return form[0] && stored(z, name) ? 0 : add_found(z, name, solver, list, count);
 }
 
+/* A pair is there for steps by tolerance, which layers are not: over L it comes by its name alone. */
 static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
         TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
     for (size_t i = 0; i < z->count; i++)
-        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2)
+        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair)
             TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
     return 0;
 }
@@ -412,15 +490,11 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
     return add_found(z, name, solver, list, count);
 }
 
-/* Length of the first name of "A, B,...", with the blanks behind it; sandwich:N,K, as it is also
- * written, is one. */
+/* Length of the first name of "A, B,...", with the blanks behind it. */
 static size_t name_length(const char *at)
 {
-    static const char prefix[] = "sandwich:";
-    size_t n = strcspn(at, ","), head = sizeof prefix - 1;
-    if (strncmp(at, prefix, head) != 0) return n;
-    size_t first = strspn(at + head, "0123456789"), comma = head + first;
-    return first && at[comma] == ',' ? comma + 1 + strcspn(at + comma + 1, ",") : n;
+    size_t comma = paired_comma(at);
+    return comma ? comma + 1 + strcspn(at + comma + 1, ",") : strcspn(at, ",");
 }
 
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count)
@@ -442,7 +516,6 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
             code = too_long(at);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
-            if (strchr(name, ',')) *strchr(name, ',') = '-';
             code = add_named(z, name, solver, out, count);
         }
         at += whole;

@@ -71,7 +71,7 @@ static double add_token(const HeadSums *s, size_t N, size_t i, const double *a, 
     for (size_t g = 0; g < H; g++)
         for (size_t h = 0; h < H; h++) {
             const double *x = a + (g * N + i) * N, *y = b + (h * N + i) * N;
-            here[g * H + h] = attention_distance(s->over, i + 1, x, y, work);
+            here[g * H + h] = attention_distance(s->over, s->whole ? N : i + 1, x, y, work);
             cost[g * H + h] += here[g * H + h];
         }
     return assignment_find(H, here, to);

@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     size_t A, H;
     int over;
+    int whole; /* 1: of encoders alone, where a token sees all, not those up to its own (head_sums_new: 0) */
     size_t tokens; /* so far */
     double *cost, *token;
 } HeadSums;

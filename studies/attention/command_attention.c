@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "studies/attention/attention.h"
+#include "studies/attention/maps.h"
+#include "studies/measure/sentences.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
+#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/statistics.h"
 #include "studies/model/trained.h"
@@ -14,7 +17,8 @@ enum { MODELS_MAX = 64 };
 
 static const Option study_options[] = {
     {"model", OPTION_LIST, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more", 0, 0},
+     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances",
+     0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS, 0, 0},
     {"tokens", OPTION_SIZE, "2000", "N", "of the text, up to the end of a block", 1, 1e12},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
@@ -29,8 +33,16 @@ static const Option study_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "every pair of models as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, .md",
+     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, .md; and of "
+     "each model maps.csv with pictures",
      0, 0},
+    {"sentences", OPTION_SIZE, "1", "N", "pictures of the first N lines of the text; 0: none", 0,
+     1000},
+    {"longest", OPTION_SIZE, "20", "T", "tokens of such a line, at most", 1, 64},
+    {"by-head", OPTION_FLAG, NULL, NULL,
+     "a picture of each attention sublayer with a map for each head; else the mean over heads is drawn",
+     0, 0},
+    PLOT_FIGURE,
     {0},
 };
 
@@ -120,6 +132,11 @@ static int same_words(const Vocab *a, const Vocab *b)
     return 1;
 }
 
+static int is_encoder(const Network *n)
+{
+    return model_plan(n->model)->bidirectional;
+}
+
 static size_t evaluations(const Network *n)
 {
     return plan_evals(model_plan(n->model), SLOT_ATTENTION);
@@ -130,6 +147,9 @@ static int check(const Study *u, size_t k)
 {
     const Network *a = &u->network[0], *b = &u->network[k];
     size_t heads = model_config(b->model)->heads;
+    if (is_encoder(a) != is_encoder(b))
+        return error_set(ERR_INPUT, "%s is an encoder alone and %s is not: they see other tokens",
+                         u->name[is_encoder(a) ? 0 : k], u->name[is_encoder(a) ? k : 0]);
     if (!same_words(&a->vocab, &b->vocab))
         return error_set(ERR_INPUT, "%s and %s have different vocabularies", u->name[0],
                          u->name[k]);
@@ -143,6 +163,13 @@ static int check(const Study *u, size_t k)
                      u->name[0], u->A, u->name[k], evaluations(b));
 }
 
+/* Whether there is a place for pictures. */
+static int draws(const Study *u)
+{
+    return u->models > 0 && options_text(u->options, "out") &&
+           options_size(u->options, "sentences") > 0;
+}
+
 static int load(Study *u)
 {
     const Options *o = u->options;
@@ -153,12 +180,15 @@ static int load(Study *u)
         u->name[u->models] = name;
         TRY(trained_load(name, u->T, options_size(o, "threads"), n));
         u->models++;
-        TRY(network_alone(n, name));
+        TRY(network_no_labels(n, name));
+        if (!is_encoder(n)) TRY(network_alone(n, name));
         u->A = evaluations(&u->network[0]);
         u->H = model_config(u->network[0].model)->heads;
         TRY(check(u, u->models - 1));
     }
-    if (u->models < 2) return error_set(ERR_INPUT, "--model: expected two models or more");
+    if (u->models < 2 && !draws(u))
+        return error_set(ERR_INPUT,
+                         "--model: expected two models or more, or --out for pictures of one");
     if (u->A) return 0;
     return error_set(ERR_INPUT, "%s has no attention sublayer", u->name[0]);
 }
@@ -168,8 +198,10 @@ static int make_room(Study *u)
     u->pairs = u->models * (u->models - 1) / 2;
     u->sum = memory_new(u->pairs, sizeof *u->sum);
     if (!u->sum) return ERR_MEMORY;
-    for (size_t i = 0; i < u->pairs; i++)
+    for (size_t i = 0; i < u->pairs; i++) {
         TRY(head_sums_new(u->A, u->H, options_choice(u->options, "over"), &u->sum[i]));
+        u->sum[i].whole = is_encoder(&u->network[0]);
+    }
     for (size_t k = 0; k < u->models; k++)
         if (!(u->weights[k] = memory_new(u->A * u->H * u->T, u->T * sizeof(double))))
             return ERR_MEMORY;
@@ -206,7 +238,7 @@ static int read_block(Study *u, size_t N, const int32_t *token)
     return 0;
 }
 
-static int read_text(Study *u, Batches *all)
+static int read_blocks(Study *u, Batches *all)
 {
     size_t tokens = options_size(u->options, "tokens");
     for (size_t i = 0; i < batches_count(all); i++) {
@@ -221,14 +253,32 @@ static int read_text(Study *u, Batches *all)
     return 0;
 }
 
+/* An encoder reads line by line, each behind what its sequences begin with. */
+static int read_lines(Study *u)
+{
+    Drawn lines;
+    size_t tokens = options_size(u->options, "tokens"),
+           most = tokens < u->text.lines ? tokens : u->text.lines;
+    int code =
+        sentences_draw(&u->network[0].vocab, &u->text, NULL, most, u->T, SENTENCES_FIRST, &lines);
+    for (size_t i = 0; code == 0 && i < lines.of.count && u->sum[0].tokens < tokens; i++) {
+        size_t first = lines.start[SIDE_TARGET][i];
+        code = read_block(u, lines.start[SIDE_TARGET][i + 1] - first,
+                          lines.token[SIDE_TARGET] + first);
+        progress_show("%zu tokens", u->sum[0].tokens);
+    }
+    sentences_free(&lines);
+    return code;
+}
+
 static int read_all(Study *u)
 {
     const Vocab *v = &u->network[0].vocab;
     Batches *all;
-    TRY(text_read_pieces(options_text(u->options, "text"), u->network[0].bpe, v, &u->text));
+    if (is_encoder(&u->network[0])) return read_lines(u);
     TRY(batches_new(&u->text, NULL, v, NULL, options_choice(u->options, "context"), u->T, u->T, 0,
                     &all));
-    int code = read_text(u, all);
+    int code = read_blocks(u, all);
     batches_free(all);
     return code;
 }
@@ -365,15 +415,35 @@ static int show(const Study *u)
     return save_markdown(u, dir);
 }
 
+static int draw(const Study *u)
+{
+    const char *dir = options_text(u->options, "out");
+    MapModel model[MODELS_MAX];
+    size_t longest = options_size(u->options, "longest"), pictures;
+    MapChoice c = {options_size(u->options, "sentences"), longest < u->T ? longest : u->T,
+                   options_flag(u->options, "by-head")};
+    for (size_t k = 0; k < u->models; k++) model[k] = (MapModel){u->name[k], &u->network[k]};
+    TRY(output_directory(dir));
+    TRY(maps_save(model, u->models, &u->text, c, dir, &pictures));
+    progress_note("%zu picture%s of where tokens look: %s/map-*", pictures,
+                  pictures == 1 ? "" : "s", dir);
+    return 0;
+}
+
 static int study(Study *u)
 {
-    if (!options_text(u->options, "text")) return error_set(ERR_INPUT, "--text is needed");
+    const char *text = options_text(u->options, "text");
+    if (!text) return error_set(ERR_INPUT, "--text is needed");
     TRY(load(u));
-    TRY(make_room(u));
-    TRY(read_all(u));
-    progress_clear();
-    TRY(make_tables(u));
-    return show(u);
+    TRY(text_read_pieces(text, u->network[0].bpe, &u->network[0].vocab, &u->text));
+    if (u->models > 1) {
+        TRY(make_room(u));
+        TRY(read_all(u));
+        progress_clear();
+        TRY(make_tables(u));
+        TRY(show(u));
+    }
+    return draws(u) ? draw(u) : 0;
 }
 
 static int run(Options *o)
@@ -388,22 +458,31 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {{.command = "attention",
-                              .title = "Distances between models' attention",
-                              .about = "Earth mover's distance between the attention distributions "
-                                       "of two models' heads, heads matched one to one, over "
-                                       "tokens and sublayers.",
-                              .table = {{"schemes", scheme_columns,
-                                         "Means over pairs of models. In brackets 95 % intervals, "
-                                         "too narrow where pairs share models.",
-                                         KIND_ALL},
-                                        {"attention", pair_columns, "Pairs of models.", KIND_MANY},
-                                        {"sublayers", sublayer_columns, "Pairs by sublayer", 0}}},
-                             {0}};
+static const Kind kinds[] = {
+    {.command = "attention",
+     .title = "Distances between models' attention",
+     .about = "Earth mover's distance between the attention distributions "
+              "of two models' heads, heads matched one to one, over "
+              "tokens and sublayers.",
+     .table = {{"schemes", scheme_columns,
+                "Means over pairs of models. In brackets 95 % intervals, "
+                "too narrow where pairs share models.",
+                KIND_ALL},
+               {"attention", pair_columns, "Pairs of models.", KIND_MANY},
+               {"sublayers", sublayer_columns, "Pairs by sublayer", 0}}},
+    {.command = "attention",
+     .title = "Where models look",
+     .about =
+         "Attention weights in a few sentences: a row is a token, and what it looks at is shaded.",
+     .table = {{"maps", map_columns, "Attention weights.", 0}},
+     .plot =
+         {{"map-*",
+           "Attention weights: rows are tokens that look, columns tokens looked at; each row has sum 1."}}},
+    {0}};
 
 const Command command_attention = {
     .name = "attention",
-    .purpose = "attention distance between trained models",
+    .purpose = "where trained models look: distances, and pictures",
     .about =
         "How differently trained models spread their attention (Press, Smith, Levy 2020, section "
         "6): at every\n"
@@ -419,6 +498,10 @@ const Command command_attention = {
         "costs 1. --over values: the weights are samples of a number, wherever they stand; the "
         "paper does not\n"
         "say which it means; the size of the numbers in its table 7 fits the second better.\n"
+        "--out also draws where tokens look in the first lines of the text: a map for each attention sublayer, the "
+        "mean\nover heads, or with --by-head a picture of each sublayer with a map for each head. One model will do "
+        "for that.\nEncoders of masked words ('train --objective masked') look at all tokens, also those ahead; "
+        "they are compared line\nby line. Models that translate are not read here.\n"
         "Models need the same vocabulary, as many heads and as many attention sublayers "
         "(evaluations, where a\n"
         "scheme evaluates one several times).\n",

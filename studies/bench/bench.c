@@ -62,7 +62,7 @@ static int open_all(const PeerProblem *p, Contender *c, size_t count)
 /* The field counts its calls; a peer that calls something else tells itself. */
 static int count_calls(const PeerProblem *p, Contender *c)
 {
-    BenchField *f = p->arg;
+    PeerField *f = p->arg;
     size_t before = f->calls;
     TRY(c->peer->steps(c->run, 1));
     c->calls = (double)(f->calls - before);

@@ -10,7 +10,7 @@
 #include "nn/nn.h"
 #include "ode/ode.h"
 #include "studies/tools/option.h"
-#include "studies/bench/peer/peer.h"
+#include "studies/measure/peers.h"
 #include "studies/tools/sheet.h"
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
@@ -96,25 +96,12 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 
 /* ---- bench_peers.c: the peers that are built in --------------------------------------------------- */
 
-/* The arg of a problem of theirs: its field is bench_field_sum. */
-typedef struct {
-    const System *system;
-    double *scratch; /* (N) */
-    size_t calls;    /* of the field */
-} BenchField;
-
-/* F + G: in one where the system has that, as Trotter's stepper takes it; else by two and a sum. */
-void bench_field_sum(double t, const double *y, double *dy, void *field);
-
+/* Of problems whose field is peers_field. */
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
 extern const Peer bench_field;   /* methods: F, G, H: one evaluation a step */
 extern const Peer bench_copy;    /* methods: cache, memory: one copy of N numbers a step */
 extern const Peer bench_gemm;    /* one product of two matrices of BENCH_GEMM rows a step */
-
-/* Boost's, from peers/boost_ode.so beside the program; NULL, with a reason in error_text, where
- * `make peers` was not run. */
-const Peer *bench_boost(void);
 
 /* ---- bench_ode.c ---------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  *
  * Two cheap systems of 10,000 coordinates, one whose particles do not see each other and one where
  * they do, bound by the cache they stream through, and `attention`, bound by its matrix products.
- * Every library steps F + G of the same system through the same function (bench_field_sum). Steppers
+ * Every library steps F + G of the same system through the same function (peers_field). Steppers
  * are compared per evaluation of F + G, counted: GSL's rk4 takes a whole step and two half ones.
  * Bytes are those Trotter's step has to move (stepper_traffic); their share is of a copy that streams
  * through as much memory as an rk4 step touches. The interaction's operations are
@@ -176,8 +176,8 @@ static void put_skipped(const Bench *b)
 
 static int run_system(Bench *b, const BenchPlan *plan, const System *s)
 {
-    BenchField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
-    PeerProblem p = {s->n * s->d, s->initial, b->load->h, bench_field_sum, &field};
+    PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
+    PeerProblem p = {s->n * s->d, s->initial, b->load->h, peers_field, &field};
     b->c = memory_new(ENTRIES, sizeof *b->c);
     int code = field.scratch && b->c ? 0 : ERR_MEMORY;
     if (code == 0) {
@@ -210,7 +210,8 @@ static int run_load(const Load *load, const Options *o, const Peer *boost, Bench
 
 static int fill(const Options *o, BenchReport *out)
 {
-    const Peer *boost = bench_boost();
+    const PeerLibrary *library = peers_boost();
+    const Peer *boost = library ? &library->peer : NULL;
     int chosen = options_choice(o, "system"); /* all, or a load */
     if (!boost)
         notice_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());

@@ -1,7 +1,6 @@
 /* bench_peers.c: what `trotter bench ode` times: Trotter's stepper, GSL's odeiv2, the field alone, and
- * the two rates of the machine that bound them; Boost's steppers from a library beside the program.
+ * the two rates of the machine that bound them. Boost's steppers are measure/peers.c's.
  */
-#include <dlfcn.h>
 #include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
@@ -11,25 +10,10 @@
 #include "ode/ode.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-
-void bench_field_sum(double t, const double *y, double *dy, void *field)
-{
-    BenchField *f = field;
-    const System *s = f->system;
-    f->calls++;
-    if (s->both) {
-        s->both(s, 1, t, y, 0, s->n, dy);
-        return;
-    }
-    s->field[OP_F](s, 1, t, y, dy);
-    s->field[OP_G](s, 1, t, y, f->scratch);
-    for (size_t i = 0; i < s->n * s->d; i++) dy[i] += f->scratch[i];
-}
 
 static const System *system_of(const PeerProblem *p)
 {
-    return ((const BenchField *)p->arg)->system;
+    return ((const PeerField *)p->arg)->system;
 }
 
 /* ---- Trotter ------------------------------------------------------------------------------------- */
@@ -277,20 +261,3 @@ static void gemm_close(void *run)
 }
 
 const Peer bench_gemm = {"openblas", gemm_open, gemm_steps, gemm_close, NULL};
-
-/* ---- Boost --------------------------------------------------------------------------------------- */
-
-/* The library stays until the program ends. */
-const Peer *bench_boost(void)
-{
-    char file[OUTPUT_PATH];
-    const char *program = command_program(), *slash = strrchr(program, '/');
-    snprintf(file, sizeof file, "%.*s/peers/boost_ode.so", slash ? (int)(slash - program) : 0,
-             program);
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    const PeerLibrary *found = library ? dlsym(library, PEER_SYMBOL) : NULL;
-    if (!library) error_set(ERR_INPUT, "%s", dlerror());
-    if (library && (!found || found->version != PEER_VERSION))
-        error_set(ERR_INPUT, "%s is of another version; run `make peers`", file);
-    return found && found->version == PEER_VERSION ? &found->peer : NULL;
-}

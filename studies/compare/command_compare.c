@@ -58,10 +58,12 @@ static const Option tuning_options[] = {
 };
 
 static const Option truncation_options[] = {
-    {"truncation", OPTION_SIZE, "4", "N",
+    {"truncation", OPTION_SIZE, "16", "N",
      "sentences of the validation text for the truncation error of each trained network; 0: none",
      0, 10000},
-    {"truncation-tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
+    {"truncation-tokens", OPTION_SIZE, NULL, "N",
+     "of a sentence at most, <eos> first (default: as the networks are trained, --sequence)", 2,
+     65536},
     {0},
 };
 
@@ -74,6 +76,16 @@ static const Option depth_options[] = {
 static const Option score_options[] = {
     {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
      "words of BLEU, of a corpus of pairs; none: text that is tokenised already", 0, 0},
+    {0},
+};
+
+static const Option statistics_options[] = {
+    {"all-pairs", OPTION_FLAG, NULL, NULL,
+     "differences of all pairs of designs too, with Tukey's correction: DIR/pairs.csv, .tex", 0, 0},
+    {"equivalence", OPTION_REAL, NULL, "X",
+     "tell which designs are shown to be within X of the baseline's perplexity (two one-sided "
+     "tests, corrected)",
+     1e-6, 1e6},
     {0},
 };
 
@@ -94,21 +106,14 @@ static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup score_group = {"Translations", 1, score_options};
+static const OptionGroup statistics_group = {"Statistics", 0, statistics_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,
-                                            &truncation_group,
-                                            &tuning_group,
-                                            &network_text_group,
-                                            &depth_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &network_limit_group,
-                                            &translator_group,
-                                            &score_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    &scheme_group,           &truncation_group,   &tuning_group,
+    &network_text_group,     &depth_group,        &network_model_group,
+    &network_training_group, &network_seed_group, &network_machine_group,
+    &network_limit_group,    &translator_group,   &score_group,
+    &statistics_group,       &output_group,       NULL};
 
 static int verdict(const Compare *u)
 {
@@ -123,8 +128,8 @@ static int verdict(const Compare *u)
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
     if (n)
         return error_set(ERR_CHECK,
-                         "no better than word frequencies, so there is nothing to compare: %s",
-                         names);
+                         "no better than %s frequencies, so there is nothing to compare: %s",
+                         network_unit(&u->corpus.vocab)->word, names);
     size_t disagree = convergence_disagree(&u->orders);
     if (disagree)
         return error_set(ERR_CHECK, "%zu schemes disagree with their exact order on %s", disagree,
@@ -246,11 +251,10 @@ static void name_rows(const Csv *c, const char *column, const char *word, const 
 static void judge(const Csv *c, Verdict *v)
 {
     name_rows(c, "valid_ppl", "", "without a finished run: ", v);
-    name_rows(c, "beats_unigram", "no",
-              "no better than word frequencies, so not to be compared: ", v);
+    name_rows(c, "beats_unigram", "no", "no better than the unigram, so not to be compared: ", v);
     name_rows(c, "verdict", "disagree", "not of their exact order on the particle system: ", v);
     if (!v->bad && csv_column(c, "beats_unigram") >= 0)
-        verdict_say(v, "every model predicts better than word frequencies; no scheme disagrees "
+        verdict_say(v, "every model predicts better than the unigram; no scheme disagrees "
                        "with its exact order");
     verdict_end(v);
 }
@@ -263,7 +267,10 @@ static const Kind kinds[] = {
               "over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .judge = judge,
-     .table = {{"compare", compare_columns, "Schemes side by side. In brackets 95 % intervals.",
+     .table = {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
+               {"pairs", pair_columns,
+                "Differences of all pairs of designs, with 95 % intervals that hold together "
+                "(Tukey).",
                 KIND_ALL},
                {"correlations", correlation_columns,
                 "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals "
@@ -290,7 +297,7 @@ static const Kind kinds[] = {
          "trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .table = {{"compare", translation_columns,
-                "Pairs of schemes side by side. In brackets 95 % intervals over seeds.", KIND_ALL},
+                "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
                {"published", translation_published, "Figures as the papers have them.", KIND_ALL},
                {"runs", translation_runs, "Trainings", KIND_MANY},
                {"lines", translation_lines, "What each line's translation matches", 0}},
@@ -306,8 +313,9 @@ const Command command_compare = {
         "evaluations,\n"
         "and language models trained with it over several seeds and depths: perplexities with "
         "intervals,\n"
-        "differences from a baseline with one standard deviation pooled over all designs, speed,\n"
-        "memory; and rank correlations of perplexity over all designs, equal maps counted once.\n"
+        "differences from a baseline with one standard deviation pooled over all designs, seeds paired\n"
+        "where that helps, corrected for their number (Dunnett; --all-pairs: Tukey), speed, memory; and\n"
+        "rank correlations of perplexity over all designs, equal maps counted once.\n"
         "Splittings without suffix have Euler sub-flows everywhere.\n"
         "Each training is a 'trotter train' of its own under DIR/runs; given again, the command "
         "reads\n"

@@ -10,7 +10,7 @@
 #define TROTTER_COMPARE_H
 
 #include "studies/measure/convergence.h"
-#include "studies/tools/statistics.h"
+#include "studies/tools/simultaneous.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
 
@@ -22,6 +22,8 @@ typedef struct {
     double split, split_slope; /* of y' = F + G */
     double layer, layer_slope; /* of y' = L(y): schemes over L alone */
     double check;              /* sublayers against a forward pass */
+    double leading;  /* leading term of split's error, over the displacement; NaN: none is told */
+    double governed; /* share of sentences and layers whose error is near to that (truncation.h) */
 } RunErrors;
 
 typedef struct {
@@ -39,16 +41,18 @@ typedef struct {
     int measured;                /* 1: what compare.csv has of it was read (compare_from) */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
-    Difference valid_diff, test_diff; /* from the baseline at this depth; NaN: not compared */
-    double valid_p, test_p; /* of these being 0, after Holm's correction over the comparisons */
+    /* From the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not compared */
+    Difference valid_diff, test_diff, valid_together, test_together;
+    double valid_equal, test_equal; /* p of these being --equivalence or more; NaN: not asked for */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
+    double leading, governed;                        /* mean over seeds, as of RunErrors */
 } Cell;
 
-/* The one-way layout of a depth (statistics.h). */
+/* The designs of a depth and their seeds (statistics.h). */
 typedef struct {
     size_t designs, single; /* maps that differ and have runs; of them those with one run */
     size_t comparisons;     /* with the baseline */
-    Pooled valid, test;     /* of the same degrees of freedom */
+    Seeds valid, test;
 } Layout;
 
 typedef struct {
@@ -66,7 +70,7 @@ typedef struct {
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Sheet *table, *differences, *curves, *epochs, *correlations, *choices;
+    Sheet *table, *differences, *pairs, *curves, *epochs, *correlations, *choices;
     size_t last_epoch; /* that any run has reached */
     size_t failed;     /* runs */
 } Compare;
@@ -109,6 +113,9 @@ int compare_measure(void *study, Task *t);
 /* 1 where they are wanted and there are any: the layers of a post-norm network are no steps on a field. */
 int compare_truncates(const Compare *u);
 
+/* Whether the order governs a cell's error at h = 1: 1, 0; -1: not told (compare_table.c). */
+int compare_governs(const Cell *c);
+
 /* ---- compare_tune.c ---- */
 
 /* Rate and dropout of every cell, by validation perplexity with one seed; u->choices,
@@ -117,8 +124,10 @@ int compare_tune(Compare *u);
 
 /* ---- compare_differences.c ---- */
 
-/* u->layout; valid_diff, test_diff, valid_p and test_p of every cell. ERR_MEMORY. */
+/* u->layout; differences of every cell, and whether they are shown to be less than --equivalence. ERR_MEMORY. */
 int compare_differences(Compare *u);
+/* u->pairs: with --all-pairs the differences of every two designs of a depth (Tukey). */
+int compare_pairs(Compare *u);
 /* The baseline's cell of the same depth. */
 const Cell *compare_baseline(const Compare *u, const Cell *c);
 /* runs_diverged of its runs. */
@@ -127,8 +136,8 @@ int compare_diverged(const Compare *u, const Cell *c);
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 
 /* u->table, differences, curves, epochs and correlations. */
-extern const Column compare_columns[], curve_columns[], epoch_columns[], correlation_columns[],
-    tune_columns[];
+extern const Column compare_columns[], pair_columns[], curve_columns[], epoch_columns[],
+    correlation_columns[], tune_columns[];
 int compare_tables(Compare *u);
 /* u->epochs, last_epoch; gaining of every cell. */
 int compare_epochs(Compare *u);

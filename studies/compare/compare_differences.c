@@ -1,5 +1,6 @@
-/* compare_differences.c: differences from the baseline and whether they are shown: at every depth the one-way layout of
- * statistics.h, with one standard deviation for validation and one for test text.
+/* compare_differences.c: differences from the baseline and of all pairs, and whether they are shown: at every depth the
+ * designs and seeds of statistics.h, with one standard deviation for validation and one for test text, corrected for
+ * their number as simultaneous.h has it.
  *
  * Equal maps are one design and one comparison. A design with a run that diverged is left out of the layout and has no
  * difference: its spread is another, and a mean without that run would be of the lucky ones. A run that failed is
@@ -21,19 +22,28 @@ const Cell *compare_baseline(const Compare *u, const Cell *c)
     return &u->cell[u->baseline * u->depths + (size_t)(c - u->cell) % u->depths];
 }
 
-/* The layout of a depth. valid, test (cells): room for its designs. */
-static Layout find_layout(const Compare *u, size_t layers, Interval *valid, Interval *test)
+/* Whether a cell is a design of the layout of its depth. */
+static int is_design(const Compare *u, const Cell *c)
+{
+    return &u->cell[c->same] == c && c->runs > 0 && !compare_diverged(u, c);
+}
+
+/* The layout of a depth. valid, test (cells, seeds): room for its runs. */
+static Layout find_layout(const Compare *u, size_t d, double *valid, double *test)
 {
     Layout l = {0};
-    for (size_t i = 0; i < u->cells; i++) {
+    for (size_t i = d; i < u->cells; i += u->depths) {
         const Cell *c = &u->cell[i];
-        if (c->layers != layers || c->same != i || c->runs == 0 || compare_diverged(u, c)) continue;
-        valid[l.designs] = c->valid;
-        test[l.designs++] = c->test;
+        if (!is_design(u, c)) continue;
+        for (size_t k = 0; k < u->seeds; k++) {
+            valid[l.designs * u->seeds + k] = c->result[k].valid_ppl;
+            test[l.designs * u->seeds + k] = c->result[k].test_ppl;
+        }
+        l.designs++;
         l.single += c->runs == 1;
     }
-    l.valid = statistics_pool(valid, l.designs);
-    l.test = statistics_pool(test, l.designs);
+    l.valid = statistics_seeds(valid, l.designs, u->seeds);
+    l.test = statistics_seeds(test, l.designs, u->seeds);
     return l;
 }
 
@@ -42,44 +52,111 @@ static void find_difference(const Compare *u, const Layout *l, Cell *c)
     static const Difference none = {NAN, NAN, NAN, NAN, NAN};
     const Cell *base = compare_baseline(u, c);
     int compared = c->same != base->same && !compare_diverged(u, c) && !compare_diverged(u, base);
-    c->valid_diff = compared ? statistics_difference(&l->valid, &c->valid, &base->valid) : none;
-    c->test_diff = compared ? statistics_difference(&l->test, &c->test, &base->test) : none;
+    c->valid_diff =
+        compared ? statistics_difference(&l->valid.pooled, &c->valid, &base->valid) : none;
+    c->test_diff = compared ? statistics_difference(&l->test.pooled, &c->test, &base->test) : none;
 }
 
-/* A table of many schemes finds differences where there are none: p is corrected for the comparisons of a depth.
- * p (2 cells): room. */
-static int correct(Compare *u, size_t layers, Layout *l, double *p)
+/* The differences of a depth together. runs (cells): room. */
+static int correct(Compare *u, size_t d, size_t *runs)
 {
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        int counts = c->layers == layers && c->same == i;
-        p[i] = counts ? c->valid_diff.p : NAN;
-        p[u->cells + i] = counts ? c->test_diff.p : NAN;
-        l->comparisons += counts && !isnan(c->valid_diff.mean);
-    }
-    TRY(statistics_holm(p, u->cells));
-    TRY(statistics_holm(p + u->cells, u->cells));
-    for (size_t i = 0; i < u->cells; i++) {
+    Layout *l = &u->layout[d];
+    Simultaneous valid = {0}, test = {0};
+    double margin = options_real(u->options, "equivalence");
+    const Cell *base = compare_baseline(u, &u->cell[d]);
+    for (size_t i = d; i < u->cells; i += u->depths)
+        if (u->cell[i].same == i && !isnan(u->cell[i].valid_diff.mean))
+            runs[l->comparisons++] = u->cell[i].runs;
+    int code = simultaneous_dunnett(l->valid.pooled.df, base->runs, runs, l->comparisons, &valid);
+    if (code == 0)
+        code = simultaneous_dunnett(l->test.pooled.df, base->runs, runs, l->comparisons, &test);
+    for (size_t i = d; code == 0 && i < u->cells; i += u->depths) {
         Cell *c = &u->cell[i];
-        if (c->layers != layers) continue;
-        c->valid_p = p[c->same];
-        c->test_p = p[u->cells + c->same];
+        c->valid_together = simultaneous_difference(&valid, &c->valid_diff);
+        c->test_together = simultaneous_difference(&test, &c->test_diff);
+        c->valid_equal = c->test_equal = NAN;
+        if (!(margin > 0)) continue;
+        c->valid_equal = simultaneous_equivalence(&valid, &c->valid_diff, margin);
+        c->test_equal = simultaneous_equivalence(&test, &c->test_diff, margin);
     }
-    return 0;
+    simultaneous_free(&valid);
+    simultaneous_free(&test);
+    return code;
 }
 
 int compare_differences(Compare *u)
 {
-    Interval *designs = memory_new(2 * u->cells, sizeof *designs);
-    double *p = memory_new(2 * u->cells, sizeof *p);
-    int code = designs && p ? 0 : ERR_MEMORY;
+    double *runs = memory_new(2 * u->cells, u->seeds * sizeof *runs);
+    size_t *count = memory_new(u->cells, sizeof *count);
+    int code = runs && count ? 0 : ERR_MEMORY;
     for (size_t d = 0; code == 0 && d < u->depths; d++) {
         Layout *l = &u->layout[d];
-        *l = find_layout(u, u->depth[d], designs, designs + u->cells);
+        *l = find_layout(u, d, runs, runs + u->cells * u->seeds);
         for (size_t i = d; i < u->cells; i += u->depths) find_difference(u, l, &u->cell[i]);
-        code = correct(u, u->depth[d], l, p);
+        code = correct(u, d, count);
     }
-    memory_free(designs);
-    memory_free(p);
+    memory_free(runs);
+    memory_free(count);
     return code;
+}
+
+/* ---- all pairs --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *scheme, *less;
+    size_t layers;
+    Difference valid, test;
+} PairRow;
+
+#define TOGETHER "of no difference, corrected for all pairs of the depth (Tukey)"
+
+const Column pair_columns[] = {
+    COLUMN(PairRow, scheme, .words = "the first of the two"),
+    COLUMN(PairRow, less, .words = "the other, whose perplexity is subtracted"),
+    COLUMN(PairRow, layers),
+    FIELD(PairRow, "valid_diff", valid.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "valid_diff_tukey_low", .high = "valid_diff_tukey_high", .head = "valid diff",
+          .words = "difference of validation perplexities"),
+    FIELD(PairRow, "valid_diff_tukey_low", valid.low, .form = SHEET_FIXED, .digits = 2,
+          .head = "from"),
+    FIELD(PairRow, "valid_diff_tukey_high", valid.high, .form = SHEET_FIXED, .digits = 2,
+          .head = "to"),
+    FIELD(PairRow, "valid_diff_tukey_p", valid.p, .digits = 2, .head = "p", .words = TOGETHER),
+    FIELD(PairRow, "test_diff", test.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "test_diff_tukey_low", .high = "test_diff_tukey_high", .head = "test diff",
+          .words = "difference of test perplexities"),
+    FIELD(PairRow, "test_diff_tukey_low", test.low, .form = SHEET_FIXED, .digits = 2,
+          .head = "from"),
+    FIELD(PairRow, "test_diff_tukey_high", test.high, .form = SHEET_FIXED, .digits = 2,
+          .head = "to"),
+    FIELD(PairRow, "test_diff_tukey_p", test.p, .digits = 2, .head = "p", .words = TOGETHER),
+    {0}};
+
+static Difference pair_difference(const Simultaneous *s, const Seeds *seeds, const Interval *a,
+                                  const Interval *b)
+{
+    Difference alone = statistics_difference(&seeds->pooled, a, b);
+    return simultaneous_difference(s, &alone);
+}
+
+int compare_pairs(Compare *u)
+{
+    if (!options_flag(u->options, "all-pairs")) return 0;
+    TRY(sheet_new(pair_columns, &u->pairs));
+    for (size_t d = 0; d < u->depths; d++) {
+        const Layout *l = &u->layout[d];
+        Simultaneous valid, test;
+        simultaneous_tukey(l->valid.pooled.df, l->designs, &valid);
+        simultaneous_tukey(l->test.pooled.df, l->designs, &test);
+        for (size_t i = d; i < u->cells; i += u->depths)
+            for (size_t j = d; j < i; j += u->depths) {
+                const Cell *a = &u->cell[i], *b = &u->cell[j];
+                if (!is_design(u, a) || !is_design(u, b)) continue;
+                sheet_row(u->pairs,
+                          &(PairRow){a->scheme->name, b->scheme->name, u->depth[d],
+                                     pair_difference(&valid, &l->valid, &a->valid, &b->valid),
+                                     pair_difference(&test, &l->test, &a->test, &b->test)});
+            }
+    }
+    return 0;
 }

@@ -18,7 +18,7 @@ const Column epoch_columns[] = {
     FIELD(EpochRow, "seeds", valid.n),
     FIELD(EpochRow, "valid_ppl", valid.mean, .low = "valid_low", .high = "valid_high"),
     FIELD(EpochRow, "valid_sd", valid.sd),
-    FIELD(EpochRow, "valid_low", valid.low),
+    FIELD(EpochRow, "valid_low", valid.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(EpochRow, "valid_high", valid.high),
     {0}};
 
@@ -45,7 +45,7 @@ static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, siz
 static void add_rows(Sheet *r, const Cell *c, const double *ppl, size_t epochs, size_t seeds)
 {
     for (size_t i = 0; i < epochs; i++) {
-        Interval v = statistics_mean(ppl + i, epochs, seeds);
+        Interval v = statistics_positive(ppl + i, epochs, seeds);
         if (v.n) sheet_row(r, &(EpochRow){c->scheme->name, c->layers, i + 1, v});
     }
 }

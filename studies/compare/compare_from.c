@@ -116,6 +116,12 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
                  {"gaining", &gaining}};
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         TRY(number_of(t, row, field[i].name, field[i].at));
+    /* Studies that were recorded before these were told have none. */
+    c->leading = c->governed = NAN;
+    if (csv_column(t, "truncation_leading") >= 0)
+        TRY(number_of(t, row, "truncation_leading", &c->leading));
+    const char *governs = csv_named(t, row, "truncation_governs");
+    if (*governs) c->governed = strcmp(governs, "yes") == 0;
     TRY(column_of(t, "rate", &rate));
     TRY(column_of(t, "dropout", &dropout));
     snprintf(c->rate, sizeof c->rate, "%s", csv_cell(t, row, rate));

@@ -30,6 +30,16 @@ static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation
               n, ppl, sd, shift, sd, ppl, sd);
 }
 
+/* Half of a narrow figure has names and numbers: few tics below the bars, at 2, 5 or 10 times a power of ten. */
+static void set_few_tics(const Compare *u, Plot *p)
+{
+    double most = 0;
+    for (size_t i = 0; i < u->cells; i++) most = fmax(most, u->cell[i].valid.mean);
+    if (!(most > 0 && isfinite(most))) return;
+    double power = pow(10, floor(log10(most / 2))), rest = most / 2 / power;
+    plot_setting(p, "set xtics 0,%.6g", power * (rest <= 2 ? 2 : rest <= 5 ? 5 : 10));
+}
+
 static int draw_perplexities(const Compare *u)
 {
     char title[256], name[CELL_NAME];
@@ -47,6 +57,7 @@ static int draw_perplexities(const Compare *u)
         compare_cell_name(u, &u->cell[i], name);
         plot_tic(p, i, name);
     }
+    if (plot_narrow()) set_few_tics(u, p);
     if (n > 6) plot_taller(p, 70 * (n - 6));
     draw_bars(p, n, "valid_ppl", "valid_sd", -0.19, 0, "validation");
     draw_bars(p, n, "test_ppl", "test_sd", 0.19, 5, "test");
@@ -104,12 +115,16 @@ static void cell_key(const Compare *u, Plot *p, size_t i, int points)
 /* Loss of training as a line, of validation as points of the same colour. */
 static int draw_losses(const Compare *u)
 {
-    char title[256];
+    char title[256], across[64], up[32];
     Plot *p;
     snprintf(title, sizeof title, "Loss on %s: training (lines), validation (points)",
              plot_folder(u->corpus.name));
-    PlotFrame frame = {"curves", title, "thousand tokens trained", "nats a token", 0};
+    const char *token = network_unit(&u->corpus.vocab)->token;
+    snprintf(across, sizeof across, "thousand %ss trained", token);
+    snprintf(up, sizeof up, "nats a %s", token);
+    PlotFrame frame = {"curves", title, across, up, 0};
     TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "set xrange [0:*]");
     define_rows(p, curve_columns);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
@@ -173,10 +188,10 @@ static int draw_gradients(const Compare *u)
     PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", 0};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, curve_columns);
-    plot_setting(p, "set logscale y");
+    plot_setting(p, "set logscale y\nset xrange [0:*]");
     for (size_t i = 0; i < u->cells; i++) {
         cell_lines(u, p, i, "curves.csv", curve_columns, "step", 1, "grad_norm");
-        cell_key(u, p, i, 0);
+        cell_key(u, p, i, curve_rows(u) < 2);
     }
     return plot_finish(p);
 }
@@ -206,13 +221,12 @@ static size_t place_of(const Compare *u, size_t i, int all)
     return n;
 }
 
-/* The interval of a point where it stands, of several in one place each on a wider and paler line before; of numbers that are positive, so nothing of it is below zero. */
+/* The interval of a point where it stands, of several in one place each on a wider and paler line before. */
 static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     int low = sheet_column(compare_columns, "valid_low"),
         high = sheet_column(compare_columns, "valid_high");
-    plot_item(p, "compare.csv",
-              "every ::%zu::%zu using (across(0)):(least($%d)):(0):($%d-least($%d))", i + 1, i + 1,
+    plot_item(p, "compare.csv", "every ::%zu::%zu using (across(0)):%d:(0):($%d-$%d)", i + 1, i + 1,
               low, high, low);
     size_t above = s->column[1] ? place_of(u, i, 1) - place_of(u, i, 0) - 1 : 0;
     char colour[16];
@@ -277,9 +291,9 @@ static int draw_scatter(const Compare *u, const Scatter *s)
              u->seeds == 1 ? "" : ", 95 % intervals over seeds");
     PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set key title 'scheme (evaluations)' left font small");
+    plot_key_title(p, "scheme (evaluations)");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
-    plot_setting(p, "least(x) = x > 0 ? x : 0\npart(x, high) = high / x - 1");
+    plot_setting(p, "part(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);

@@ -26,15 +26,17 @@ static int read_depths(Compare *u)
 
 static int find_baseline(Compare *u)
 {
-    const char *name = options_text(u->options, "baseline");
+    const char *given = options_text(u->options, "baseline");
+    char name[TABLE_NAME];
+    TRY(zoo_name(given ? given : "transformer", name));
     u->baseline = 0;
     for (size_t i = 0; i < u->schemes.count; i++)
-        if (strcmp(u->schemes.scheme[i]->name, name ? name : "transformer") == 0) {
+        if (strcmp(u->schemes.scheme[i]->name, name) == 0) {
             u->baseline = i;
             return 0;
         }
-    if (!name) return 0;
-    return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", name);
+    if (!given) return 0;
+    return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", given);
 }
 
 static int make_plan(const Compare *u, const Cell *c, Plan **out)
@@ -109,7 +111,7 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     if (!c->result || !c->errors) return ERR_MEMORY;
     for (size_t k = 0; k < u->seeds; k++) {
         c->result[k] = runs_none;
-        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN};
+        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     }
     RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
     TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b, &c->numbers));
@@ -138,6 +140,7 @@ void compare_close(Compare *u)
     memory_free(u->cell);
     sheet_free(u->table);
     sheet_free(u->differences);
+    sheet_free(u->pairs);
     sheet_free(u->curves);
     sheet_free(u->epochs);
     sheet_free(u->correlations);
@@ -171,14 +174,16 @@ static void summarise(Compare *u, Cell *c)
     }
     c->best_epoch = statistics_mean(&r->best_epoch, STRIDE, u->seeds).mean;
     c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
-    c->valid = statistics_mean(&r->valid_ppl, STRIDE, u->seeds);
-    c->test = statistics_mean(&r->test_ppl, STRIDE, u->seeds);
+    c->valid = statistics_positive(&r->valid_ppl, STRIDE, u->seeds);
+    c->test = statistics_positive(&r->test_ppl, STRIDE, u->seeds);
     enum { STEP = sizeof(RunErrors) / sizeof(double) };
     const RunErrors *e = c->errors;
-    c->split = statistics_mean(&e->split, STEP, u->seeds);
+    c->split = statistics_positive(&e->split, STEP, u->seeds);
     c->split_slope = statistics_mean(&e->split_slope, STEP, u->seeds);
-    c->layer = statistics_mean(&e->layer, STEP, u->seeds);
+    c->layer = statistics_positive(&e->layer, STEP, u->seeds);
     c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
+    c->leading = statistics_mean(&e->leading, STEP, u->seeds).mean;
+    c->governed = statistics_mean(&e->governed, STEP, u->seeds).mean;
 }
 
 void compare_summarise(Compare *u)

@@ -68,6 +68,21 @@ static void print_truncation(const Compare *u, FILE *f)
         "slope: of that error as h falls, order + 1 for small h; smooth models (GELU) alone have "
         "one above 2.5.\n",
         options_size(u->options, "truncation"));
+    size_t told = 0, governed = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        told += compare_governs(&u->cell[i]) >= 0;
+        governed += compare_governs(&u->cell[i]) > 0;
+    }
+    fprintf(
+        f, "±: half of that error's 95 %% interval over seeds. time: of the exact flow that a step "
+           "is measured against,\nthe scheme's own where it goes another distance.\n");
+    if (told)
+        fprintf(
+            f,
+            "h = 1 is %sin the asymptotic regime: the error is within 20 %% of its leading term in "
+            "%zu of %zu rows%s\n",
+            governed == told ? "" : "not ", governed, told,
+            governed == told ? "." : "; in the others\nthe order does not govern.");
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Table *t = u->cell[i].scheme;
@@ -105,16 +120,22 @@ static void print_caption(const Compare *u, FILE *f)
 {
     const Options *o = u->options;
     char length[64];
+    const Unit *unit = network_unit(&u->corpus.vocab);
     network_length(o, length);
     fprintf(f,
-            "Corpus %s: %zu training tokens, vocabulary %zu; unigram: the perplexity of word\n"
+            "Corpus %s: %zu training %ss, vocabulary %zu; unigram: the perplexity of %s\n"
             "frequencies alone, which a model has to beat.\n"
             "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of its\n"
             "95 %% interval (Student's t, of its own runs); Euler sub-flows unless a suffix says "
             "otherwise.\n",
-            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
-            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
-            u->seeds, u->seeds == 1 ? "" : "s");
+            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, unit->token, u->corpus.vocab.size,
+            unit->word, options_size(o, "width"), options_size(o, "inner"),
+            options_size(o, "heads"), length, u->seeds, u->seeds == 1 ? "" : "s");
+    for (size_t i = 0; i < u->cells; i++)
+        if (statistics_is_cut(u->cell[i].valid) || statistics_is_cut(u->cell[i].test)) {
+            fputs(STATISTICS_POSITIVE_CUT, f);
+            break;
+        }
     if (u->corpus.marks)
         fprintf(
             f,
@@ -131,21 +152,34 @@ static void print_caption(const Compare *u, FILE *f)
         u->orders.system->name, u->orders.system->title);
 }
 
+/* What a depth's runs of one text say of seeds. */
+static void print_seeds(const Seeds *s, const char *text, FILE *f)
+{
+    fprintf(f, "    %s: standard deviation %.2f, %zu degree%s of freedom; ", text, s->pooled.sd,
+            s->pooled.df, s->pooled.df == 1 ? "" : "s");
+    if (s->incomplete)
+        fprintf(f, "seeds are not paired, as %zu design%s lack%s some.\n", s->incomplete,
+                s->incomplete == 1 ? "" : "s", s->incomplete == 1 ? "s" : "");
+    else if (isnan(s->longer))
+        fprintf(f, "seeds are not paired, as there is nothing to pair.\n");
+    else
+        fprintf(f, "seeds are %spaired: their correlation is %.2f (F test: p %.2g).\n",
+                s->paired ? "" : "not ", s->correlation, s->p);
+}
+
 /* The layout of a depth in numbers. */
 static void print_layout(const Compare *u, size_t d, FILE *f)
 {
     const Layout *l = &u->layout[d];
     fprintf(f, "%zu layer%s: %zu design%s", u->depth[d], u->depth[d] == 1 ? "" : "s", l->designs,
             l->designs == 1 ? "" : "s");
-    if (l->valid.df == 0) {
+    if (l->valid.pooled.df == 0) {
         fprintf(f, " of one run each: no standard deviation, so no intervals.\n");
         return;
     }
-    fprintf(f,
-            ", standard deviation %.2f on validation and %.2f on test text, %zu degree%s of "
-            "freedom; %zu comparison%s.\n",
-            l->valid.sd, l->test.sd, l->valid.df, l->valid.df == 1 ? "" : "s", l->comparisons,
-            l->comparisons == 1 ? "" : "s");
+    fprintf(f, ", %zu comparison%s.\n", l->comparisons, l->comparisons == 1 ? "" : "s");
+    print_seeds(&l->valid, "validation", f);
+    print_seeds(&l->test, "test", f);
     if (l->single)
         fprintf(f,
                 "    %zu of one run: compared with the standard deviation of the others, to which "
@@ -163,18 +197,54 @@ static void print_diverged(const Compare *u, FILE *f)
     }
 }
 
+/* The designs shown to be within the margin of the baseline on a text. */
+static void print_equal(const Compare *u, int test, FILE *f)
+{
+    char name[CELL_NAME];
+    size_t n = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        if (!((test ? c->test_equal : c->valid_equal) < 0.05)) continue;
+        compare_cell_name(u, c, name);
+        fprintf(f, "%s%s", n++ ? ", " : "", name);
+    }
+    if (n == 0) fprintf(f, "none");
+}
+
+static void print_equivalence(const Compare *u, FILE *f)
+{
+    const char *margin = options_text(u->options, "equivalence");
+    if (!margin) return;
+    fprintf(f,
+            "\np equal: of a difference of %s or more, by two one-sided tests with the same "
+            "correction.\nShown to be less than %s from %s on validation text: ",
+            margin, margin, u->schemes.scheme[u->baseline]->name);
+    print_equal(u, 0, f);
+    fprintf(f, "; on test text: ");
+    print_equal(u, 1, f);
+    fprintf(f, ".\n");
+}
+
 static int print_differences(const Compare *u, int form, FILE *f)
 {
-    fprintf(f,
-            "\nDifferences from %s and half of their 95 %% intervals (Student's t), with one "
-            "standard deviation\nover seeds, pooled within the designs of a depth (one-way layout; "
-            "it is taken to be the same in all,\nand seeds are not paired). p: of no difference, "
-            "with Holm's correction for the comparisons.\n",
-            u->schemes.scheme[u->baseline]->name);
+    fprintf(
+        f,
+        "\nDifferences from %s and half of their 95 %% intervals, with one standard deviation "
+        "over seeds for all\ndesigns of a depth, which is taken to be the same in all. ± alone: "
+        "of a difference by itself (Student's t);\n± together: holds for all comparisons of a "
+        "depth together (Dunnett), and so does p, of no difference.\nSeeds are paired where "
+        "that costs little (at most 5 %% of length if seeds do nothing) or is shown to help (p < "
+        ".005).\n",
+        u->schemes.scheme[u->baseline]->name);
     for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
     print_diverged(u, f);
     fputc('\n', f);
-    return sheet_write(u->differences, form, f);
+    TRY(sheet_write(u->differences, form, f));
+    print_equivalence(u, f);
+    if (!u->pairs) return 0;
+    fprintf(f, "\nDifferences of all pairs of designs, a scheme less another, with 95 %% intervals "
+               "that hold for all pairs of\na depth together, and p likewise (Tukey).\n\n");
+    return sheet_write(u->pairs, form, f);
 }
 
 static const char correlation_words[] = "\nRank correlations (Spearman) of perplexity; designs: "
@@ -250,6 +320,10 @@ int compare_save(const Compare *u)
     TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
     TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
     TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
+    if (u->pairs) {
+        TRY(output_sheet(u->pairs, SHEET_CSV, u->dir, "pairs.csv"));
+        TRY(output_sheet(u->pairs, SHEET_LATEX, u->dir, "pairs.tex"));
+    }
     TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
     TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
     TRY(save_runs(u));

@@ -6,23 +6,31 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 
 /* A cell and what is told of it. */
 typedef struct {
-    const char *scheme, *system, *verdict, *evals, *baseline, *same_as, *control_of;
+    const char *scheme, *system, *verdict, *evals, *baseline, *same_as, *control_of, *time;
+    int governs;
     Cell cell;
     Convergence measured;
     Layout layout;
     size_t evals_F, evals_G;
     int beats_unigram;
     double rate, dropout;
+    double valid_half, test_half,
+        margin; /* half of the intervals that hold together; --equivalence */
 } CompareRow;
 
 #define ERROR "error of the trained network's step (h = 1) over the exact flow's displacement in it"
 #define SLOPE "power of h in that error, order + 1 for small h"
 #define LESS " perplexity less the baseline's; standard deviation pooled over the designs"
-#define P_VALUE "of no difference (Student's t), after Holm's correction for the comparisons"
+#define TOGETHER \
+    " end of the interval that holds together with those of the other designs (Dunnett)"
+#define P_VALUE "of no difference, corrected for the comparisons with the baseline (Dunnett)"
+#define EQUAL "of a difference of the margin or more (two one-sided tests), corrected likewise"
+#define CORRELATION "of runs of one seed within a design's mean (intra-class)"
 
 const Column compare_columns[] = {
     COLUMN(CompareRow, scheme, .place = 1, .page = 1),
@@ -38,34 +46,36 @@ const Column compare_columns[] = {
     COLUMN(CompareRow, evals_F, .page = 5),
     COLUMN(CompareRow, evals_G, .page = 6),
     FIELD(CompareRow, "layers", cell.layers, .place = 2, .page = 2),
-    FIELD(CompareRow, "params", cell.params, .form = SHEET_FIXED, .head = "parameters", .place = 8,
+    FIELD(CompareRow, "params", cell.params, .form = SHEET_FIXED, .head = "parameters", .place = 10,
           .page = 9),
     FIELD(CompareRow, "seeds", cell.runs),
     FIELD(CompareRow, "valid_ppl", cell.valid.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 9,
+          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 11,
           .page = 10),
     FIELD(CompareRow, "valid_sd", cell.valid.sd),
     FIELD(CompareRow, "test_ppl", cell.test.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_low", .high = "test_high", .head = "test ppl", .half = "±", .place = 10,
+          .low = "test_low", .high = "test_high", .head = "test ppl", .half = "±", .place = 12,
           .page = 11),
     FIELD(CompareRow, "test_sd", cell.test.sd),
     FIELD(CompareRow, "tokens_per_s", cell.speed, .form = SHEET_FIXED, .head = "tokens/s",
-          .place = 11, .page = 18),
+          .place = 13, .page = 18),
     FIELD(CompareRow, "peak_bytes", cell.bytes, .form = SHEET_FIXED, .head = "peak MB",
-          .scale = 1e-6, .place = 12, .page = 19),
+          .scale = 1e-6, .place = 14, .page = 19, .words = "most memory of the model"),
     COLUMN(CompareRow, beats_unigram, .form = SHEET_FLAG,
-           .words = "predicts better than word frequencies"),
-    FIELD(CompareRow, "valid_low", cell.valid.low),
+           .words = "predicts better than the unigram, the frequencies of tokens alone"),
+    FIELD(CompareRow, "valid_low", cell.valid.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(CompareRow, "valid_high", cell.valid.high),
-    FIELD(CompareRow, "test_low", cell.test.low),
+    FIELD(CompareRow, "test_low", cell.test.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(CompareRow, "test_high", cell.test.high),
     COLUMN(CompareRow, baseline),
     FIELD(CompareRow, "valid_diff", cell.valid_diff.mean, .low = "valid_diff_pooled_low",
-          .high = "valid_diff_pooled_high", .page = 12, .words = "validation" LESS),
+          .high = "valid_diff_pooled_high", .half = "±", .form = SHEET_FIXED, .digits = 2,
+          .page = 12, .words = "validation" LESS),
     FIELD(CompareRow, "valid_diff_pooled_low", cell.valid_diff.low),
     FIELD(CompareRow, "valid_diff_pooled_high", cell.valid_diff.high),
     FIELD(CompareRow, "test_diff", cell.test_diff.mean, .low = "test_diff_pooled_low",
-          .high = "test_diff_pooled_high", .page = 14, .words = "test" LESS),
+          .high = "test_diff_pooled_high", .half = "±", .form = SHEET_FIXED, .digits = 2,
+          .page = 14, .words = "test" LESS),
     FIELD(CompareRow, "test_diff_pooled_low", cell.test_diff.low),
     FIELD(CompareRow, "test_diff_pooled_high", cell.test_diff.high),
     COLUMN(CompareRow, rate, .page = 16),
@@ -74,26 +84,56 @@ const Column compare_columns[] = {
     COLUMN(CompareRow, control_of,
            .words = "schemes that it is a control of equal evaluations for"),
     FIELD(CompareRow, "truncation", cell.split.mean, .digits = 3, .low = "truncation_low",
-          .high = "truncation_high", .head = "error", .place = 6, .page = 7, .words = ERROR),
-    FIELD(CompareRow, "truncation_low", cell.split.low),
+          .high = "truncation_high", .head = "error", .half = "±", .place = 6, .page = 7,
+          .words = ERROR),
+    FIELD(CompareRow, "truncation_low", cell.split.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(CompareRow, "truncation_high", cell.split.high),
     FIELD(CompareRow, "truncation_slope", cell.split_slope.mean, .form = SHEET_FIXED, .digits = 2,
-          .head = "slope", .place = 7, .page = 8, .words = SLOPE),
+          .head = "slope", .place = 9, .page = 8, .words = SLOPE),
     FIELD(CompareRow, "layer_truncation", cell.layer.mean, .words = "the same error in y' = L(y)"),
     FIELD(CompareRow, "layer_truncation_slope", cell.layer_slope.mean, .words = SLOPE),
     FIELD(CompareRow, "best_epoch", cell.best_epoch),
     FIELD(CompareRow, "gaining", cell.gaining, .words = "runs whose best epoch was their last"),
-    FIELD(CompareRow, "valid_diff_pooled_p", cell.valid_p, .page = 13, .words = P_VALUE),
-    FIELD(CompareRow, "test_diff_pooled_p", cell.test_p, .page = 15, .words = P_VALUE),
-    FIELD(CompareRow, "valid_pooled_sd", layout.valid.sd,
+    FIELD(CompareRow, "valid_diff_dunnett_low", cell.valid_together.low, .words = "low" TOGETHER),
+    FIELD(CompareRow, "valid_diff_dunnett_high", cell.valid_together.high,
+          .words = "high" TOGETHER),
+    FIELD(CompareRow, "valid_diff_dunnett_p", cell.valid_together.p, .digits = 2, .page = 13,
+          .words = P_VALUE),
+    FIELD(CompareRow, "test_diff_dunnett_low", cell.test_together.low, .words = "low" TOGETHER),
+    FIELD(CompareRow, "test_diff_dunnett_high", cell.test_together.high, .words = "high" TOGETHER),
+    FIELD(CompareRow, "test_diff_dunnett_p", cell.test_together.p, .digits = 2, .page = 15,
+          .words = P_VALUE),
+    FIELD(CompareRow, "valid_pooled_sd", layout.valid.pooled.sd,
           .words = "over seeds, pooled within the designs"),
-    FIELD(CompareRow, "test_pooled_sd", layout.test.sd,
+    FIELD(CompareRow, "test_pooled_sd", layout.test.pooled.sd,
           .words = "over seeds, pooled within the designs"),
-    FIELD(CompareRow, "pooled_df", layout.valid.df, .words = "degrees of freedom of these"),
+    FIELD(CompareRow, "valid_pooled_df", layout.valid.pooled.df,
+          .words = "degrees of freedom of valid_pooled_sd"),
+    FIELD(CompareRow, "test_pooled_df", layout.test.pooled.df,
+          .words = "degrees of freedom of test_pooled_sd"),
+    FIELD(CompareRow, "valid_seeds_paired", layout.valid.paired, .form = SHEET_FLAG,
+          .words = "what a seed does to all designs is left out of valid_pooled_sd"),
+    FIELD(CompareRow, "test_seeds_paired", layout.test.paired, .form = SHEET_FLAG,
+          .words = "what a seed does to all designs is left out of test_pooled_sd"),
+    FIELD(CompareRow, "valid_seed_correlation", layout.valid.correlation, .words = CORRELATION),
+    FIELD(CompareRow, "test_seed_correlation", layout.test.correlation, .words = CORRELATION),
     FIELD(CompareRow, "valid_diff_pooled_error", cell.valid_diff.error,
           .words = "standard error of valid_diff"),
     FIELD(CompareRow, "test_diff_pooled_error", cell.test_diff.error,
           .words = "standard error of test_diff"),
+    COLUMN(CompareRow, margin, .sparse = 1, .words = "of equivalence, in perplexity"),
+    FIELD(CompareRow, "valid_equal_p", cell.valid_equal, .sparse = 1, .words = EQUAL),
+    FIELD(CompareRow, "test_equal_p", cell.test_equal, .sparse = 1, .words = EQUAL),
+    FIELD(CompareRow, "truncation_time", time, .head = "time", .place = 7, .page = 20,
+          .words =
+              "of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+    FIELD(CompareRow, "truncation_leading", cell.leading, .digits = 3, .head = "leading",
+          .place = 8, .page = 21,
+          .words = "leading term of that error at h = 1, which the order makes small"),
+    FIELD(
+        CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
+        .words =
+            "whether the order governs h = 1: error within 20 % of its leading term, their means"),
     {0}};
 
 /* For people alone. */
@@ -102,15 +142,25 @@ static const Column difference_columns[] = {
     FIELD(CompareRow, "layers", cell.layers, .place = 2),
     FIELD(CompareRow, "runs", cell.runs, .place = 3),
     FIELD(CompareRow, "valid_diff", cell.valid_diff.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "valid_low", .high = "valid_high", .head = "valid diff", .half = "±", .place = 4),
+          .low = "valid_low", .high = "valid_high", .head = "valid diff", .half = "± alone",
+          .place = 4),
     FIELD(CompareRow, "valid_low", cell.valid_diff.low),
     FIELD(CompareRow, "valid_high", cell.valid_diff.high),
-    FIELD(CompareRow, "valid_p", cell.valid_p, .digits = 2, .head = "p", .place = 5),
+    COLUMN(CompareRow, valid_half, .form = SHEET_FIXED, .digits = 2, .head = "± together",
+           .place = 5),
+    FIELD(CompareRow, "valid_p", cell.valid_together.p, .digits = 2, .head = "p", .place = 6),
+    FIELD(CompareRow, "valid_equal", cell.valid_equal, .digits = 2, .head = "p equal", .place = 7,
+          .sparse = 1),
     FIELD(CompareRow, "test_diff", cell.test_diff.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_low", .high = "test_high", .head = "test diff", .half = "±", .place = 6),
+          .low = "test_low", .high = "test_high", .head = "test diff", .half = "± alone",
+          .place = 8),
     FIELD(CompareRow, "test_low", cell.test_diff.low),
     FIELD(CompareRow, "test_high", cell.test_diff.high),
-    FIELD(CompareRow, "test_p", cell.test_p, .digits = 2, .head = "p", .place = 7),
+    COLUMN(CompareRow, test_half, .form = SHEET_FIXED, .digits = 2, .head = "± together",
+           .place = 9),
+    FIELD(CompareRow, "test_p", cell.test_together.p, .digits = 2, .head = "p", .place = 10),
+    FIELD(CompareRow, "test_equal", cell.test_equal, .digits = 2, .head = "p equal", .place = 11,
+          .sparse = 1),
     {0}};
 
 /* Means over the seeds. */
@@ -145,8 +195,17 @@ int compare_beats_unigram(const Compare *u, const Cell *c)
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
 
-static void add_row(Compare *u, const Cell *c)
+int compare_governs(const Cell *c)
 {
+    return isnan(c->governed) ? -1 : truncation_governs(c->split.mean, c->leading);
+}
+
+static int add_row(Compare *u, const Cell *c)
+{
+    double far[COLOURS];
+    char time[64];
+    TRY(truncation_own_time(c->scheme, far));
+    truncation_time(far, time, sizeof time);
     const Convergence *order = &u->orders.scheme[c->index];
     char controlled[512], evals[64];
     size_t f = table_evals(c->scheme, OP_F), g = table_evals(c->scheme, OP_G);
@@ -160,6 +219,8 @@ static void add_row(Compare *u, const Cell *c)
         .baseline = u->schemes.scheme[u->baseline]->name,
         .same_as = c == &u->cell[c->same] ? NULL : u->cell[c->same].scheme->name,
         .control_of = controlled,
+        .time = time,
+        .governs = compare_governs(c),
         .cell = *c,
         .measured = *order,
         .layout = u->layout[(size_t)(c - u->cell) % u->depths],
@@ -168,9 +229,13 @@ static void add_row(Compare *u, const Cell *c)
         .beats_unigram = compare_beats_unigram(u, c),
         .rate = strtod(c->rate, NULL),
         .dropout = strtod(c->dropout, NULL),
+        .valid_half = 0.5 * (c->valid_together.high - c->valid_together.low),
+        .test_half = 0.5 * (c->test_together.high - c->test_together.low),
+        .margin = isnan(c->valid_equal) ? NAN : options_real(u->options, "equivalence"),
     };
     sheet_row(u->table, &row);
     if (c->same != compare_baseline(u, c)->same) sheet_row(u->differences, &row);
+    return 0;
 }
 
 /* What needs no network. */
@@ -235,17 +300,29 @@ static int add_curve(Compare *u, const Cell *c)
     return code;
 }
 
+/* Characters are no tokens, and little memory is in kB, for people. */
+static void name_units(Compare *u)
+{
+    double most = 0;
+    for (size_t i = 0; i < u->cells; i++) most = fmax(most, u->cell[i].bytes);
+    if (u->corpus.vocab.level == LEVEL_CHAR)
+        sheet_show(u->table, "tokens_per_s", "characters/s", 0);
+    if (most < 1e7) sheet_show(u->table, "peak_bytes", "peak kB", 1e-3);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int compare_tables(Compare *u)
 {
     TRY(compare_epochs(u));
     TRY(compare_differences(u));
+    TRY(compare_pairs(u));
     TRY(sheet_new(compare_columns, &u->table));
     TRY(sheet_new(difference_columns, &u->differences));
     TRY(sheet_new(curve_columns, &u->curves));
+    name_units(u);
     for (size_t i = 0; i < u->cells; i++) {
-        add_row(u, &u->cell[i]);
+        TRY(add_row(u, &u->cell[i]));
         if (u->cell[i].runs == u->seeds && !compare_recorded(u)) TRY(add_curve(u, &u->cell[i]));
     }
     add_bound(u, "unigram", u->unigram_valid, u->unigram_test);

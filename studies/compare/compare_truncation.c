@@ -1,5 +1,5 @@
 /* compare_truncation.c: the true truncation error of every trained network at h = 1, the
- * network's own step, and its slope (bridge/truncation.h): each run's model on a few sentences
+ * network's own step, its slope and its leading term (bridge/truncation.h): each run's model on a few sentences
  * of the validation text, its own scheme, weights frozen in each layer; the median over
  * sentences and layers. The field is F + G; of schemes over L also y' = L(y), the ODE of their
  * paper.
@@ -33,6 +33,8 @@ static const Column columns[] = {COLUMN(ErrorRow, sentences),
                                  FIELD(ErrorRow, "layer_network_step", errors.layer),
                                  FIELD(ErrorRow, "layer_slope", errors.layer_slope),
                                  FIELD(ErrorRow, "check", errors.check),
+                                 FIELD(ErrorRow, "leading", errors.leading),
+                                 FIELD(ErrorRow, "governed", errors.governed),
                                  {0}};
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -40,9 +42,9 @@ static const Column columns[] = {COLUMN(ErrorRow, sentences),
 /* Median error and slope for one field; NaN where the scheme has no step of it, or the flow
  * leaves the numbers. */
 static int measure_field(const Network *n, const Table *t, const Sentences *s, int field,
-                         double *error, double *slope, double *check)
+                         double *error, double *slope, RunErrors *e)
 {
-    TruncationOptions o = {.field = field};
+    TruncationOptions o = {.field = field, .terms = field == FIELD_SPLIT};
     TruncationSummary r;
     *error = *slope = NAN;
     if (field == FIELD_LAYER && !table_over(t, OP_L)) return 0;
@@ -51,8 +53,17 @@ static int measure_field(const Network *n, const Table *t, const Sentences *s, i
     TRY(code);
     *error = r.relative.median;
     *slope = r.slope.median;
-    *check = fmax(*check, r.check);
+    e->check = fmax(e->check, r.check);
+    if (field == FIELD_SPLIT) e->leading = r.leading.median, e->governed = r.governed;
     return 0;
+}
+
+/* As the network was trained, if not told otherwise. */
+static size_t tokens_of(const Compare *u)
+{
+    size_t tokens = options_size(u->options, "truncation-tokens");
+    size_t most = options_size(u->options, "sequence");
+    return tokens == 0 || tokens > most ? most : tokens;
 }
 
 static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunErrors *e)
@@ -60,19 +71,16 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
     Network n;
     Drawn drawn = {0};
     const Sentences *s = &drawn.of;
-    size_t tokens = options_size(u->options, "truncation-tokens");
-    if (tokens > options_size(u->options, "sequence"))
-        tokens = options_size(u->options, "sequence");
+    size_t tokens = tokens_of(u);
     TRY(trained_load(dir, tokens, options_size(u->options, "threads"), &n));
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], NULL,
                               options_size(u->options, "truncation"), tokens, DRAW, &drawn);
     e->check = 0;
+    e->leading = e->governed = NAN;
     if (code == 0)
-        code =
-            measure_field(&n, spec->scheme, s, FIELD_SPLIT, &e->split, &e->split_slope, &e->check);
+        code = measure_field(&n, spec->scheme, s, FIELD_SPLIT, &e->split, &e->split_slope, e);
     if (code == 0)
-        code =
-            measure_field(&n, spec->scheme, s, FIELD_LAYER, &e->layer, &e->layer_slope, &e->check);
+        code = measure_field(&n, spec->scheme, s, FIELD_LAYER, &e->layer, &e->layer_slope, e);
     sentences_free(&drawn);
     network_free(&n);
     return code;
@@ -82,8 +90,7 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
 
 static ErrorRow row_of(const Compare *u, const RunErrors *e)
 {
-    return (ErrorRow){(double)options_size(u->options, "truncation"),
-                      (double)options_size(u->options, "truncation-tokens"), *e};
+    return (ErrorRow){(double)options_size(u->options, "truncation"), (double)tokens_of(u), *e};
 }
 
 static int save(const Compare *u, const char *dir, const RunErrors *e)

@@ -127,7 +127,8 @@ static int check_search(const Translations *u)
 /* ERR_INPUT where an option is of language models alone. */
 static int check_options(const Options *o)
 {
-    static const char *const alone[] = {"tune", "controls", "baseline", "system", "system-file"};
+    static const char *const alone[] = {"tune",        "controls",  "baseline",   "system",
+                                        "system-file", "all-pairs", "equivalence"};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (options_rank(o, alone[i]) != OPTION_DEFAULT)
             return error_set(ERR_INPUT,
@@ -269,7 +270,7 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
     Drawn drawn = {0};
     size_t tokens = options_size(o, "truncation-tokens");
     if (options_size(o, "truncation") == 0 || network_bridge(o).norm != NORM_PRE) return 0;
-    if (tokens > options_size(o, "sequence")) tokens = options_size(o, "sequence");
+    if (tokens == 0 || tokens > options_size(o, "sequence")) tokens = options_size(o, "sequence");
     TRY(trained_load(dir, tokens, options_size(o, "threads"), &n));
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID],
                               &u->corpus.source[SPLIT_VALID], options_size(o, "truncation"), tokens,
@@ -439,8 +440,8 @@ static int study(Translations *u)
     for (size_t i = 0; i < u->cells; i++)
         if (u->cell[i].runs && !(u->cell[i].valid_ppl.mean < u->unigram_valid))
             return error_set(ERR_CHECK,
-                             "no better than word frequencies, so there is nothing to compare: %s",
-                             u->cell[i].name);
+                             "no better than %s frequencies, so there is nothing to compare: %s",
+                             network_unit(&u->corpus.vocab)->word, u->cell[i].name);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
 #include "studies/tools/select.h"
-#include "studies/tools/statistics.h"
+#include "studies/tools/simultaneous.h"
 
 /* What a run's trained network gave; NaN: not to be had. */
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     Interval valid_ppl, test_ppl, valid_bleu, test_bleu, test_chrf, encoder_error, decoder_error;
     double speed;                              /* sentences a second, mean */
     Difference valid_ppl_diff, test_bleu_diff; /* from the baseline, over seeds */
-    double test_bleu_p;                        /* of that being 0, after Holm's correction */
+    double test_bleu_p;                        /* of that being 0, corrected (Dunnett) */
     double drawn_low, drawn_high,
         drawn_p; /* of the difference of mean BLEU, over drawn sentences */
 } TranslationCell;

@@ -26,9 +26,7 @@ static int draw_bleu(const Translations *u)
     plot_setting(p, "set grid noytics\nunset key\nset ytics scale 0 ()");
     for (size_t i = 0; i < u->cells; i++) plot_tic(p, i, u->cell[i].name);
     if (u->cells > 6) plot_taller(p, 40 * (u->cells - 6));
-    plot_setting(p, "least(x) = x > 0 ? x : 0"); /* no BLEU is below 0 */
-    plot_item(p, "compare.csv", "every ::1 using (least($%d)):0:($%d-least($%d)):(0)", low, high,
-              low);
+    plot_item(p, "compare.csv", "every ::1 using %d:0:($%d-$%d):(0)", low, high, low);
     plot_interval(p, plot_colour(0), 1.5);
     plot_item(p, "compare.csv", "every ::1 using %d:0 with points notitle", mean);
     plot_style(p, 0);

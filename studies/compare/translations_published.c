@@ -111,7 +111,7 @@ const Column translation_published[] = {
     FIELD(Beside, "ours_pair", ours_name, .page = 1, .words = "our pair of schemes"),
     FIELD(Beside, "ours", ours.mean, .form = SHEET_FIXED, .digits = 2, .low = "ours_low",
           .high = "ours_high", .page = 1, .words = "its figure, mean over seeds"),
-    FIELD(Beside, "ours_low", ours.low),
+    FIELD(Beside, "ours_low", ours.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(Beside, "ours_high", ours.high),
     COLUMN(Beside, note, .page = 1, .words = "why it is not run, or what differs"),
     {0}};

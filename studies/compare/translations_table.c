@@ -48,17 +48,17 @@ const Column translation_columns[] = {
     FIELD(PairRow, "valid_ppl", cell.valid_ppl.mean, .form = SHEET_FIXED, .digits = 3,
           .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 7,
           .page = 11),
-    FIELD(PairRow, "valid_low", cell.valid_ppl.low),
+    FIELD(PairRow, "valid_low", cell.valid_ppl.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(PairRow, "valid_high", cell.valid_ppl.high),
     FIELD(PairRow, "valid_bleu", cell.valid_bleu.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "valid_bleu_low", .high = "valid_bleu_high", .head = "valid BLEU", .half = "±",
           .place = 8, .page = 12),
-    FIELD(PairRow, "valid_bleu_low", cell.valid_bleu.low),
+    FIELD(PairRow, "valid_bleu_low", cell.valid_bleu.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(PairRow, "valid_bleu_high", cell.valid_bleu.high),
     FIELD(PairRow, "test_bleu", cell.test_bleu.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "test_bleu_low", .high = "test_bleu_high", .head = "test BLEU", .half = "±",
           .place = 9, .page = 13),
-    FIELD(PairRow, "test_bleu_low", cell.test_bleu.low),
+    FIELD(PairRow, "test_bleu_low", cell.test_bleu.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(PairRow, "test_bleu_high", cell.test_bleu.high),
     FIELD(PairRow, "test_bleu_sd", cell.test_bleu.sd),
     FIELD(PairRow, "test_chrf", cell.test_chrf.mean, .form = SHEET_FIXED, .digits = 2,
@@ -73,8 +73,8 @@ const Column translation_columns[] = {
           .high = "test_bleu_diff_high", .page = 17, .words = "test BLEU" LESS),
     FIELD(PairRow, "test_bleu_diff_low", cell.test_bleu_diff.low),
     FIELD(PairRow, "test_bleu_diff_high", cell.test_bleu_diff.high),
-    FIELD(PairRow, "test_bleu_diff_p", cell.test_bleu_p, .page = 18,
-          .words = "of no difference (Student's t), after Holm's correction"),
+    FIELD(PairRow, "test_bleu_diff_dunnett_p", cell.test_bleu_p, .page = 18,
+          .words = "of no difference, corrected for the comparisons with the first pair (Dunnett)"),
     FIELD(PairRow, "drawn_low", cell.drawn_low, .page = 19, .words = "low end" OVER_LINES),
     FIELD(PairRow, "drawn_high", cell.drawn_high, .page = 20, .words = "high end" OVER_LINES),
     FIELD(PairRow, "drawn_p", cell.drawn_p, .page = 21, .words = "two-sided p" OVER_LINES),
@@ -111,13 +111,13 @@ static void summarise(const Translations *u, TranslationCell *c)
     const RunResult *r = c->result;
     const TranslationResult *m = c->measure;
     for (size_t k = 0; k < u->seeds; k++) c->runs += isnan(r[k].valid_ppl) ? 0 : 1;
-    c->valid_ppl = statistics_mean(&r->valid_ppl, RUN, u->seeds);
-    c->test_ppl = statistics_mean(&r->test_ppl, RUN, u->seeds);
-    c->valid_bleu = statistics_mean(&m->valid_bleu, MEASURE, u->seeds);
-    c->test_bleu = statistics_mean(&m->test_bleu, MEASURE, u->seeds);
-    c->test_chrf = statistics_mean(&m->test_chrf, MEASURE, u->seeds);
-    c->encoder_error = statistics_mean(&m->encoder_error, MEASURE, u->seeds);
-    c->decoder_error = statistics_mean(&m->decoder_error, MEASURE, u->seeds);
+    c->valid_ppl = statistics_positive(&r->valid_ppl, RUN, u->seeds);
+    c->test_ppl = statistics_positive(&r->test_ppl, RUN, u->seeds);
+    c->valid_bleu = statistics_positive(&m->valid_bleu, MEASURE, u->seeds);
+    c->test_bleu = statistics_positive(&m->test_bleu, MEASURE, u->seeds);
+    c->test_chrf = statistics_positive(&m->test_chrf, MEASURE, u->seeds);
+    c->encoder_error = statistics_positive(&m->encoder_error, MEASURE, u->seeds);
+    c->decoder_error = statistics_positive(&m->decoder_error, MEASURE, u->seeds);
     c->speed = statistics_mean(&m->sentences_per_s, MEASURE, u->seeds).mean;
 }
 
@@ -131,35 +131,37 @@ static int find_differences(Translations *u)
 {
     static const Difference none = {NAN, NAN, NAN, NAN, NAN};
     Interval *list = memory_new(u->cells, 2 * sizeof *list);
-    double *p = memory_new(u->cells, sizeof *p);
-    size_t n = 0;
-    if (!list || !p) {
-        memory_free(list);
-        memory_free(p);
-        return ERR_MEMORY;
-    }
-    for (size_t i = 0; i < u->cells; i++) {
+    size_t *runs = memory_new(u->cells, sizeof *runs), n = 0, comparisons = 0;
+    Simultaneous together = {0};
+    int code = list && runs ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->cells; i++) {
         const TranslationCell *c = &u->cell[i];
         if (c->runs == 0 || has_diverged(u, c)) continue;
         list[n] = c->valid_ppl;
         list[u->cells + n++] = c->test_bleu;
     }
-    u->valid_ppl = statistics_pool(list, n);
-    u->test_bleu = statistics_pool(list + u->cells, n);
+    if (code == 0) {
+        u->valid_ppl = statistics_pool(list, n);
+        u->test_bleu = statistics_pool(list + u->cells, n);
+    }
     const TranslationCell *base = &u->cell[0];
-    for (size_t i = 0; i < u->cells; i++) {
+    for (size_t i = 0; code == 0 && i < u->cells; i++) {
         TranslationCell *c = &u->cell[i];
         int compared = i > 0 && !has_diverged(u, c) && !has_diverged(u, base);
         c->valid_ppl_diff =
             compared ? statistics_difference(&u->valid_ppl, &c->valid_ppl, &base->valid_ppl) : none;
         c->test_bleu_diff =
             compared ? statistics_difference(&u->test_bleu, &c->test_bleu, &base->test_bleu) : none;
-        p[i] = c->test_bleu_diff.p;
+        if (!isnan(c->test_bleu_diff.mean)) runs[comparisons++] = c->test_bleu.n;
     }
-    int code = statistics_holm(p, u->cells);
-    for (size_t i = 0; i < u->cells; i++) u->cell[i].test_bleu_p = p[i];
+    if (code == 0)
+        code =
+            simultaneous_dunnett(u->test_bleu.df, base->test_bleu.n, runs, comparisons, &together);
+    for (size_t i = 0; code == 0 && i < u->cells; i++)
+        u->cell[i].test_bleu_p = simultaneous_difference(&together, &u->cell[i].test_bleu_diff).p;
+    simultaneous_free(&together);
     memory_free(list);
-    memory_free(p);
+    memory_free(runs);
     return code;
 }
 
@@ -266,6 +268,11 @@ static void print_caption(const Translations *u, FILE *f)
 static int print_all(const Translations *u, int form, FILE *f)
 {
     print_caption(u, f);
+    for (size_t i = 0; i < u->cells; i++)
+        if (statistics_is_cut(u->cell[i].valid_ppl) || statistics_is_cut(u->cell[i].test_bleu)) {
+            fputs(STATISTICS_POSITIVE_CUT "\n", f);
+            break;
+        }
     TRY(sheet_write(u->table, form, f));
     if (u->cells == 1) return 0;
     fprintf(f,
@@ -275,11 +282,12 @@ static int print_all(const Translations *u, int form, FILE *f)
     if (u->test_bleu.df)
         fprintf(f, " (%.2f of test BLEU, %zu degree%s of freedom)", u->test_bleu.sd,
                 u->test_bleu.df, u->test_bleu.df == 1 ? "" : "s");
-    fprintf(f,
-            "; p: of no difference, with Holm's correction.\n(sentences): 95 %% of %d test texts "
-            "drawn from the sentences of this one, the same for all; p: two-sided, of one\n"
-            "comparison. A ranking needs both intervals to leave out 0.\n\n",
-            DRAWS);
+    fprintf(
+        f,
+        "; p: of no difference, corrected for the comparisons (Dunnett).\n(sentences): 95 %% of %d test texts "
+        "drawn from the sentences of this one, the same for all; p: two-sided, of one\n"
+        "comparison. A ranking needs both intervals to leave out 0.\n\n",
+        DRAWS);
     return sheet_write(u->differences, form, f);
 }
 

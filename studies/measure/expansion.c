@@ -53,6 +53,14 @@ static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empt
     return code == 0 ? add_trees(e, f, defect) : 0;
 }
 
+static int find_modified(Expansion *e, const Forest *f, mpq_t *c)
+{
+    int code = theory_modified(f, e->table, c);
+    if (code == ERR_ACCURACY) snprintf(e->warning, sizeof e->warning, "%s", error_text());
+    if (code == 0) code = add_trees(e, f, c);
+    return code == ERR_ACCURACY ? 0 : code;
+}
+
 static int find_trees(Expansion *e)
 {
     Forest *f;
@@ -62,7 +70,9 @@ static int find_trees(Expansion *e)
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);
     for (size_t i = 0; defect && i < f->count; i++) mpq_init(defect[i]);
-    if (code == 0) code = find_defects(e, f, defect, empty);
+    if (code == 0)
+        code = e->basis == BASIS_MODIFIED ? find_modified(e, f, defect)
+                                          : find_defects(e, f, defect, empty);
     for (size_t i = 0; defect && i < f->count; i++) mpq_clear(defect[i]);
     mpq_clear(empty);
     memory_free(defect);
@@ -98,12 +108,12 @@ int expansion_find(const Table *scheme, int basis, int degree, int one, Expansio
     if (basis == BASIS_BRACKETS && !scheme->flows)
         code =
             error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
-    if (code == 0 && one && (basis != BASIS_TREES || !table_over(scheme, OP_H)))
+    if (code == 0 && one && (basis == BASIS_BRACKETS || !table_over(scheme, OP_H)))
         code = error_set(ERR_INPUT,
                          "%s: terms of one field are those of a scheme whose stages are all H",
                          scheme->name);
     if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
-    if (code == 0) code = basis == BASIS_TREES ? find_trees(out) : find_brackets(out);
+    if (code == 0) code = basis == BASIS_BRACKETS ? find_brackets(out) : find_trees(out);
     if (code != 0) expansion_free(out);
     return code;
 }
@@ -127,9 +137,10 @@ typedef struct {
 const Column expansion_columns[] = {
     COLUMN(TermRow, scheme),
     COLUMN(TermRow, degree),
-    COLUMN(TermRow, term,
+    COLUMN(TermRow, term, .form = SHEET_FORMULA,
            .words = "elementary differential: root, a prime a child; or a commutator"),
-    COLUMN(TermRow, coefficient, .words = "a rational, or a decimal where the scheme is inexact"),
+    COLUMN(TermRow, coefficient, .form = SHEET_FORMULA,
+           .words = "a rational, or a decimal where the scheme is inexact"),
     COLUMN(TermRow, value, .digits = 6, .words = "the coefficient as a number"),
     {0}};
 
@@ -241,7 +252,7 @@ static void latex_line(int *lines, FILE *f)
 static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
 {
     int width = 2 * SIGN; /* of = h^5( */
-    int degree = e->term[*i].degree, power = degree - (e->basis == BASIS_BRACKETS);
+    int degree = e->term[*i].degree, power = degree - (e->basis != BASIS_TREES);
     if (power == 0)
         fprintf(f, "\\bigl(");
     else if (power == 1)
@@ -277,19 +288,26 @@ static void latex_field(const Table *t, FILE *f)
     }
 }
 
+/* Left sides, and what they are for a comment. */
+static const struct {
+    const char *words, *left;
+} sides[] = {
+    [BASIS_TREES] = {"numerical - exact after one step", "\\Phi_h(y) - \\varphi_h(y)"},
+    [BASIS_BRACKETS] = {"log(step)/h less the field, [F,G] = G'F - F'G",
+                        "\\tfrac{1}{h}\\log\\Phi_h - ("},
+    [BASIS_MODIFIED] = {"modified equation: its exact flow is the step", "\\widetilde{y}'"},
+};
+
 int expansion_latex(const Expansion *e, FILE *f)
 {
-    int brackets = e->basis == BASIS_BRACKETS, last = e->degree + 1 - brackets, lines = 0;
-    fprintf(f, "%% %s: %s\n{\\allowdisplaybreaks\n\\begin{align*}\n  &", e->table->name,
-            brackets ? "log(step)/h less the field, [F,G] = G'F - F'G"
-                     : "numerical - exact after one step");
-    if (brackets) {
-        fprintf(f, "\\tfrac{1}{h}\\log\\Phi_h - (");
+    int last = e->degree + (e->basis == BASIS_TREES), lines = 0;
+    fprintf(f, "%% %s: %s\n{\\allowdisplaybreaks\n\\begin{align*}\n  &%s", e->table->name,
+            sides[e->basis].words, sides[e->basis].left);
+    if (e->basis == BASIS_BRACKETS) {
         latex_field(e->table, f);
-        fprintf(f, ") \\\\\n  &\\quad= ");
-    } else {
-        fprintf(f, "\\Phi_h(y) - \\varphi_h(y) \\\\\n  &\\quad= ");
+        fputc(')', f);
     }
+    fprintf(f, " \\\\\n  &\\quad= ");
     for (size_t i = 0; i < e->count;) {
         latex_degree(e, &i, &lines, f);
         fprintf(f, " \\\\\n  &\\quad{} + ");

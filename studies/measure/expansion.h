@@ -8,8 +8,9 @@
 #include "studies/tools/sheet.h"
 
 /* TREES: numerical - exact = sum c h^degree (elementary differential). BRACKETS: log(step)/h - (F + G)
- * = sum c h^(degree - 1) (bracket of `degree` letters), for splittings by exact flows. */
-enum { BASIS_TREES, BASIS_BRACKETS };
+ * = sum c h^(degree - 1) (bracket of `degree` letters), for splittings by exact flows. MODIFIED: log(step)/h
+ * = sum c h^(degree - 1) (elementary differential), the field whose exact flow the step is, of one-step schemes. */
+enum { BASIS_TREES, BASIS_BRACKETS, BASIS_MODIFIED };
 enum { EXPANSION_NAME = 80 };
 
 typedef struct {
@@ -29,7 +30,8 @@ typedef struct {
 
 /* one: the fields of a scheme whose stages are all H = F + G are not told apart; its terms are H's, the trees of one colour.
  * Another scheme: ERR_INPUT. degree 0: one more than the scheme's order. A stage without expansion about y is told by the warning
- * and leaves no terms. Brackets of a scheme that is not of flows, a degree too high: ERR_INPUT. */
+ * and leaves no terms. Brackets of a scheme that is not of flows, the modified equation of one with history, a degree too
+ * high: ERR_INPUT. */
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out);
 void expansion_free(Expansion *e);
 

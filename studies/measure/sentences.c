@@ -50,7 +50,10 @@ static int draw(const Vocab *v, const Text *const text[SIDES], Line *const line[
 {
     uint32_t *order = memory_new(lines, sizeof *order);
     if (!order) return ERR_MEMORY;
-    random_permutation(seed, STREAM_SENTENCES, lines, order);
+    if (seed == SENTENCES_FIRST)
+        for (uint32_t i = 0; i < lines; i++) order[i] = i;
+    else
+        random_permutation(seed, STREAM_SENTENCES, lines, order);
     for (int side = 0; side < SIDES; side++) {
         size_t n = 0;
         for (size_t i = 0; text[side] && i < d->of.count; i++) {

@@ -5,6 +5,8 @@
 #include "bridge/truncation.h"
 #include "nn/corpus.h"
 
+#define SENTENCES_FIRST UINT64_MAX
+
 typedef struct {
     Sentences of; /* what follows */
     size_t *start[SIDES];
@@ -13,7 +15,7 @@ typedef struct {
 
 /* At most `count` lines of the text, each as the model is given it: <eos> first (of an encoder alone <cls>), at most
  * `tokens` in all; of a source (NULL: there is none) the same lines, <eos> the last, as long. Which ones is a function
- * of the seed. No line of a word: ERR_INPUT. Caller: sentences_free, whatever the code. */
+ * of the seed; SENTENCES_FIRST: the first ones, in order. No line of a word: ERR_INPUT. Caller: sentences_free, whatever the code. */
 int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t count, size_t tokens,
                    uint64_t seed, Drawn *out);
 void sentences_free(Drawn *d);

@@ -185,12 +185,12 @@ static int take_name(const char *file, const char *key, Table *t)
     char *name;
     TRY(store_meta(file, key, &name));
     int good = scheme_named(name);
-    snprintf(t->name, TABLE_NAME, "%s", name);
+    table_rename(t, name);
     memory_free(name);
     if (good) return 0;
     return error_set(ERR_INPUT,
-                     "%s: metadata %s: expected a scheme's name (letters, digits, - _ . + :)", file,
-                     key);
+                     "%s: metadata %s: expected a scheme's name (letters, digits, - _ . + : /)",
+                     file, key);
 }
 
 /* The table of a text, and of two sides the encoder's. */

@@ -359,6 +359,14 @@ int network_adaptive(const Options *o, const Corpus *c)
     return code;
 }
 
+const Unit *network_unit(const Vocab *v)
+{
+    static const Unit unit[] = {[LEVEL_WORD] = {"token", "word"},
+                                [LEVEL_CHAR] = {"character", "character"},
+                                [LEVEL_PIECE] = {"token", "piece"}};
+    return &unit[v->level];
+}
+
 int network_language(const Options *o, const Corpus *c)
 {
     if (c->source[SPLIT_TRAIN].tokens)

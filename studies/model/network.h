@@ -133,6 +133,13 @@ TrainConfig network_training(const Options *o);
 /* How long that is: "8 epochs", "2 epochs, at most 1500 steps". */
 void network_length(const Options *o, char out[64]);
 
+/* What a token is called, at a level of a vocabulary: "token", "character"; and what the unigram's frequencies are of: "word",
+ * "character", "piece". */
+typedef struct {
+    const char *token, *word;
+} Unit;
+const Unit *network_unit(const Vocab *v);
+
 /* ---- metadata.c ------------------------------------------------------------------------------ */
 
 typedef struct {

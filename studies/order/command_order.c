@@ -1,11 +1,15 @@
 /* command_order.c: measured order: global errors on a particle system over dyadic steps, against the
  * exact order of the table. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "studies/tools/command.h"
 #include "studies/tools/plot.h"
 #include "studies/measure/convergence.h"
+#include "studies/order/adaptive.h"
+#include "studies/order/frames.h"
 #include "studies/order/invariant.h"
 #include "studies/tools/select.h"
 #include "studies/model/trained.h"
@@ -32,15 +36,28 @@ static const Option study_options[] = {
      0, 0},
     {"invariant", OPTION_FLAG, NULL, NULL,
      "energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon", 0, 0},
+    {"adaptive", OPTION_FLAG, NULL, NULL,
+     "steps by tolerance instead, of schemes with an estimate of their error (default: all of "
+     "them), beside GSL's and Boost's; --h0 is the first step",
+     0, 0},
+    {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
+     "of --adaptive, absolute and relative at once", 1e-14, 1, .needs = "adaptive"},
+    {"frames", OPTION_SIZE, NULL, "N",
+     "pictures of the particles at N times instead, in --out: first two coordinates, coloured by "
+     "the third",
+     2, 24, .needs = "out"},
     {0},
 };
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "CSV: every error, or with --summary the verdicts", 0, 0},
     {"summary", OPTION_FLAG, NULL, NULL, "one row per scheme alone, without every error", 0, 0},
-    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems instead", 0, 0},
+    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
+     0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, summary.csv, summary.md and plots (.gp, .svg, .png)", 0, 0},
+     "write order.csv, summary.csv, summary.md (--adaptive: adaptive.csv, tolerance.csv, .md) and "
+     "plots (.gp, .svg, .png)",
+     0, 0},
     PLOT_FIGURE,
     {0},
 };
@@ -85,6 +102,38 @@ static const Column system_columns[] = {COLUMN(SystemRow, system),
                                               .words = "taken where none is named"),
                                         {0}};
 
+/* What may stand behind a system's name. */
+typedef struct {
+    const char *written, *words;
+    double initial, low, high;
+} SystemOptionRow;
+
+static const Column system_option_columns[] = {COLUMN(SystemOptionRow, written, .head = "option"),
+                                               COLUMN(SystemOptionRow, words, .head = "what it is"),
+                                               COLUMN(SystemOptionRow, initial, .head = "default"),
+                                               COLUMN(SystemOptionRow, low, .head = "from"),
+                                               COLUMN(SystemOptionRow, high, .head = "to"),
+                                               {0}};
+
+static int list_system_options(void)
+{
+    char written[128];
+    Sheet *s;
+    TRY(sheet_new(system_option_columns, &s));
+    for (size_t i = 0; system_name(i); i++)
+        for (const SystemOption *o = system_options(i); o && o->name; o++) {
+            SystemOptionRow row = {written, o->words, o->initial, o->low, o->high};
+            snprintf(written, sizeof written, o->flag ? "%s:%s" : "%s:%s=X", system_name(i),
+                     o->name);
+            if (o->flag) row.initial = row.low = row.high = NAN;
+            sheet_row(s, &row);
+        }
+    printf("\noptions, each behind a colon: --system transport:periodic:peclet=100\n\n");
+    int code = sheet_write(s, SHEET_PLAIN, stdout);
+    sheet_free(s);
+    return code;
+}
+
 static int list_systems(int csv)
 {
     Sheet *s;
@@ -95,7 +144,7 @@ static int list_systems(int csv)
     sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0});
     int code = sheet_write(s, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(s);
-    return code;
+    return code == 0 && !csv ? list_system_options() : code;
 }
 
 static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)
@@ -112,21 +161,53 @@ static int study_orders(const Options *o, const SystemChoice *system, const Sele
     return code;
 }
 
+enum { TOLERANCES = 64 };
+
+static int study_adaptive(const Options *o, const SystemChoice *system, Selection *s)
+{
+    double tolerance[TOLERANCES];
+    char part[32];
+    const char *names = options_text(o, "scheme");
+    AdaptiveChoice how = {.t_end = options_real(o, "t-end"),
+                          .first = options_real(o, "h0"),
+                          .tolerance = tolerance,
+                          .csv = options_flag(o, "csv"),
+                          .summary = options_flag(o, "summary"),
+                          .dir = options_text(o, "out")};
+    for (; options_part(o, "tolerances", how.count, part); tolerance[how.count++] = atof(part))
+        if (how.count == TOLERANCES)
+            return error_set(ERR_INPUT, "--tolerances: expected at most %d", TOLERANCES);
+    TRY(adaptive_select(s, strcmp(names, "all") == 0 || strcmp(names, "decoders") == 0));
+    return adaptive_study(system, &how, s);
+}
+
 static int run(Options *o)
 {
     Selection s;
     SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
                            options_size(o, "particles"), options_size(o, "dim"),
                            options_size(o, "seed")};
-    int invariant = options_flag(o, "invariant");
+    int invariant = options_flag(o, "invariant"), adaptive = options_flag(o, "adaptive");
+    TRY(options_needs(o));
+    TRY(options_either(o, "invariant", "frames"));
+    TRY(options_either(o, "adaptive", "frames"));
+    TRY(options_either(o, "adaptive", "invariant"));
+    TRY(options_either(o, "adaptive", "local"));
+    if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
+        return error_set(ERR_INPUT, "--halvings has no meaning with --adaptive: give --tolerances");
     if (options_flag(o, "systems")) return list_systems(options_flag(o, "csv"));
+    if (options_size(o, "frames"))
+        return frames_study(&system, options_real(o, "t-end"), options_size(o, "frames"),
+                            options_text(o, "out"));
     int trained = system.name && trained_named(system.name);
-    if ((invariant || trained) && strcmp(options_text(o, "scheme"), USUAL) == 0)
-        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", invariant ? INVARIANT_SCHEMES : ONE_SET));
+    const char *usual = invariant ? INVARIANT_SCHEMES : adaptive ? "all" : trained ? ONE_SET : NULL;
+    if (usual && strcmp(options_text(o, "scheme"), USUAL) == 0)
+        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", usual));
     TRY(select_open(o, "exact", &s));
     int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
                                            &s, options_flag(o, "csv"), options_text(o, "out"))
-                         : study_orders(o, &system, &s);
+               : adaptive ? study_adaptive(o, &system, &s)
+                          : study_orders(o, &system, &s);
     select_close(&s);
     return code;
 }
@@ -154,6 +235,23 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"drift", drift_columns, "Energy errors", 0}},
      .plot = {{"drift", "Largest relative energy error against time."}}},
+    {.command = "order --adaptive",
+     .title = "Steps by tolerance",
+     .about =
+         "Embedded pairs, whose steps are as long as their estimated errors allow, beside those "
+         "of GSL and Boost with their own controllers. A pair of order p with an estimate "
+         "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
+     .table = {{"tolerance", tolerance_columns,
+                "The power of the tolerance that errors follow; in brackets its 95 % interval.",
+                KIND_ALL},
+               {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
+     .plot = {{"precision", "Error against evaluations of F and G, a tolerance a point."},
+              {"tolerance", "Error against tolerance."}}},
+    {.command = "order --frames",
+     .title = "Particles over time",
+     .about = "Where the particles of a system are at some times, by the reference solution.",
+     .table = {{"frames", frame_columns, "Places of the particles", 0}},
+     .plot = {{"frames", "First two coordinates of each particle; the colour is the third."}}},
     {0}};
 
 const Command command_order = {
@@ -181,6 +279,23 @@ const Command command_order = {
         "the two as vectors, so that the sign counts; it is empty where c is known to no better "
         "than\n"
         "15 %. Exit status 1 means that some scheme disagrees in its order or its constant.\n"
+        "\n"
+        "With --adaptive every scheme with an estimate of its error (a line error = ... in its "
+        "text) takes\n"
+        "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). The "
+        "first step\n"
+        "is by Hairer's rule; the other libraries begin with it, and have norms and controllers of "
+        "their own.\n"
+        "A pair of order p whose estimate is O(h^(q+1)) has an error ~ tolerance^(p/(q+1)): "
+        "`expected`, beside\n"
+        "the fitted `slope`. Seconds are of one run. Exit status 1: a scheme did not come to "
+        "t-end.\n"
+        "\n"
+        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100,\n"
+        "--system transport:periodic:wave=0.5; --systems lists them.\n"
+        "\n"
+        "--frames N --out DIR shows where the particles go: N pictures, coloured by the third\n"
+        "coordinate, with --particles and --t-end of your choice. The reference solution is drawn.\n"
         "\n"
         "A system of your own is a text: 'trotter order --system-file swarm.txt' with, in "
         "swarm.txt,\n"

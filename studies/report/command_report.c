@@ -101,7 +101,11 @@ const Command command_report = {
              "(commands.csv). Trainings of a\n"
              "comparison are one table. Files that are broken are left out and told in a line. The "
              "same files give the\n"
-             "same page. Printed, it loses nothing: wide tables lie across.\n",
+             "same page. Numbers have the digits of the commands' own tables, formulas are typeset "
+             "(MathML), logs and\n"
+             "long further tables are folded. Nothing scrolls sideways: tables wrap, on a phone "
+             "rows become blocks.\n"
+             "Printed, it loses nothing: what is folded opens, wide tables lie across.\n",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "studies/report/formula.h"
+#include "studies/tools/kind.h"
 #include "studies/tools/output.h"
 
 __asm__(".pushsection .rodata\n"
@@ -76,10 +78,32 @@ void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
     fputs("\">\n", f);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- the program's own words --------------------------------------------------------------------- */
 
-#define THIN "\xe2\x80\xaf" /* narrow no-break space */
-#define MINUS "\xe2\x88\x92"
+void page_words(FILE *f, const char *words)
+{
+    char formula[FORMULA_MOST + 1];
+    for (int inside = 0; *words; inside = !inside) {
+        size_t n = strcspn(words, "$");
+        snprintf(formula, sizeof formula, "%.*s", (int)n, words);
+        if (inside)
+            formula_put(f, formula);
+        else
+            page_bytes(f, words, n);
+        words += n + (words[n] == '$');
+    }
+}
+
+/* ---- columns of a table -------------------------------------------------------------------------- */
+
+enum { SHOWN_MAX = 64, LONG = 60 };
+
+typedef struct {
+    const Column *column;
+    int at, low, high; /* of the file; low, high -1: no interval */
+    int number;        /* all that is there is */
+    size_t chars;      /* that it cannot do without in a line */
+} Shown;
 
 static int is_number(const char *text, double *x)
 {
@@ -88,99 +112,16 @@ static int is_number(const char *text, double *x)
     return end != text && *end == '\0' && !isnan(*x) && !strpbrk(text, "xX \t\n");
 }
 
-static int is_whole(const char *text)
+static int is_numeric(const Csv *c, size_t rows, int column)
 {
-    return text[strspn(text, "-0123456789")] == '\0';
-}
-
-/* Digits of a whole number, in threes from five on. */
-static void put_digits(FILE *f, const char *digits, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (i && n >= 5 && (n - i) % 3 == 0) fputs(THIN, f);
-        fputc(digits[i], f);
-    }
-}
-
-/* "-1.5e-07", "12345.6" with a true minus and a power of ten. */
-static void put_number(FILE *f, const char *text)
-{
-    if (*text == '-') fputs(MINUS, f);
-    text += *text == '-';
-    size_t whole = strspn(text, "0123456789"), all = strcspn(text, "e");
-    put_digits(f, text, whole);
-    fprintf(f, "%.*s", (int)(all - whole), text + whole);
-    if (text[all]) {
-        int power = atoi(text + all + 1);
-        fprintf(f, "×10<sup>%s%d</sup>", power < 0 ? MINUS : "", abs(power));
-    }
-}
-
-/* Decimals that give x (not 0) four digits. */
-static int four_digits(double x)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.3e", x);
-    int power = atoi(strchr(text, 'e') + 1);
-    return power < 3 ? 3 - power : 0;
-}
-
-/* A number of a CSV file for people: 4 significant digits, a power of ten where there are more than 5 places
- * before or 3 after the point; whole numbers in groups of three from 10000 on. decimals >= 0: so many instead. */
-static void round_number(FILE *f, const char *text, int decimals)
-{
-    char shown[400]; /* the largest double has 309 places */
     double x;
-    if (!is_number(text, &x)) {
-        page_text(f, text);
-        return;
-    }
-    if (isinf(x)) {
-        fputs(x < 0 ? MINUS "∞" : "∞", f);
-        return;
-    }
-    if (is_whole(text) && decimals < 0) {
-        put_number(f, text);
-        return;
-    }
-    double size = fabs(x);
-    if (decimals < 0 && x == 0) decimals = 0;
-    if (decimals < 0 && size >= 1e-3 && size < 1e5) decimals = four_digits(x);
-    if (x != 0 && size < pow(10, -decimals)) decimals = -1; /* all its digits would be lost */
-    snprintf(shown, sizeof shown, decimals >= 0 ? "%.*f" : "%.*e", decimals >= 0 ? decimals : 3, x);
-    int zero = *shown == '-' && strspn(shown, "-0.") == strlen(shown);
-    put_number(f, shown + zero);
-}
-
-/* ---- columns of a table -------------------------------------------------------------------------- */
-
-enum { SHOWN_MAX = 64, COLUMN_NAME = 160, LONG = 60 };
-
-typedef struct {
-    char name[COLUMN_NAME];
-    int at, low, high; /* of the file; low, high -1: no interval */
-    int number, decimals;
-} Shown;
-
-/* Whether all that is there is numbers; if so, decimals that give the largest four digits, where most of the
- * others are within three decades of it. */
-static void look_at(const Csv *c, Shown *k, size_t rows)
-{
-    double x, most = 0;
-    int whole = 1;
-    size_t there = 0, near = 0;
+    size_t there = 0;
     for (size_t i = 0; i < rows; i++) {
-        const char *text = csv_cell(c, i, k->at);
+        const char *text = csv_cell(c, i, column);
         there += *text != '\0';
-        if (*text && !is_number(text, &x)) return;
-        whole &= is_whole(text);
-        if (*text && isfinite(x)) most = fmax(most, fabs(x));
+        if (*text && !is_number(text, &x)) return 0;
     }
-    k->number = there > 0;
-    for (size_t i = 0; i < rows; i++)
-        near += is_number(csv_cell(c, i, k->at), &x) && fabs(x) >= 1e-3 * most;
-    if (!whole && most >= 1e-3 && most < 1e5 && 4 * near >= 3 * there)
-        k->decimals = four_digits(most);
+    return there > 0;
 }
 
 static int is_empty(const Csv *c, int column)
@@ -190,30 +131,33 @@ static int is_empty(const Csv *c, int column)
     return c->rows > 0;
 }
 
-/* "a=low..high" or "a". */
-static void parse_item(const Csv *c, const char *item, size_t n, Shown *k)
+static int find_column(const Csv *c, const char *name)
 {
-    char low[COLUMN_NAME] = "", high[COLUMN_NAME] = "", text[2 * COLUMN_NAME];
-    snprintf(text, sizeof text, "%.*s", (int)n, item);
-    sscanf(text, "%159[^=]=%159[^.]..%159s", k->name, low, high);
-    k->at = csv_column(c, k->name);
-    k->low = csv_column(c, low);
-    k->high = csv_column(c, high);
+    return name ? csv_column(c, name) : -1;
 }
 
-static size_t choose_columns(const Csv *c, const PageTable *t, Shown *column)
+/* The line of a name; one of text where the list has none. */
+static const Column *line_of(const Column *list, const char *name)
 {
-    size_t n = 0;
-    if (!t->show)
-        for (; n < c->columns && n < SHOWN_MAX; n++) {
-            column[n] = (Shown){.at = (int)n, .low = -1, .high = -1};
-            snprintf(column[n].name, COLUMN_NAME, "%s", c->cell[n]);
-        }
-    for (const char *s = t->show; s && *s && n < SHOWN_MAX; s += strcspn(s, ","), s += *s == ',') {
-        column[n] = (Shown){0};
-        parse_item(c, s, strcspn(s, ","), &column[n]);
-        if (column[n].at >= 0 && !is_empty(c, column[n].at)) n++;
+    static const Column text = {.name = "", .type = SHEET_TEXT};
+    for (; list && (list->name || list->head); list++)
+        if (list->name && strcmp(list->name, name) == 0) return list;
+    return &text;
+}
+
+/* What a page shows of the list, as far as the file has it; all of the file where that is nothing. */
+static size_t choose_columns(const Csv *c, const Column *list, Shown *column)
+{
+    const Column *some[SHOWN_MAX];
+    size_t n = 0, chosen = kind_shown(list, some, SHOWN_MAX);
+    for (size_t j = 0; j < chosen; j++) {
+        const Column *k = some[j];
+        int at = csv_column(c, k->name);
+        if (at >= 0 && !is_empty(c, at))
+            column[n++] = (Shown){k, at, find_column(c, k->low), find_column(c, k->high), 0, 0};
     }
+    for (; !chosen && n < c->columns && n < SHOWN_MAX; n++)
+        column[n] = (Shown){line_of(list, c->cell[n]), (int)n, -1, -1, 0, 0};
     return n;
 }
 
@@ -232,15 +176,38 @@ static const char *mark_of(const char *text)
     return NULL;
 }
 
+/* A number in the digits of a terminal's table; what is none as it is. */
+static void put_number(FILE *f, const Column *column, const char *text)
+{
+    char shown[SHEET_SHOWN];
+    double x;
+    if (column->type == SHEET_DOUBLE && is_number(text, &x) && isfinite(x)) {
+        sheet_shown(column, x, shown);
+        text = shown;
+    }
+    page_text(f, text);
+}
+
+/* The way to the upper end where the terminal has it, else both ends. */
 static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
 {
     const char *low = csv_cell(c, row, k->low), *high = csv_cell(c, row, k->high);
+    char shown[SHEET_SHOWN];
+    double mean, to;
     if (!*low || !*high) return;
-    fputs(" <span class=\"ci\">[", f);
-    round_number(f, low, k->decimals);
-    fputs(", ", f);
-    round_number(f, high, k->decimals);
-    fputs("]</span>", f);
+    fputs(" <span class=\"ci\">", f);
+    if (k->column->half && is_number(csv_cell(c, row, k->at), &mean) && is_number(high, &to) &&
+        isfinite(to - mean)) {
+        sheet_shown(k->column, to - mean, shown);
+        fprintf(f, "±\xc2\xa0%s", shown);
+    } else {
+        fputc('[', f);
+        put_number(f, k->column, low);
+        fputs(", ", f);
+        put_number(f, k->column, high);
+        fputc(']', f);
+    }
+    fputs("</span>", f);
 }
 
 static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
@@ -248,17 +215,25 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
     const char *text = csv_cell(c, row, k->at);
     if (!*text)
         fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
-    else if (k->number)
-        round_number(f, text, k->decimals);
+    else if (k->column->form == SHEET_FORMULA && k->column->type == SHEET_TEXT)
+        formula_put(f, text);
     else
-        page_text(f, text);
-    if (k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
+        put_number(f, k->column, text);
+    if (*text && k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
+}
+
+/* Its name in CSV, but where people see the number in another unit, the head that says so. */
+static const char *name_of(const Csv *c, const Shown *k)
+{
+    return k->column->scale != 0 && k->column->head ? k->column->head : c->cell[k->at];
 }
 
 static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head)
 {
     const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
-    fputs(head ? "<th scope=\"row\"" : "<td", f);
+    fputs(head ? "<th scope=\"row\"" : "<td data-label=\"", f);
+    if (!head) page_text(f, name_of(c, k));
+    if (!head) fputc('"', f);
     if (k->number)
         fputs(" class=\"n\"", f);
     else if (mark)
@@ -281,17 +256,6 @@ static void put_name(FILE *f, const char *name)
     }
 }
 
-static void put_head(FILE *f, const Shown *column, size_t n)
-{
-    fputs("<thead><tr>", f);
-    for (size_t j = 0; j < n; j++) {
-        fprintf(f, "<th scope=\"col\"%s>", column[j].number ? " class=\"n\"" : "");
-        put_name(f, column[j].name);
-        fputs("</th>", f);
-    }
-    fputs("</tr></thead>\n<tbody>\n", f);
-}
-
 /* ---- how wide it is ------------------------------------------------------------------------------ */
 
 /* Characters of the longest piece that stays in one line. */
@@ -311,15 +275,15 @@ static size_t longest_word(const char *html)
     return longest;
 }
 
-/* Characters that a column cannot do without on paper: its longest word; LONG_WIDE (page.css) for long texts, which
- * break anywhere. */
+/* Characters that a column cannot do without: its longest word; LONG_WIDE (page.css) for long texts, which break
+ * anywhere. */
 static size_t least_width(const Csv *c, size_t rows, const Shown *k)
 {
-    enum { LONG_WIDE = 36 };
+    enum { LONG_WIDE = 28 };
     Output o;
     int has_long = 0;
     if (output_open(&o) != 0) return LONG_WIDE;
-    put_name(o.f, k->name);
+    put_name(o.f, name_of(c, k));
     for (size_t i = 0; i < rows; i++) {
         int is_long = !k->number && strlen(csv_cell(c, i, k->at)) > LONG;
         has_long |= is_long;
@@ -331,6 +295,48 @@ static size_t least_width(const Csv *c, size_t rows, const Shown *k)
     return has_long && n < LONG_WIDE ? LONG_WIDE : n;
 }
 
+/* What is wider than a screen or a sheet of paper lying across becomes several tables, each with the first column, as in
+ * LaTeX (sheet.c). Widths in characters, each with the room between two columns. */
+enum { NARROW_MOST = 46, UPRIGHT_MOST = 125, WIDE_MOST = 160, PADDING = 2 };
+
+/* The first column, from j on, that does not fit beside the first; *chars: of those that do. */
+static size_t fit_columns(const Shown *column, size_t n, size_t from, size_t *chars)
+{
+    size_t j = from;
+    *chars = from ? PADDING + column[0].chars : 0;
+    for (; j < n && (j == from || *chars + PADDING + column[j].chars <= WIDE_MOST); j++)
+        *chars += PADDING + column[j].chars;
+    return j;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+/* Columns from .. to-1, behind the first one. */
+typedef struct {
+    const Shown *column;
+    size_t from, to;
+} Part;
+
+/* The j-th of a part's columns, from 0; NULL: there are no more. */
+static const Shown *part_column(const Part *p, size_t j)
+{
+    if (p->from && j == 0) return &p->column[0];
+    j += p->from ? p->from - 1 : 0;
+    return j < p->to ? &p->column[j] : NULL;
+}
+
+static void put_head(FILE *f, const Csv *c, const Part *p)
+{
+    fputs("<thead><tr>", f);
+    for (size_t j = 0; part_column(p, j); j++) {
+        const Shown *k = part_column(p, j);
+        fprintf(f, "<th scope=\"col\"%s>", k->number ? " class=\"n\"" : "");
+        put_name(f, name_of(c, k));
+        fputs("</th>", f);
+    }
+    fputs("</tr></thead>\n<tbody>\n", f);
+}
+
 /* Rows that belong together by their first cell; 0: each stands alone. */
 static int is_grouped(const Csv *c, size_t rows, int column)
 {
@@ -340,42 +346,58 @@ static int is_grouped(const Csv *c, size_t rows, int column)
     return 2 * changes < rows;
 }
 
-static void put_rows(FILE *f, const Csv *c, size_t rows, const Shown *column, size_t n)
+static void put_rows(FILE *f, const Csv *c, size_t rows, const Part *p)
 {
-    int grouped = n && is_grouped(c, rows, column[0].at);
+    int first = p->column[0].at, grouped = is_grouped(c, rows, first);
     for (size_t i = 0; i < rows; i++) {
         int begins = !grouped ? i % 5 == 0
-                              : i && strcmp(csv_cell(c, i, column[0].at),
-                                            csv_cell(c, i - 1, column[0].at)) != 0;
+                              : i && strcmp(csv_cell(c, i, first), csv_cell(c, i - 1, first)) != 0;
         fputs(i && begins ? "<tr class=\"new\">" : "<tr>", f);
-        for (size_t j = 0; j < n; j++) put_cell(f, c, i, &column[j], j == 0);
+        for (size_t j = 0; part_column(p, j); j++) put_cell(f, c, i, part_column(p, j), j == 0);
         fputs("</tr>\n", f);
     }
 }
 
-void page_table(FILE *f, const Csv *c, const PageTable *t,
-                void (*uses)(void *arg, const char *column), void *arg)
+static void put_part(FILE *f, const Csv *c, size_t rows, const PageTable *t, const Part *p,
+                     size_t chars)
 {
-    Shown column[SHOWN_MAX];
-    size_t rows = c->rows < t->most ? c->rows : t->most, n = choose_columns(c, t, column);
-    for (size_t j = 0; j < n; j++) {
-        column[j].decimals = -1;
-        look_at(c, &column[j], rows);
-        if (uses) uses(arg, column[j].name);
-    }
-    enum { UPRIGHT_MOST = 125, PADDING = 2 };
-    size_t chars = 0;
-    for (size_t j = 0; j < n; j++) chars += PADDING + least_width(c, rows, &column[j]);
-    fprintf(f,
-            "<div class=\"wide%s\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n"
-            "<table style=\"--chars:%zu\">\n",
-            chars > UPRIGHT_MOST ? " across" : "", t->label, chars);
-    fprintf(f, "<caption><span><b>%s</b> %s</span></caption>\n", t->label, t->caption);
-    put_head(f, column, n);
-    put_rows(f, c, rows, column, n);
+    const char *width = chars > UPRIGHT_MOST ? " across" : chars > NARROW_MOST ? " upright" : "";
+    fprintf(f, "<div class=\"wide%s\" style=\"--chars:%zu\">\n<table>\n", width, chars);
+    if (p->from)
+        fprintf(f, "<caption><b>%s</b> goes on.</caption>\n", t->label);
+    else if (!t->folded)
+        fprintf(f, "<caption><b>%s</b> %s</caption>\n", t->label, t->caption);
+    put_head(f, c, p);
+    put_rows(f, c, rows, p);
     fputs("</tbody>\n</table>\n</div>\n", f);
+}
+
+static void put_more(FILE *f, const Csv *c, size_t rows, const PageTable *t)
+{
     if (rows == c->rows) return;
     fprintf(f, "<p class=\"more\">The first %zu of %zu rows; all are in <code>", rows, c->rows);
     page_text(f, t->file);
     fputs("</code>.</p>\n", f);
+}
+
+void page_table(FILE *f, const Csv *c, const PageTable *t,
+                void (*uses)(void *arg, const char *column, const char *head), void *arg)
+{
+    Shown column[SHOWN_MAX];
+    size_t rows = c->rows < t->most ? c->rows : t->most, n = choose_columns(c, t->columns, column),
+           chars;
+    for (size_t j = 0; j < n; j++) {
+        column[j].number = is_numeric(c, rows, column[j].at);
+        column[j].chars = least_width(c, rows, &column[j]);
+        if (uses) uses(arg, c->cell[column[j].at], name_of(c, &column[j]));
+    }
+    if (t->folded)
+        fprintf(f, "<details class=\"table\">\n<summary><b>%s</b> %s</summary>\n", t->label,
+                t->caption);
+    for (size_t from = 0, to; from < n; from = to) {
+        to = fit_columns(column, n, from, &chars);
+        put_part(f, c, rows, t, &(Part){column, from, to}, chars);
+    }
+    put_more(f, c, rows, t);
+    if (t->folded) fputs("</details>\n", f);
 }

@@ -1,5 +1,5 @@
-/* summary.c: the page: what was found, then a section for each study: verdict, plots, tables, what their columns
- * hold, the data's files, and how to do it again. */
+/* summary.c: the page: what was found, then a section for each study: verdict, tables, notes, plots, what the tables'
+ * columns hold, the data's files, and how to do it again. */
 #include "studies/report/summary.h"
 
 #include <ctype.h>
@@ -87,19 +87,21 @@ static void put_contents(Summary *s, const Brief *b, size_t n)
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Columns that a section's tables have shown. */
+/* Tables that a section has shown, and their columns. */
 typedef struct {
     const Kind *kind;
-    size_t count;
-    char name[COLUMNS_MOST][64];
+    size_t tables, count;
+    char name[COLUMNS_MOST][64], head[COLUMNS_MOST][64];
 } Used;
 
-static void use(void *arg, const char *column)
+static void use(void *arg, const char *column, const char *head)
 {
     Used *u = arg;
     for (size_t i = 0; i < u->count; i++)
         if (strcmp(u->name[i], column) == 0) return;
-    if (u->count < COLUMNS_MOST) snprintf(u->name[u->count++], sizeof u->name[0], "%s", column);
+    if (u->count == COLUMNS_MOST) return;
+    snprintf(u->name[u->count], sizeof u->name[0], "%s", column);
+    snprintf(u->head[u->count++], sizeof u->head[0], "%s", head);
 }
 
 static void put_terms(Summary *s, const Used *u)
@@ -111,9 +113,9 @@ static void put_terms(Summary *s, const Used *u)
         fputs(known++ ? "" : "<details open><summary>Columns</summary>\n<dl class=\"terms\">\n",
               s->f);
         fputs("<dt>", s->f);
-        page_text(s->f, u->name[i]);
+        page_text(s->f, u->head[i]);
         fputs("</dt><dd>", s->f);
-        page_text(s->f, words);
+        page_words(s->f, words);
         fputs("</dd>\n", s->f);
     }
     if (known) fputs("</dl>\n</details>\n", s->f);
@@ -121,7 +123,7 @@ static void put_terms(Summary *s, const Used *u)
 
 static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Used *u)
 {
-    char full[OUTPUT_PATH], label[64], show[KIND_SHOW], *caption = NULL;
+    char full[OUTPUT_PATH], label[64], *caption = NULL;
     Csv c;
     Output o;
     if (open_table(s, file->path, full, &c) != 0) {
@@ -129,15 +131,16 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
         return;
     }
     if (output_open(&o) == 0) {
-        fprintf(o.f, "%s <code>", k->caption);
+        page_words(o.f, k->caption);
+        fputs(" <code>", o.f);
         page_text(o.f, file->path);
         fputs("</code>", o.f);
         fflush(o.f);
         caption = o.text;
     }
     snprintf(label, sizeof label, "Table %zu", ++s->tables);
-    kind_show(k, show);
-    PageTable t = {caption ? caption : k->caption, label, *show ? show : NULL, k->most, file->path};
+    PageTable t = {caption ? caption : k->caption,   label, k->columns, k->most, file->path,
+                   u->tables++ && c.rows > KIND_SOME};
     page_table(s->f, &c, &t, use, u);
     output_drop(&o);
     csv_close(&c);
@@ -152,7 +155,9 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
         summary_refuse(s);
         return;
     }
-    fprintf(s->f, "<p class=\"more\">%s: <code>", k->caption);
+    fputs("<p class=\"more\">", s->f);
+    page_words(s->f, k->caption);
+    fputs(": <code>", s->f);
     page_text(s->f, file->path);
     fprintf(s->f, "</code>, %zu rows of ", c.rows);
     for (size_t j = 0; j < c.columns; j++) {
@@ -192,13 +197,16 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
         summary_refuse(s);
         return;
     }
-    fprintf(s->f,
-            "<figure>\n"
-            "<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Figure %zu\">\n",
-            ++s->figures);
-    snprintf(alt, sizeof alt, "%s %s", caption, file->path);
+    size_t n = 0;
+    for (const char *c = caption; *c && n + 1 < sizeof alt; c++)
+        if (*c != '$') alt[n++] = *c;
+    snprintf(alt + n, sizeof alt - n, " %s", file->path);
+    fputs("<figure>\n<div class=\"plot\">\n", s->f);
+    s->figures++;
     page_drawing(s->f, text, bytes, alt);
-    fprintf(s->f, "</div>\n<figcaption><b>Figure %zu</b> %s <code>", s->figures, caption);
+    fprintf(s->f, "</div>\n<figcaption><b>Figure %zu</b> ", s->figures);
+    page_words(s->f, caption);
+    fputs(" <code>", s->f);
     page_text(s->f, file->path);
     fputs("</code></figcaption>\n</figure>\n", s->f);
     memory_free(text);
@@ -206,17 +214,20 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
-/* Tables, then plots; what columns hold, and the data behind the plots. */
-static void put_files(Summary *s, const Study *study)
+static void put_tables(Summary *s, const Study *study, Used *used)
 {
-    Used used = {.kind = study->kind};
     for (size_t i = 0; i < study->files; i++) {
         const KindTable *k = &study->kind->table[study->file[i].which];
-        if (!study->file[i].plot && k->most) put_table(s, k, &study->file[i], &used);
+        if (!study->file[i].plot && k->most) put_table(s, k, &study->file[i], used);
     }
+}
+
+/* Plots; what columns of the tables hold, and the data behind the plots. */
+static void put_plots(Summary *s, const Study *study, const Used *used)
+{
     for (size_t i = 0; i < study->files; i++)
         if (study->file[i].plot) put_plot(s, study, &study->file[i]);
-    put_terms(s, &used);
+    put_terms(s, used);
     for (size_t i = 0; i < study->files; i++) {
         const KindTable *k = &study->kind->table[study->file[i].which];
         if (!study->file[i].plot && !k->most) put_data(s, k, &study->file[i]);
@@ -240,9 +251,8 @@ static int put_trainings(Summary *s, const Study *study)
           "directory.</p>\n",
           s->f);
     snprintf(label, sizeof label, "Table %zu", ++s->tables);
-    PageTable t = {"Trainings, one row each.", label,
-                   "run,scheme,layers,params,seed,best_epoch,valid_ppl,test_ppl,tokens_per_s,state",
-                   RUNS_MOST, *study->dir ? study->dir : "."};
+    PageTable t = {"Trainings, one row each.",     label, r.columns, RUNS_MOST,
+                   *study->dir ? study->dir : ".", 0};
     page_table(s->f, &r.table, &t, use, &used);
     put_terms(s, &used);
     trainings_close(&r);
@@ -260,14 +270,19 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     fputs("</code></p>\n", s->f);
     put_says(s, "p", "verdict", &b->verdict);
     int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
-    if (first) summary_words(s, beside(study, "README.md", path), 1);
     if (study->kind) {
-        fprintf(s->f, "<p>%s</p>\n", study->kind->about);
+        fputs("<p>", s->f);
+        page_words(s->f, study->kind->about);
+        fputs("</p>\n", s->f);
+        Used used = {.kind = study->kind};
+        put_tables(s, study, &used);
         if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
-        put_files(s, study);
+        if (first) summary_words(s, beside(study, "README.md", path), 1);
+        put_plots(s, study, &used);
         summary_commands(s, study);
     } else {
         code = put_trainings(s, study);
+        if (first) summary_words(s, beside(study, "README.md", path), 1);
     }
     if (first) summary_text(s, beside(study, "config.ini", path), "Options");
     if (first) summary_text(s, beside(study, "study.log", path), "Order of events");
@@ -306,9 +321,9 @@ static void put_head(Summary *s, const char *title)
 static void put_foot(Summary *s)
 {
     fprintf(s->f,
-            "<footer><p>Written by trotter %s. Numbers are shown with four significant digits; the "
-            "CSV files that are named have all. <span class=\"none\">–</span> is undefined, ∞ "
-            "beyond bounds.</p></footer>\n",
+            "<footer><p>Written by trotter %s. Numbers have the digits of the commands&#39; own "
+            "tables; the CSV files that are named have all. <span class=\"none\">–</span> is "
+            "undefined, inf beyond bounds.</p></footer>\n",
             TROTTER_VERSION);
     page_end(s->f);
 }

@@ -39,9 +39,12 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v);
 
 /* ---- summary_runs.c: trainings of a comparison ---- */
 
+enum { TRAINING_COLUMNS = 24 };
+
 /* One row a training, in one table; `total`, `finished`: how many there are. The Csv borrows from the array. */
 typedef struct {
-    Csv table;   /* of its own cells, names as in result.csv */
+    Csv table; /* of its own cells, names as in result.csv between "run" and "state" */
+    Column columns[TRAINING_COLUMNS];
     Csv *result; /* (total) */
     size_t total, finished;
 } Trainings;

@@ -96,12 +96,11 @@ static void unlink_address(cmark_node *node)
     replace(node, CMARK_NODE_CODE, url);
 }
 
-/* In a frame that scrolls, as the page's other tables are. */
+/* In a frame, as the page's other tables are. */
 static void frame_table(cmark_node *table)
 {
     cmark_node *frame = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
-    cmark_node_set_on_enter(frame, "<div class=\"wide\" role=\"region\" tabindex=\"0\" "
-                                   "aria-label=\"Table\">");
+    cmark_node_set_on_enter(frame, "<div class=\"wide\">");
     cmark_node_set_on_exit(frame, "</div>");
     cmark_node_insert_before(table, frame);
     cmark_node_append_child(frame, table);

@@ -179,7 +179,7 @@ static Interval mean_of(const Published *p, const Design *d, int split, int loga
         x[k] = run_value(p, &d->result[k], split);
         if (logarithm) x[k] = log(x[k]);
     }
-    return statistics_mean(x, 1, d->seeds);
+    return logarithm ? statistics_mean(x, 1, d->seeds) : statistics_positive(x, 1, d->seeds);
 }
 
 /* x: room for the seeds of either. */

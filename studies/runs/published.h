@@ -90,11 +90,10 @@ typedef struct {
 extern const Column published_schemes[], published_words[];
 
 /* The table and the plot of a kind of study that has them. */
-#define PUBLISHED_TABLE(columns)                                                               \
-    {                                                                                          \
-        "published", columns,                                                                  \
-            "The source papers' figures beside these, in brackets 95 % intervals over seeds.", \
-            KIND_ALL                                                                           \
+#define PUBLISHED_TABLE(columns)                                                                 \
+    {                                                                                            \
+        "published", columns,                                                                    \
+            "The source papers' figures beside these, with 95 % intervals over seeds.", KIND_ALL \
     }
 #define PUBLISHED_PLOT                                                                  \
     {                                                                                   \

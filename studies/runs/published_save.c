@@ -95,7 +95,7 @@ typedef struct {
            .low = "valid_ratio_pooled_low", .high = "valid_ratio_pooled_high"),                    \
     NUMBER("valid_ratio_pooled_low", beside.gain[0].low, 3, .head = "from", .place = 12),          \
     NUMBER("valid_ratio_pooled_high", beside.gain[0].high, 3, .head = "to", .place = 13),          \
-    FIELD(Figure, "test_ratio", beside.gain[1].mean, .page = 4,                                    \
+    NUMBER("test_ratio", beside.gain[1].mean, 3, .page = 4,                                        \
           .low = "test_ratio_pooled_low", .high = "test_ratio_pooled_high"),                       \
     FIELD(Figure, "test_ratio_pooled_low", beside.gain[1].low),                                    \
     FIELD(Figure, "test_ratio_pooled_high", beside.gain[1].high),                                  \

@@ -29,7 +29,8 @@ static int ends_in_depth(const char *name)
 }
 
 /* One to one: what stands behind the scheme is read off from the end, and a depth of 1 is left out only where
- * the scheme's name cannot be taken for one with a depth. */
+ * the scheme's name cannot be taken for one with a depth. The '/' of dial:S-P/Q, which no folder's name can hold, is
+ * written '_', which stands in no other name that begins so. */
 int runs_name(const RunSpec *s, char out[512])
 {
     int n = s->encoder ? snprintf(out, 512, "%s@%zu+%s@%zu", s->encoder->name, s->encoder_layers,
@@ -40,6 +41,8 @@ int runs_name(const RunSpec *s, char out[512])
     if (s->untested && s->rate && s->dropout)
         n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
     n += snprintf(out + n, 512 - (size_t)n, "-seed%llu", (unsigned long long)s->seed);
+    for (char *c = out; *c; c++)
+        if (*c == '/') *c = '_';
     return 0;
 }
 

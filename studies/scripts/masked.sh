@@ -90,8 +90,10 @@ done
 
 for task in sst2 cola; do
     from=
-    for d in "$out/$task"-*-[0-9]*/; do
-        [ ! -e "$d/result.csv" ] || from="$from --from ${d%/}"
+    for scheme in $schemes; do # the first is what others are compared with
+        for d in "$out/$task-$scheme"-[0-9]*/; do
+            [ ! -e "$d/result.csv" ] || from="$from --from ${d%/}"
+        done
     done
     # shellcheck disable=SC2086
     [ -z "$from" ] || "$trotter" finetune $from --out "$out/$task"

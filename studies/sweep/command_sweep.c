@@ -41,7 +41,7 @@ static const Option word_options[] = {
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
-     "write sweep.csv (runs), words.csv, correlations.csv, halves.csv, permutations and random "
+     "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, permutations and random "
      "(ranked), sweep.md, plots, study.log, the source papers' figures beside these "
      "(published.csv, .md) where they have some, and each run under DIR/runs",
      0, 0},
@@ -104,11 +104,12 @@ static int verdict(const Sweep *u)
         if (w->valid.n == 0 || beats || n >= sizeof names) continue;
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", w->letters);
     }
-    if (n && better) notice_warn("no better than word frequencies: %s", names);
+    const char *word = network_unit(&u->corpus.vocab)->word;
+    if (n && better) notice_warn("no better than %s frequencies: %s", word, names);
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
     if (n && !better)
         return error_set(ERR_CHECK,
-                         "no better than word frequencies, so there is nothing to compare: %s",
+                         "no better than %s frequencies, so there is nothing to compare: %s", word,
                          names);
     return 0;
 }
@@ -133,6 +134,7 @@ static void close_study(Sweep *u)
     sheet_free(u->runs_table);
     sheet_free(u->wide);
     sheet_free(u->brief);
+    sheet_free(u->differences);
     sheet_free(u->correlations);
     sheet_free(u->related);
     sheet_free(u->sandwiches);
@@ -158,14 +160,17 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "sweep",
      .title = "Words of sublayers",
-     .about = "Language models whose layer is a word over s (attention, F) and f (feed-forward, "
-              "G), each letter a sublayer of weight 1 with parameters of its own. The area between "
-              "a word's path and its chord is the coefficient of [F,G] = G'F − F'G in the "
-              "splitting error, positive where s comes first. The interleaved word is the "
-              "baseline.",
+     .about =
+         "Language models whose layer is a word over s (attention, $F$) and f (feed-forward, "
+         "$G$), each letter a sublayer of weight 1 with parameters of its own. The area between "
+         "a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ in the "
+         "splitting error, positive where s comes first. The interleaved word is the "
+         "baseline.",
      .words = "sweep.md",
      .table = {{"words", sweep_word_columns,
                 "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
+               {"differences", sweep_difference_columns,
+                "Perplexities less the interleaved word's. In brackets 95 % intervals.", KIND_MANY},
                {"correlations", sweep_correlation_columns,
                 "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals, of "
                 "7 words or more.",

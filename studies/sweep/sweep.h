@@ -1,6 +1,6 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and
  * f a feed-forward sublayer, and what their perplexities go with. In parts: which words
- * (sweep_draw.c, sweep_words.c), their trainings (sweep_runs.c), tables (sweep_table.c), rank correlations
+ * (sweep_draw.c, sweep_words.c), their trainings (sweep_runs.c), tables (sweep_table.c), differences from the interleaved word (sweep_differences.c), rank correlations
  * (sweep_relate.c), words and files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020,
  * sections 3 and 4.
  */
@@ -9,7 +9,7 @@
 
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
-#include "studies/tools/statistics.h"
+#include "studies/tools/simultaneous.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
 
@@ -61,7 +61,8 @@ typedef struct {
     double area;     /* coefficient of [F,G] of the splitting by exact flows: the signed area */
     double share;    /* area over that of s^a f^b, a b / 2: -1 .. 1; NaN where a b = 0 */
     double FFG, FGG; /* coefficients of [F,[F,G]], [[F,G],G] */
-    int order;   /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
+    int order; /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
+    int order_trained; /* with Euler sublayers; at most 1, whatever the area (trotter verify --claim euler-words) */
     double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
     double euler_norm; /* the same with Euler sublayers; NaN where told by no order */
     Halves halves;
@@ -88,7 +89,9 @@ typedef struct {
     size_t interleaved; /* index of the interleaved word; `words` where there is none */
     size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
     size_t failed; /* runs */
-    Sheet *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches, *plotted;
+    Seeds layout[2]; /* of validation and test text (sweep_differences) */
+    Sheet *differences, *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches,
+        *plotted;
 } Sweep;
 
 /* ---- sweep_words.c ---------------------------------------------------------------------------------- */
@@ -121,7 +124,7 @@ int sweep_from(Sweep *u);
  * correlations.csv. */
 extern const Column sweep_word_columns[], sweep_run_columns[], sweep_family_columns[],
     sweep_sandwich_columns[], sweep_ranked_columns[], sweep_half_columns[],
-    sweep_correlation_columns[];
+    sweep_correlation_columns[], sweep_difference_columns[];
 
 int sweep_tables(Sweep *u);
 /* Adds the row of a word and its k-th run to a table of these columns but the last two. family: which of its families
@@ -129,6 +132,10 @@ int sweep_tables(Sweep *u);
 void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out);
 /* What a row of sweep.csv has of a run; the rest NaN. ERR_INPUT. */
 int sweep_result(const Csv *c, size_t row, RunResult *out);
+/* u->differences, layout: every word less the interleaved one; no rows without that one. */
+int sweep_differences(Sweep *u);
+/* 1: w is the sandwich that its first seed chose (--confirm). */
+int sweep_chosen(const Sweep *u, const Word *w);
 /* u->correlations; those of validation perplexity alone in u->related. */
 int sweep_correlations(Sweep *u);
 /* Validation perplexity against |area| over the words of a family. */

@@ -92,6 +92,7 @@ static int draw_halves(const Sweep *u)
         "", "sublayers (means, 95 % over words)", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set xtics ('bottom s' 0, 'bottom f' 1, 'top s' 2, 'top f' 3)");
+    if (plot_narrow()) plot_setting(p, "set xtics font small");
     plot_setting(p, "set xrange [-0.6:3.6]\nset yrange [0:*]");
     draw_group(p, 1);
     draw_group(p, 0);

@@ -59,8 +59,8 @@ static void summarise(const Sweep *u, Word *w)
     w->params = NAN;
     for (size_t k = 0; k < w->seeds; k++)
         if (!isnan(w->result[k].params)) w->params = w->result[k].params;
-    w->valid = statistics_mean(&w->result->valid_ppl, STRIDE, w->seeds);
-    w->test = statistics_mean(&w->result->test_ppl, STRIDE, w->seeds);
+    w->valid = statistics_positive(&w->result->valid_ppl, STRIDE, w->seeds);
+    w->test = statistics_positive(&w->result->test_ppl, STRIDE, w->seeds);
     w->even[0] = statistics_mean(&w->result->valid_ppl, STRIDE, even_seeds(u)).mean;
     w->even[1] = statistics_mean(&w->result->test_ppl, STRIDE, even_seeds(u)).mean;
 }

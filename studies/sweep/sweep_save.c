@@ -39,18 +39,25 @@ static void print_caption(const Sweep *u, FILE *f)
     char length[64];
     network_length(o, length);
     fprintf(f,
-            "Corpus %s: %zu training tokens, vocabulary %zu. Models: width %zu, inner %zu, %zu "
+            "Corpus %s: %zu training %ss, vocabulary %zu. Models: width %zu, inner %zu, %zu "
             "heads;\n"
             "%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds (Student's t).\n",
-            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, u->corpus.vocab.size,
-            options_size(o, "width"), options_size(o, "inner"), options_size(o, "heads"), length,
-            options_text(o, "rate"), options_text(o, "dropout"));
+            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens,
+            network_unit(&u->corpus.vocab)->token, u->corpus.vocab.size, options_size(o, "width"),
+            options_size(o, "inner"), options_size(o, "heads"), length, options_text(o, "rate"),
+            options_text(o, "dropout"));
+    for (size_t i = 0; i < u->words; i++)
+        if (statistics_is_cut(u->word[i].valid) || statistics_is_cut(u->word[i].test)) {
+            fputs(STATISTICS_POSITIVE_CUT, f);
+            break;
+        }
     print_families(u, f);
     fprintf(f,
             "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
             "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
             "where s comes first; order\nand error norm: of that error, empty where there is none. "
-            "They take all sublayers of a kind for\none operator.\n\n");
+            "trained: the order with the Euler sub-steps\nof the network, 1 at most. They take all "
+            "sublayers of a kind for one operator.\n\n");
 }
 
 /* The spread of words with one seed beside that of the baseline's seeds, and what area has to do with it. */
@@ -89,6 +96,28 @@ static int print_answer(const Sweep *u, int family, FILE *f)
     return 0;
 }
 
+static int print_differences(const Sweep *u, int form, FILE *f)
+{
+    const Seeds *s = u->layout;
+    if (sheet_rows(u->differences) == 0 || s[0].pooled.df == 0) return 0;
+    fprintf(
+        f,
+        "\nDifferences from the interleaved word and half of their 95 %% intervals, with one "
+        "standard deviation over seeds for\nall words: %.2f on validation (%zu degree%s of "
+        "freedom), %.2f on test text (%zu). ± alone: of a difference by itself\n(Student's t); "
+        "± together: holds for all words together (Dunnett), and so does p, of no difference.\n",
+        s[0].pooled.sd, s[0].pooled.df, s[0].pooled.df == 1 ? "" : "s", s[1].pooled.sd,
+        s[1].pooled.df);
+    for (int i = 0; i < 2; i++)
+        if (s[i].paired)
+            fprintf(f, "Seeds are paired on %s text: their correlation is %.2f.\n",
+                    i ? "test" : "validation", s[i].correlation);
+    if (u->best < u->words && sweep_chosen(u, &u->word[u->best]))
+        fprintf(f, "%s is counted without the seed that chose it.\n", u->word[u->best].letters);
+    fputc('\n', f);
+    return sheet_write(u->differences, form, f);
+}
+
 static const char correlation_words[] = "\nRank correlations (Spearman) of validation perplexity "
                                         "over words, each with the seeds that all "
                                         "have;\nrelative_area: of the largest that as many s and f "
@@ -104,6 +133,7 @@ static int print_all(const Sweep *u, int form, FILE *f)
     TRY(sheet_write(u->brief, form, f));
     fputc('\n', f);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) TRY(print_answer(u, asked[i], f));
+    TRY(print_differences(u, form, f));
     fputs(correlation_words, f);
     return sheet_write(u->related, form, f);
 }
@@ -203,6 +233,8 @@ int sweep_save(const Sweep *u)
     TRY(output_sheet(u->runs_table, SHEET_CSV, u->dir, "sweep.csv"));
     TRY(output_sheet(u->wide, SHEET_CSV, u->dir, "words.csv"));
     TRY(output_sheet(u->brief, SHEET_LATEX, u->dir, "words.tex"));
+    TRY(output_sheet(u->differences, SHEET_CSV, u->dir, "differences.csv"));
+    TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
     TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
     TRY(output_sheet(u->halves, SHEET_CSV, u->dir, "halves.csv"));
     TRY(output_sheet(u->sandwiches, SHEET_CSV, u->dir, "sandwich.csv"));

@@ -40,7 +40,9 @@ const Column sweep_word_columns[] = {
     FIELD(WordRow, "FGG", of.FGG),
     FIELD(WordRow, "order", of.order, .place = 6, .page = 1,
           .words = "exact order of the word as a splitting by exact flows; empty: no error"),
-    FIELD(WordRow, "error_norm", of.norm, .head = "error norm", .digits = 4, .place = 7, .page = 1,
+    FIELD(WordRow, "order_trained", of.order_trained, .head = "trained", .place = 7, .page = 1,
+          .words = "exact order of the word as it is trained, by Euler sub-steps: 1 at most"),
+    FIELD(WordRow, "error_norm", of.norm, .head = "error norm", .digits = 4, .place = 8, .page = 1,
           .words = "norm of the leading error of exact flows"),
     FIELD(WordRow, "euler_norm", of.euler_norm, .page = 1,
           .words = "the same of Euler sub-flows, which is the network"),
@@ -53,14 +55,14 @@ const Column sweep_word_columns[] = {
     FIELD(WordRow, "params", of.params, .page = 1),
     FIELD(WordRow, "seeds", of.valid.n, .page = 1),
     FIELD(WordRow, "valid_ppl", of.valid.mean, .head = "valid ppl", .half = "±", .low = "valid_low",
-          .high = "valid_high", .form = SHEET_FIXED, .digits = 2, .place = 8, .page = 1),
+          .high = "valid_high", .form = SHEET_FIXED, .digits = 2, .place = 9, .page = 1),
     FIELD(WordRow, "valid_sd", of.valid.sd),
-    FIELD(WordRow, "valid_low", of.valid.low),
+    FIELD(WordRow, "valid_low", of.valid.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(WordRow, "valid_high", of.valid.high),
     FIELD(WordRow, "test_ppl", of.test.mean, .head = "test ppl", .half = "±", .low = "test_low",
-          .high = "test_high", .form = SHEET_FIXED, .digits = 2, .place = 9, .page = 1),
+          .high = "test_high", .form = SHEET_FIXED, .digits = 2, .place = 10, .page = 1),
     FIELD(WordRow, "test_sd", of.test.sd),
-    FIELD(WordRow, "test_low", of.test.low),
+    FIELD(WordRow, "test_low", of.test.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(WordRow, "test_high", of.test.high),
     COLUMN(WordRow, better, .form = SHEET_FLAG, .page = 1,
            .words = "lower validation perplexity than the baseline's mean"),
@@ -76,14 +78,15 @@ const Column sweep_family_columns[] = {COLUMN(WordRow, family),
                                        FIELD(WordRow, "error_norm", of.norm),
                                        {0}};
 
-const Column sweep_sandwich_columns[] = {FIELD(WordRow, "k", of.k),
-                                         COLUMN(WordRow, word),
-                                         FIELD(WordRow, "area", of.area),
-                                         FIELD(WordRow, "seeds", of.valid.n),
-                                         FIELD(WordRow, "valid_ppl", of.valid.mean),
-                                         FIELD(WordRow, "valid_low", of.valid.low),
-                                         FIELD(WordRow, "valid_high", of.valid.high),
-                                         {0}};
+const Column sweep_sandwich_columns[] = {
+    FIELD(WordRow, "k", of.k),
+    COLUMN(WordRow, word),
+    FIELD(WordRow, "area", of.area),
+    FIELD(WordRow, "seeds", of.valid.n),
+    FIELD(WordRow, "valid_ppl", of.valid.mean),
+    FIELD(WordRow, "valid_low", of.valid.low, .words = STATISTICS_POSITIVE_LOW),
+    FIELD(WordRow, "valid_high", of.valid.high),
+    {0}};
 
 const Column sweep_ranked_columns[] = {
     COLUMN(WordRow, word),
@@ -237,5 +240,6 @@ int sweep_tables(Sweep *u)
             if (u->word[i].k == k) sweep_row(u, &u->word[i], 0, NULL, u->sandwiches);
     add_families(u);
     TRY(add_halves(u));
+    TRY(sweep_differences(u));
     return sweep_correlations(u);
 }

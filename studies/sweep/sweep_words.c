@@ -59,6 +59,7 @@ static int find_theory(const Sweep *u, Word *w)
     table_free(exact);
     TRY(code);
     TRY(theory_search(w->scheme, 3, &theory));
+    w->order_trained = theory.order;
     w->euler_norm = sqrt(theory.error_norm2);
     double most = 0.5 * (double)w->count[0] * (double)w->count[1];
     w->share = most > 0 ? w->area / most : NAN;

@@ -1,5 +1,5 @@
 /* command_expand.c: the terms of a scheme's local error: elementary differentials of numerical - exact,
- * or brackets of log(step)/h - (F + G). */
+ * or brackets of log(step)/h - (F + G); and its modified equation. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,10 +15,13 @@ static const Option scheme_options[] = {
      0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, at most 8 in trees (default: one more than each scheme's order)", 1,
-     LIE_MAX},
+     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
+     1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
      "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+    {"modified", OPTION_FLAG, NULL, NULL,
+     "the modified equation instead: the field whose exact flow the step is, of one-step schemes",
+     0, 0},
     {"one-field", OPTION_FLAG, NULL, NULL,
      "of schemes whose stages are all H = F + G: the terms of H, in trees of one colour", 0, 0},
     {0},
@@ -76,6 +79,9 @@ static int print_words(const Expansion *e, size_t n)
     for (size_t i = 0; i < n; i++) decoder |= e[i].table->colours > 2;
     if (e[0].basis == BASIS_TREES)
         printf("terms of numerical - exact after one step: coefficient h^degree term(y)\n");
+    else if (e[0].basis == BASIS_MODIFIED)
+        printf("terms of the modified equation, whose exact flow over h is the step: coefficient\n"
+               "h^(degree-1) term(y)\n");
     else
         printf("terms of log(step)/h - field: coefficient h^(degree-1) term, field %s;\n"
                "brackets of the Lyndon basis, %s, each split at its longest proper Lyndon suffix;\n"
@@ -83,7 +89,9 @@ static int print_words(const Expansion *e, size_t n)
                decoder ? "F+C+G, of a decoder, or F+G" : "F+G (of a word: aF+bG)",
                decoder ? "F < C < G" : "F < G");
     for (size_t i = 0; i < n; i++) {
-        if (e[i].count == 0) printf("%s: no term up to h^%d\n", e[i].table->name, e[i].degree);
+        if (e[i].count == 0)
+            printf("%s: no term up to h^%d\n", e[i].table->name,
+                   e[i].degree - (e[i].basis != BASIS_TREES));
         if (e[i].table->flows) TRY(print_area(e[i].table));
     }
     putchar('\n');
@@ -143,8 +151,8 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     Sheet *r = NULL;
     size_t done = 0;
     TRY(sheet_new(expansion_columns, &r));
-    int code = 0, basis = options_choice(o, "basis"), degree = (int)options_size(o, "degree"),
-        one = options_flag(o, "one-field");
+    int code = 0, degree = (int)options_size(o, "degree"), one = options_flag(o, "one-field"),
+        basis = options_flag(o, "modified") ? BASIS_MODIFIED : options_choice(o, "basis");
     while (code == 0 && done < s->count) {
         code = expansion_find(s->scheme[done], basis, degree, one, &e[done]);
         if (code != 0) break;
@@ -162,6 +170,9 @@ static int run(Options *o)
 {
     Selection s;
     TRY(options_either(o, "csv", "latex"));
+    if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
+        return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
+                                    "tells the same of a splitting, less its field");
     TRY(select_open(o, "exact", &s));
     Expansion *e = memory_new(s.count, sizeof *e);
     int code = e ? expand(o, &s, e) : ERR_MEMORY;
@@ -173,14 +184,16 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "expand",
      .title = "Error terms",
-     .about = "Terms of numerical − exact after one step, coefficient · h<sup>degree</sup> · "
-              "term(y). [F,G] = G'F − F'G. " KIND_ORDERS,
+     .about =
+         "Terms of numerical − exact after one step, coefficient · $h^degree$ · term(y); "
+         "commutators are terms of $log(step)/h − (F+G)$, coefficient · $h^(degree-1)$ · term. "
+         "$[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
          {{"path-*",
            "A splitting as a path in times under F and G; the area between path and chord is the "
-           "coefficient of [F,G]."}}},
+           "coefficient of $[F,G]$."}}},
     {0}};
 
 const Command command_expand = {
@@ -203,7 +216,14 @@ const Command command_expand = {
         "about a\n"
         "second a scheme; up to 10 letters in brackets. Decoders, of y' = F + C + G: up to h^6 and 7 "
         "letters,\n"
-        "F < C < G, three signed areas.\n",
+        "F < C < G, three signed areas.\n"
+        "--modified: backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a "
+        "one-step\n"
+        "scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree` "
+        "vertices has\n"
+        "h^(degree-1), degree 1 is the field itself. trotter expand --modified --one-field --scheme "
+        "euler\n"
+        "--degree 3 tells H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

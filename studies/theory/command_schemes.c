@@ -1,4 +1,5 @@
 /* command_schemes.c: every scheme with what its table says of it: sizes, order, stability. */
+#include <math.h>
 #include <string.h>
 
 #include "studies/tools/command.h"
@@ -30,9 +31,22 @@ static const Option output_options[] = {
     {0},
 };
 
+static const Option made_options[] = {
+    {"compose", OPTION_TEXT, NULL, "A,B,...",
+     "print one scheme that takes these n steps, the first first, each over h/n; or c*A,c*B,...: over c h",
+     0, 0},
+    {"adjoint", OPTION_TEXT, NULL, "NAME",
+     "print the adjoint S(-h)^-1 of a splitting by exact flows: its flows reversed", 0, 0},
+    {"conjugate", OPTION_TEXT, NULL, "P,S",
+     "print the scheme that takes P, then S, then the inverse of P, splittings by exact flows", 0,
+     0},
+    {0},
+};
+
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
+static const OptionGroup made_group = {"Schemes made of schemes", 0, made_options};
+static const OptionGroup *const groups[] = {&scheme_group, &made_group, &output_group, NULL};
 
 typedef struct {
     const char *scheme;
@@ -40,6 +54,7 @@ typedef struct {
     int past_y, past_k, exact;
     Theory theory;
     double real_limit, imag_limit, ssp;
+    Embedded embedded;
 } SchemeRow;
 
 static const Column columns[] = {
@@ -58,10 +73,13 @@ static const Column columns[] = {
     COLUMN(SchemeRow, imag_limit, .digits = 7),
     FIELD(SchemeRow, "error_norm2", theory.error_norm2),
     FIELD(SchemeRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
-    COLUMN(SchemeRow, ssp, .digits = 7,
-           .words =
-               "coefficient of strong stability: steps of so many times Euler's keep what Euler's "
-               "keep; of one-step schemes whose stages are all H"),
+    COLUMN(SchemeRow, ssp, .digits = 7),
+    FIELD(SchemeRow, "embedded_order", embedded.order, .sparse = 1,
+          .words = "order of the embedded method y' - error"),
+    FIELD(SchemeRow, "estimate_order", embedded.estimate_order, .sparse = 1,
+          .words = "q of an estimate of the error that is O(h^(q+1))"),
+    FIELD(SchemeRow, "estimate_norm2", embedded.error_norm2, .sparse = 1,
+          .words = "squared norm of the estimate's h^(q+1) terms, as error_norm2"),
     {0}};
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
@@ -75,6 +93,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .past_k = scheme->past_k,
                      .exact = scheme->exact};
     TRY(theory_search(scheme, degree, &row.theory));
+    TRY(theory_embedded(scheme, degree, &row.embedded));
     select_warn_times(scheme);
     if (!scheme->exact && words)
         progress_note(
@@ -139,6 +158,13 @@ static int show_structure(const Options *o, const Selection *s)
     return code;
 }
 
+static int has_pairs(const Selection *s)
+{
+    size_t i = 0;
+    while (i < s->count && !s->scheme[i]->pair) i++;
+    return i < s->count;
+}
+
 static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s);
@@ -156,6 +182,11 @@ static int show(const Options *o, const Selection *s)
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",
             options_size(o, "degree"));
+        if (has_pairs(s))
+            printf(
+                "pairs: stages and evaluations are those of a step of fixed size, which needs no "
+                "estimate of its error;\nembedded_order: of y' - error; the estimate is "
+                "O(h^(estimate_order + 1)), with estimate_norm2 as error_norm2\n");
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
@@ -167,13 +198,78 @@ static int show(const Options *o, const Selection *s)
     return code;
 }
 
+/* ---- schemes made of schemes ------------------------------------------------------------------------ */
+
+static int find_composed(const Zoo *z, const char *list, Table **out)
+{
+    mpq_t total;
+    mpq_init(total);
+    int code = zoo_compose(z, list, total, out);
+    if (code == 0 && fabs(table_double(total) - 1) > 1e-12)
+        notice_warn("the weights sum to %.6g, not to 1: this is no step over h",
+                    table_double(total));
+    mpq_clear(total);
+    return code;
+}
+
+static int find_conjugate(const Zoo *z, const char *list, Table **out)
+{
+    Table **pair;
+    size_t count;
+    TRY(zoo_list(z, list, "exact", &pair, &count));
+    int code = count == 2 ? scheme_conjugate(pair[0], pair[1], out)
+                          : error_set(ERR_INPUT,
+                                      "--conjugate: expected two names P,S, not '%.100s'", list);
+    for (size_t i = 0; i < count; i++) table_free(pair[i]);
+    memory_free(pair);
+    return code;
+}
+
+static int find_adjoint(const Zoo *z, const char *name, Table **out)
+{
+    Table *t;
+    TRY(zoo_find(z, name, "exact", &t));
+    int code = scheme_adjoint(t, out);
+    table_free(t);
+    return code;
+}
+
+static const struct {
+    const char *option;
+    int (*find)(const Zoo *z, const char *text, Table **out);
+} makers[] = {{"compose", find_composed}, {"adjoint", find_adjoint}, {"conjugate", find_conjugate}};
+enum { MAKERS = sizeof makers / sizeof *makers };
+
+/* Prints what the one of these options makes; *made = 0 where there is none. */
+static int print_made(const Options *o, const Zoo *z, int *made)
+{
+    static const char *const others[] = {"csv", "print", "structure", "tableau", "out"};
+    Table *t = NULL;
+    *made = 0;
+    for (size_t i = 0; i < MAKERS; i++) {
+        const char *text = options_text(o, makers[i].option);
+        if (!text) continue;
+        for (size_t k = i + 1; k < MAKERS; k++)
+            TRY(options_either(o, makers[i].option, makers[k].option));
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            TRY(options_either(o, makers[i].option, others[k]));
+        TRY(makers[i].find(z, text, &t));
+        *made = 1;
+    }
+    int code = t ? table_print(t, stdout) : 0;
+    table_free(t);
+    return code;
+}
+
 static int run(Options *o)
 {
     Selection s;
+    int made;
     TRY(options_either(o, "print", "structure"));
     TRY(options_either(o, "print", "csv"));
     TRY(select_open(o, "exact", &s));
-    int code = show(o, &s);
+    int code = print_made(o, &s.zoo, &made);
+    if (code == 0 && !made) code = show(o, &s);
     select_close(&s);
     return code;
 }
@@ -197,7 +293,21 @@ const Command command_schemes = {
         "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n"
         "NAME-decoder is any scheme with cross-attention C behind its attention F, of y' = F + C + "
         "G; 'decoders'\n"
-        "has them all.\n",
+        "has them all. Of an embedded pair (a line `error = ...`) stages and evaluations are those "
+        "of a step of fixed\n"
+        "size: stages that only the estimate of the error reads are not counted, and no network "
+        "has them.\n"
+        "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step "
+        "schemes:\n"
+        "flows, or stages. Explicit stages have an implicit adjoint and inverse, which no text can say. "
+        "Strang from\n"
+        "Lie and Trotter's:\n"
+        "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
+        "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
+        "and a method of order 4 from one of order 2 (Yoshida 1990):\n"
+        "  trotter schemes --compose "
+        "\"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,"
+        "1/(2-2^(1/3))*strang-marchuk\"\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -25,8 +25,8 @@ const Column structure_columns[] = {
     COLUMN(StructureRow, symplectic, .form = SHEET_FLAG),
     COLUMN(StructureRow, symplectic_separable, .form = SHEET_FLAG),
     FIELD(StructureRow, "effective_order", told.effective_order),
-    FIELD(StructureRow, "error_constant", constant[0]),
-    FIELD(StructureRow, "normalised_constant", constant[1]),
+    FIELD(StructureRow, "error_constant", constant[0], .form = SHEET_FORMULA),
+    FIELD(StructureRow, "normalised_constant", constant[1], .form = SHEET_FORMULA),
     COLUMN(StructureRow, zero_stable, .form = SHEET_FLAG),
     COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
     {0}};

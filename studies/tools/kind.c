@@ -36,6 +36,8 @@ int kind_begins(const KindTable *t, const char *line)
     for (size_t j = 0; j < 4 && t->columns[j].name; j++) {
         size_t n = strlen(t->columns[j].name);
         if (strncmp(line, t->columns[j].name, n) != 0 || !strchr(",\r\n", line[n])) return 0;
+        if (line[n] != ',' && t->columns[j + 1].name)
+            return j >= 2; /* it ends here: an older one, of three columns at least */
         line += n + (line[n] == ',');
     }
     return 1;
@@ -57,24 +59,22 @@ static int key(const Column *c, int pages)
     return pages ? c->page : c->place;
 }
 
-void kind_show(const KindTable *t, char out[KIND_SHOW])
+size_t kind_shown(const Column *list, const Column **out, size_t room)
 {
     int pages = 0, last = 0, intervals = 0;
     size_t n = 0;
-    *out = '\0';
-    for (const Column *c = t->columns; c->name || c->head; c++) {
+    for (const Column *c = list; c->name || c->head; c++) {
         pages |= c->page;
         intervals |= c->low != NULL;
     }
-    for (const Column *c = t->columns; c->name || c->head; c++)
+    for (const Column *c = list; c->name || c->head; c++)
         last = key(c, pages) > last ? key(c, pages) : last;
-    if (!last && !intervals) return;
+    if (!last && !intervals) return 0;
     for (int k = last > 0; k <= last; k++)
-        for (const Column *c = t->columns; c->name || c->head; c++) {
-            if (!c->name || key(c, pages) != k || (!pages && is_end(t->columns, c->name))) continue;
-            n += (size_t)snprintf(out + n, KIND_SHOW - n, "%s%s", n ? "," : "", c->name);
-            if (c->low) n += (size_t)snprintf(out + n, KIND_SHOW - n, "=%s..%s", c->low, c->high);
-        }
+        for (const Column *c = list; c->name || c->head; c++)
+            if (c->name && key(c, pages) == k && (pages || !is_end(list, c->name)) && n < room)
+                out[n++] = c;
+    return n;
 }
 
 /* Names that mean one thing wherever they stand. */
@@ -107,24 +107,24 @@ static const struct {
     {"grad_norm", "norm of the gradient, mean since the row before"},
     {"s", "attention sublayers of the word"},
     {"f", "feed-forward sublayers of the word"},
-    {"k", "sandwich coefficient: s^k (sf)^(n-k) f^k"},
+    {"k", "sandwich coefficient: $s^k (sf)^(n-k) f^k$"},
     {"relative_area", "the area as a share of the largest of as many sublayers"},
-    {"FFG", "coefficient of [F,[F,G]] in the splitting error"},
-    {"FGG", "coefficient of [[F,G],G] in the splitting error"},
+    {"FFG", "coefficient of $[F,[F,G]]$ in the splitting error"},
+    {"FGG", "coefficient of $[[F,G],G]$ in the splitting error"},
     {"bottom_s", "attention sublayers in the half of the numbers nearest the input"},
     {"bottom_f", "feed-forward sublayers in the half of the numbers nearest the input"},
     {"top_s", "attention sublayers in the other half"},
     {"top_f", "feed-forward sublayers in the other half"},
     {"family", "which draws or series the word is of"},
-    {"re", "real part of z = h·λ"},
-    {"im", "imaginary part of z = h·λ"},
-    {"zF", "h·λ_F, or its imaginary part"},
-    {"zG", "h·λ_G, or its imaginary part"},
+    {"re", "real part of $z = h·λ$"},
+    {"im", "imaginary part of $z = h·λ$"},
+    {"zF", "$h·λ_F$, or its imaginary part"},
+    {"zG", "$h·λ_G$, or its imaginary part"},
     {"scheme", "integrator by its name; 'trotter schemes --print' has its text"},
     {"system", "particle system"},
     {"layers", "blocks, each one step of the scheme"},
     {"layer", "number of the layer, from 0"},
-    {"stages", "k or flow lines as written"},
+    {"stages", "k or flow lines of a step of fixed size"},
     {"evals_F", "evaluations of F (attention) a step"},
     {"evals_G", "evaluations of G (feed-forward) a step"},
     {"evals_C", "evaluations of C (cross-attention) a step"},
@@ -132,25 +132,28 @@ static const struct {
     {"past_k", "deepest past slope used"},
     {"exact", "coefficients are rational"},
     {"consistent", "the step is one of length h"},
-    {"order", "p: local error O(h^(p+1))"},
+    {"order", "$p$: local error $O(h^(p+1))$"},
     {"zero_stable", "meets the root condition"},
-    {"real_limit", "end of the stability interval on the negative real axis, h·λ"},
-    {"imag_limit", "end of the stability interval on the imaginary axis, h·λ/i"},
-    {"error_norm2", "squared norm of the h^(p+1) terms in two colours, F and G"},
+    {"real_limit", "end of the stability interval on the negative real axis, $h·λ$"},
+    {"imag_limit", "end of the stability interval on the imaginary axis, $h·λ/i$"},
+    {"ssp",
+     "coefficient of strong stability: steps of so many times Euler's keep what Euler's keep; of one-step schemes "
+     "whose stages are all H"},
+    {"error_norm2", "squared norm of the $h^(p+1)$ terms in two colours, F and G"},
     {"error_norm2_one_colour", "the same in the one colour F + G, where every stage is H"},
-    {"symmetric", "S(−h) after S(h) is the identity"},
-    {"symmetric_order", "up to which power of h S(−h) after S(h) is"},
-    {"symmetric_separable", "the same where F'F = G'G = 0"},
+    {"symmetric", "$S(−h)$ after $S(h)$ is the identity"},
+    {"symmetric_order", "up to which power of $h$ $S(−h)$ after $S(h)$ is"},
+    {"symmetric_separable", "the same where $F'F = G'G = 0$"},
     {"symplectic", "for Hamiltonian F and G"},
     {"symplectic_separable", "for separable Hamiltonians"},
     {"effective_order", "of the best conjugate of a splitting by exact flows"},
-    {"error_constant", "C of numerical − exact = C·h^(p+1)·y^(p+1)"},
-    {"normalised_constant", "C over the sum of slope weights"},
+    {"error_constant", "$C$ of numerical − exact = $C·h^(p+1)·y^(p+1)$"},
+    {"normalised_constant", "$C$ over the sum of slope weights"},
     {"weakly_stable", "zero-stable with several roots on the unit circle"},
     {"degree", "power of h"},
     {"h", "step size"},
     {"t_end", "time of the comparison"},
-    {"field", "split: y' = F + G; layer: y' = L(y), L one Transformer layer's increment"},
+    {"field", "split: $y' = F + G$; layer: $y' = L(y)$, $L$ one Transformer layer's increment"},
     {"depth", "how weights vary in depth-time: frozen in a layer, or piecewise constant"},
     {"sets", "parameter sets of the trained layer: their weighted mean, or each its own"},
     {"asymptotic_h", "largest step from which down the slope is seen"},
@@ -187,6 +190,7 @@ static const struct {
     {"quantity", "what perplexity is ranked against"},
     {"rho", "rank correlation"},
     {"run", "directory of the training"},
+    {"state", "unfinished or failed, where it is not done"},
     {"substeps", "steps a layer, each of length h"},
     {"tokens", "predicted tokens"},
     {"nll", "mean cross-entropy, nats a token"},

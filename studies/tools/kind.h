@@ -9,7 +9,7 @@
 #include "studies/tools/csv.h"
 #include "studies/tools/sheet.h"
 
-enum { KIND_TABLES = 10, KIND_PLOTS = 8, KIND_SHOW = 2048, VERDICT_WORDS = 1024 };
+enum { KIND_TABLES = 12, KIND_PLOTS = 8, VERDICT_WORDS = 1024 };
 enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */
 
 /* What a study found, in a line; bad: something is not as it should be. "" where nothing is judged. */
@@ -28,19 +28,19 @@ void verdict_end(Verdict *v);
 typedef struct {
     const char *file;      /* NAME.csv as the command calls it; "*": any name */
     const Column *columns; /* the names of the first four are what a table is recognised by */
-    const char *caption;
-    size_t most; /* rows on a page; 0: the data of a plot, not shown */
+    const char *caption;   /* as `about` is */
+    size_t most;           /* rows on a page; 0: the data of a plot, not shown */
 } KindTable;
 
 typedef struct {
-    const char *file; /* NAME.svg; "path-*": any name that begins so */
-    const char *caption;
+    const char *file;    /* NAME.svg; "path-*": any name that begins so */
+    const char *caption; /* as `about` is */
 } KindPlot;
 
 typedef struct {
     const char *command; /* the words after `trotter`; of options those that tell it from others */
     const char *title;
-    const char *about; /* HTML */
+    const char *about; /* formulas stand between dollars (formula.h of studies/report) */
     const char *words; /* a file with what it said of itself; NULL: none */
     void (*judge)(const Csv *first, Verdict *out); /* of the first table; NULL: nothing to judge */
     KindTable table[KIND_TABLES];                  /* ends with a NULL file */
@@ -49,9 +49,8 @@ typedef struct {
 } Kind;
 
 /* What `about` says wherever orders are. */
-#define KIND_ORDERS                                                                          \
-    "Order p means local error O(h<sup>p+1</sup>), global error O(h<sup>p</sup>); error is " \
-    "numerical − exact."
+#define KIND_ORDERS \
+    "Order $p$ means local error $O(h^(p+1))$, global error $O(h^p)$; error is numerical − exact."
 
 /* The kinds of all commands, those of the last command first, as they build on the others: the one behind k, or
  * with NULL the first; NULL: k is the last. */
@@ -61,8 +60,8 @@ size_t kind_place(const Kind *k);
 
 /* 1: the first line of a file is that of this table. */
 int kind_begins(const KindTable *t, const char *line);
-/* Columns that a page shows, as page.h has them; "" for all of the file. */
-void kind_show(const KindTable *t, char out[KIND_SHOW]);
+/* Columns that a page shows, in order, at most `room`; returns how many, 0 for all of the file. */
+size_t kind_shown(const Column *list, const Column **out, size_t room);
 /* What a column of a kind's tables holds, with its unit; k NULL: a column of that name in any; NULL: not known. */
 const char *kind_column(const Kind *k, const char *name);
 

@@ -17,6 +17,7 @@
 #include "studies/tools/gnuplot.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
+#include "studies/tools/utf8.h"
 
 enum { GUIDES_MAX = 16 };
 
@@ -32,7 +33,8 @@ struct Plot {
     size_t more;          /* height beyond the usual, of the vector image */
     int equal;            /* both axes have one unit */
     size_t aside;         /* letters of room between plot and key */
-    size_t guides;        /* their words stand between plot and key */
+    char key_title[64];
+    size_t guides; /* their words stand between plot and key */
     Guide guide[GUIDES_MAX];
 };
 
@@ -48,6 +50,11 @@ void plot_figure(const char *millimetres)
 static double figure_points(void)
 {
     return (double)figure_width * 72 / 25.4;
+}
+
+int plot_titled(void)
+{
+    return figure_width == 0;
 }
 
 int plot_narrow(void)
@@ -85,24 +92,6 @@ int plot_open(size_t i)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* The next character, or U+FFFD for a byte that begins none. Source: RFC 3629, section 4. */
-static uint32_t next_character(const char **text)
-{
-    const unsigned char *s = (const unsigned char *)*text;
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    size_t more = *s < 0x80 ? 0 : *s < 0xc2 ? 4 : *s < 0xe0 ? 1 : *s < 0xf0 ? 2 : *s < 0xf5 ? 3 : 4;
-    uint32_t c = more == 0 ? *s : *s & (0x3fu >> more);
-    *text += 1;
-    if (more == 4) return 0xfffd;
-    for (size_t i = 1; i <= more; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0xfffd;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0xfffd;
-    *text += more;
-    return c;
-}
-
 /* Controls (C0, DEL, C1), separators of lines, marks of direction, and what XML does not take. */
 static int is_unseen(uint32_t c)
 {
@@ -117,7 +106,7 @@ static int is_unseen(uint32_t c)
 static void take_piece(const char **text, char piece[5])
 {
     const char *from = *text;
-    uint32_t c = next_character(text);
+    uint32_t c = utf8_next(text);
     if (is_unseen(c) || c == 0xfffd)
         memcpy(piece, "\xef\xbf\xbd", 4);
     else
@@ -414,7 +403,7 @@ static double key_height(const Plot *p)
     count_key(p, &entries, &longest);
     size_t columns = columns_below(entries, longest);
     size_t lines = columns ? (entries + columns - 1) / columns : 0;
-    return 11 * (double)(lines + (columns && strstr(p->settings.text, "set key title")));
+    return 11 * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 7 : 0);
 }
 
 /* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
@@ -425,14 +414,27 @@ static void write_key(const Plot *p, FILE *f)
     count_key(p, &entries, &longest);
     size_t columns = columns_below(entries, longest);
     if (figure_width) fputs("set key samplen 2 font small\n", f);
+    if (*p->key_title) { /* below a figure an empty line keeps it off the x label */
+        fprintf(f, "set key title %s", columns ? "\"\\n\"." : "");
+        write_text(f, p->key_title, '\0');
+        fputs(" left font small\n", f);
+    }
     if (columns) {
-        fprintf(f, "set key bmargin center horizontal maxcols %zu\n", columns);
+        fprintf(f, "set key bmargin center horizontal maxcols %zu height 0.8\n", columns);
+        fputs("set xlabel offset 0,0.3\n", f); /* off the key */
         if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
     } else if (beside || p->equal) {
         size_t room = figure_width ? longest * 6 / 7 + 5 : longest + 8;
-        fprintf(f, "set key at graph %s,1 left top\nset rmargin %zu\n",
-                p->guides ? figure_width ? "1.16" : "1.14" : "1.04", room + beside);
+        /* Right of the words of guides, some 66 of 900 pixels wide; a letter of a margin has 12. */
+        double left = 800 - 12 * (double)(room + beside), away = left > 200 ? 66 / left : 0.33;
+        away = !p->guides ? 0.04 : figure_width ? 0.16 : away > 0.14 ? away : 0.14;
+        fprintf(f, "set key at graph %.4g,1 left top\nset rmargin %zu\n", 1 + away, room + beside);
     }
+}
+
+void plot_key_title(Plot *p, const char *words)
+{
+    snprintf(p->key_title, sizeof p->key_title, "%s", words);
 }
 
 void plot_level(Plot *p, double y, const char *words)
@@ -445,11 +447,21 @@ void plot_level(Plot *p, double y, const char *words)
 }
 
 /* A tic's word is a format to gnuplot. */
+static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
+{
+    fprintf(p->settings.f, "set %s %sadd (", tics, plot_narrow() ? "font small " : "");
+    write_text(p->settings.f, word, '%');
+    fprintf(p->settings.f, " %zu) noenhanced\n", at);
+}
+
 void plot_tic(Plot *p, size_t y, const char *word)
 {
-    fprintf(p->settings.f, "set ytics %sadd (", plot_narrow() ? "font small " : "");
-    write_text(p->settings.f, word, '%');
-    fprintf(p->settings.f, " %zu) noenhanced\n", y);
+    write_tic(p, "ytics", y, word);
+}
+
+void plot_tic_below(Plot *p, size_t x, const char *word)
+{
+    write_tic(p, "xtics rotate by 90 right", x, word);
 }
 
 void plot_count(Plot *p, size_t n)
@@ -466,6 +478,8 @@ static void write_terminal(FILE *f, const char *image, const char *terminal, con
         image, terminal, terminal, how);
 }
 
+enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a screen's line of letters */ };
+
 /* For a screen: a vector and a pixel image of equal proportions. */
 static void write_screen(const Plot *p, FILE *f)
 {
@@ -473,16 +487,32 @@ static void write_screen(const Plot *p, FILE *f)
     size_t entries, longest, key, height;
     count_key(p, &entries, &longest);
     key = entries > 16 ? 29 * (entries - 16) : 0;
-    height = 540 + (key > p->more ? key : p->more);
+    height = SCREEN_UP + (key > p->more ? key : p->more);
     snprintf(how, sizeof how,
-             "size 900,%zu font 'DejaVu Sans,Verdana,sans-serif,14' background 'white'", height);
+             "size %d,%zu font 'DejaVu Sans,Verdana,sans-serif,14' background 'white'",
+             SCREEN_ACROSS, height);
     write_terminal(f, "svg", "svg", how);
     snprintf(how, sizeof how,
-             "size 1800,%zu font 'DejaVu Sans,14' fontscale 2 linewidth 2 pointscale 2",
-             2 * height);
+             "size %d,%zu font 'DejaVu Sans,14' fontscale 2 linewidth 2 pointscale 2",
+             2 * SCREEN_ACROSS, 2 * height);
     write_terminal(f, "png", "pngcairo", how);
-    snprintf(how, sizeof how, "size 900,%zu", height);
+    snprintf(how, sizeof how, "size %d,%zu", SCREEN_ACROSS, height);
     write_terminal(f, "png", "png", how);
+}
+
+/* The usual height of a figure, in points. */
+static double figure_up(const Plot *p)
+{
+    return figure_points() * (plot_narrow() ? p->equal ? 0.85 : 0.72 : 0.56);
+}
+
+double plot_size(const Plot *p, double *across, double *up)
+{
+    const double pixels =
+        figure_width ? PIXELS : 17; /* of Cairo's letters, which are larger than SVG's */
+    *across = figure_width ? figure_points() / PRINT : SCREEN_ACROSS / pixels;
+    *up = figure_width ? figure_up(p) / PRINT : SCREEN_UP / pixels;
+    return pixels;
 }
 
 /* For a paper, of figure_width: the letters have PRINT points. A pixel of SVG is 1/96 inch; 300 pixels of PNG are an
@@ -490,9 +520,8 @@ static void write_screen(const Plot *p, FILE *f)
 static void write_paper(const Plot *p, FILE *f)
 {
     char how[256];
-    double across = figure_points(), up = across * (plot_narrow() ? p->equal ? 0.85 : 0.72 : 0.56);
-    double dense = 300 / 72.0;
-    up += (double)p->more * PRINT / 14 + key_height(p);
+    double across = figure_points(), up = figure_up(p), dense = 300 / 72.0;
+    up += (double)p->more * PRINT / PIXELS + key_height(p);
     snprintf(how, sizeof how,
              "size %.0f,%.0f font 'DejaVu Sans,Verdana,sans-serif,%d' fontscale 1.3333 "
              "linewidth 0.8 background 'white'",

@@ -40,6 +40,7 @@ typedef struct Plot Plot;
             0, 0                                                                                    \
     }
 void plot_figure(const char *millimetres);
+int plot_titled(void); /* 1: they are for a screen, with a title */
 int plot_narrow(void); /* 1: they are of a paper's column, where words take more of the width */
 
 /* Begins DIR/NAME.gp. Caller ends it by plot_finish or plot_drop. ERR_MISUSE where the name is not one to
@@ -64,9 +65,14 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words);
 void plot_level(Plot *p, double y, const char *words);
 /* Whole numbers 1 .. n on the x axis, as many as fit. */
 void plot_count(Plot *p, size_t n);
-/* A word on the y axis. */
+/* Words above the key. */
+void plot_key_title(Plot *p, const char *words);
+/* A word on the y axis; one on the x axis, upright. */
 void plot_tic(Plot *p, size_t y, const char *word);
+void plot_tic_below(Plot *p, size_t x, const char *word);
 
+/* The usual size, in lines of small letters; gives the pixels of such a line, for plot_taller. */
+double plot_size(const Plot *p, double *across, double *up);
 /* Room for more than usual: so many more pixels of height (the key's own is there); so many letters right of the
  * axes. */
 void plot_taller(Plot *p, size_t pixels);

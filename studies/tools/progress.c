@@ -3,11 +3,15 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/clock.h"
 #include "kernels/tick.h"
+#include "studies/tools/terminal.h"
+#include "studies/tools/utf8.h"
 
 static int terminal;     /* stderr is one */
 static int line_left;    /* a line without its end stands on it */
@@ -69,12 +73,18 @@ void progress_clear(void)
     tick_listener = NULL;
 }
 
-/* The words of the work in hand, and behind them for how long it is, where that is of interest. */
+/* The words of the work in hand, and behind them for how long it is, where that is of interest. A line that the terminal broke in
+ * two could not be wiped: so the words are cut, and the last column is the cursor's. */
 static void show_work(const char *so_far)
 {
+    size_t width = terminal_width(stderr), bytes = strlen(work.words);
+    size_t behind = utf8_columns(so_far, SIZE_MAX) + (*so_far ? 2 : 0) + 1;
+    int cut = width && utf8_columns(work.words, SIZE_MAX) + behind > width;
+    if (cut) bytes = utf8_fit(work.words, width > behind ? width - behind - 1 : 0);
     call_before();
     wipe();
-    fprintf(stderr, "%s%s%s%s", work.words, *so_far ? ", " : "", so_far, terminal ? "" : "\n");
+    fprintf(stderr, "%.*s%s%s%s%s", (int)bytes, work.words, cut ? "…" : "", *so_far ? ", " : "",
+            so_far, terminal ? "" : "\n");
     line_left = terminal;
     last = progress_now();
     fflush(stderr);

@@ -1,6 +1,6 @@
 /* progress.h: words on stderr while a command works.
  *
- * On a terminal one line is written again and again; in a log file there is a line now and then.
+ * On a terminal one line is written again and again, cut to its width; in a log file there is a line now and then.
  */
 #ifndef TROTTER_PROGRESS_H
 #define TROTTER_PROGRESS_H

@@ -8,6 +8,8 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/terminal.h"
+#include "studies/tools/utf8.h"
 
 typedef struct {
     char *exact; /* CSV */
@@ -22,6 +24,7 @@ typedef struct {
     const char *head;     /* for people */
     int half;             /* 1: half of the column's interval */
     int absent;           /* a sparse column that no row has so far */
+    double scale;         /* people see so many times the number */
 } Slot;
 
 struct Sheet {
@@ -78,8 +81,9 @@ int sheet_new(const Column *list, Sheet **out)
     TRY(make(n, out));
     Slot *s = (*out)->slot;
     for (const Column *c = list; c->name || c->head; c++) {
-        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse};
-        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, 0};
+        double scale = c->scale != 0 ? c->scale : 1;
+        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, scale};
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, 0, scale};
     }
     choose_view(*out);
     return 0;
@@ -147,28 +151,35 @@ static void add_size(Sheet *r, uint64_t n)
     add(r, text, text, 1);
 }
 
-/* A number whose form for people is that of y, with so many digits behind the point (fixed) or in all. */
-static void add_shown(Sheet *r, double x, double y, int fixed, int digits)
-{
-    char shown[352];
-    snprintf(shown, sizeof shown, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
-    int minus_zero = fixed && shown[0] == '-' && strspn(shown, "-0.") == strlen(shown);
-    add_number(r, x, shown + minus_zero);
-}
-
 static void add_none(Sheet *r)
 {
     add(r, "", "", 1);
 }
 
-static void add_scaled(Sheet *r, const Column *c, double x)
+/* y: the number as people see it, scaled. */
+static void show_number(const Column *c, double y, char out[SHEET_SHOWN])
 {
-    int fixed = c->form == SHEET_FIXED;
-    add_shown(r, x, c->scale != 0 ? x * c->scale : x, fixed, c->digits || fixed ? c->digits : 6);
+    int fixed = c->form == SHEET_FIXED, digits = c->digits || fixed ? c->digits : 6;
+    snprintf(out, SHEET_SHOWN, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
+    if (fixed && *out == '-' && strspn(out, "-0.") == strlen(out))
+        memmove(out, out + 1, strlen(out));
 }
 
-static void add_member(Sheet *r, const Column *c, const void *member)
+void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
 {
+    show_number(c, c->scale != 0 ? x * c->scale : x, out);
+}
+
+static void add_scaled(Sheet *r, const Slot *s, double x)
+{
+    char shown[SHEET_SHOWN];
+    show_number(s->column, x * s->scale, shown);
+    add_number(r, x, shown);
+}
+
+static void add_member(Sheet *r, const Slot *s, const void *member)
+{
+    const Column *c = s->column;
     const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
     int whole = c->type == SHEET_INT ? *(const int *)member : 0;
     size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : 0;
@@ -183,16 +194,23 @@ static void add_member(Sheet *r, const Column *c, const void *member)
     else if (c->type == SHEET_INT)
         add_size(r, (uint64_t)whole);
     else
-        add_scaled(r, c, *(const double *)member);
+        add_scaled(r, s, *(const double *)member);
 }
 
 /* The column of this name; it must be one. */
-static const Column *named(const Sheet *s, const char *name)
+static Slot *named(const Sheet *s, const char *name)
 {
     size_t j = 0;
     while (j < s->columns && (!s->slot[j].name || strcmp(s->slot[j].name, name) != 0)) j++;
     assert(j < s->columns);
-    return s->slot[j].column;
+    return &s->slot[j];
+}
+
+void sheet_show(Sheet *s, const char *name, const char *head, double scale)
+{
+    Slot *slot = named(s, name);
+    slot->head = head;
+    if (scale != 0) slot->scale = scale;
 }
 
 void sheet_row(Sheet *s, const void *record)
@@ -201,16 +219,16 @@ void sheet_row(Sheet *s, const void *record)
     for (size_t j = 0; j < s->columns; j++) {
         const Column *c = s->slot[j].column;
         if (!s->slot[j].half) {
-            add_member(s, c, at + c->at);
+            add_member(s, &s->slot[j], at + c->at);
             if (s->slot[j].absent && s->code == 0 && s->cell[s->cells - 1].exact[0]) {
                 s->slot[j].absent = 0;
                 choose_view(s);
             }
             continue;
         }
-        const double *low = (const void *)(at + named(s, c->low)->at),
-                     *high = (const void *)(at + named(s, c->high)->at);
-        add_scaled(s, c, 0.5 * (*high - *low));
+        const double *value = (const void *)(at + c->at),
+                     *high = (const void *)(at + named(s, c->high)->column->at);
+        add_scaled(s, &s->slot[j], *high - *value);
     }
 }
 
@@ -223,7 +241,7 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
         if (j == 0)
             add_text(s, first);
         else if (name[i])
-            add_scaled(s, slot->column, value[i]);
+            add_scaled(s, slot, value[i]);
         else
             add_none(s);
     }
@@ -352,18 +370,10 @@ static const char *seen(const Sheet *r, size_t first, size_t j)
 
 /* ---- what fits ------------------------------------------------------------------------------------ */
 
-/* Columns a terminal uses for UTF-8 text: bytes that do not continue a character. */
-static size_t width(const char *text)
+/* Columns of the first bytes of a cell; in Markdown a bar in it, which would end it, has a backslash before it. */
+static size_t cell_width(const char *text, size_t bytes, int form)
 {
-    size_t n = 0;
-    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-/* The same of a cell: in Markdown a bar in it, which would end it, has a backslash before it. */
-static size_t cell_width(const char *text, int form)
-{
-    size_t n = width(text);
+    size_t n = utf8_columns(text, bytes);
     for (; form == SHEET_MARKDOWN && (text = strchr(text, '|')); text++) n++;
     return n;
 }
@@ -378,102 +388,144 @@ static int is_right(const Sheet *r, size_t column)
 typedef struct {
     size_t width;
     int right;
+    size_t least; /* the width below which it does not go */
 } Shape;
 
 static void shapes(const Sheet *r, int form, Shape *s)
 {
     for (size_t j = 0; j < r->shown; j++) {
-        s[j] = (Shape){cell_width(seen(r, SIZE_MAX, j), form), is_right(r, r->view[j])};
+        s[j] =
+            (Shape){cell_width(seen(r, SIZE_MAX, j), SIZE_MAX, form), is_right(r, r->view[j]), 0};
         for (size_t i = 0; i < r->cells; i += r->columns) {
-            size_t w = cell_width(seen(r, i, j), form);
+            size_t w = cell_width(seen(r, i, j), SIZE_MAX, form);
             if (w > s[j].width) s[j].width = w;
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
     }
 }
 
+/* A line: its length, and what a character and the space between two columns take of it. */
+typedef struct {
+    double length, character, gap;
+} Line;
+
+/* The columns, of those shown, that a part of a table has. */
+typedef struct {
+    size_t count, *column; /* (count), room for all */
+} Part;
+
+static double line_width(const Line *l, const Shape *s)
+{
+    return l->gap + l->character * (double)s->width;
+}
+
+static int is_same(const Sheet *r, size_t a, size_t b, size_t columns)
+{
+    for (size_t j = 0; j < columns; j++)
+        if (strcmp(seen(r, a, j), seen(r, b, j)) != 0) return 0;
+    return 1;
+}
+
+/* 1 where no two rows have the same in so many first columns. */
+static int tells_apart(const Sheet *r, size_t columns)
+{
+    for (size_t a = 0; a < r->cells; a += r->columns)
+        for (size_t b = 0; b < a; b += r->columns)
+            if (is_same(r, a, b, columns)) return 0;
+    return 1;
+}
+
+/* Columns that name a row, which each part of a table has: the fewest first ones that tell the rows apart; the first alone where
+ * those take more than half of a line, or rows are too many to be compared. */
+static size_t count_names(const Sheet *r, const Shape *s, const Line *l)
+{
+    enum { MOST = 1000 };
+    double width = 0;
+    for (size_t n = 1; n <= r->shown && sheet_rows(r) <= MOST; n++) {
+        width += line_width(l, &s[n - 1]);
+        if (width > 0.5 * l->length) break;
+        if (tells_apart(r, n)) return n;
+    }
+    return 1;
+}
+
+/* The part that begins with column `from`: as many columns as fit, with the names before them; gives the first that does not. A
+ * half of an interval, which has no column of its own, stays with what it is of. */
+static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t names, size_t from,
+                        Part *p)
+{
+    double width = 0;
+    size_t j = from, whole = from;
+    p->count = 0;
+    for (size_t k = 0; from && k < names; k++) {
+        width += line_width(l, &s[k]);
+        p->column[p->count++] = k;
+    }
+    for (; j < r->shown && width + line_width(l, &s[j]) <= l->length; j++) {
+        width += line_width(l, &s[j]);
+        if (j + 1 == r->shown || !r->slot[r->view[j + 1]].half) whole = j + 1;
+    }
+    size_t to = whole > from ? whole : j > from ? j : from + 1;
+    for (j = from; j < to; j++) p->column[p->count++] = j;
+    return to;
+}
+
 /* ---- LaTeX ---------------------------------------------------------------------------------------- */
 
 /* Points: of an article's line at 10 pt, of a character on average, of what stands between two columns. A table that is too
- * wide is set smaller; one that is still too wide becomes several, each with the first column. So do rows, as no page
- * ends inside a tabular. */
-typedef struct {
+ * wide is set smaller; one that is still too wide becomes several. So do rows, as no page ends inside a tabular. */
+static const struct {
     const char *before, *behind;
-    double character, gap;
-} LatexSize;
-static const LatexSize latex_size[] = {
-    {"", "", 5.2, 12},
-    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n", "}\n", 4.4, 8},
+    Line line;
+} latex_size[] = {
+    {"", "", {345, 5.2, 12}},
+    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n", "}\n", {345, 4.4, 8}},
 };
-enum { LATEX_LINE = 345, LATEX_ROWS = 50 };
+enum { LATEX_ROWS = 50 };
 
-static double latex_width(const LatexSize *size, const Shape *s)
+static void latex_row(const Sheet *r, size_t first, const Part *p, FILE *f)
 {
-    return size->gap + size->character * (double)s->width;
-}
-
-/* The first column, from j on, that does not fit beside column 0 and those from `from` on. A half of an interval, which has
- * no column of its own, stays with what it is of. */
-static size_t latex_fit(const Sheet *r, const Shape *s, const LatexSize *size, size_t from)
-{
-    double width = from ? latex_width(size, &s[0]) : 0;
-    size_t j = from, whole = from;
-    for (; j < r->shown && width + latex_width(size, &s[j]) <= LATEX_LINE; j++) {
-        width += latex_width(size, &s[j]);
-        if (j + 1 == r->shown || !r->slot[r->view[j + 1]].half) whole = j + 1;
-    }
-    return whole > from ? whole : j > from ? j : from + 1;
-}
-
-/* Columns 0 and from .. to-1 of a row. */
-static void latex_row(const Sheet *r, size_t first, size_t from, size_t to, FILE *f)
-{
-    for (size_t k = from ? from - 1 : 0; k < to; k++) {
-        size_t j = from && k == from - 1 ? 0 : k;
-        const char *text = seen(r, first, j);
-        int begins = k == (from ? from - 1 : 0);
-        int mistaken = begins && (*text == '[' || *text == '*'); /* for an argument of \\ */
-        fputs(!begins ? " & " : mistaken ? "{}" : "", f);
+    for (size_t k = 0; k < p->count; k++) {
+        const char *text = seen(r, first, p->column[k]);
+        int mistaken = k == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
+        fputs(k ? " & " : mistaken ? "{}" : "", f);
         put_latex(f, text);
     }
     fputs(" \\\\\n", f);
 }
 
-static void latex_table(const Sheet *r, const Shape *s, size_t from, size_t to, size_t row, FILE *f)
+static void latex_table(const Sheet *r, const Shape *s, const Part *p, size_t row, FILE *f)
 {
     size_t end = row + LATEX_ROWS * r->columns;
     fputs("\\begin{tabular}{", f);
-    if (from) fputc(s[0].right ? 'r' : 'l', f);
-    for (size_t j = from; j < to; j++) fputc(s[j].right ? 'r' : 'l', f);
+    for (size_t k = 0; k < p->count; k++) fputc(s[p->column[k]].right ? 'r' : 'l', f);
     fputs("}\n\\hline\n", f);
-    latex_row(r, SIZE_MAX, from, to, f);
+    latex_row(r, SIZE_MAX, p, f);
     fputs("\\hline\n", f);
-    for (size_t i = row; i < r->cells && i < end; i += r->columns) latex_row(r, i, from, to, f);
+    for (size_t i = row; i < r->cells && i < end; i += r->columns) latex_row(r, i, p, f);
     fputs("\\hline\n\\end{tabular}\n", f);
 }
 
-static void write_latex(const Sheet *r, const Shape *s, FILE *f)
+static void write_latex(const Sheet *r, const Shape *s, Part *p, FILE *f)
 {
-    const LatexSize *size = &latex_size[latex_fit(r, s, &latex_size[0], 0) < r->shown];
-    fputs(size->before, f);
+    int small = take_part(r, s, &latex_size[0].line, 0, 0, p) < r->shown;
+    const Line *line = &latex_size[small].line;
+    size_t names = small ? count_names(r, s, line) : 0;
+    fputs(latex_size[small].before, f);
     for (size_t row = 0; row == 0 || row < r->cells; row += LATEX_ROWS * r->columns)
         for (size_t from = 0, to; from < r->shown; from = to) {
-            to = latex_fit(r, s, size, from);
+            to = take_part(r, s, line, names, from, p);
             if (row || from) fputs("\n\\medskip\\noindent\n", f);
-            latex_table(r, s, from, to, row, f);
+            latex_table(r, s, p, row, f);
         }
-    fputs(size->behind, f);
+    fputs(latex_size[small].behind, f);
 }
 
 /* ---- for people ---------------------------------------------------------------------------------- */
 
-static void put_cell(FILE *f, const char *text, int form, size_t columns, int right)
+static void put_blanks(FILE *f, size_t n)
 {
-    int gap = (int)(columns - cell_width(text, form));
-    if (right) fprintf(f, "%*s", gap, "");
-    for (const char *c = text; *c; c++)
-        fprintf(f, "%s%c", *c == '|' && form == SHEET_MARKDOWN ? "\\" : "", *c);
-    if (!right) fprintf(f, "%*s", gap, "");
+    fprintf(f, "%*s", (int)n, "");
 }
 
 static void put_line(FILE *f, const char *text, int n)
@@ -489,28 +541,129 @@ static const struct {
     [SHEET_MARKDOWN] = {"| ", " | ", " |", "-"},
 };
 
-static void put_row(const Sheet *r, const Shape *s, int form, size_t first, FILE *f)
+/* Bytes of the first line of a cell so wide: up to a blank where it has one, else as many characters as fit. */
+static size_t first_line(const char *text, size_t columns)
+{
+    size_t most = utf8_fit(text, columns), n = most;
+    if (text[most] == '\0') return most;
+    while (n > 0 && text[n] != ' ') n--;
+    return n ? n : most ? most : strlen(text);
+}
+
+static size_t longest_word(const char *text)
+{
+    size_t most = 0;
+    for (size_t n; *text; text += n + (text[n] == ' ')) {
+        size_t w = utf8_columns(text, n = strcspn(text, " "));
+        most = w > most ? w : most;
+    }
+    return most;
+}
+
+/* The width below which a column does not go: its words stay whole, and short texts in one line. */
+static size_t least_width(const Sheet *r, const Shape *s, size_t j)
+{
+    enum { SHORT = 30 };
+    size_t least = SHORT;
+    if (s[j].right || s[j].width <= SHORT) return s[j].width;
+    for (size_t i = 0; i < r->cells; i += r->columns) {
+        size_t w = longest_word(seen(r, i, j));
+        least = w > least ? w : least;
+    }
+    return least < s[j].width ? least : s[j].width;
+}
+
+static double table_width(const Sheet *r, const Shape *s, const Line *l)
+{
+    double width = 0;
+    for (size_t j = 0; j < r->shown; j++) width += line_width(l, &s[j]);
+    return width;
+}
+
+/* For a line that the table is wider than. Long texts take several lines where it fits then: the widest column gives. Else all
+ * stays, but for texts that are wider than what a part has room for. */
+static void narrow(const Sheet *r, Shape *s, const Line *l)
+{
+    size_t can = 0, most = 0;
+    double over = table_width(r, s, l) - l->length, room = l->length;
+    for (size_t j = 0; j < r->shown; j++) {
+        s[j].least = least_width(r, s, j);
+        can += s[j].width - s[j].least;
+    }
+    for (; over > 0 && (double)can >= over; over--) {
+        size_t widest = r->shown;
+        for (size_t j = 0; j < r->shown; j++)
+            if (s[j].width > s[j].least && (widest == r->shown || s[j].width > s[widest].width))
+                widest = j;
+        s[widest].width--;
+    }
+    if (!(over > 0)) return;
+    for (size_t k = count_names(r, s, l); k-- > 0;) room -= line_width(l, &s[k]);
+    most = room > 10 + l->gap ? (size_t)(room - l->gap) : 10;
+    for (size_t j = 0; j < r->shown; j++)
+        if (!s[j].right && s[j].width > most) s[j].width = most;
+}
+
+/* A line of a row; text (p->count): what is left of its cells, of which it takes a line. Whether more is left. */
+static int put_texts(const Shape *s, const Part *p, int form, const char **text, FILE *f)
+{
+    int more = 0;
+    fputs(look[form].before, f);
+    for (size_t k = 0; k < p->count; k++) {
+        const Shape *shape = &s[p->column[k]];
+        size_t bytes = form == SHEET_PLAIN ? first_line(text[k], shape->width) : strlen(text[k]);
+        size_t width = cell_width(text[k], bytes, form);
+        size_t gap = width < shape->width ? shape->width - width : 0;
+        if (k) fputs(look[form].between, f);
+        if (shape->right) put_blanks(f, gap);
+        for (size_t i = 0; i < bytes; i++)
+            fprintf(f, "%s%c", text[k][i] == '|' && form == SHEET_MARKDOWN ? "\\" : "", text[k][i]);
+        int last = k + 1 == p->count && form == SHEET_PLAIN;
+        if (!shape->right && !last) put_blanks(f, gap);
+        text[k] += bytes;
+        text[k] += strspn(text[k], " ");
+        more |= *text[k] != '\0';
+    }
+    fprintf(f, "%s\n", look[form].behind);
+    return more;
+}
+
+static void put_row(const Sheet *r, const Shape *s, const Part *p, int form, size_t first,
+                    const char **text, FILE *f)
+{
+    for (size_t k = 0; k < p->count; k++) text[k] = seen(r, first, p->column[k]);
+    while (put_texts(s, p, form, text, f)) {}
+}
+
+static void put_rule(const Shape *s, const Part *p, int form, FILE *f)
 {
     fputs(look[form].before, f);
-    for (size_t j = 0; j < r->shown; j++) {
-        const char *text = seen(r, first, j);
-        if (j) fputs(look[form].between, f);
-        int last = j + 1 == r->shown && form == SHEET_PLAIN && !s[j].right;
-        put_cell(f, text, form, last ? width(text) : s[j].width, s[j].right);
+    for (size_t k = 0; k < p->count; k++) {
+        const Shape *shape = &s[p->column[k]];
+        int colon = form == SHEET_MARKDOWN && shape->right;
+        if (k) fputs(look[form].between, f);
+        put_line(f, look[form].dash, (int)shape->width - colon);
+        if (colon) fputc(':', f);
     }
     fprintf(f, "%s\n", look[form].behind);
 }
 
-static void put_rule(const Sheet *r, const Shape *s, int form, FILE *f)
+/* As text or Markdown. What is wider than a terminal is written in parts, one below the other. text (shown): room. */
+static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char **text, FILE *f)
 {
-    fputs(look[form].before, f);
-    for (size_t j = 0; j < r->shown; j++) {
-        if (j) fputs(look[form].between, f);
-        int colon = form == SHEET_MARKDOWN && s[j].right;
-        put_line(f, look[form].dash, (int)s[j].width - colon);
-        if (colon) fputc(':', f);
+    size_t width = form == SHEET_PLAIN ? terminal_width(f) : 0, names = 0;
+    Line line = {width ? (double)width + 2 : INFINITY, 1, 2};
+    if (table_width(r, s, &line) > line.length) {
+        narrow(r, s, &line);
+        names = count_names(r, s, &line);
     }
-    fprintf(f, "%s\n", look[form].behind);
+    for (size_t from = 0, to; from < r->shown; from = to) {
+        to = take_part(r, s, &line, names, from, p);
+        if (from) fputc('\n', f);
+        put_row(r, s, p, form, SIZE_MAX, text, f);
+        put_rule(s, p, form, f);
+        for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, p, form, i, text, f);
+    }
 }
 
 int sheet_write(const Sheet *r, int form, FILE *f)
@@ -522,16 +675,14 @@ int sheet_write(const Sheet *r, int form, FILE *f)
         return 0;
     }
     Shape *s = memory_new(r->shown, sizeof *s);
-    if (!s) return ERR_MEMORY;
-    shapes(r, form, s);
-    if (form == SHEET_LATEX) {
-        write_latex(r, s, f);
-        memory_free(s);
-        return 0;
-    }
-    put_row(r, s, form, SIZE_MAX, f);
-    put_rule(r, s, form, f);
-    for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, form, i, f);
+    Part p = {0, memory_new(r->shown, sizeof *p.column)};
+    const char **text = memory_new(r->shown, sizeof *text);
+    int code = s && p.column && text ? 0 : ERR_MEMORY;
+    if (code == 0) shapes(r, form, s);
+    if (code == 0 && form == SHEET_LATEX) write_latex(r, s, &p, f);
+    if (code == 0 && form != SHEET_LATEX) write_rows(r, s, form, &p, text, f);
     memory_free(s);
-    return 0;
+    memory_free(p.column);
+    memory_free(text);
+    return code;
 }

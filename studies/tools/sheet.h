@@ -27,8 +27,9 @@ typedef struct Sheet Sheet;
  *       {0}};
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
-/* How digits count: significant; behind the point; none (yes, no). */
-enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG };
+/* How digits count: significant; behind the point; none (yes, no). A text that is a formula in the program's notation,
+ * which `trotter report` typesets. */
+enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA };
 
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
@@ -36,7 +37,7 @@ typedef struct {
     /* What it holds, with its unit; NULL: what a column of this name always holds (kind.h). */
     const char *words;
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
-    /* In tables for people: a column with this head stands behind it and has half of that interval. */
+    /* In tables for people: a column with this head stands behind it and has the way to that interval's upper end. */
     const char *half;
     size_t at;    /* offset of the member in the record */
     double scale; /* people see so many times the number; 0: 1 */
@@ -65,6 +66,8 @@ typedef struct {
 
 /* A table of such rows. The list ends with a line of zeros and is borrowed until sheet_free. */
 int sheet_new(const Column *list, Sheet **out);
+/* In tables for people the column of this name has another head, and so many times its numbers, 0: as its line says; before any row. */
+void sheet_show(Sheet *s, const char *name, const char *head, double scale);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
 /* Adds a row of undefined cells but for the text of the first column and, of the others, those in `name` (ended by
@@ -78,8 +81,9 @@ int sheet_column(const Column *list, const char *name);
 void sheet_free(Sheet *r);
 size_t sheet_rows(const Sheet *r);
 
-/* For people: header, rule, rows; LaTeX: a tabular that needs no package. CSV as RFC 4180, lines ended
- * by LF. */
+/* For people: header, rule, rows. A SHEET_PLAIN that a terminal is too narrow for has its long texts in several lines, or is
+ * written in parts one below the other, each with the columns that name a row. LaTeX: a tabular that needs no package, or several
+ * likewise. CSV as RFC 4180, lines ended by LF. */
 int sheet_write(const Sheet *r, int form, FILE *f);
 /* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int sheet_stream(Sheet *r, FILE *f);
@@ -87,6 +91,10 @@ int sheet_stream(Sheet *r, FILE *f);
 /* The first character of a text for LaTeX, for which no character is special then: it needs no package and no
  * particular encoding of fonts. A control character becomes a blank. Returns its bytes. */
 size_t sheet_latex(const char *text, FILE *f);
+
+/* A finite number of a column as tables for people have it. */
+enum { SHEET_SHOWN = 352 }; /* bytes; the largest double has 309 places */
+void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN]);
 
 /* The shortest %.15g .. %.17g that reads back to x; empty for NaN, inf, -inf. */
 void sheet_number(double x, char out[32]);

@@ -2,7 +2,6 @@
 #include "studies/tools/statistics.h"
 
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,17 +35,76 @@ Interval statistics_mean(const double *x, size_t stride, size_t n)
     return r;
 }
 
+Interval statistics_positive(const double *x, size_t stride, size_t n)
+{
+    Interval r = statistics_mean(x, stride, n);
+    if (r.low < 0) r.low = 0;
+    return r;
+}
+
+int statistics_is_cut(Interval positive)
+{
+    return positive.low == 0 && positive.high > positive.mean;
+}
+
+static void add_design(Pooled *s, double *square, const Interval *d)
+{
+    if (d->n < 2) return;
+    *square += (double)(d->n - 1) * d->sd * d->sd;
+    s->df += d->n - 1;
+}
+
 Pooled statistics_pool(const Interval *design, size_t n)
 {
     Pooled s = {0, NAN};
     double square = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (design[i].n < 2) continue;
-        double df = (double)design[i].n - 1;
-        square += df * design[i].sd * design[i].sd;
-        s.df += design[i].n - 1;
-    }
+    for (size_t i = 0; i < n; i++) add_design(&s, &square, &design[i]);
     if (s.df) s.sd = sqrt(square / (double)s.df);
+    return s;
+}
+
+/* Expected length of an interval over sigma sqrt(1 / n_a + 1 / n_b): 2 t E(sd) / sigma, the mean of chi by Gamma
+ * functions. */
+static double expected_length(double df)
+{
+    double mean = sqrt(2 / df) * exp(lgamma(0.5 * (df + 1)) - lgamma(0.5 * df));
+    return 2 * gsl_cdf_tdist_Pinv(0.975, df) * mean;
+}
+
+/* Mean squares of seeds and of what is left give the choice. within: sum of squares within the n designs; square: of the
+ * k seeds' means about theirs. */
+static void choose(Seeds *s, double within, double square, double n, double k)
+{
+    const double most = 1.05, sure = 0.005;
+    double df = (n - 1) * (k - 1), between = n * square;
+    double seeds = between / (k - 1), rest = fmax(0, within - between) / df;
+    s->correlation = (seeds - rest) / (seeds + (n - 1) * rest);
+    s->p = rest > 0 ? gsl_cdf_fdist_Q(seeds / rest, k - 1, df) : seeds > 0 ? 0 : 1;
+    s->longer = expected_length(df) / expected_length(n * (k - 1));
+    s->paired = s->longer <= most || s->p < sure;
+    if (s->paired) s->pooled = (Pooled){(size_t)df, sqrt(rest)};
+}
+
+Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
+{
+    Seeds s = {{0, NAN}, 0, 0, NAN, NAN, NAN};
+    double within = 0, square = 0, mean = 0;
+    size_t most = 0;
+    for (size_t j = 0; j < seeds; j++) {
+        Interval seed = statistics_mean(y + j, seeds, designs);
+        if (seed.n == 0) continue;
+        double off = seed.mean - mean; /* Welford 1962 */
+        mean += off / (double)++most;
+        square += off * (seed.mean - mean);
+    }
+    for (size_t i = 0; i < designs; i++) {
+        Interval d = statistics_mean(y + i * seeds, 1, seeds);
+        s.incomplete += d.n < most;
+        add_design(&s.pooled, &within, &d);
+    }
+    if (s.pooled.df) s.pooled.sd = sqrt(within / (double)s.pooled.df);
+    if (s.incomplete == 0 && designs > 1 && most > 1)
+        choose(&s, within, square, (double)designs, (double)most);
     return s;
 }
 
@@ -62,26 +120,6 @@ Difference statistics_difference(const Pooled *s, const Interval *a, const Inter
     d.high = d.mean + half;
     d.p = d.mean == 0 ? 1 : 2 * gsl_cdf_tdist_Q(fabs(d.mean) / d.error, df);
     return d;
-}
-
-int statistics_holm(double *p, size_t n)
-{
-    double *x = memory_new(n, sizeof *x), least = 0;
-    size_t *from = memory_new(2 * n, sizeof *from), tests = 0;
-    int code = x && from ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < n; i++) {
-        if (isnan(p[i])) continue;
-        x[tests] = p[i];
-        from[tests++] = i;
-    }
-    if (code == 0) gsl_sort_index(from + n, x, 1, tests);
-    for (size_t k = 0; code == 0 && k < tests; k++) {
-        size_t i = from[n + k];
-        p[from[i]] = least = fmin(1, fmax(least, x[i] * (double)(tests - k)));
-    }
-    memory_free(x);
-    memory_free(from);
-    return code;
 }
 
 /* ---- rank correlation ------------------------------------------------------------------------ */

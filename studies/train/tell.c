@@ -14,16 +14,9 @@
 
 enum { EXACT = 48, WORDS = 64 };
 
-/* What a token is: in the words of a run; what the unigram's frequencies are of. */
-static const struct {
-    const char *token, *frequencies;
-} unit[] = {[LEVEL_WORD] = {"token", "word frequencies"},
-            [LEVEL_CHAR] = {"character", "character frequencies"},
-            [LEVEL_PIECE] = {"token", "piece frequencies"}};
-
-static int level(const Training *r)
+static const Unit *unit(const Training *r)
 {
-    return r->corpus.vocab.level;
+    return network_unit(&r->corpus.vocab);
 }
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
@@ -81,8 +74,7 @@ void tell_report(void *arg, const TrainReport *t)
         progress_show(
             "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f %ss/s, %s left",
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
-            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, unit[level(r)].token,
-            left);
+            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, unit(r)->token, left);
     tell_log(r);
 }
 
@@ -198,7 +190,7 @@ static int draw_loss(const Training *r, const char *what)
     char title[700], nats[32];
     Plot *p;
     snprintf(title, sizeof title, "Loss: %s", what);
-    snprintf(nats, sizeof nats, "nats a %s", unit[level(r)].token);
+    snprintf(nats, sizeof nats, "nats a %s", unit(r)->token);
     PlotFrame frame = {"loss", title, "step", nats, 0};
     TRY(plot_new(r->dir, &frame, &p));
     int step = sheet_column(log_columns, "step");
@@ -212,13 +204,14 @@ static int draw_loss(const Training *r, const char *what)
     plot_item(p, "log.csv", "using %d:(log($%d)) title 'validation' noenhanced", step,
               sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
-    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), unit[level(r)].frequencies);
+    snprintf(nats, sizeof nats, "%s frequencies", unit(r)->word);
+    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), nats);
     return plot_finish(p);
 }
 
 static int draw_perplexity(const Training *r, const char *what)
 {
-    char title[700];
+    char title[700], words[32];
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity: %s", what);
     const char *over = options_text(r->options, "eval-every") ? "step" : "epoch";
@@ -229,7 +222,8 @@ static int draw_perplexity(const Training *r, const char *what)
     plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
               sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), unit[level(r)].frequencies);
+    snprintf(words, sizeof words, "%s frequencies", unit(r)->word);
+    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), words);
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
     return plot_finish(p);
 }
@@ -285,7 +279,7 @@ void tell_end(const Training *r, double seconds)
     const char *first = options_text(r->options, "eval-tokens");
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
-    if (first) snprintf(of, sizeof of, "the first %.20s %ss of ", first, unit[level(r)].token);
+    if (first) snprintf(of, sizeof of, "the first %.20s %ss of ", first, unit(r)->token);
     exact_words(r, r->result.valid_exact, exact[0]);
     exact_words(r, r->result.test_exact, exact[1]);
     per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
@@ -297,6 +291,6 @@ void tell_end(const Training *r, double seconds)
                   "parameters, %.0f %ss/s, peak %.0f MB, %s; in %s",
                   r->name, layers, options_size(r->options, "seed"), model, perplexity_name(r),
                   r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
-                  r->result.tokens_per_s, unit[level(r)].token, 1e-6 * (double)r->result.peak_bytes,
-                  time, r->dir);
+                  r->result.tokens_per_s, unit(r)->token, 1e-6 * (double)r->result.peak_bytes, time,
+                  r->dir);
 }

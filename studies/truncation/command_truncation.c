@@ -31,8 +31,11 @@ static const Option study_options[] = {
      0, 0},
     {"depth", OPTION_CHOICE, "frozen", "frozen|piecewise",
      "weights along depth-time: this layer's at all times, or piecewise constant", 0, 0},
-    {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000},
-    {"tokens", OPTION_SIZE, "10", "N", "of a sentence at most, <eos> first", 2, 65536},
+    {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
+    {"tokens", OPTION_SIZE, NULL, "N",
+     "of a sentence at most, <eos> first (default: as many as the model was trained on, its "
+     "--sequence; 10 of --jacobian)",
+     2, 65536},
     {"halvings", OPTION_SIZE, "6", "N", "h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
     {"tolerance", OPTION_REAL, "0", "X",
      "of the exact flow, relative; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
@@ -72,7 +75,8 @@ static int read_sentences(const Options *o, TruncationInput *in)
     size_t tokens = options_size(o, "tokens");
     const ModelConfig *c = model_config(in->network.model);
     const char *source = options_text(o, "source-text");
-    if (tokens > c->max_length) tokens = c->max_length;
+    if (tokens == 0 && options_flag(o, "jacobian")) tokens = 10;
+    if (tokens == 0 || tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
     TRY(text_read_pieces(options_text(o, "text"), in->network.bpe, &in->network.vocab, &in->text));
     if (source) TRY(text_read_pieces(source, in->network.bpe, &in->network.vocab, &in->source));
@@ -142,7 +146,8 @@ static void print_words(const TruncationStudy *u)
         "%s trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
         "error: at h = 1, the network's own step: RMS of step - exact flow, over the flow's "
         "displacement in that step;\nmedian, quartiles; slope: of the RMS alone, order + 1, seen "
-        "`from h` down; leading: predicted; rest: what is left\nthe flow's two integrators differ "
+        "`from h` down; leading: predicted; rest: what is left;\ntime: of the exact flow that a step of 1 is "
+        "measured against\nthe flow's two integrators differ "
         "by %.1g, the "
         "sublayers put together and a forward pass by %.1g\n\n",
         !n->encoder                          ? "model"
@@ -153,12 +158,32 @@ static void print_words(const TruncationStudy *u)
         u->check);
 }
 
+/* Whether the order says anything of the steps that the network takes. */
+static void print_regime(const TruncationStudy *u)
+{
+    if (u->told == 0)
+        printf(
+            "\nNo leading term is told of a step of h = 1: whether the order governs it is not known.\n");
+    else if (u->governed == u->told)
+        printf(
+            "\nAt h = 1, the network's own step, every error is within %.0f %% of its leading term: "
+            "the order governs.\n",
+            100 * TRUNCATION_GOVERNED);
+    else
+        printf(
+            "\nh = 1, the network's own step, is not in the asymptotic regime: in %zu of %zu rows the "
+            "error is within %.0f %% of\nits leading term (governs); in the others the order does not "
+            "govern.\n",
+            u->governed, u->told, 100 * TRUNCATION_GOVERNED);
+}
+
 static int show(const Options *o, TruncationStudy *u)
 {
     int csv = options_flag(o, "csv");
     if (!csv) print_words(u);
     const Sheet *table = csv && !options_flag(o, "summary") ? u->points : u->summary;
     TRY(sheet_write(table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    if (!csv) print_regime(u);
     if (u->in->dir) TRY(truncation_save(u, u->in->dir));
     if (u->disagree)
         return error_set(ERR_CHECK,
@@ -250,7 +275,13 @@ const Command command_truncation = {
         "errors, in tables and\n"
         "plots, are over the flow's displacement in the same step, so that theirs is the order. "
         "`asymptotic_h` tells from which h\n"
-        "down they are (1: the network's own step is). `leading` is the part of the error at h = 1 "
+        "down they are (1: the network's own step is). `time` is that of the exact flow which a step of 1 is "
+        "measured\n"
+        "against: a scheme that goes another distance, `repeat:N` N steps and `lm-resnet` 1/(2-k) of one, has its "
+        "own.\n"
+        "`governs`: whether the error at h = 1 is within 20 % of `leading`; where it is not, h = 1 is not in the "
+        "asymptotic\n"
+        "regime and the order does not govern. `leading` is the part of the error at h = 1 "
         "that theory\n"
         "predicts, elementary differentials of the trained field; `remainder` is the rest, whose "
         "slope must be\n"

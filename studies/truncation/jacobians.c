@@ -240,9 +240,11 @@ static void draw_eigenvalues(const Study *u, Plot *p)
             snprintf(title, sizeof title, "layer %d, field %s", l, truncation_field(f));
             plot_item(p, "eigenvalues.csv",
                       "using (is('%d', %s) ? $%d : NaN):%d with points lc rgb %s pt %d ps 0.4 "
-                      "title %s noenhanced",
+                      "notitle",
                       l, truncation_field(f), sheet_column(c, "re"), sheet_column(c, "im"),
-                      shade[f], l % 2 ? 6 : 7, title);
+                      shade[f], l % 2 ? 6 : 7);
+            plot_item(p, NULL, "keyentry with points lc rgb %s pt %d ps 1 title %s noenhanced",
+                      shade[f], l % 2 ? 6 : 7, title); /* large enough to be told apart */
         }
 }
 

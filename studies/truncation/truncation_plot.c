@@ -61,7 +61,7 @@ static int draw_errors(const TruncationStudy *u, const char *dir)
     TRY(plot_new(dir, &frame, &p));
     plot_note(p, "order p has slope p here and p + 1 in the table, whose error is not divided by "
                  "the displacement, about h");
-    plot_setting(p, "set key title 'scheme: the table’s slope − 1' left font small");
+    plot_key_title(p, "scheme: the table’s slope − 1");
     add_guides(u, p);
     const Column *c = truncation_curves;
     for (size_t i = 0; i < u->count; i++) {

@@ -35,6 +35,8 @@ typedef struct {
     Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
     double check;             /* worst, of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
+    size_t told,
+        governed; /* rows with a leading term at h = 1; of them those in the asymptotic regime */
     Sheet *points, *summary, *terms, *curves, *by_layer;
 } TruncationStudy;
 

@@ -39,7 +39,8 @@ const Column truncation_layers[] = {
     COLUMN(PointRow, name, .words = NAME), COLUMN(PointRow, layer), RELATIVE, {0}};
 
 typedef struct {
-    const char *scheme, *field, *depth, *sets, *verdict, *remainder_verdict;
+    const char *scheme, *field, *depth, *sets, *verdict, *remainder_verdict, *time;
+    int governed;
     size_t layer;
     int order;
     Spread slope, relative;
@@ -51,28 +52,36 @@ const Column truncation_verdicts[] = {
     COLUMN(VerdictRow, layer, .place = 2),
     COLUMN(VerdictRow, field, .place = 3),
     COLUMN(VerdictRow, depth),
-    COLUMN(VerdictRow, order, .place = 5, .words = "exact order of the scheme in this field"),
-    FIELD(VerdictRow, "slope", slope.median, .form = SHEET_FIXED, .digits = 2, .place = 6,
+    COLUMN(VerdictRow, order, .place = 6,
+           .words = "exact order of the scheme in this field, against the flow over its time"),
+    FIELD(VerdictRow, "slope", slope.median, .form = SHEET_FIXED, .digits = 2, .place = 7,
           .low = "slope_low", .high = "slope_high",
           .words = "power of h in the error, undivided by a displacement, with quartiles over "
                    "sentences"),
     FIELD(VerdictRow, "slope_low", slope.low, .words = QUARTILE),
     FIELD(VerdictRow, "slope_high", slope.high, .words = QUARTILE),
-    COLUMN(VerdictRow, verdict, .place = 7,
+    COLUMN(VerdictRow, verdict, .place = 8,
            .words = "slope against order + 1; kinks: ReLU's, which end slopes near 2.5"),
-    COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 8),
-    FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 9,
+    COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 9),
+    FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 10,
           .low = "low", .high = "high"),
-    FIELD(VerdictRow, "low", relative.low, .digits = 3, .place = 10, .words = QUARTILE),
-    FIELD(VerdictRow, "high", relative.high, .digits = 3, .place = 11, .words = QUARTILE),
-    COLUMN(VerdictRow, leading, .digits = 3, .place = 12),
-    COLUMN(VerdictRow, remainder, .head = "rest", .digits = 3, .place = 13),
+    FIELD(VerdictRow, "low", relative.low, .digits = 3, .place = 11, .words = QUARTILE),
+    FIELD(VerdictRow, "high", relative.high, .digits = 3, .place = 12, .words = QUARTILE),
+    COLUMN(VerdictRow, leading, .digits = 3, .place = 13),
+    COLUMN(VerdictRow, remainder, .head = "rest", .digits = 3, .place = 15),
     COLUMN(VerdictRow, remainder_slope, .head = "rest slope", .form = SHEET_FIXED, .digits = 2,
-           .place = 14),
+           .place = 16),
     COLUMN(VerdictRow, remainder_verdict, .words = "remainder_slope against order + 2"),
     COLUMN(VerdictRow, sets, .place = 4),
     COLUMN(VerdictRow, agreement,
            .words = "difference of the exact flow's two integrators over the displacement"),
+    COLUMN(VerdictRow, time, .place = 5,
+           .words =
+               "of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+    COLUMN(
+        VerdictRow, governed, .form = SHEET_FLAG, .head = "governs", .place = 14,
+        .words =
+            "whether the order governs h = 1: error there within 20 % of leading, their medians"),
     {0}};
 
 typedef struct {
@@ -85,7 +94,8 @@ const Column truncation_terms[] = {
     COLUMN(TermRow, scheme),
     COLUMN(TermRow, layer),
     COLUMN(TermRow, field),
-    COLUMN(TermRow, term, .words = "elementary differential: F'G is the derivative of F along G"),
+    COLUMN(TermRow, term, .form = SHEET_FORMULA,
+           .words = "elementary differential: $F'G$ is the derivative of $F$ along $G$"),
     COLUMN(TermRow, coefficient, .words = "of the term in numerical − exact"),
     COLUMN(TermRow, size,
            .words = "of the term at h = 1, over the flow's displacement in that step"),
@@ -199,7 +209,10 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
 static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Truncation *t)
 {
     const TruncationSeries *s = &u->series[i];
+    char time[64];
+    truncation_time(t->time, time, sizeof time);
     VerdictRow v = {.scheme = s->scheme->name,
+                    .time = time,
                     .field = truncation_field(s->field),
                     .depth = truncation_depth(t->depth),
                     .sets = t->sets ? "own" : "mean",
@@ -212,6 +225,7 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
                     .remainder = spread(u, i, layer, PICK_POINT(0, remainder)).median,
                     .remainder_slope = spread(u, i, layer, PICK(remainder_slope)).median,
                     .agreement = spread(u, i, layer, PICK(agreement)).median};
+    v.governed = t->network ? -1 : truncation_governs(v.relative.median, v.leading);
     double tolerance = spread(u, i, layer, PICK(tolerance)).median;
     double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance)).median;
     /* Three steps or more follow the exact order: the regime is there, and an error has to be as it says. */
@@ -219,6 +233,8 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, settled);
     v.remainder_verdict = rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, settled);
     sheet_row(u->summary, &v);
+    u->told += v.governed >= 0;
+    u->governed += v.governed > 0;
     u->disagree += strcmp(v.remainder_verdict, "disagree") == 0;
 }
 

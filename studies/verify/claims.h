@@ -20,6 +20,9 @@
 #include "ode/ode.h"
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
+/* Whose claim it is: a paper says it; it is inferred from one, which does not say it; a released program has it; this
+ * project says it. */
+enum { CLAIM_PAPER, CLAIM_INFERENCE, CLAIM_CODE, CLAIM_OWN, CLAIM_ORIGINS };
 enum { CLAIM_ARGS = 7 };
 
 /* One coefficient of a derivation, for the reports: in `map`, before `term`. */
@@ -41,7 +44,9 @@ typedef struct {
 typedef int ClaimCheck(const Zoo *z, const char *const *arg, Finding *f);
 
 typedef struct {
-    const char *id, *source, *statement;
+    const char *id;
+    int origin; /* CLAIM_PAPER .. CLAIM_OWN */
+    const char *source, *statement;
     int expected;          /* CLAIM_* */
     const char *condition; /* after "holds only if"; NULL */
     ClaimCheck *check;
@@ -55,7 +60,8 @@ typedef struct {
 
 /* ---- claims.c: the registry ------------------------------------------------------------------- */
 
-const Claim *claim_at(size_t i); /* NULL past the end */
+const Claim *claim_at(size_t i);      /* NULL past the end */
+const char *claim_origin(int origin); /* "paper", "inference", "code", "own" */
 
 /* ---- claims_own.c ----------------------------------------------------------------------------- */
 
@@ -171,7 +177,15 @@ ClaimCheck check_family; /* statements with K, order, values, values if or NULL,
 /* claims_error.c */
 ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is smaller, on every field */
 ClaimCheck check_times;  /* scheme, nodes of F and G */
-ClaimCheck check_global; /* scheme, system, order of the global error */
+ClaimCheck check_global; /* scheme, system, order of the global error; scheme if, system if */
+
+/* claims_euler.c */
+ClaimCheck check_euler; /* c of c sum a^2 before F'F, most sub-steps, words */
+
+/* claims_figures.c */
+ClaimCheck
+    check_published; /* table, scheme, layers, scheme, layers: the first figure is the lower */
+ClaimCheck check_perplexity; /* scheme; loss or flow: what is to fall with the steps */
 
 /* claims_word.c */
 ClaimCheck check_brackets;         /* scheme, degree, brackets */

@@ -146,30 +146,40 @@ int check_times(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: global order ----------------------------------------------------------------------------------- */
 
-int check_global(const Zoo *z, const char *const *arg, Finding *f)
+/* Whether a scheme's global error on a system is of the order, and whether exact theory agrees. */
+static int is_of_order(const Zoo *z, const char *scheme, const char *system, int want, Finding *f,
+                       int *holds)
 {
     Table *t;
     System *s = NULL;
     Theory theory;
     OrderStudy study = {0};
     OrderOptions options = {.halvings = 6};
-    int want = atoi(arg[2]);
-    TRY(map_table(z, arg[0], &t));
+    TRY(map_table(z, scheme, &t));
     int code = theory_search(t, 4, &theory);
-    if (code == 0) code = system_new(arg[1], 6, 2, 7, &s);
+    if (code == 0) code = system_new(system, 6, 2, 7, &s);
     if (code == 0) code = order_measure(t, s, &options, want, theory.zero_stable, &study);
     if (code == 0) {
-        f->holds = study.verdict == VERDICT_AGREE;
+        *holds = study.verdict == VERDICT_AGREE;
         finding_say(
             f,
             "measured on the system %s: error as h^%.3f (95 %% interval %.3f .. %.3f), %s with %d",
-            arg[1], study.slope, study.low, study.high, verdict_name(study.verdict), want);
+            system, study.slope, study.low, study.high, verdict_name(study.verdict), want);
         /* a system that does not depend on time has the exact order */
         f->sound =
-            f->sound && isfinite(study.slope) && (s->timed || f->holds == (theory.order == want));
+            f->sound && isfinite(study.slope) && (s->timed || *holds == (theory.order == want));
         order_free(&study);
     }
     system_free(s);
     table_free(t);
     return code;
+}
+
+int check_global(const Zoo *z, const char *const *arg, Finding *f)
+{
+    int want = atoi(arg[2]);
+    TRY(is_of_order(z, arg[0], arg[1], want, f, &f->holds));
+    if (!arg[3]) return 0;
+    finding_say(f, "; under the condition ");
+    return is_of_order(z, arg[3], arg[4], want, f, &f->conditional);
 }

@@ -65,6 +65,7 @@ static int read_claim(const char *text, OwnClaim *o)
     snprintf(o->statement, sizeof o->statement, kinds[k].statement, scheme, number,
              *at ? at : "nothing");
     o->claim = (Claim){.id = o->id,
+                       .origin = CLAIM_OWN,
                        .source = "one's own",
                        .statement = o->statement,
                        .expected = CLAIM_VERIFIED,

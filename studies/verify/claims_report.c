@@ -68,7 +68,7 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
         fprintf(out, "\n## %s\n\n*", c[i]->id);
         markdown_text(c[i]->source, out);
-        fprintf(out, "*\n\n");
+        fprintf(out, "* (%s)\n\n", claim_origin(c[i]->origin));
         markdown_text(c[i]->statement, out);
         fprintf(out, "\n\n**%c", toupper((unsigned char)verdict[0]));
         markdown_text(verdict + 1, out);
@@ -167,7 +167,7 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
         latex_text(c[i]->id, out);
         fprintf(out, "}\n\\emph{");
         latex_text(c[i]->source, out);
-        fprintf(out, ".} ");
+        fprintf(out, " (%s).} ", claim_origin(c[i]->origin));
         latex_text(c[i]->statement, out);
         fprintf(out, "\n\n\\textbf{%c", toupper((unsigned char)verdict[0]));
         latex_text(verdict + 1, out);

@@ -50,8 +50,12 @@ typedef struct {
 } Verification;
 
 typedef struct {
-    const char *id, *source, *claim, *expected, *verdict, *evidence;
+    const char *id, *source, *origin, *claim, *expected, *verdict, *evidence;
 } ClaimRow;
+
+#define ORIGINS                                                                                    \
+    "paper: it says so; inference: follows from one or is read into it; code: a released program " \
+    "has it; own: this project's"
 
 static const Column columns[] = {COLUMN(ClaimRow, id, .page = 1),
                                  COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
@@ -59,9 +63,13 @@ static const Column columns[] = {COLUMN(ClaimRow, id, .page = 1),
                                  COLUMN(ClaimRow, expected, .words = "the registered verdict"),
                                  COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
                                  COLUMN(ClaimRow, evidence, .page = 1),
+                                 COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
                                  {0}};
-static const Column listed[] = {
-    COLUMN(ClaimRow, id), COLUMN(ClaimRow, source), COLUMN(ClaimRow, expected), {0}};
+static const Column listed[] = {COLUMN(ClaimRow, id),
+                                COLUMN(ClaimRow, source),
+                                COLUMN(ClaimRow, expected),
+                                COLUMN(ClaimRow, origin),
+                                {0}};
 
 /* ---- which claims -------------------------------------------------------------------------------------- */
 
@@ -168,7 +176,8 @@ static void fill(const Verification *v, Sheet *s)
         claim_words(v, i, claim, sizeof claim);
         expected_words(v, i, expected, sizeof expected);
         claim_verdict(v->claim[i], finding_verdict(&v->finding[i]), verdict, sizeof verdict);
-        sheet_row(s, &(ClaimRow){v->claim[i]->id, v->claim[i]->source, claim, expected, verdict,
+        sheet_row(s, &(ClaimRow){v->claim[i]->id, v->claim[i]->source,
+                                 claim_origin(v->claim[i]->origin), claim, expected, verdict,
                                  v->finding[i].text});
     }
 }
@@ -199,7 +208,7 @@ static void print_claim(const Verification *v, size_t i)
 {
     char words[1024];
     const Claim *c = v->claim[i];
-    printf("%s  (%s)\n", c->id, c->source);
+    printf("%s  (%s: %s)\n", c->id, claim_origin(c->origin), c->source);
     claim_words(v, i, words, sizeof words);
     wrap("claim", words);
     claim_verdict(c, finding_verdict(&v->finding[i]), words, sizeof words);
@@ -213,18 +222,34 @@ static void print_claim(const Verification *v, size_t i)
     printf("\n");
 }
 
+/* Whether there are any. */
+static int print_count(const char *origin, const size_t number[4])
+{
+    size_t n = number[CLAIM_VERIFIED] + number[CLAIM_REFUTED] + number[CLAIM_CONDITIONAL] +
+               number[CLAIM_UNDECIDED];
+    if (n == 0) return 0;
+    printf("%-9s %3zu claims: %3zu verified, %2zu refuted, %2zu hold only under a condition, %zu "
+           "undecided",
+           origin, n, number[CLAIM_VERIFIED], number[CLAIM_REFUTED], number[CLAIM_CONDITIONAL],
+           number[CLAIM_UNDECIDED]);
+    return 1;
+}
+
 static void print_claims(const Verification *v)
 {
     printf("Order p means local error h^(p+1); the Macaron paper counts local orders. Error = "
            "numerical -\n"
            "exact unless said otherwise; [F,G] = G'F - F'G.\n\n");
     for (size_t i = 0; i < v->done; i++) print_claim(v, i);
-    size_t number[4] = {0};
-    for (size_t i = 0; i < v->done; i++) number[finding_verdict(&v->finding[i])]++;
-    printf("%zu claims: %zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; "
-           "%zu as %s.\n",
-           v->done, number[CLAIM_VERIFIED], number[CLAIM_REFUTED], number[CLAIM_CONDITIONAL],
-           number[CLAIM_UNDECIDED], v->met, v->mutants ? "a mutant should be" : "registered");
+    size_t number[CLAIM_ORIGINS + 1][4] = {0};
+    for (size_t i = 0; i < v->done; i++) {
+        number[v->claim[i]->origin][finding_verdict(&v->finding[i])]++;
+        number[CLAIM_ORIGINS][finding_verdict(&v->finding[i])]++;
+    }
+    for (int o = 0; o < CLAIM_ORIGINS; o++)
+        if (print_count(claim_origin(o), number[o])) printf("\n");
+    print_count("all", number[CLAIM_ORIGINS]);
+    printf("; %zu as %s.\n", v->met, v->mutants ? "a mutant should be" : "registered");
 }
 
 static int list_claims(const Verification *v, int csv)
@@ -238,6 +263,7 @@ static int list_claims(const Verification *v, int csv)
         sheet_row(
             r, &(ClaimRow){.id = c->id,
                            .source = c->source,
+                           .origin = claim_origin(c->origin),
                            .expected = c->expected == CLAIM_CONDITIONAL ? "conditional" : words});
     }
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
@@ -297,22 +323,27 @@ static int run(Options *o)
     return code;
 }
 
-/* Claims by verdict, and those whose verdict is not the registered one. */
+/* Claims by origin and verdict, and those whose verdict is not the registered one. */
 static void judge(const Csv *c, Verdict *v)
 {
-    size_t verified = 0, refuted = 0, undecided = 0, off = 0;
+    size_t refuted = 0, conditional = 0, undecided = 0, off = 0, of[CLAIM_ORIGINS] = {0};
     for (size_t i = 0; i < c->rows; i++) {
         const char *is = csv_named(c, i, "verdict"), *should = csv_named(c, i, "expected");
+        const char *origin = csv_named(c, i, "origin");
         int mutant = strncmp(should, "not: ", 5) == 0;
-        verified += strncmp(is, "verified", 8) == 0;
         refuted += strncmp(is, "refuted", 7) == 0;
+        conditional += strncmp(is, "holds only if", 13) == 0;
         undecided += strncmp(is, "undecided", 9) == 0;
         off += mutant ? strcmp(is, should + 5) == 0 : strcmp(is, should) != 0;
+        for (int o = 0; o < CLAIM_ORIGINS; o++)
+            of[o] += origin && strcmp(origin, claim_origin(o)) == 0;
     }
-    verdict_say(
-        v,
-        "%zu claims: %zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; ",
-        c->rows, verified, refuted, c->rows - verified - refuted - undecided, undecided);
+    verdict_say(v,
+                "%zu claims (%zu of papers, %zu inferred from them, %zu of released code, %zu of "
+                "this project): ",
+                c->rows, of[CLAIM_PAPER], of[CLAIM_INFERENCE], of[CLAIM_CODE], of[CLAIM_OWN]);
+    verdict_say(v, "%zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; ",
+                c->rows - refuted - conditional - undecided, refuted, conditional, undecided);
     if (off)
         verdict_say(v, "%zu not with the verdict that they should have", off);
     else
@@ -324,7 +355,7 @@ static const Kind kinds[] = {
     {.command = "verify",
      .title = "The papers' claims",
      .about = "Each claim is settled exactly where it can be, and by numbers with a negative "
-              "control. [F,G] = G'F − F'G. " KIND_ORDERS,
+              "control. $[F,G] = G'F − F'G$. " KIND_ORDERS,
      .judge = judge,
      .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL}}},
     {0}};

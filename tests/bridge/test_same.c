@@ -73,6 +73,9 @@ TEST(test_known_maps)
         {"euler-layer", 2, "transformer", 2, 1},
         {"macaron", 2, "strang-marchuk", 2, 1},
         {"looped:1", 1, "transformer", 1, 1},
+        {"dial:3-0", 1, "euler", 1, 1},
+        {"dial:2-1", 1, "heun", 1, 1},
+        {"dial:2-1/2", 1, "heun", 1, 0},
         {"word:sfsf", 1, "transformer", 2, 1}, /* names of layers and sets do not count */
         {"sandwich:2-1", 1, "word:ssff", 1, 1},
         {"ab2", 1, "euler", 1, 1}, /* a first layer has no history */

@@ -154,6 +154,49 @@ static double closed_error(const Table *t, const double w[2], double h, const do
     return sqrt(sum / D);
 }
 
+/* How far a step of a scheme goes: on the constant field 1 of an operator, with a history that came at speed 0 and 1. It
+ * goes as fast as its history at the speed that these two lead to, as what it gives is affine in that. */
+static void constant(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t, (void)y;
+    dy[0] = s->param[0];
+}
+
+static void constant_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t, (void)y;
+    dy[0] = s->param[1];
+}
+
+static double own_speed(const Table *t, int op)
+{
+    double on[2] = {op == OP_F, op == OP_G}, after[2], past[16], y = 0;
+    System s = {.n = 1, .d = 1, .field = {constant, constant_G}, .param = on};
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    for (int speed = 0; speed < 2; speed++) {
+        assert_int_equal(stepper_new(frozen, &s, &st), 0);
+        for (int j = 0; j < 16; j++) past[j] = -(j + 1) * speed;
+        assert_int_equal(stepper_begin(st, 0, 1, &y, START_GIVEN, past), 0);
+        assert_int_equal(stepper_step(st), 0);
+        after[speed] = stepper_state(st)[0];
+        stepper_free(st);
+    }
+    table_free(frozen);
+    return after[0] / (1 - (after[1] - after[0]));
+}
+
+/* What a scheme is measured against: its own time where it is consistent with that, else the field's. */
+static void check_time(const Table *t, const Truncation *r, double w[2])
+{
+    for (int op = 0; op < 2; op++) {
+        double want = r->order > 0 ? own_speed(t, op) : table_double(t->weight[op]);
+        if (!(fabs(r->time[op] - want) <= 1e-12))
+            fail_msg("%s: time %g, not %g", t->name, r->time[op], want);
+        w[op] = r->time[op];
+    }
+}
+
 /* The first point whose step begins at most 4 from the state that enters the layer; there is none before. */
 static size_t check_near(const Truncation *t)
 {
@@ -168,14 +211,15 @@ TEST(test_known_flow)
 {
     static const int acts[] = {ACT_GELU, ACT_RELU};
     Table *trained = layers_find("transformer");
-    size_t judged = 0;
+    size_t judged = 0, other = 0;
     for (int a = 0; a < 2; a++) {
         Model *m = turning(trained, acts[a]);
         Truncator *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
         for (size_t i = 0; i < layers_schemes; i++) {
-            double w[2] = {table_double(layers_scheme[i]->weight[0]),
-                           table_double(layers_scheme[i]->weight[1])};
+            double w[2];
             Truncation t = measure(u, layers_scheme[i]);
+            check_time(layers_scheme[i], &t, w);
+            other += w[0] != 1;
             for (size_t j = check_near(&t); j < t.points; j++) {
                 double want = closed_error(layers_scheme[i], w, t.point[j].h, truncator_states(u));
                 if (!(fabs(t.point[j].error - want) <= 2e-12))
@@ -191,6 +235,46 @@ TEST(test_known_flow)
         model_free(m);
     }
     assert_true(judged > layers_schemes);
+    assert_true(other >= 2); /* some go another distance */
+    table_free(trained);
+}
+
+/* repeat:N over F + G goes N h, and over L as well: errors fall by the order against that flow, what the leading terms
+ * leave by one power more; against the flow over h they would not fall at all. The words of a time. */
+TEST(test_own_time)
+{
+    static const double times[][COLOURS] = {{2, 2}, {2.0 / 3, 2.0 / 3}, {2, 8}, {3, 0}};
+    static const char *const said[] = {"2", "0.666667", "2 F + 8 G", "3"};
+    char words[64];
+    for (int i = 0; i < 4; i++) {
+        truncation_time(times[i], words, sizeof words);
+        assert_string_equal(words, said[i]);
+    }
+    Table *trained = layers_find("transformer"), *t = layers_find("repeat:3");
+    Model *m = turning(trained, ACT_GELU);
+    for (int field = 0; field < 2; field++) {
+        Truncator *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 1);
+        Truncation r = measure(u, t);
+        assert_true(r.time[OP_F] == 3 && r.time[OP_G] == (field == FIELD_SPLIT ? 3 : 0));
+        assert_int_equal(r.order, 1);
+        assert_true(fabs(r.slope - 2) <= 0.1 && r.remainder_slope > 2.7);
+        if (field == FIELD_SPLIT) {
+            double one = measure(u, trained).point[6].displacement;
+            assert_true(r.point[6].displacement > 2.5 * one);
+        }
+        /* error over leading term: near 1 is governed, and what has no leading term says nothing */
+        r.point[0].relative = 1.19 * r.leading;
+        assert_int_equal(truncation_governed(&r), 1);
+        r.point[0].relative = 0.79 * r.leading;
+        assert_int_equal(truncation_governed(&r), 0);
+        r.point[0].relative = INFINITY;
+        assert_int_equal(truncation_governed(&r), 0);
+        r.leading = NAN;
+        assert_int_equal(truncation_governed(&r), -1);
+        truncator_free(u);
+    }
+    model_free(m);
+    table_free(t);
     table_free(trained);
 }
 
@@ -393,12 +477,13 @@ static void check_network(const char *name, const char *tensor, double value,
     Truncator *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
     Truncation r = measure(u, t);
     const double *x = truncator_states(u);
+    Truncation o = measure(u, other);
+    assert_true(!o.network && fabs(o.point[0].error - closed_error(other, w, 1, x)) <= 2e-12);
+    check_time(t, &r, w);
     assert_true(r.network && r.asymptotic < 1 && isnan(r.point[0].remainder));
     assert_true(fabs(r.point[0].error - closed_error(trained, w, 1, x)) <= 2e-12);
     assert_true(fabs(r.point[0].error - closed_error(t, w, 1, x)) >= 1e-3);
     assert_true(fabs(r.point[1].error - closed_error(t, w, 0.5, x)) <= 2e-12);
-    Truncation o = measure(u, other);
-    assert_true(!o.network && fabs(o.point[0].error - closed_error(other, w, 1, x)) <= 2e-12);
     truncator_free(u);
     model_free(m);
     table_free(t);

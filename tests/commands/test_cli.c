@@ -352,9 +352,17 @@ TEST(test_csv_shapes)
     static const struct {
         const char *args, *header;
     } list[] = {
-        {"schemes --csv",
+        {"schemes --csv --scheme rk4,ab2",
          "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
          "real_limit,imag_limit,error_norm2,error_norm2_one_colour,ssp\n"},
+        {"schemes --csv --scheme rk4,heun-euler",
+         "scheme,stages,evals_F,evals_G,past_y,past_k,exact,consistent,order,zero_stable,"
+         "real_limit,imag_limit,error_norm2,error_norm2_one_colour,ssp,embedded_order,"
+         "estimate_order,estimate_norm2\n"},
+        {"order --adaptive --scheme heun-euler --tolerances 1e-2,1e-3 --csv",
+         "scheme,system,tolerance,error,steps,rejected,evals,seconds,outcome\n"},
+        {"order --adaptive --scheme heun-euler --tolerances 1e-2,1e-3 --csv --summary",
+         "scheme,system,order,embedded_order,estimate_order,expected,slope,low,high,points\n"},
         {"expand --scheme rk2-unit,transformer --degree 3 --csv",
          "scheme,degree,term,coefficient,value\n"},
         {"order --scheme heun --csv", "scheme,system,h,steps,evals,error,rate\n"},

@@ -164,7 +164,8 @@ static void check_table(const char *dir)
         must_be(at(table, 1, low), diff - gsl_cdf_tdist_Pinv(0.975, 2) * sd, low);
         assert_true(isnan(at(table, 0, d)));
         if (k == 0) continue;
-        must_be(at(table, 1, "test_bleu_diff_p"), 2 * gsl_cdf_tdist_Q(fabs(diff) / sd, 2), "p");
+        must_be(at(table, 1, "test_bleu_diff_dunnett_p"), 2 * gsl_cdf_tdist_Q(fabs(diff) / sd, 2),
+                "p");
         assert_true(at(table, 1, "drawn_low") <= diff && diff <= at(table, 1, "drawn_high"));
         double p = at(table, 1, "drawn_p");
         assert_true(p >= 1 / 1001. - 1e-12 && p <= 1);
@@ -383,7 +384,7 @@ TEST(page)
     run_ok("report files --out page.html");
     char *page = file_slurp("page.html", NULL);
     assert_non_null(strstr(page, "Comparison of encoders and decoders"));
-    assert_non_null(strstr(page, "Pairs of schemes side by side."));
+    assert_non_null(strstr(page, "Pairs of schemes side by side, with"));
     assert_non_null(strstr(page, "Figures as the papers have them."));
     free(page);
 }

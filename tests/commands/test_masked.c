@@ -185,7 +185,7 @@ TEST(what_is_refused)
         {"train --objective masked --next-sentence --corpus text --sequence 2 --out no", "<cls>"},
         {"train --objective masked --corpus marked --out no", "<mask>"},
         {"generate --model run", "encoder alone"},
-        {"attention --model run --text text/valid.txt", "encoder alone"},
+        {"attention --model run --text text/valid.txt", "two models"},
         {"translate --model run --text text/valid.txt", "run is"},
         {"eval --model plain --corpus text --one-by-one", "next words"},
     };

@@ -46,6 +46,17 @@ TEST(test_orders)
     assert_false(row_says("rk4", 4, "disagree"));
 }
 
+TEST(test_adaptive)
+{
+    const char *study = "order --system network:smooth --adaptive --csv --scheme bogacki-shampine "
+                        "--tolerances 1e-4";
+    int status = program_run(study);
+    if (status != 0) fail_msg("%s: status %d: %s", study, status, err);
+    const char *row = strstr(out, "\nbogacki-shampine,network,"), *error = row ? row + 26 : NULL;
+    error = error ? strchr(error, ',') : NULL;
+    assert_true(error && strtod(error + 1, NULL) > 0 && strtod(error + 1, NULL) < 1e-3);
+}
+
 static void order_must_refuse(const char *more, const char *words)
 {
     char arguments[256];

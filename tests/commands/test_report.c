@@ -96,10 +96,12 @@ static const struct {
 } studies[] = {
     {"order --system linear --scheme euler,heun --halvings 4", "Measured order of convergence"},
     {"order --invariant --scheme euler --t-end 20", "Energy over long times"},
+    {"order --frames 3 --system vortex", "Particles over time"},
     {"schemes --scheme euler,heun", "Schemes"},
     {"schemes --structure --scheme euler,heun", "Schemes"},
     {"expand --scheme heun,lie-trotter --degree 3", "Error terms"},
     {"stability --scheme rk4 --points 21", "Stability"},
+    {"stability --system transport --peclet 1,9 --scheme heun", "Largest stable steps"},
     {"stability --split --scheme lie-trotter --points 21", "Stability"},
     {"verify --claim lie-error", "The papers&#39; claims"},
     {"data --corpus markov", "Corpus"},
@@ -142,6 +144,59 @@ TEST(test_studies)
     free(page);
 }
 
+/* Whether every cell of a table that a command prints, below its rule, stands on the page, digit for digit. */
+static int all_stand(const char *page, char *text)
+{
+    char cell[256], *rule = strstr(text, "\n---"),
+                    *table = rule ? strchr(rule + 1, '\n') + 1 : NULL;
+    int all = rule != NULL;
+    for (char *line, *word; table && (line = strsep(&table, "\n")) && *line;)
+        while ((word = strsep(&line, " "))) {
+            snprintf(cell, sizeof cell, ">%s<", word);
+            if (*word && !strstr(page, cell)) all = 0;
+        }
+    return all;
+}
+
+/* Numbers are those of the commands' own tables; one that is spoilt in its last digit is not on the page. */
+TEST(test_numbers)
+{
+    static const char *const lines[] = {
+        "schemes --scheme rk4,lie-trotter,ab5",
+        "stability --scheme euler,rk4 --points 21",
+        "order --invariant --scheme euler,rk4 --t-end 20",
+    };
+    char line[256];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(line, sizeof line, "%s --out numbers%zu", lines[i], i);
+        run_ok(line);
+        char *table = strdup(out), *spoilt = strdup(out);
+        snprintf(line, sizeof line, "numbers%zu", i);
+        char *page = page_of(line);
+        if (!all_stand(page, table)) fail_msg("%s: other numbers on the page", lines[i]);
+        char *digit = strrchr(spoilt, '\n');
+        while (!isdigit((unsigned char)*digit)) digit--;
+        *digit = *digit == '9' ? '8' : (char)(*digit + 1);
+        assert_false(all_stand(page, spoilt));
+        free(page);
+        free(table);
+        free(spoilt);
+    }
+}
+
+/* Formulas where a column's list says so, nowhere else; their own text goes with them. */
+TEST(test_formulas)
+{
+    run_ok("expand --scheme heun --degree 3 --out formulas");
+    char *page = page_of("formulas");
+    must_have(page, "<math alttext=\"F&#39;&#39;(F,G)\"><mi>F</mi><mo>″</mo>");
+    must_have(page, "<math alttext=\"-1/6\"><mo>−</mo><mfrac><mn>1</mn><mn>6</mn></mfrac></math>");
+    must_have(page, "<math alttext=\"O(h^(p+1))\">");
+    assert_null(strstr(page, "alttext=\"heun"));
+    assert_null(strchr(strstr(page, "<body>"), '$'));
+    free(page);
+}
+
 /* The same files, the same bytes; the page itself is none of the studies. */
 TEST(test_same)
 {
@@ -168,13 +223,14 @@ TEST(test_comparison)
     must_have(page, "4 of 4 finished");
     must_have(page, "trotter compare --corpus corpus --scheme euler,transformer");
     must_have(page, "euler-seed1");
+    must_have(page, "<span class=\"ci\">±");
     assert_null(strstr(page, "</span>Training</h2>"));
     columns_are_told(page);
     free(page);
     unlink(file_path("both/cmp/runs/euler-seed1/result.csv"));
     page = page_of("both");
     must_have(page, "3 of 4 finished");
-    must_have(page, "<td class=\"bad\">unfinished</td>");
+    must_have(page, "<td data-label=\"state\" class=\"bad\">unfinished</td>");
     free(page);
     run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a training by itself */
 }
@@ -251,8 +307,8 @@ TEST(test_broken_tables)
         must_have(page, "empty.csv: not a table");
         if (i < 3) must_have(page, "Left out: torn/bad.csv:2: ");
         must_have(page, "Left out: torn/nul.csv: ");
-        must_have(page, "−2.785");
-        must_have(page, "∞");
+        must_have(page, ">-2.7853</td>");
+        must_have(page, ">inf</td>");
         assert_non_null(strstr(said, "trotter report: warning: left out: torn/nul.csv: "));
         free(page);
     }
@@ -353,16 +409,25 @@ TEST(test_torn_drawings)
 
 /* ---- paper ------------------------------------------------------------------------------------------ */
 
-/* The page's words in a browser's print of it, blanks left out; caller frees them. */
-static char *printed(const char *page)
+/* Runs a browser, which has two minutes, with these arguments; they may go on as the shell's. */
+static void browse(const char *arguments)
 {
     int status = shell("HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
                        "--no-first-run --disable-background-networking --disable-component-update "
-                       "--disable-sync --disable-dev-shm-usage --user-data-dir=$PWD/browser "
-                       "--no-pdf-header-footer --print-to-pdf=$PWD/page.pdf file://$PWD/%s && "
-                       "pdftotext -raw page.pdf page.txt",
-                       page);
-    if (status != 0) fail_msg("not printed: %.400s", err);
+                       "--disable-sync --disable-dev-shm-usage --user-data-dir=$PWD/browser %s",
+                       arguments);
+    if (status != 0) fail_msg("the browser failed: %.400s", err);
+}
+
+/* The page's words in a browser's print of it, blanks left out; caller frees them. */
+static char *printed(const char *page)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "--no-pdf-header-footer --print-to-pdf=$PWD/page.pdf file://$PWD/%s && "
+             "pdftotext -raw page.pdf page.txt",
+             page);
+    browse(line);
     return file_slurp("page.txt", NULL);
 }
 
@@ -446,13 +511,28 @@ static void write_wide(const char *name, const char *head, size_t columns, size_
     "123456789,125.891,123.112,128.345,118.123,114.456,121.789,-12.345,-15.678,-9.876,0.00012," \
     "0.004,0.1,123456,123456789012\n"
 
+/* A study's first table is seen, a long one behind it is folded. */
+TEST(test_folded)
+{
+    make_dir("folded");
+    write_wide("folded/schemes.csv", "scheme,stages,evals_F,evals_G", 1, 30);
+    write_wide("folded/structure.csv", "scheme,symmetric,symmetric_order,symmetric_separable", 0,
+               30);
+    char *page = page_of("folded");
+    must_have(page, "<caption><b>Table 1</b>");
+    must_have(page, "<details class=\"table\">\n<summary><b>Table 2</b>");
+    assert_int_equal(count_words(page, "<details class=\"table\">"), 1);
+    free(page);
+}
+
 /* Nothing of a page is lost on paper: not the evidence beside claims, not the last columns of the widest tables.
  * Without the style's rules for paper the same look at it finds what is lost. */
+static const char notes[] =
+    "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
+    "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
+
 TEST(test_paper)
 {
-    static const char notes[] =
-        "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
-        "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
     need_tool("chromium");
     need_tool("pdftotext");
     make_dir("paper");
@@ -462,21 +542,137 @@ TEST(test_paper)
     file_text("paper/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
     file_text("paper/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
     file_text("paper/wide/README.md", notes);
-    write_wide("paper/widest/schemes.csv", "scheme,stages,evals_F", 60, 40);
+    write_wide("paper/widest/schemes.csv", "scheme,stages,evals_F,evals_G", 60, 40);
     char *page = page_of("paper"), *paper = printed("paper.html"), *words = lost(page, paper);
+    assert_null(strstr(page, "id=\"left\""));
     if (words) fail_msg("paper lacks '%s' or what is before it", words);
     free(paper);
     char *rules = strstr(page, "@media print");
     assert_non_null(rules);
     memcpy(rules, "@media other", 12);
-    /* What sticks is painted later, which would be out of order rather than lost. */
-    for (char *c = page; (c = strstr(c, "position: sticky"));) memcpy(c, "position: static", 16);
     file_text("control.html", page);
     paper = printed("control.html");
     words = lost(page, paper);
     assert_non_null(words);
     free(words);
     free(paper);
+    free(page);
+}
+
+/* ---- screens ---------------------------------------------------------------------------------------- */
+
+/* Puts a text's characters that mean something in HTML into entities. */
+static void put_quoted(FILE *f, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("&\"<", *text))
+            fprintf(f, "&#%d;", *text);
+        else
+            fputc(*text, f);
+}
+
+/* The rules for paper hold for screens too, and those for screens nowhere. */
+static char *as_paper(const char *page)
+{
+    char *copy = strdup(page), *s;
+    while ((s = strstr(copy, "@media print"))) memcpy(s, "@media   all", 12);
+    while ((s = strstr(copy, "@media screen"))) memcpy(s, "@media speech", 13);
+    return copy;
+}
+
+/* Pages in frames, each so many pixels wide: two widths of screens, upright and lying paper less its margins. On upright
+ * paper, what is to lie across (page.css) is not looked at. */
+static const struct {
+    int width, paper;
+    const char *name, *left_out;
+} frames[] = {{1200, 0, "1200", ""},
+              {390, 0, "390", ""},
+              {680, 1, "upright", ".across"},
+              {1009, 1, "across", ""}};
+
+/* Measures every frame when all are there, details open: its own width against what is in it, and the right end of every
+ * element and every line of text. */
+static const char measure[] =
+    "<script>addEventListener('load', () => {\n"
+    "  for (const f of document.getElementsByTagName('iframe')) {\n"
+    "    const d = f.contentDocument, s = d.scrollingElement, wide = s.clientWidth + 0.5;\n"
+    "    const skip = e => f.title && e.closest(f.title), beyond = r => r.width && r.right > wide;\n"
+    "    let bad = '', n = 0;\n"
+    "    for (const e of d.getElementsByTagName('details')) e.open = true;\n"
+    "    if (!f.title && s.scrollWidth > s.clientWidth) bad += ' page';\n"
+    "    for (const e of d.body.getElementsByTagName('*'))\n"
+    "      if (!skip(e) && ++n && beyond(e.getBoundingClientRect())) bad += ' ' + e.tagName;\n"
+    "    const walk = d.createTreeWalker(d.body, NodeFilter.SHOW_TEXT), range = d.createRange();\n"
+    "    while (walk.nextNode()) {\n"
+    "      range.selectNodeContents(walk.currentNode);\n"
+    "      if (!skip(walk.currentNode.parentElement) && [...range.getClientRects()].some(beyond))\n"
+    "        bad += ' text';\n"
+    "    }\n"
+    "    document.getElementById('told').append(f.name + ':' + (n ? bad || ' fits' : ' empty') + ';');\n"
+    "  }\n"
+    "});</script>\n";
+
+/* What a browser measures of a page, "NAME: fits;" or what overflows, and behind each the same of a control; caller frees
+ * it. One run for all, as its start takes seconds. */
+static char *measured(const char *page, const char *control)
+{
+    char *paper[] = {as_paper(page), as_paper(control)};
+    FILE *f = fopen(file_path("frames.html"), "w");
+    assert_non_null(f);
+    fprintf(f, "<!DOCTYPE html><meta charset=\"utf-8\">%s<p id=\"told\"></p>\n", measure);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        for (int j = 0; j < 2; j++) {
+            fprintf(f,
+                    "<iframe name=\"%s%s\" title=\"%s\" style=\"width: %dpx; border: 0\" srcdoc=\"",
+                    j ? "not " : "", frames[i].name, frames[i].left_out, frames[i].width);
+            put_quoted(f, frames[i].paper ? paper[j] : j ? control : page);
+            fputs("\"></iframe>\n", f);
+        }
+    fclose(f);
+    free(paper[0]);
+    free(paper[1]);
+    browse("--virtual-time-budget=10000 --dump-dom file://$PWD/frames.html >frames.txt");
+    char *text = file_slurp("frames.txt", NULL), *told = strstr(text, "<p id=\"told\">");
+    assert_non_null(told);
+    told = strdup(strchr(told, '>') + 1);
+    *strchr(told, '<') = '\0';
+    free(text);
+    return told;
+}
+
+/* Nothing on the page reaches beyond a screen of 1200 or 390 pixels or beyond paper; without the style's sizes of type and
+ * its blocks the same measure sees what does. The page itself has no script (check_page). */
+TEST(test_overflow)
+{
+    need_tool("chromium");
+    make_dir("fits");
+    make_dir("fits/wide");
+    make_dir("fits/widest");
+    run_ok("expand --scheme heun,macaron --out fits/terms");
+    run_ok("schemes --structure --out fits/schemes");
+    run_ok("order --system linear --scheme euler,heun --halvings 4 --out fits/order");
+    run_ok("verify --claim lie-error,strang-error --out fits/claims");
+    file_text("fits/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
+    file_text("fits/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
+    file_text("fits/wide/README.md", notes);
+    write_wide("fits/widest/schemes.csv", "scheme,stages,evals_F,evals_G", 60, 30);
+    char *page = page_of("fits"), *control = strdup(page), expected[64];
+    assert_null(strstr(page, "id=\"left\""));
+    for (char *s; (s = strstr(control, "font-size: "));) memcpy(s, "font-dies: ", 11);
+    for (char *s; (s = strstr(control, "display: flex"));) memcpy(s, "display: none", 13);
+    for (char *s; (s = strstr(control, "overflow-wrap"));) memcpy(s, "undertow-wrap", 13);
+    char *told = measured(page, control);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        snprintf(expected, sizeof expected, "%s: fits;", frames[i].name);
+        const char *found = strstr(told, expected);
+        if (!found) fail_msg("%s does not fit: %.600s", frames[i].name, told);
+        snprintf(expected, sizeof expected, "not %s: ", frames[i].name);
+        found = strstr(told, expected);
+        assert_non_null(found);
+        if (strncmp(found + strlen(expected), "fits", 4) == 0) fail_msg("%s is not seen", expected);
+    }
+    free(told);
+    free(control);
     free(page);
 }
 

@@ -145,6 +145,7 @@ static size_t check_theory(const char *csv)
         assert_true(area == real);
         assert_true(fabs(number(csv, word, "relative_area") - real / (a * b / 2)) <= 1e-15);
         assert_int_equal((int)number(csv, word, "order"), real == 0 ? 2 : 1);
+        assert_int_equal((int)number(csv, word, "order_trained"), 1);
         double norm = number(csv, word, "error_norm"), euler = number(csv, word, "euler_norm");
         if (real != 0) assert_true(fabs(norm - sqrt(2) * fabs(real)) <= 1e-12);
         assert_true(fabs(euler - sqrt(2 * real * real + a * a / 4 + b * b / 4)) <= 1e-12);
@@ -217,9 +218,9 @@ TEST(test_families)
     assert_non_null(strstr(big, "| \\|area\\| "));
     check_markdown(big);
     static const char *const files[] = {
-        "sweep.csv",  "words.csv",    "words.tex",        "sweep.md",         "correlations.csv",
-        "halves.csv", "random.md",    "permutations.tex", "permutations.png", "random.png",
-        "halves.png", "sandwich.png", "seeds.png",        "area.png"};
+        "sweep.csv",        "words.csv",  "differences.csv", "words.tex",        "sweep.md",
+        "correlations.csv", "halves.csv", "random.md",       "permutations.tex", "permutations.png",
+        "random.png",       "halves.png", "sandwich.png",    "seeds.png",        "area.png"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "all/%s", files[i]);
@@ -291,6 +292,17 @@ TEST(test_confirm)
     file_read("best/words.csv", big, sizeof big);
     assert_string_equal(cell(big, ppl[0] < ppl[1] ? "ssfsff," : "sssfff,", "seeds"), "3");
     assert_string_equal(cell(big, ppl[0] < ppl[1] ? "sssfff," : "ssfsff,", "seeds"), "1");
+    /* less the interleaved word: one with a run as it is, the chosen one without the seed that chose it */
+    const char *chosen = ppl[0] < ppl[1] ? "ssfsff," : "sssfff,",
+               *other = ppl[0] < ppl[1] ? "sssfff," : "ssfsff,";
+    double base = number(big, "sfsfsf,", "valid_ppl"), single = number(big, other, "valid_ppl");
+    double mean = number(big, chosen, "valid_ppl"), first = ppl[0] < ppl[1] ? ppl[0] : ppl[1];
+    file_read("best/differences.csv", big, sizeof big);
+    assert_true(fabs(number(big, other, "valid_diff") - (single - base)) <= 1e-9 * base);
+    assert_true(number(big, chosen, "runs") == 2);
+    assert_true(fabs(number(big, chosen, "valid_diff") - ((3 * mean - first) / 2 - base)) <=
+                1e-9 * base);
+    assert_true(number(big, chosen, "valid_diff_dunnett_p") > 0 && !strstr(big, "\nsfsfsf,"));
 }
 
 /* The same tables from the recorded runs, of two folders too; nothing is trained. */

@@ -36,6 +36,51 @@ TEST(test_expand)
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
+/* The modified equation: its field is of degree 1; a list with a multistep scheme, brackets and too high a degree are refused. */
+TEST(test_modified)
+{
+    must_say("expand --modified --one-field --scheme euler --degree 3 --csv",
+             "degree,term,coefficient,value\neuler,1,H,1,1\neuler,2,H'H,-1/2,-0.5\n"
+             "euler,3,\"H''(H,H)\",1/12,0.08333333333333333\neuler,3,H'H'H,1/3,");
+    must_say("expand --modified --scheme lie-trotter", "whose exact flow over h is the step");
+    must_say("expand --modified --scheme lie-trotter --latex",
+             "  &\\widetilde{y}' \\\\\n  &\\quad= \\bigl(F + G\\bigr) \\\\\n"
+             "  &\\quad{} + h\\bigl(-\\tfrac{1}{2}F'G + \\tfrac{1}{2}G'F\\bigr) \\\\\n"
+             "  &\\quad{} + \\mathcal{O}(h^{2})");
+    must_say("expand --modified --scheme heun --out m", "heun");
+    shell_ok(
+        "grep -q '^heun,1,F,1,1' m/expand.csv && grep -q widetilde m/expand.tex && test -s m/expand.md");
+    must_refuse("expand --modified --scheme rk4,leapfrog",
+                "leapfrog: a modified equation belongs to a one-step scheme");
+    must_refuse("expand --modified --basis brackets --scheme lie-trotter", "--basis brackets");
+    must_refuse("expand --modified --scheme rk4 --degree 9", "1 to 8");
+}
+
+/* What --compose, --adjoint and --conjugate print is read by --scheme-file. */
+TEST(test_made)
+{
+    run_ok("schemes --adjoint lie-trotter");
+    file_text("adjoint.scheme", out);
+    run_ok("schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint");
+    assert_non_null(strstr(out, "\nflow 1/2 F\nflow G\nflow 1/2 F\n"));
+    file_text("strang.scheme", out);
+    must_say("schemes --csv --scheme-file strang.scheme --scheme lie-trotter+lie-trotter-adjoint",
+             "lie-trotter+lie-trotter-adjoint,3,2,1,0,0,yes,yes,2,");
+    file_text("half.scheme", "scheme half\nflow 1/2 G\n");
+    must_say("schemes --scheme-file half.scheme --conjugate half,lie-trotter",
+             "\nflow 1/2 G\nflow F\nflow 1/2 G\n");
+    must_say("schemes --compose heun-layer", "\nk1 = L(y)\n");
+    run_ok("schemes --compose 1/2*heun");
+    assert_non_null(strstr(err, "the weights sum to 0.5, not to 1"));
+    must_refuse("schemes --adjoint rk4", "implicit");
+    must_refuse("schemes --conjugate rk4,lie-trotter", "implicit");
+    must_refuse("schemes --conjugate lie-trotter", "two names");
+    must_refuse("schemes --compose leapfrog,heun", "one-step");
+    must_refuse("schemes --compose lie-trotter,heun", "lie-trotter:heun");
+    must_refuse("schemes --compose heun --csv", "not both");
+    must_refuse("schemes --compose heun --adjoint lie-trotter", "not both");
+}
+
 /* One field: 9 trees of order 5, whose coefficients are those of F alone among the 214; not of a scheme that tells F and G apart. */
 TEST(test_one_field)
 {
@@ -83,7 +128,8 @@ TEST(test_fits_a_page)
     static const char *const commands[] = {
         "expand --scheme rk4 --out tex", "expand --scheme macaron --degree 6 --out tex",
         "expand --scheme strang-marchuk,yoshida4 --basis brackets --degree 7 --out tex",
-        "expand --scheme rk3 --degree 5 --out tex"};
+        "expand --scheme rk3 --degree 5 --out tex",
+        "expand --modified --scheme macaron --degree 4 --out tex"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         run_ok(commands[i]);
         assert_false(too_wide("tex/expand.tex"));
@@ -119,6 +165,32 @@ TEST(test_decoders)
     must_say("expand --scheme strang-decoder --out y", "strang-decoder");
     must_say("stability --scheme transformer-decoder", "lambda/3");
     must_say("stability --scheme transformer-decoder", "-6 ");
+}
+
+/* Pairs: what a step of fixed size costs, runs by tolerance with their files, and who has none. */
+TEST(test_pairs)
+{
+    must_say("schemes --csv --scheme rk4,heun-euler", ",1,1,1\n"); /* orders and Euler's norm */
+    must_say("schemes --csv --scheme rk4,heun-euler", ",0,,,\n");
+    must_say("schemes --csv --scheme dormand-prince", "dormand-prince,6,6,6,");
+    must_say("order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4,1e-5 --out pairs --csv",
+             "\ngsl:rkf45,attention,0.001,");
+    assert_true(file_exists("pairs/adaptive.csv") && file_exists("pairs/tolerance.csv") &&
+                file_exists("pairs/precision.gp") && file_exists("pairs/tolerance.gp"));
+    run_ok("report pairs");
+    must_say("order --adaptive --scheme all --tolerances 1e-3 --summary --csv", "\nheun-euler,");
+    assert_null(strstr(out, "\nrk4,"));
+    file_text("blow.txt", "system blow\nn 1\nd 1\nG = y*y\ninitial = 1\nt-end 0.9\n");
+    must_say("order --adaptive --scheme heun-euler --tolerances 1e-4 --system-file blow.txt --csv",
+             ",done\n");
+    must_refuse("order --adaptive --scheme rk4",
+                "scheme rk4 has no estimate of its error (a line error = ...); these have: ");
+    must_refuse("order --adaptive --scheme dormand-prince-layer", "so no tolerance would be met");
+    must_refuse("order --adaptive --halvings 5", "--halvings has no meaning with --adaptive");
+    must_refuse("order --adaptive --local", "expected --adaptive or --local, not both");
+    must_refuse("order --adaptive --scheme heun-euler,heun-euler-decoder --system linear",
+                "solve different fields");
+    must_refuse("order --tolerances 1e-3", "--tolerances has no meaning without --adaptive");
 }
 
 TEST(test_structure)
@@ -168,14 +240,59 @@ TEST(test_stability)
     assert_non_null(strstr(out, "scheme,line,re,im\nrk4,0,"));
     assert_non_null(strstr(out, ",0,-1\nleapfrog,"));
     file_read("s/limits.csv", out, sizeof out);
-    assert_non_null(strstr(out, "leapfrog,0,1\n"));
+    assert_non_null(strstr(out, "\nleapfrog,0,1,2,-1/6,inf,,\n"));
+    assert_non_null(strstr(out, ",4,1/120,5,1/144,0\n"));
+    file_read("s/phase.csv", out, sizeof out);
+    assert_non_null(strstr(out, "scheme,nu,dispersion,dissipation\nrk4,0.02,2.6"));
+    must_say("stability --scheme lie-trotter,rk2-released --points 21 --out t", "inf");
+    shell_ok("test -s t/phase.csv && test ! -e t/phase.gp"); /* no curve */
+    must_say("stability --scheme rk4 --split --points 21 --out v", "1/144");
+    shell_ok("test ! -e v/phase.csv");
 }
 
 /* Lists of names are tables like the others. */
+/* Euler on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k / |lambda_k|^2; 10^-9 more is
+ * taken for rounding, which moves h by 10^-9 / (h |Re lambda_k|) < 10^-5. */
+static double euler_on_ring(int n, double nu)
+{
+    double most = INFINITY, dx = 2 * acos(-1) / n;
+    for (int k = 1; k < n; k++) {
+        double re = -2 * nu * (1 - cos(k * dx)) / (dx * dx), im = sin(k * dx) / dx;
+        most = fmin(most, -2 * re / (re * re + im * im));
+    }
+    return most;
+}
+
+TEST(test_largest_steps)
+{
+    int line, found = 0;
+    double peclet, h, run;
+    run_ok("stability --system transport:periodic --particles 16,32 --peclet 1,100 --scheme "
+           "euler,rk4 --csv --out steps");
+    for (const char *at = strchr(out, '\n'); at && at[1]; at = strchr(at + 1, '\n')) {
+        if (!strstr(at, "euler")) break; /* the first two are Euler's of 16 points */
+        assert_int_equal(sscanf(at, "%d,%lf,%lf,%lf", &line, &peclet, &h, &run), 4);
+        double exact = euler_on_ring(16, 1 / peclet);
+        if (line != 1) break;
+        found++;
+        assert_true(fabs(h / exact - 1) <= 1e-4);
+        assert_false(fabs(h / euler_on_ring(16, 1.01 / peclet) - 1) <= 1e-4);
+        assert_true(peclet > 1 || fabs(run / h - 1) <= 0.01);
+    }
+    assert_int_equal(found, 2);
+    shell_ok("test $(wc -l < steps/steps.csv) = 9 && "
+             "test -s steps/steps.gp");
+    must_say("stability --system transport --scheme strang-marchuk", "inf");
+}
+
 TEST(test_lists)
 {
     must_say("order --systems --csv", "system,title,default\nattention,");
-    must_say("verify --list --csv", "id,source,expected\nlie-error,\"");
+    must_say("order --systems", "transport:peclet=X");
+    run_ok("order --frames 3 --system kepler --t-end 1 --out frames");
+    shell_ok("test $(wc -l < frames/frames.csv) = 13"); /* 4 particles */
+    shell_ok("test $(grep -c ^3,1, frames/frames.csv) = 4");
+    must_say("verify --list --csv", "id,source,expected,origin\nlie-error,\"");
 }
 
 /* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
@@ -217,6 +334,15 @@ TEST(test_hostile)
     refuse("expand --latex --csv");
     refuse("schemes --degree 30");
     refuse("stability --imaginary");
+    refuse("stability --peclet 1");
+    refuse("stability --system nowhere");
+    refuse("stability --system attention --peclet 3");
+    refuse("stability --system attention --particles 512");
+    refuse("stability --system linear --split");
+    refuse("stability --system linear --scheme transformer-decoder");
+    refuse("order --frames 3");
+    refuse("order --frames 3 --out frames --system transport");
+    refuse("order --system transport:round");
     refuse("stability --points 1");
     refuse("stability --points 100000");
     refuse("stability --box=1,0,0,1");

@@ -4,7 +4,7 @@
 
 #include "tests/lib/program.h"
 
-enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, COLUMNS = 6 };
+enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, ORIGIN, COLUMNS = 7 };
 
 /* The bytes of `trotter verify ARGUMENTS` on stdout (caller: free), and its exit status. */
 static char *run(const char *arguments, int *status)
@@ -39,10 +39,10 @@ static char take(char **at, char **cell)
     return end;
 }
 
-/* The rows behind the header, which must be the six columns. */
+/* The rows behind the header, which must be the seven columns. */
 static void parse(char *text, Csv *csv)
 {
-    static const char header[] = "id,source,claim,expected,verdict,evidence\n";
+    static const char header[] = "id,source,claim,expected,verdict,evidence,origin\n";
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
     csv->rows = 0;
     for (char *at = text + strlen(header); *at; csv->rows++) {
@@ -134,6 +134,21 @@ TEST(test_records)
     assert_true(starting(&csv, SOURCE, "Macaron Net") > 10);
     assert_true(starting(&csv, SOURCE, "ODE Transformer") > 20);
     assert_true(starting(&csv, SOURCE, "Sandwich Transformer") > 2);
+    /* Every row has one of the four origins, and the summary counts each apart. */
+    static const char *const origin[] = {"paper", "inference", "code", "own"};
+    int told = 0, n[4];
+    for (int o = 0; o < 4; o++) {
+        told += n[o] = starting(&csv, ORIGIN, origin[o]);
+        assert_true(n[o] > 0);
+    }
+    assert_int_equal(told, csv.rows);
+    free(text);
+    text = run("", &status);
+    for (int o = 0; o < 4; o++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n%-9s %3d claims: ", origin[o], n[o]);
+        if (!strstr(text, line)) fail_msg("no line%s", line);
+    }
     free(text);
 }
 

@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/cuda/cublas_v2.h"
 #include "tests/cuda/cuda_bf16.h"
@@ -26,11 +27,23 @@ typedef struct {
 typedef struct {
     cublasOperation_t transa, transb;
     int m, n, k, count;
+    int truncate; /* factors to tf32 */
     float alpha, beta;
     Matrix a, b, c;
 } Product;
 
 static size_t products;
+static cublasStatus_t refused; /* what every call answers */
+
+void cuda_host_fail_blas(int status)
+{
+    refused = (cublasStatus_t)status;
+}
+
+void blas_reset(void)
+{
+    refused = CUBLAS_STATUS_SUCCESS;
+}
 
 size_t cuda_host_products(void)
 {
@@ -42,6 +55,7 @@ size_t cuda_host_products(void)
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
     *handle = NULL;
+    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (stream_forbid() != cudaSuccess) return CUBLAS_STATUS_ALLOC_FAILED;
     *handle = host_new(sizeof **handle);
@@ -157,11 +171,27 @@ static int inside(const Matrix *m, int count)
     return bytes == 0 || (heap_holds(at(m, 0), bytes) && heap_holds(at(m, count - 1), bytes));
 }
 
-/* The matrix as f32: itself, or a copy in *kept. */
-static float *widen(const Matrix *m, int i, float **kept, int fill)
+/* The worst that a device may do to a factor: the lower 13 bits of f32 are cut off, not rounded. */
+static float tf32_of(float x)
 {
-    if (m->type == CUDA_R_32F) return (float *)(uintptr_t)at(m, i);
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    u &= 0xffffe000u;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* The matrix as f32: itself, or a copy in *kept. */
+static float *widen(const Matrix *m, int i, float **kept, int fill, int truncate)
+{
+    if (m->type == CUDA_R_32F && !truncate) return (float *)(uintptr_t)at(m, i);
     size_t n = extent(m);
+    if (m->type == CUDA_R_32F) {
+        *kept = host_new(n * sizeof **kept);
+        memcpy(*kept, at(m, i), n * sizeof **kept);
+        for (size_t j = 0; j < n; j++) (*kept)[j] = tf32_of((*kept)[j]);
+        return *kept;
+    }
     const unsigned short *from = (const unsigned short *)(const void *)at(m, i);
     *kept = host_new(n * sizeof **kept);
     for (size_t j = 0; fill && j < n; j++) (*kept)[j] = cuda_host_f32(from[j]);
@@ -181,8 +211,8 @@ static void narrow(const Matrix *m, int i, const float *from)
 static void multiply(const Product *p, int i)
 {
     float *a = NULL, *b = NULL, *c = NULL;
-    const float *A = widen(&p->a, i, &a, 1), *B = widen(&p->b, i, &b, 1);
-    float *C = widen(&p->c, i, &c, p->beta != 0);
+    const float *A = widen(&p->a, i, &a, 1, p->truncate), *B = widen(&p->b, i, &b, 1, p->truncate);
+    float *C = widen(&p->c, i, &c, p->beta != 0, 0);
     cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
                 p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
                 p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
@@ -225,6 +255,7 @@ static int floating(cudaDataType type)
 static cublasStatus_t submit(cublasHandle_t h, const Product *p, cublasComputeType_t compute)
 {
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->count < 0) return CUBLAS_STATUS_INVALID_VALUE;
     if (!valid(&p->a) || !valid(&p->b) || !valid(&p->c)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -260,6 +291,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                  .n = n,
                  .k = k,
                  .count = count,
+                 .truncate = compute == CUBLAS_COMPUTE_32F_FAST_TF32 && Atype == CUDA_R_32F,
                  .alpha = *(const float *)alpha,
                  .beta = *(const float *)beta,
                  .a = {A, Atype, na ? m : k, na ? k : m, lda, strideA},

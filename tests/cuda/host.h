@@ -49,6 +49,9 @@ void cuda_host_fail_all(cudaError_t code);
  * architecture); cudaSuccess: none does. */
 void cuda_host_fail_launch(cudaError_t code);
 
+/* Every product of cuBLAS, and its start, answers with this status (a cublasStatus_t; 0: none does). */
+void cuda_host_fail_blas(int status);
+
 /* The machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture.
  * No device: calls fail with cudaErrorNoDevice. No driver, or one of an older major version than the
  * runtime: cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
@@ -60,7 +63,7 @@ void cuda_host_arch(int major, int minor);
 const char *cuda_host_fault(void);
 
 /* Forgets faults, errors, pending work and an unfinished capture, and ends every failure that was asked for
- * (malloc, memory, fail_all, fail_launch, device, arch). Order, guard and laziness stay as they
+ * (malloc, memory, fail_all, fail_launch, fail_blas, device, arch). Order, guard and laziness stay as they
  * are; allocations, streams, events and graphs live on. */
 void cuda_host_reset(void);
 

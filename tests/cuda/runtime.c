@@ -256,6 +256,7 @@ void cuda_host_reset(void)
     minor = 0;
     stream_reset();
     launch_reset();
+    blas_reset();
     heap_limit((size_t)4 << 30);
 }
 

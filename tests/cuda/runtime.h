@@ -59,6 +59,7 @@ void launch_set_up(void);
 /* cuda_host_reset, of each file. */
 void stream_reset(void);
 void launch_reset(void);
+void blas_reset(void);
 
 enum { SHARED_PLAIN = 48 * 1024, SHARED_OPTIN = 163 * 1024 };
 

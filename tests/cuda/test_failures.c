@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "tests/cuda/cublas_v2.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
@@ -194,6 +195,59 @@ TEST(a_failed_launch_is_told)
     assert_true(said("cudaErrorNoKernelImageForDevice") && said("embed"));
     cuda_host_reset();
     assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);
+    model_free(m);
+}
+
+/* Every status of cuBLAS, in its own words. */
+TEST(a_failed_product_is_told_in_the_words_of_cublas)
+{
+    Model *m = new_model(cuda());
+    Batch batch = tiny_batch();
+    double mean;
+#define X(name, value, text)                                                        \
+    if (name != CUBLAS_STATUS_SUCCESS) {                                            \
+        cuda_host_fail_blas(name);                                                  \
+        int code = model_gradient(m, &batch, 1, &mean);                             \
+        int want = name == CUBLAS_STATUS_ALLOC_FAILED ? ERR_MEMORY : ERR_SYSTEM;    \
+        if (code != want || !said("cuBLAS failed in gemm (" #name ": " text "): ")) \
+            fail_msg(#name ": %d: %s", code, error_text());                         \
+        cuda_host_reset();                                                          \
+        assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);                   \
+    }
+    CUBLAS_HOST_STATUS(X)
+#undef X
+    model_free(m);
+}
+
+/* A launch that fails with every error of CUDA: only those after which nothing works any more are called a lost device.
+ * (cudaErrorNotReady is no failure but an answer.) */
+TEST(an_error_of_cuda_is_told_in_its_words)
+{
+    static const struct {
+        cudaError_t code;
+        const char *words;
+    } all[] = {
+#define X(name, value, text) {name, #name ": " text},
+        CUDA_HOST_ERRORS(X)
+#undef X
+    };
+    static const cudaError_t lost[] = {cudaErrorECCUncorrectable, cudaErrorIllegalAddress,
+                                       cudaErrorMisalignedAddress, cudaErrorLaunchFailure,
+                                       cudaErrorDevicesUnavailable};
+    Model *m = new_model(cuda());
+    Batch batch = tiny_batch();
+    double mean;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cudaError_t e = all[i].code;
+        if (e == cudaSuccess || e == cudaErrorMemoryAllocation || e == cudaErrorNotReady) continue;
+        cuda_host_fail_launch(e);
+        int code = model_gradient(m, &batch, 1, &mean), gone = 0;
+        for (size_t k = 0; k < sizeof lost / sizeof *lost; k++) gone |= e == lost[k];
+        if (code != ERR_SYSTEM || !said(all[i].words) ||
+            !said(gone ? "the device was lost (" : "CUDA failed in "))
+            fail_msg("%s: %d, %s", all[i].words, code, error_text());
+        cuda_host_reset();
+    }
     model_free(m);
 }
 

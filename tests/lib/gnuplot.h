@@ -129,7 +129,7 @@ static inline int gp_may_be_called(const GpScript *s, GpToken t)
 {
     static const char *const known[] = {"strcol",  "column", "valid", "log",   "floor",   "sprintf",
                                         "using",   "add",    "if",    "xtics", "defined", "image",
-                                        "strstrt", "exp",    "sinh",  NULL};
+                                        "strstrt", "exp",    "sinh",  "abs",   NULL};
     for (size_t i = 0; i < s->functions; i++)
         if (gp_is(t, s->defined[i])) return 1;
     return gp_in(known, t);
@@ -159,12 +159,14 @@ static inline void gp_check_plot(GpScript *s)
 static inline void gp_check_set(GpScript *s)
 {
     static const char *const may[] = {
-        "encoding", "datafile",  "border",    "tics",     "grid",     "key",
-        "xlabel",   "ylabel",    "style",     "label",    "tmargin",  "bmargin",
-        "rmargin",  "logscale",  "format",    "xrange",   "yrange",   "cbrange",
-        "cbtics",   "xtics",     "ytics",     "size",     "zeroaxis", "pointintervalbox",
-        "offsets",  "palette",   "cblabel",   "colorbox", "boxwidth", "terminal",
-        "output",   "xzeroaxis", "yzeroaxis", "for",      NULL};
+        "encoding", "datafile", "lmargin",   "border",    "tics",
+        "grid",     "key",      "xlabel",    "ylabel",    "style",
+        "label",    "tmargin",  "bmargin",   "rmargin",   "logscale",
+        "format",   "xrange",   "yrange",    "cbrange",   "cbtics",
+        "xtics",    "ytics",    "size",      "zeroaxis",  "pointintervalbox",
+        "offsets",  "palette",  "cblabel",   "colorbox",  "boxwidth",
+        "terminal", "output",   "xzeroaxis", "yzeroaxis", "for",
+        NULL};
     static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", "unknown", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");

@@ -49,19 +49,19 @@ static double plain_mask(const Scores *p, int h, int distance)
     return fmin(fmax((R + z - distance) / R, 0), 1);
 }
 
-/* a (i + 1), sum 1: what head h of row i of a sequence of qkv (T, 3D) looks at. */
-static void plain_row(double (*qkv)[3 * D], int i, int h, const Scores *p, double *a)
+/* a (last + 1), sum 1: what head h of row i of a sequence of qkv (T, 3D) looks at, which sees the tokens 0 .. last. */
+static void plain_row(double (*qkv)[3 * D], int i, int last, int h, const Scores *p, double *a)
 {
     double sum = 0;
     int clip = (int)p->c->clip;
-    for (int j = 0; j <= i; j++) {
+    for (int j = 0; j <= last; j++) {
         double s = 0;
-        int row = clip + (i - j > clip ? -clip : j - i);
+        int row = clip + (i - j > clip ? -clip : j - i > clip ? clip : j - i);
         for (int e = 0; e < E; e++)
             s += qkv[i][h * E + e] * (qkv[j][D + h * E + e] + p->rel[row * E + e]);
         sum += a[j] = plain_mask(p, h, i - j) * exp(s / sqrt(E));
     }
-    for (int j = 0; j <= i; j++) a[j] /= sum;
+    for (int j = 0; j <= last; j++) a[j] /= sum;
 }
 
 /* out (D) of row i of a sequence of qkv (T, 3D). */
@@ -69,7 +69,7 @@ static void plain_attention(double (*qkv)[3 * D], int i, const Scores *p, double
 {
     for (int h = 0; h < H; h++) {
         double a[N];
-        plain_row(qkv, i, h, p, a);
+        plain_row(qkv, i, i, h, p, a);
         for (int e = 0; e < E; e++) {
             out[h * E + e] = 0;
             for (int j = 0; j <= i; j++) out[h * E + e] += a[j] * qkv[j][2 * D + h * E + e];
@@ -156,11 +156,11 @@ void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
     double *emb = tiny_tensor(m, "embed.weight");
     Scores p = plain_scores(m);
     double y[N][D], qkv[N][3 * D];
-    int T = (int)n;
+    int T = (int)n, all = model_plan(m)->bidirectional;
     plain_embed(emb, T, token, y);
     plain_qkv(m, T, y, qkv);
     for (int h = 0; h < H; h++)
-        for (int i = 0; i < T; i++) plain_row(qkv, i, h, &p, a + (h * T + i) * T);
+        for (int i = 0; i < T; i++) plain_row(qkv, i, all ? T - 1 : i, h, &p, a + (h * T + i) * T);
     memory_free(emb);
     plain_scores_free(&p);
 }

@@ -48,4 +48,26 @@ static inline int terminal_shows(const char *arguments, const char *words, int s
     return seen;
 }
 
+/* What `call` writes to stdout and stderr where both are a terminal of so many columns, 0: of an unknown size, in `shown`, with
+ * '\n' at the ends of lines. */
+static inline void terminal_run(size_t columns, void (*call)(void))
+{
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    int terminal;
+    char *to = shown;
+    need_terminal();
+    pid_t child = forkpty(&terminal, NULL, NULL, &size);
+    if (child == 0) {
+        call();
+        fflush(NULL);
+        _exit(0);
+    }
+    terminal_read(terminal, "\x04", 60);
+    waitpid(child, NULL, 0);
+    close(terminal);
+    for (const char *c = shown; *c; c++)
+        if (c[0] != '\r' || c[1] != '\n') *to++ = *c;
+    *to = '\0';
+}
+
 #endif

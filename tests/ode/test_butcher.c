@@ -92,6 +92,37 @@ TEST(published_ones)
     free(spoilt);
 }
 
+/* Hairer, Norsett, Wanner 1993, table II.5.1, as NodePy draws pairs; the second row is Fehlberg's own, of order 4. */
+static const char fehlberg[] =
+    "Fehlberg\n 0 |\n 1/4 | 1/4\n 3/8 | 3/32 9/32\n 12/13 | 1932/2197 -7200/2197 7296/2197\n"
+    " 1 | 439/216 -8 3680/513 -845/4104\n 1/2 | -8/27 2 -3544/2565 1859/4104 -11/40\n_____|_____\n"
+    " | 16/135 0 6656/12825 28561/56430 -9/50 2/55\n | 25/216 0 1408/2565 2197/4104 -1/5 0\n";
+
+TEST(pairs)
+{
+    Embedded e;
+    Table *t = parse(fehlberg), *without;
+    if (!t) fail_msg("%s", error_text());
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    assert_true(e.order == 4 && e.estimate_order == 4);
+    char *json = print(t, BUTCHER_JSON), *spoilt = strdup(fehlberg);
+    Table *again = parse(json);
+    assert_true(table_equal(t, again));
+    table_free(again);
+    memcpy(strstr(json, "bhat"), "hide", 4); /* an unknown key: no pair */
+    without = parse(json);
+    assert_true(without && !without->pair && !table_equal(t, without));
+    table_free(without);
+    table_free(t);
+    *strstr(spoilt, "1408") = '2'; /* the control */
+    t = parse(spoilt);
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    assert_true(e.order == 0 && e.estimate_order == 0);
+    table_free(t);
+    free(json);
+    free(spoilt);
+}
+
 /* Ketcheson's SSPRK(10,4): two halves of five stages. */
 static void write_ssp104(char *text)
 {
@@ -151,8 +182,10 @@ TEST(what_is_refused)
     static const char *const row[][2] = {
         {"{\"A\": [[1]], \"b\": [1]}", "stage 1 reads itself: implicit"},
         {"{\"A\": [[0, \"1/2\"], [0, 0]], \"b\": [0, 1]}", "stage 1 reads a later one"},
-        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [1, 0]}", "embedded pairs"},
-        {" |\n1 | 1\n---\n | 1/2 1/2\n | 1 0\n", "embedded pairs"},
+        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [1]}", "bhat: expected an array of 2"},
+        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [0.5, 0.5]}",
+         "expected a slope in the estimate"},
+        {" |\n1 | 1\n---\n | 1/2 1/2\n | 1 0\n | 0 1\n", "a third row of weights"},
         {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, \"1/2\"]}",
          "c2 is 1/2, and row 2 of A sums to 1"},
         {"{\"A\": [[], [1]], \"b\": [0.5]}", "b: expected an array of 2"},
@@ -165,7 +198,7 @@ TEST(what_is_refused)
         {" | 1 2\n---\n | 1\n", "more than 1 numbers"},
         {" |\n 1 | 1\n", "expected a rule"},
         {" |\n---\n |\n", "no weights"},
-        {" |\n---\n | 1\n---\n | x\n", "second row"},
+        {" |\n---\n | 1\n---\n | x\n", "'x' is no number"},
         {" |\n 1 | 1 |\n---\n | 1 0\n", "'|' is no number"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

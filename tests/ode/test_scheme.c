@@ -65,7 +65,8 @@ static void check_round_trip(const Table *t)
 TEST(test_zoo_round_trip)
 {
     static const char *const made =
-        "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,strang-marchuk:rk4,"
+        "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,dial:3-0.25,"
+        "dial:2,1/2,strang-marchuk:rk4,"
         "yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint";
     Table **list;
     size_t count;
@@ -261,21 +262,22 @@ TEST(test_coefficients)
 /* Blanks around the names of a list change nothing. */
 TEST(test_blanks)
 {
-    static const char *const lists[] = {"rk4,heun,sandwich:2-1", " rk4 , heun,\tsandwich:2,1 "};
+    static const char *const lists[] = {"rk4,heun,sandwich:2-1,dial:3-1/2",
+                                        " rk4 , heun,\tsandwich:2,1 ,dial:3,1/2 "};
     Table **list[2];
     size_t count[2];
     for (int k = 0; k < 2; k++)
         if (zoo_list(&zoo, lists[k], "exact", &list[k], &count[k]) != 0)
             fail_msg("%s: %s", lists[k], error_text());
-    assert_int_equal(count[0], 3);
-    assert_int_equal(count[1], 3);
+    assert_int_equal(count[0], 4);
+    assert_int_equal(count[1], 4);
     for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 4; i++) {
             assert_string_equal(list[k][i]->name, list[0][i]->name);
             if (k) table_free(list[0][i]);
         }
     }
-    for (size_t i = 0; i < 3; i++) table_free(list[1][i]);
+    for (size_t i = 0; i < 4; i++) table_free(list[1][i]);
     for (int k = 0; k < 2; k++) memory_free(list[k]);
 }
 
@@ -287,11 +289,29 @@ TEST(test_expansions)
     assert_same_rows("looped:1", "exact", "transformer");
     assert_same_rows("repeat:2", "exact", "rk2-unit");
     assert_same_rows("sandwich:3-1", "exact", "word:ssfsff");
+    assert_same_rows("dial:1-7/3", "exact", "euler");
+    assert_same_rows("dial:2-1", "exact", "heun");
+    assert_same_rows("dial:4-.25", "exact", "dial:4,1/4");
     Table *a = find("strang-marchuk:heun", "exact"), *b = find("strang-marchuk:midpoint", "exact");
     assert_false(table_equal(a, b));
     assert_int_equal(a->evals, 6);
     table_free(a);
     table_free(b);
+}
+
+/* A comma between the two numbers of a made name is a '-'; one between names is not theirs. */
+TEST(test_made_names)
+{
+    static const char *const names[][2] = {{"dial:2,1/2", "dial:2-1/2"},
+                                           {"dial:2-1/2", "dial:2-1/2"},
+                                           {"sandwich:3,1:heun", "sandwich:3-1:heun"},
+                                           {"looped:2,rk4", "looped:2,rk4"},
+                                           {"rk4", "rk4"}};
+    char name[TABLE_NAME];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(zoo_name(names[i][0], name), 0);
+        assert_string_equal(name, names[i][1]);
+    }
 }
 
 TEST(test_names)
@@ -303,6 +323,18 @@ TEST(test_names)
                                       "sandwich:2-3",
                                       "looped:0",
                                       "repeat:x",
+                                      "dial:2",
+                                      "dial:2,",
+                                      "dial:2-x",
+                                      "dial:2--1",
+                                      "dial:2-1/0",
+                                      "dial:2-1.",
+                                      "dial:2-/2",
+                                      "dial:2-1/2/3",
+                                      "dial:0-1",
+                                      "dial:65-1",
+                                      "dial:2-0.1234567",
+                                      "dial:2-1/2:heun",
                                       "macaron-layer",
                                       "strang-marchuk:ab2",
                                       "strang-marchuk:none",

@@ -69,13 +69,17 @@ static void fill_column(History *a, size_t column, gsl_matrix *m)
     }
 }
 
-static double history_modulus(const Table *t, double complex f, double complex g)
+/* The largest modulus of the eigenvalues, and their least distance from `factor`. */
+static double history_values(const Table *t, double complex f, double complex g,
+                             double complex factor, double *nearest)
 {
     History a = {.t = t, .z = {f, g}};
     double largest = 0;
+    *nearest = INFINITY;
     if (t->flows) {
         double complex sum = 0;
         for (size_t i = 0; i < t->flows; i++) sum += mpq_get_d(t->flow[i].c) * a.z[t->flow[i].op];
+        *nearest = cabs(cexp(sum) - factor);
         return exp(creal(sum));
     }
     a.size = (size_t)t->past_y + 1 + (size_t)t->past_k * t->evals;
@@ -86,14 +90,23 @@ static double history_modulus(const Table *t, double complex f, double complex g
     gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(2 * a.size);
     for (size_t c = 0; c < a.size; c++) fill_column(&a, c, m);
     assert_int_equal(gsl_eigen_nonsymm(m, value, w), 0);
-    for (size_t i = 0; i < 2 * a.size; i++)
-        largest = fmax(largest, gsl_complex_abs(gsl_vector_complex_get(value, i)));
+    for (size_t i = 0; i < 2 * a.size; i++) {
+        gsl_complex x = gsl_vector_complex_get(value, i);
+        largest = fmax(largest, gsl_complex_abs(x));
+        *nearest = fmin(*nearest, cabs(GSL_REAL(x) + GSL_IMAG(x) * I - factor));
+    }
     gsl_eigen_nonsymm_free(w);
     gsl_vector_complex_free(value);
     gsl_matrix_free(m);
     free(a.x);
     free(a.k);
     return largest;
+}
+
+static double history_modulus(const Table *t, double complex f, double complex g)
+{
+    double nearest;
+    return history_values(t, f, g, 0, &nearest);
 }
 
 static double between(uint64_t stream, uint64_t i, double low, double high)
@@ -154,6 +167,10 @@ TEST(test_known)
                  {"ab5", -90.0 / 551, 0},
                  {"leapfrog", 0, 1},
                  {"transformer", -4, 0},
+                 {"dial:2-1/2", -4, 0},
+                 {"dial:3-0", -2, 0},
+                 /* (1 + w + a (1 - a) w^2)^2 at w = z/2, a = 17/20 */
+                 {"looped-chebyshev", -2 / 0.1275, 0},
                  {"lie-trotter", -INFINITY, INFINITY},
                  {"strang-marchuk", -INFINITY, INFINITY},
                  {"rk2-released", 0, 0}};
@@ -360,6 +377,94 @@ TEST(test_interval)
     assert_true(ends > 20 && ends < 60);
 }
 
+/* ---- dispersion and dissipation ------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text;
+    double order[2]; /* of dispersion, of dissipation */
+    long p[2];
+    unsigned long q[2];
+} Lag;
+
+static void check_lag(const Lag *k)
+{
+    Table *t = frozen(k->text);
+    Phase phase;
+    mpq_t want;
+    mpq_init(want);
+    assert_int_equal(phase_find(t, &phase), 0);
+    if (phase.dispersion_order != k->order[0] || phase.dissipation_order != k->order[1])
+        fail_msg("%s: orders %g, %g", k->text, phase.dispersion_order, phase.dissipation_order);
+    for (int i = 0; i < 2; i++) {
+        mpq_set_si(want, k->p[i], k->q[i]);
+        if (!mpq_equal(want, i ? phase.dissipation : phase.dispersion)) fail_msg("%s", k->text);
+    }
+    mpq_clear(want);
+    phase_free(&phase);
+    table_free(t);
+}
+
+/* Sources: van der Houwen, Sommeijer 1987 (the classical Runge-Kutta method); Durran 1991, table 1, and Durran 1999, section
+ * 2.3: relative phase speed and amplitude of leapfrog, Adams-Bashforth and Runge-Kutta methods, 1 - constant nu^q. Spoilt
+ * ones have other orders. */
+TEST(test_lags)
+{
+    static const Lag known[] = {
+        {"euler", {2, 1}, {1, -1}, {3, 2}},
+        {"midpoint", {2, 3}, {-1, -1}, {6, 8}},
+        {"rk3", {4, 3}, {-1, 1}, {30, 24}},
+        {"rk4", {4, 5}, {1, 1}, {120, 144}},
+        {"leapfrog", {2, INFINITY}, {-1, 0}, {6, 1}},
+        {"ab2", {2, 3}, {-5, -1}, {12, 4}},
+        {"ab3", {4, 3}, {-289, 3}, {720, 8}},
+        {"lie-trotter", {INFINITY, INFINITY}, {0, 0}, {1, 1}},
+        {"word:ssf", {INFINITY, INFINITY}, {0, 0}, {1, 1}},
+        {"strang-decoder", {INFINITY, INFINITY}, {0, 0}, {1, 1}},
+        {"flow 1/2 F\nflow G", {0, INFINITY}, {1, 0}, {4, 1}},
+        {"k1 = H(y)\ny' = 0*k1 + y", {0, INFINITY}, {1, 0}, {1, 1}},
+        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\nk4 = H(y + k3)\n"
+         "y' = y + 1/6*k1 + 1/3*k2 + 1/4*k3 + 1/4*k4",
+         {2, 1},
+         {-1, 1},
+         {48, 24}},
+        {"k1 = H(y)\ny' = y[-1] + 21/10*k1", {0, INFINITY}, {-1, 0}, {20, 1}}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
+}
+
+/* The numbers are those of an eigenvalue of the whole history's matrix, and the leading terms are theirs as nu -> 0: an
+ * error of the next power but one, of at most 10 times the constant. */
+static void check_curve(const Table *t)
+{
+    static const double nu[] = {0.01, 0.02, 0.04};
+    double error[2][3], nearest;
+    Phase phase;
+    assert_int_equal(phase_find(t, &phase), 0);
+    if (!isnan(phase.dispersion_order)) {
+        assert_int_equal(phase_errors(t, nu, 3, error[0], error[1]), 0);
+        double turn = 0, order[] = {phase.dispersion_order, phase.dissipation_order};
+        for (int op = 0; op < t->colours; op++) turn += mpq_get_d(t->weight[op]) / t->colours;
+        for (int k = 0; k < 3; k++) {
+            double complex z = nu[k] / 2 * I,
+                           factor = (1 - error[1][k]) * cexp((turn * nu[k] - error[0][k]) * I);
+            history_values(t, z, z, factor, &nearest);
+            if (!(nearest < 1e-11)) fail_msg("%s: no factor at %g, by %g", t->name, nu[k], nearest);
+            for (int i = 0; i < 2; i++) {
+                double c = isfinite(order[i]) ? mpq_get_d(i ? phase.dissipation : phase.dispersion)
+                                              : 0,
+                       want = c ? c * pow(nu[k], order[i] + 1) : 0;
+                if (!(fabs(error[i][k] - want) < fabs(want) * (0.01 + 30 * nu[k] * nu[k]) + 1e-14))
+                    fail_msg("%s: %g at %g, not %g", t->name, error[i][k], nu[k], want);
+            }
+        }
+    }
+    phase_free(&phase);
+}
+
+TEST(test_curves)
+{
+    for_all(check_curve);
+}
+
 /* ---- hostile ------------------------------------------------------------------------------------------ */
 
 TEST(test_history)
@@ -392,7 +497,9 @@ TEST(test_short_memory)
         for (size_t k = 1; code != 0; k++) {
             double real, imag;
             memory_fail_at(k);
+            Phase phase;
             code = stability_limits(t, &real, &imag);
+            if (code == 0 && (code = phase_find(t, &phase)) == 0) phase_free(&phase);
             memory_fail_at(0);
             failures += code == ERR_MEMORY;
             assert_int_equal(memory_live(), before);

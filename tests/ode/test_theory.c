@@ -157,6 +157,9 @@ static const struct {
     {"word:sf", 1, 0.5},
     {"word:sffs", 2, 0},
     {"looped:3", 1, 0},
+    {"looped-learn", 1, 0.25},
+    {"looped-chebyshev", 1, 0.555025},
+    {"fgfg2", 2, 0},
     {"repeat:2", 0, 0},
 };
 
@@ -252,6 +255,82 @@ TEST(test_mutants)
         table_free(t);
     }
     assert_true(caught > 200);
+}
+
+/* The step of h of a table as a series, and of a part of it: every term times part^|t|. */
+static Series *step_series(const Forest *f, const char *name, unsigned parts)
+{
+    Series *s;
+    Table *t = frozen(name);
+    assert_int_equal(series_step(f, t, &s), 0);
+    table_free(t);
+    mpq_t part;
+    mpq_init(part);
+    mpq_set_ui(part, 1, parts);
+    for (int n = 1; n <= f->max; n++)
+        for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
+            for (int k = 0; k < n; k++) mpq_mul(s->a[i], s->a[i], part);
+    mpq_clear(part);
+    return s;
+}
+
+/* dial:S,0 is one Euler step, dial:S,1/S is S of them one after another; another theta is neither. */
+TEST(test_dial_is_euler)
+{
+    Forest *f;
+    assert_int_equal(forest_new(4, 2, &f), 0);
+    for (unsigned S = 2; S <= 5; S++) {
+        char name[32];
+        Series *whole = step_series(f, "euler", 1), *part = step_series(f, "euler", S);
+        Series *power = step_series(f, "euler", S), *more;
+        for (unsigned k = 1; k < S; k++) {
+            assert_int_equal(series_new(f, &more), 0);
+            series_compose(more, power, part);
+            series_free(power);
+            power = more;
+        }
+        for (unsigned k = 0; k < 3; k++) {
+            snprintf(name, sizeof name,
+                     k == 0   ? "dial:%u,0"
+                     : k == 1 ? "dial:%u,1/%u"
+                              : "dial:%u-.3",
+                     S, S);
+            Series *dial = step_series(f, name, 1);
+            int same = 1;
+            for (size_t i = 0; i < f->count; i++)
+                same = same && mpq_equal(dial->a[i], (k ? power : whole)->a[i]);
+            if (same != (k < 2)) fail_msg("%s", name);
+            series_free(dial);
+        }
+        series_free(whole);
+        series_free(part);
+        series_free(power);
+    }
+    forest_free(f);
+}
+
+/* Sum b c = theta (S - 1) / 2, so the h^2 term in one colour is (theta (S - 1) - 1) / 2 F'F: order 2 at 1/(S - 1) and
+ * nowhere else, at S = 2 an error proportional to |theta - 1|. There it is SSPRK(S,2), whose coefficient of strong
+ * stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
+TEST(test_dial_order)
+{
+    static const int theta[][2] = {{0, 1}, {1, 4}, {1, 3}, {1, 2}, {3, 4}, {1, 1}, {3, 2}, {2, 1}};
+    for (int S = 2; S <= 5; S++)
+        for (size_t i = 0; i < sizeof theta / sizeof *theta; i++) {
+            char name[32];
+            Theory th;
+            double ssp, half = ((S - 1) * theta[i][0] / (double)theta[i][1] - 1) / 2;
+            snprintf(name, sizeof name, "dial:%d,%d/%d", S, theta[i][0], theta[i][1]);
+            Table *t = frozen(name);
+            assert_int_equal(theory_search(t, 4, &th), 0);
+            assert_int_equal(stability_ssp(t, &ssp), 0);
+            int second = (S - 1) * theta[i][0] == theta[i][1];
+            if (th.order != 1 + second) fail_msg("%s: order %d", name, th.order);
+            if (!second && !(fabs(th.error_norm2_one_colour - half * half) <= 1e-14))
+                fail_msg("%s: %.17g", name, th.error_norm2_one_colour);
+            if (second && !(fabs(ssp - (S - 1)) <= 1e-9)) fail_msg("%s: SSP %.17g", name, ssp);
+            table_free(t);
+        }
 }
 
 /* Leading error terms, name by name; what is not named is zero. */

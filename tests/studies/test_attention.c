@@ -22,6 +22,7 @@ static Model *tiny_model(const char *backend, Plan *plan)
     const Backend *b;
     Model *m;
     ModelConfig c = tiny_config();
+    if (plan->bidirectional) c = tiny_head_config(c, &tiny_heads[0]);
     assert_int_equal(backend_find(backend, NULL, &b), 0);
     assert_int_equal(model_new(&c, plan, b, 0, &m), 0);
     tiny_shake(m, 5);
@@ -66,6 +67,26 @@ TEST(test_definition)
     assert_memory_not_equal(before, after, sizeof before);
     memory_free(rel);
     model_free(m);
+}
+
+/* An encoder's tokens see all. The control is the causal model of the same numbers. */
+TEST(test_encoder)
+{
+    const char *name;
+    double whole[H * T * T], causal[H * T * T];
+    for (size_t i = 0; (name = tested_backend(i)); i++) {
+        Model *m = tiny_model(name, tiny_encoder(tiny_residual()));
+        double bound = 100 * model_backend(m)->eps + 1e-13;
+        if (!(difference(m) <= bound)) fail_msg("%s: %g > %g", name, difference(m), bound);
+        model_free(m);
+    }
+    for (int k = 0; k < 2; k++) {
+        Model *m = tiny_model("cpu-f64", k ? tiny_residual() : tiny_encoder(tiny_residual()));
+        assert_int_equal(model_attention(m, T, tiny_tokens(), k ? causal : whole), 0);
+        model_free(m);
+    }
+    for (int i = 0; i < H * T * T; i++)
+        assert_true(i % T > i / T % T ? whole[i] > 0 && causal[i] == 0 : causal[i] > 0);
 }
 
 /* For every plan: rows of sum 1, nothing ahead, as many evaluations as the plan has. */
@@ -333,6 +354,58 @@ TEST(test_command)
     assert_int_equal(count_lines(big), 1 + 6 * 2);
 }
 
+/* The largest |sum of a row's weights - 1| of DIR/maps.csv, and its rows with a key ahead of the query; the mean over heads is
+ * that of the heads. */
+static double judge_maps(const char *dir, size_t *ahead)
+{
+    enum { MAPS = 32, HEADS_MOST = 4, PLACES = 32 };
+    static double sum[MAPS][HEADS_MOST + 1][PLACES], w[HEADS_MOST + 1][PLACES][PLACES];
+    char name[64];
+    double worst = 0;
+    memset(sum, 0, sizeof sum);
+    *ahead = 0;
+    snprintf(name, sizeof name, "%s/maps.csv", dir);
+    file_read(name, big, sizeof big);
+    assert_int_equal(strncmp(big, "map,sentence,layer,sublayer,head,query,key,weight,", 50), 0);
+    for (const char *row = strchr(big, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        size_t map, head, query, key;
+        double x;
+        if (sscanf(row, "%zu,%*u,%*u,%*u,%zu,%zu,%zu,%lf,", &map, &head, &query, &key, &x) != 5)
+            fail_msg("%s", row);
+        assert_true(map < MAPS && head <= HEADS_MOST && query < PLACES && key < PLACES);
+        sum[map][head][query] += w[head][query][key] = x;
+        *ahead += key > query;
+        if (head == 2) assert_true(fabs(w[0][query][key] - (w[1][query][key] + x) / 2) <= 1e-15);
+    }
+    for (int i = 0; i < MAPS * (HEADS_MOST + 1) * PLACES; i++)
+        if ((&sum[0][0][0])[i] != 0) worst = fmax(worst, fabs((&sum[0][0][0])[i] - 1));
+    return worst;
+}
+
+/* Of one model: lines as they stand, cut; one that sees ahead is seen to. */
+TEST(test_maps)
+{
+    size_t ahead;
+    run_ok("attention" ONE " --text text/valid.txt --sentences 2 --longest 5 --out maps");
+    assert_string_equal(out, "");
+    assert_true(judge_maps("maps", &ahead) <= 1e-14);
+    assert_int_equal(ahead, 0);
+    /* 2 lines, 2 sublayers, 2 heads and their mean, 5 tokens */
+    assert_int_equal(count_lines(big), 1 + 2 * 2 * 3 * (5 * 6 / 2));
+    assert_true(file_exists("maps/map-1-1.gp") && file_exists("maps/map-1-2.gp"));
+    assert_false(file_exists("maps/map-1-1-0-1.gp") || file_exists("maps/attention.csv"));
+    run_ok("train --objective masked --corpus text --epochs 1 --layers 2 --out encoder" NETWORK
+           "--inner 16");
+    run_ok(
+        "attention --model encoder --model encoder --text text/valid.txt --tokens 50 --longest 5 "
+        "--by-head --csv --out maps");
+    assert_non_null(strstr(out, ",0,0\n")); /* its distance from itself */
+    assert_true(judge_maps("maps", &ahead) <= 1e-14);
+    assert_int_equal(ahead, 2 * 2 * 3 * (5 * 4 / 2));
+    assert_non_null(strstr(big, ",<cls>,<cls>,encoder\n"));
+    assert_true(file_exists("maps/map-2-1-1-1.gp"));
+}
+
 TEST(test_refused)
 {
     write_corpus("other", "the zebra sat\n");
@@ -343,6 +416,8 @@ TEST(test_refused)
         {"attention" ONE TEXT, "--model: expected two models or more"},
         {"attention" ONE " --model s/runs/word:sf:euler-seed1" TEXT, "attention sublayers"},
         {"attention" ONE " --model nowhere" TEXT, "nowhere"},
+        {"attention" ONE TEXT "--out none --sentences 0", "expected two models or more"},
+        {"attention" ONE " --model encoder" TEXT, "encoder is an encoder alone"},
         {"attention" ONE TWO " --text other/test.txt", "zebra"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -192,9 +192,15 @@ static void draw_orders(void)
     trotter("order", "--system", "linear", "--scheme", "euler,heun", "--halvings", "4", "--out",
             odd_path("order"), NULL);
     trotter("order", "--invariant", "--scheme", "heun", "--out", odd_path("drift"), NULL);
+    trotter("order", "--adaptive", "--scheme", "heun-euler", "--tolerances", "1e-3,1e-4", "--out",
+            odd_path("adaptive"), NULL);
+    trotter("order", "--system", "convection-diffusion", "--particles", "8", "--frames", "2",
+            "--out", odd_path("frames"), NULL);
     trotter("expand", "--scheme", "word:sffs,word:ssff", "--out", odd_path("expand"), NULL);
     trotter("stability", "--scheme", "heun,leapfrog", "--out", odd_path("stability"), NULL);
     trotter("stability", "--scheme", "heun", "--split", "--out", odd_path("split"), NULL);
+    trotter("stability", "--scheme", "heun", "--system", "transport", "--peclet", "1,3",
+            "--particles", "8", "--out", odd_path("steps"), NULL);
 }
 
 static void draw_models(void)
@@ -224,6 +230,8 @@ static void draw_models(void)
                 "--scheme", "transformer,heun", "--halvings", "4", "--sentences", "1", "--out",
                 odd_path(name), NULL);
     }
+    trotter("attention", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--out",
+            odd_path("maps"), NULL);
     trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",
             "transformer,heun", "--jacobian", "--out", odd_path("jacobian"), NULL);
     trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",

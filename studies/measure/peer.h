@@ -1,5 +1,5 @@
-/* peer.h: something whose speed is measured: a stepper of Trotter or of another library, all on the
- * same field of the same system. C and C++.
+/* peer.h: a stepper of Trotter or of another library, all on the same field of the same system: what is timed
+ * (studies/bench), and what takes steps by tolerance (studies/order). C and C++.
  */
 #ifndef TROTTER_PEER_H
 #define TROTTER_PEER_H
@@ -28,11 +28,27 @@ typedef struct {
     void (*tell)(void *run, double *calls, double *moved); /* as in Contender (bench.h); or NULL */
 } Peer;
 
+/* A run by tolerance, from the initial state at time 0: steps are held against absolute + relative |y|, in the library's
+ * own norm and by its own controller. */
+typedef struct {
+    double absolute, relative, t_end, first;
+    size_t most; /* steps, rejected ones included */
+} PeerTolerance;
+
+enum { PEER_DONE, PEER_FAILED, PEER_STEPS }; /* PEER_STEPS: `most` were taken */
+typedef struct {
+    int outcome;
+    size_t steps, rejected;
+} PeerRun;
+
 /* What build/peers/boost_ode.so exports, found by dlsym. */
-enum { PEER_VERSION = 1 };
+enum { PEER_VERSION = 2 };
 typedef struct {
     int version;
     Peer peer;
+    /* y (N) out. 0, or a code as in kernels/error.h; methods: cash-karp, dopri5, fehlberg78. */
+    int (*adapt)(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
+                 PeerRun *out);
 } PeerLibrary;
 #define PEER_SYMBOL "peer_library"
 

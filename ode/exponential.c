@@ -1,0 +1,42 @@
+/* exponential.c: the action of a matrix exponential, by Taylor series in substeps of norm <= 1.
+ *
+ * The matrix is known by its action, so nothing is factored, cached or allocated.
+ *
+ * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", section 3 (with
+ * substeps of norm <= 1 in place of their norm estimates).
+ */
+#include "ode/system.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { STEPS_MAX = 10000000 }; /* minutes */
+
+static double max_abs(size_t N, const double *x)
+{
+    double m = 0;
+    for (size_t i = 0; i < N; i++) m = fmax(m, fabs(x[i]));
+    return m;
+}
+
+/* y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below rounding. term,
+ * next (N): scratch. h (A term) comes before the division: exact where k! divides. */
+static void exp_short(size_t N, Act *act, const void *context, double h, double *y, double *term,
+                      double *next)
+{
+    memcpy(term, y, N * sizeof *y);
+    for (int k = 1; k <= 24; k++) { /* 1/24! < eps^1.4 */
+        act(context, term, next);
+        for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
+        if (!(max_abs(N, term) > DBL_EPSILON / 64 * max_abs(N, y))) break;
+    }
+}
+
+void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
+                       double *work)
+{
+    double steps = fmax(1, ceil(fabs(t) * norm));
+    if (!(steps <= STEPS_MAX)) steps = 1, t = NAN; /* NaN in every coordinate */
+    for (double k = 0; k < steps; k++) exp_short(N, act, context, t / steps, y, work, work + N);
+}

@@ -1,0 +1,314 @@
+/* maps.c: see maps.h. A picture has all its maps in one frame, side by side, so that they share tokens and shade. */
+#include "studies/attention/maps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/measure/sentences.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/utf8.h"
+
+typedef struct {
+    size_t map, sentence, layer, sublayer, head, query, key;
+    double weight;
+    const char *token_query, *token_key, *model;
+} MapRow;
+
+const Column map_columns[] = {
+    COLUMN(MapRow, map, .words = "number of the attention sublayer in a sentence and a model"),
+    COLUMN(MapRow, sentence, .words = "line of the text that has words, from 1"),
+    COLUMN(MapRow, layer, .words = "from 0"),
+    COLUMN(MapRow, sublayer, .words = "number of the attention sublayer in its layer, from 1"),
+    COLUMN(MapRow, head, .words = "from 1; 0: the mean over heads"),
+    COLUMN(MapRow, query, .words = "place of the token that looks, from 0"),
+    COLUMN(MapRow, key, .words = "place of the token that is looked at, from 0"),
+    COLUMN(MapRow, weight, .words = "attention weight; over the keys of a query they sum to 1"),
+    COLUMN(MapRow, token_query, .words = "the token that looks"),
+    COLUMN(MapRow, token_key, .words = "the token that is looked at"),
+    COLUMN(MapRow, model, .words = "directory of the model"),
+    {0}};
+
+/* A sublayer's evaluation, of those of a model in their order. */
+typedef struct {
+    size_t layer, sublayer;
+} Place;
+
+typedef struct {
+    const MapModel *model;
+    size_t number, sentence; /* of the model, of the line; from 1 */
+    size_t first;            /* its first map */
+    size_t A, H, N;
+    Place *place; /* (A) */
+    const int32_t *token;
+    double *weights; /* (A, H, N, N) */
+    int causal;
+} Looks;
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+static void find_places(const Plan *p, Place *place)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i];
+        if (in->op != PLAN_EVAL || p->slot[in->slot].kind != SLOT_ATTENTION) continue;
+        size_t layer = (size_t)p->slot[in->slot].layer, before = 0;
+        for (size_t k = 0; k < n; k++) before += place[k].layer == layer;
+        place[n++] = (Place){layer, before + 1};
+    }
+}
+
+/* Of head h from 1, or the mean over heads. */
+static double weight(const Looks *l, size_t a, size_t h, size_t query, size_t key)
+{
+    const double *w = l->weights + (a * l->H * l->N + query) * l->N + key;
+    double sum = 0;
+    if (h) return w[(h - 1) * l->N * l->N];
+    for (h = 0; h < l->H; h++) sum += w[h * l->N * l->N];
+    return sum / (double)l->H;
+}
+
+static const char *word(const Looks *l, size_t i)
+{
+    return l->model->network->vocab.word[l->token[i]];
+}
+
+static void add_rows(const Looks *l, Sheet *s)
+{
+    for (size_t a = 0; a < l->A; a++)
+        for (size_t h = 0; h <= l->H; h++)
+            for (size_t i = 0; i < l->N; i++)
+                for (size_t j = 0; j < (l->causal ? i + 1 : l->N); j++)
+                    sheet_row(s, &(MapRow){l->first + a, l->sentence, l->place[a].layer,
+                                           l->place[a].sublayer, h, i, j, weight(l, a, h, i, j),
+                                           word(l, i), word(l, j), l->model->name});
+}
+
+/* ---- pictures ------------------------------------------------------------------------------------ */
+
+/* Maps in rows and columns; lengths in lines of small letters. */
+typedef struct {
+    size_t maps, columns, rows;
+    size_t pitch; /* of columns, in cells; that of rows is N + GAP */
+    double cell;
+    double across, up;    /* of the picture */
+    double centre[2];     /* of the maps */
+    double above;         /* room of the title */
+    double below, beside; /* what the words below and left of the maps take */
+} Layout;
+
+enum { LETTERS = 12, GAP = 2, LEAST_PITCH = 10 };
+enum { BEHIND = 6 };              /* room of the scale */
+static const double tight = 0.95; /* of a cell whose token is still read */
+
+/* A token as far as it has room. */
+static void label(const Looks *l, size_t i, char out[4 * LETTERS + 8])
+{
+    char text[4 * LETTERS + 8];
+    plot_text(word(l, i), text, sizeof text);
+    size_t n = utf8_fit(text, LETTERS);
+    if (text[n]) n = utf8_fit(text, LETTERS - 1);
+    snprintf(out, 4 * LETTERS + 8, "%.*s%s", (int)n, text, text[n] ? "…" : "");
+}
+
+/* As many columns as leave each token a line, as even as they can be; cells are square. */
+static Layout lay_out(const Looks *l, Plot *p, size_t maps)
+{
+    double letters = 0;
+    char text[4 * LETTERS + 8];
+    Layout y = {.maps = maps, .pitch = (l->N > LEAST_PITCH ? l->N : LEAST_PITCH) + GAP};
+    for (size_t i = 0; i < l->N; i++) {
+        label(l, i, text);
+        letters = fmax(letters, 0.55 * (double)utf8_columns(text, SIZE_MAX));
+    }
+    double pixels = plot_size(p, &y.across, &y.up);
+    y.above = plot_titled() ? 4 : 1;
+    y.below = letters + 3;
+    y.beside = letters + 3;
+    double room = y.across - y.beside - BEHIND;
+    for (y.columns = maps; y.columns > 1; y.columns--)
+        if (room >= tight * (double)(y.columns * y.pitch - GAP)) break;
+    y.rows = (maps + y.columns - 1) / y.columns;
+    y.columns = (maps + y.rows - 1) / y.rows;
+    y.cell = fmin(2.5, room / (double)(y.columns * y.pitch - GAP));
+    double up = y.cell * (double)(y.rows * (l->N + GAP)) + y.below + y.above;
+    if (up > y.up) plot_taller(p, (size_t)ceil(pixels * (up - y.up)));
+    y.up = fmax(y.up, up);
+    return y;
+}
+
+/* Margins, so that a cell has its size; the scale stands beside the upper maps. */
+static void set_margins(const Looks *l, Plot *p, Layout *y)
+{
+    double wide = y->cell * (double)((y->columns - 1) * y->pitch + l->N),
+           high = y->cell * (double)(y->rows * (l->N + GAP));
+    double left = y->beside + 0.5 * (y->across - y->beside - BEHIND - wide),
+           bottom = y->below + 0.5 * (y->up - y->below - y->above - high);
+    y->centre[0] = left + 0.5 * wide;
+    y->centre[1] = bottom + 0.5 * high;
+    plot_setting(p, "set lmargin at screen %.4g\nset rmargin at screen %.4g", left / y->across,
+                 (left + wide) / y->across);
+    plot_setting(p, "set bmargin at screen %.4g\nset tmargin at screen %.4g", bottom / y->up,
+                 (bottom + high) / y->up);
+    double scale = fmin(12, high - 2 * y->cell), top = bottom + high - 2 * y->cell,
+           behind = left + wide + 1.2;
+    plot_setting(
+        p,
+        "set colorbox user origin screen %.4g, screen %.4g size screen %.4g, screen %.4g\n"
+        "set label 'weight' at screen %.4g, screen %.4g left font small\nset cbtics offset -0.7,0",
+        behind / y->across, (top - scale) / y->up, 1.2 / y->across, scale / y->up,
+        behind / y->across, (top + 1.3) / y->up);
+}
+
+static void set_axes(const Looks *l, Plot *p, const Layout *y)
+{
+    char text[4 * LETTERS + 8];
+    size_t high = l->N + GAP, step = y->cell < tight ? (size_t)ceil(1 / y->cell) : 1;
+    plot_setting(
+        p,
+        "unset xlabel\nset label 'token that is looked at' at screen %.4g, screen %.4g center\n"
+        "unset ylabel\nset label 'token that looks' at screen %.4g, screen %.4g center rotate by 90",
+        y->centre[0] / y->across, 1.2 / y->up, 1.2 / y->across, y->centre[1] / y->up);
+    plot_setting(p, "unset border\nunset grid\nunset key");
+    plot_setting(p, "set tics font small\nset xtics scale 0 ()\nset ytics scale 0 ()");
+    for (size_t i = 0; i < l->N; i += step) {
+        label(l, i, text);
+        for (size_t r = 0; r < y->rows; r++) plot_tic(p, r * high + i, text);
+        for (size_t c = 0; c < y->columns; c++) plot_tic_below(p, c * y->pitch + i, text);
+    }
+    plot_setting(p, "set xrange [-0.5:%zu.5]\nset yrange [%zu.5:-2.5]",
+                 (y->columns - 1) * y->pitch + l->N - 1, (y->rows - 1) * high + l->N - 1);
+    plot_setting(
+        p,
+        "set palette defined (0 '#eef3f8', 0.15 '#bcd7ea', 0.4 '#5ba3cf', 0.7 '#1f6fb3', 1 '#08306b')");
+    plot_setting(p, "set cbrange [0:1]\nset cbtics 0.5 scale 0 font small");
+    plot_setting(p, "set style fill solid 1 noborder");
+}
+
+/* The m-th map of a picture: head h of evaluation a. */
+static void draw_map(const Looks *l, Plot *p, const Layout *y, size_t m, size_t a, size_t h,
+                     const char *words)
+{
+    size_t left = m % y->columns * y->pitch, top = m / y->columns * (l->N + GAP);
+    const Column *c = map_columns;
+    int query = sheet_column(c, "query"), key = sheet_column(c, "key");
+    plot_setting(p, "set label %s at %zu-0.5,%zu-1.2 left noenhanced font small", words, left, top);
+    plot_item(
+        p, "maps.csv",
+        "using ($%d == %zu && $%d == %zu ? $%d + %zu : NaN):($%d + %zu):(0.46):(0.46):%d with "
+        "boxxyerror lc palette notitle",
+        sheet_column(c, "map"), l->first + a, sheet_column(c, "head"), h, key, left, query, top,
+        sheet_column(c, "weight"));
+}
+
+/* How many attention sublayers of a layer are there beside this. */
+static size_t in_layer(const Looks *l, size_t a)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < l->A; k++) n += l->place[k].layer == l->place[a].layer;
+    return n;
+}
+
+/* Of the heads of evaluation a, or with l->A of all evaluations, each the mean over heads. */
+static int draw(const Looks *l, size_t a, const char *dir)
+{
+    char name[64], title[256], words[64], of[64] = "mean over heads";
+    int all = a == l->A;
+    int n = snprintf(name, sizeof name, "map-%zu-%zu", l->number, l->sentence);
+    if (!all) {
+        snprintf(name + n, sizeof name - (size_t)n, "-%zu-%zu", l->place[a].layer,
+                 l->place[a].sublayer);
+        n = snprintf(of, sizeof of, "layer %zu", l->place[a].layer);
+        if (in_layer(l, a) > 1)
+            snprintf(of + n, sizeof of - (size_t)n, ", sublayer %zu", l->place[a].sublayer);
+    }
+    snprintf(title, sizeof title, "Attention of %.100s, %s, sentence %zu",
+             plot_folder(l->model->name), of, l->sentence);
+    PlotFrame frame = {name, title, "", "", 0};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    Layout y = lay_out(l, p, all ? l->A : l->H);
+    set_margins(l, p, &y);
+    set_axes(l, p, &y);
+    for (size_t m = 0; m < y.maps; m++) {
+        const Place *at = &l->place[all ? m : a];
+        if (!all)
+            snprintf(words, sizeof words, "head %zu", m + 1);
+        else if (in_layer(l, m) > 1)
+            snprintf(words, sizeof words, "layer %zu (%zu)", at->layer, at->sublayer);
+        else
+            snprintf(words, sizeof words, "layer %zu", at->layer);
+        draw_map(l, p, &y, m, all ? m : a, all ? 0 : m + 1, words);
+    }
+    return plot_finish(p);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const MapModel *model;
+    size_t models;
+    MapChoice choice;
+    Drawn drawn;
+    Sheet *rows;
+} Maps;
+
+/* One sentence in one model: its rows, or, where dir is given, its pictures. */
+static int look(const Maps *u, size_t k, size_t s, const char *dir, size_t *pictures)
+{
+    const Network *n = u->model[k].network;
+    const Plan *plan = model_plan(n->model);
+    size_t first = u->drawn.start[SIDE_TARGET][s];
+    Looks l = {.model = &u->model[k],
+               .number = k + 1,
+               .sentence = s + 1,
+               .A = plan_evals(plan, SLOT_ATTENTION),
+               .H = model_config(n->model)->heads,
+               .N = u->drawn.start[SIDE_TARGET][s + 1] - first,
+               .token = u->drawn.token[SIDE_TARGET] + first,
+               .causal = plan_causal(plan, SIDE_TARGET)};
+    l.first = 1 + (k * u->drawn.of.count + s) * l.A;
+    l.place = memory_new(l.A, sizeof *l.place);
+    l.weights = memory_new(l.A * l.H * l.N, l.N * sizeof *l.weights);
+    int code = l.place && l.weights ? 0 : ERR_MEMORY;
+    if (code == 0) find_places(plan, l.place);
+    if (code == 0 && !dir) code = model_attention(n->model, l.N, l.token, l.weights);
+    if (code == 0 && !dir) add_rows(&l, u->rows);
+    for (size_t a = u->choice.by_head ? 0 : l.A; code == 0 && dir; a++) {
+        if (a == (u->choice.by_head ? l.A : l.A + 1)) break;
+        code = draw(&l, a, dir);
+        ++*pictures;
+    }
+    memory_free(l.place);
+    memory_free(l.weights);
+    return code;
+}
+
+static int look_at_all(const Maps *u, const char *dir, size_t *pictures)
+{
+    for (size_t k = 0; k < u->models; k++)
+        for (size_t s = 0; s < u->drawn.of.count; s++) TRY(look(u, k, s, dir, pictures));
+    return 0;
+}
+
+int maps_save(const MapModel *model, size_t models, const Text *text, MapChoice c, const char *dir,
+              size_t *pictures)
+{
+    Maps u = {model, models, c, {{0}}, NULL};
+    *pictures = 0;
+    int code = sentences_draw(&model[0].network->vocab, text, NULL, c.sentences, c.tokens,
+                              SENTENCES_FIRST, &u.drawn);
+    if (code == 0) code = sheet_new(map_columns, &u.rows);
+    if (code == 0) code = look_at_all(&u, NULL, pictures);
+    if (code == 0) code = output_sheet(u.rows, SHEET_CSV, dir, "maps.csv");
+    if (code == 0) code = look_at_all(&u, dir, pictures);
+    sheet_free(u.rows);
+    sentences_free(&u.drawn);
+    return code;
+}

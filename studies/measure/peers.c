@@ -1,0 +1,117 @@
+/* peers.c: GSL's and Boost's steppers on a system's field, and their runs by tolerance. Source: Galassi et al., "GNU
+ * Scientific Library", chapter "Ordinary differential equations"; Ahnert, Mulansky 2011 (Boost.odeint). */
+#include "studies/measure/peers.h"
+
+#include <dlfcn.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_odeiv2.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+
+void peers_field(double t, const double *y, double *dy, void *field)
+{
+    PeerField *f = field;
+    const System *s = f->system;
+    f->calls++;
+    if (s->both && !s->decoder) {
+        s->both(s, 1, t, y, 0, s->n, dy);
+        return;
+    }
+    system_sum(s, system_ops(s), 1, t, y, dy, f->scratch);
+}
+
+/* The library stays until the program ends. */
+const PeerLibrary *peers_boost(void)
+{
+    char file[OUTPUT_PATH];
+    const char *program = command_program(), *slash = strrchr(program, '/');
+    snprintf(file, sizeof file, "%.*s/peers/boost_ode.so", slash ? (int)(slash - program) : 0,
+             program);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const PeerLibrary *found = library ? dlsym(library, PEER_SYMBOL) : NULL;
+    if (!library) error_set(ERR_INPUT, "%s", dlerror());
+    if (library && (!found || found->version != PEER_VERSION))
+        error_set(ERR_INPUT, "%s is of another version; run `make peers`", file);
+    return found && found->version == PEER_VERSION ? found : NULL;
+}
+
+static const PeerPair pairs[] = {
+    {"gsl:rkf45", "rkf45", 0, 5, 4},     {"gsl:rkck", "rkck", 0, 5, 4},
+    {"gsl:rk8pd", "rk8pd", 0, 8, 7},     {"boost:cash-karp", "cash-karp", 1, 5, 4},
+    {"boost:dopri5", "dopri5", 1, 5, 4}, {"boost:fehlberg78", "fehlberg78", 1, 8, 7},
+};
+
+const PeerPair *peers_pair(size_t i)
+{
+    return i < sizeof pairs / sizeof *pairs ? &pairs[i] : NULL;
+}
+
+/* ---- GSL ------------------------------------------------------------------------------------------- */
+
+static int gsl_field(double t, const double *y, double *dy, void *problem)
+{
+    const PeerProblem *p = problem;
+    p->field(t, y, dy, p->arg);
+    for (size_t i = 0; i < p->N; i++)
+        if (!isfinite(dy[i])) return GSL_FAILURE; /* its evolver tries a smaller step */
+    return GSL_SUCCESS;
+}
+
+static const gsl_odeiv2_step_type *gsl_type(const char *method)
+{
+    return strcmp(method, "rkf45") == 0  ? gsl_odeiv2_step_rkf45
+           : strcmp(method, "rkck") == 0 ? gsl_odeiv2_step_rkck
+                                         : gsl_odeiv2_step_rk8pd;
+}
+
+static int gsl_adapt(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
+                     PeerRun *out)
+{
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_odeiv2_system system = {gsl_field, NULL, p->N, (void *)(size_t)p};
+    gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&system, gsl_type(method), o->first,
+                                                         o->absolute, o->relative);
+    double t = 0;
+    *out = (PeerRun){PEER_FAILED, 0, 0};
+    memcpy(y, p->initial, p->N * sizeof *y);
+    if (d) {
+        gsl_odeiv2_driver_set_nmax(d, o->most);
+        int code = gsl_odeiv2_driver_apply(d, &t, o->t_end, y);
+        out->outcome = code == GSL_SUCCESS    ? PEER_DONE
+                       : code == GSL_EMAXITER ? PEER_STEPS
+                                              : PEER_FAILED;
+        out->steps = d->e->count;
+        out->rejected = d->e->failed_steps;
+        gsl_odeiv2_driver_free(d);
+    }
+    gsl_set_error_handler(handler);
+    return d ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");
+}
+
+int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, double *y,
+                AdaptRun *out)
+{
+    static const int outcomes[] = {ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS};
+    const PeerLibrary *boost = pair->boost ? peers_boost() : NULL;
+    *out = (AdaptRun){0};
+    if (pair->boost && !boost) return ERR_INPUT;
+    PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
+    if (!field.scratch) return ERR_MEMORY;
+    const PeerProblem p = {s->n * s->d, s->initial, o->first, peers_field, &field};
+    const PeerTolerance tolerance = {o->absolute, o->relative, o->t_end, o->first, o->most};
+    PeerRun run;
+    int code = (pair->boost ? boost->adapt : gsl_adapt)(pair->method, &p, &tolerance, y, &run);
+    memory_free(field.scratch);
+    TRY(code);
+    *out = (AdaptRun){.outcome = outcomes[run.outcome],
+                      .t = run.outcome == PEER_DONE ? o->t_end : NAN,
+                      .first = o->first,
+                      .steps = run.steps,
+                      .rejected = run.rejected,
+                      .evals = field.calls * (s->decoder ? 3 : 2)};
+    return 0;
+}

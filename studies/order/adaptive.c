@@ -1,0 +1,401 @@
+/* adaptive.c: adapt_run for every pair of a selection and every tolerance, GSL's and Boost's beside them; tables, plots.
+ *
+ * A step's error is held against tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like tolerance^(1/(q+1)), so
+ * the error at the end, O(h^p), goes like tolerance^(p/(q+1)): the slope that is expected. It is fitted by least squares to
+ * the runs that came to the end in ten steps or more with an error well above what rounding and the reference leave: of
+ * fewer the first and the last one are too much. */
+#include "studies/order/adaptive.h"
+
+#include <float.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_fit.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/measure/peers.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+
+enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* steps of a fitted run */ };
+static const double above = 10;   /* floors that a fitted error is above */
+static const double brief = 0.02; /* seconds: a shorter run is done again, for its time */
+
+typedef struct {
+    const char *scheme, *system;
+    double tolerance, error;
+    AdaptRun run;
+    double seconds;
+    const char *outcome;
+} PointRow;
+
+const Column adaptive_columns[] = {
+    COLUMN(PointRow, scheme),
+    COLUMN(PointRow, system),
+    COLUMN(PointRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
+    COLUMN(PointRow, error, .digits = 4, .words = "RMS over coordinates at the end"),
+    FIELD(PointRow, "steps", run.steps, .words = "accepted steps"),
+    FIELD(PointRow, "rejected", run.rejected, .words = "rejected steps"),
+    FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
+    COLUMN(PointRow, seconds, .digits = 3, .words = "time of one run"),
+    COLUMN(PointRow, outcome,
+           .words = "done, underflow (steps below the spacing of numbers), or too many steps"),
+    {0}};
+
+typedef struct {
+    const char *scheme, *system;
+    int order, embedded, estimate;
+    double expected, slope, low, high;
+    size_t points;
+} SummaryRow;
+
+const Column tolerance_columns[] = {
+    COLUMN(SummaryRow, scheme),
+    COLUMN(SummaryRow, system),
+    COLUMN(SummaryRow, order, .words = "p of the method that goes on"),
+    FIELD(SummaryRow, "embedded_order", embedded,
+          .words = "order of the embedded method y' - error"),
+    FIELD(SummaryRow, "estimate_order", estimate,
+          .words = "q of an estimate of the error that is O(h^(q+1))"),
+    COLUMN(SummaryRow, expected, .form = SHEET_FIXED, .digits = 3,
+           .words = "p/(q + 1): error ~ tolerance to this power"),
+    COLUMN(SummaryRow, slope, .form = SHEET_FIXED, .digits = 3, .low = "low", .high = "high",
+           .words = "of log error over log tolerance"),
+    COLUMN(SummaryRow, low, .form = SHEET_FIXED, .digits = 3),
+    COLUMN(SummaryRow, high, .form = SHEET_FIXED, .digits = 3),
+    COLUMN(SummaryRow, points,
+           .words = "tolerances fitted: of ten steps or more, and above rounding"),
+    {0}};
+
+typedef struct {
+    System *system;
+    Network network; /* of a trained system, else empty */
+    Weighted word;   /* the field of the schemes, where that is another */
+    const System *solved;
+    const AdaptiveChoice *how;
+    double t_end, agreement, norm;
+    double *exact, *y; /* (N) */
+    double *x, *error; /* (tolerances) logarithms that are fitted */
+    size_t unfinished; /* runs of ours */
+    Sheet *points, *summary;
+    size_t series;
+    const char **name; /* (series) of the plots' lines */
+} Study;
+
+/* One of ours, or a peer. */
+typedef struct {
+    const char *name;
+    const Table *table; /* NULL: a peer */
+    const PeerPair *peer;
+    int order, embedded, estimate;
+} Runner;
+
+/* ---- which schemes --------------------------------------------------------------------------------- */
+
+static int refuse_plain(const Selection *s, const char *name)
+{
+    char names[800] = "";
+    for (size_t i = 0; i < s->zoo.count; i++) {
+        size_t n = strlen(names);
+        if (s->zoo.scheme[i]->pair && n + TABLE_NAME < sizeof names)
+            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", s->zoo.scheme[i]->name);
+    }
+    return error_set(ERR_INPUT,
+                     "scheme %s has no estimate of its error (a line error = ...); these have: %s",
+                     name, names);
+}
+
+/* The estimate of a scheme over L, say, is that of L's own flow, which is not that of F + G. */
+static int sees_error(const Table *t, int all, int *sees)
+{
+    Theory theory;
+    Embedded e;
+    TRY(theory_search(t, CONVERGENCE_TREES, &theory));
+    TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    *sees = theory.order >= e.estimate_order;
+    if (*sees || all) return 0;
+    return error_set(
+        ERR_INPUT,
+        "scheme %s has an error O(h^%d) and an estimate of it O(h^%d), so no tolerance "
+        "would be met",
+        t->name, theory.order + 1, e.estimate_order + 1);
+}
+
+int adaptive_select(Selection *s, int all)
+{
+    size_t kept = 0, i = 0;
+    int code = 0;
+    for (; i < s->count && code == 0; i++) {
+        Table *t = s->scheme[i];
+        int keep = 0;
+        if (t->pair)
+            code = sees_error(t, all, &keep);
+        else if (!all)
+            code = refuse_plain(s, t->name);
+        if (code != 0) break;
+        if (keep)
+            s->scheme[kept++] = t;
+        else
+            table_free(t);
+    }
+    for (; i < s->count; i++) s->scheme[kept++] = s->scheme[i]; /* of a refusal */
+    s->count = kept;
+    if (code != 0 || kept) return code;
+    return error_set(ERR_INPUT, "expected a scheme with an estimate of its error");
+}
+
+static int check_fields(const Selection *s)
+{
+    const Table *a = s->scheme[0];
+    for (size_t i = 1; i < s->count; i++) {
+        const Table *b = s->scheme[i];
+        int same = a->colours == b->colours;
+        for (int op = 0; same && op < a->colours; op++)
+            same = mpq_equal(a->weight[op], b->weight[op]);
+        if (!same)
+            return error_set(ERR_INPUT,
+                             "%s and %s solve different fields: expected schemes of one, which the "
+                             "other libraries solve too",
+                             a->name, b->name);
+    }
+    return 0;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
+{
+    o.estimate_order = r->estimate;
+    if (r->table) return adapt_run(r->table, u->system, &o, u->y, out);
+    return peers_adapt(r->peer, u->solved, &o, u->y, out);
+}
+
+static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
+                     double *seconds)
+{
+    *seconds = INFINITY;
+    for (int i = 0; i < REPEATS; i++) {
+        double begun = progress_now();
+        TRY(run_once(u, r, *o, out));
+        double passed = progress_now() - begun;
+        *seconds = fmin(*seconds, passed);
+        if (passed > brief) break;
+    }
+    return 0;
+}
+
+static double error_of(const Study *u)
+{
+    size_t N = u->system->n * u->system->d;
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (u->y[i] - u->exact[i]) * (u->y[i] - u->exact[i]);
+    return sqrt(sum / (double)N);
+}
+
+/* Slope of log error over log tolerance, with a 95 % interval by Student's t. */
+static void fit(const Study *u, size_t n, SummaryRow *row)
+{
+    double c0, c1, v00, v01, v11, square;
+    row->points = n;
+    row->slope = row->low = row->high = NAN;
+    if (n < 3) return;
+    gsl_fit_linear(u->x, 1, u->error, 1, n, &c0, &c1, &v00, &v01, &v11, &square);
+    double half = gsl_cdf_tdist_Pinv(0.975, (double)n - 2) * sqrt(v11);
+    row->slope = c1;
+    row->low = c1 - half;
+    row->high = c1 + half;
+}
+
+/* Every tolerance of one runner; first (tolerances): the first steps, of a scheme of ours out, of a peer in. */
+static int run_all(Study *u, const Runner *r, double *first)
+{
+    size_t fitted = 0;
+    for (size_t i = 0; i < u->how->count; i++) {
+        double tolerance = u->how->tolerance[i];
+        AdaptOptions o = {.absolute = tolerance,
+                          .relative = tolerance,
+                          .t_end = u->t_end,
+                          .first = r->table ? u->how->first : first[i],
+                          .most = MOST_STEPS};
+        PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
+        progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
+        TRY(run_timed(u, r, &o, &row.run, &row.seconds));
+        if (r->table) first[i] = row.run.first;
+        int done = row.run.outcome == ADAPT_DONE;
+        row.error = done ? error_of(u) : NAN;
+        row.outcome = adapt_outcome(row.run.outcome);
+        u->unfinished += r->table && !done;
+        sheet_row(u->points, &row);
+        double floor = u->agreement + 2 * DBL_EPSILON * sqrt((double)row.run.steps) * u->norm;
+        if (!(row.error > above * floor) || row.run.steps < FEWEST) continue;
+        u->x[fitted] = log(tolerance);
+        u->error[fitted++] = log(row.error);
+    }
+    SummaryRow row = {.scheme = r->name,
+                      .system = u->system->name,
+                      .order = r->order,
+                      .embedded = r->embedded,
+                      .estimate = r->estimate,
+                      .expected = (double)r->order / (r->estimate + 1)};
+    fit(u, fitted, &row);
+    sheet_row(u->summary, &row);
+    u->name[u->series++] = r->name;
+    return 0;
+}
+
+static int run_schemes(Study *u, const Selection *s, double *first)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        Theory theory;
+        Embedded e;
+        TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, &theory));
+        TRY(theory_embedded(s->scheme[i], CONVERGENCE_TREES, &e));
+        TRY(run_all(u,
+                    &(Runner){.name = s->scheme[i]->name,
+                              .table = s->scheme[i],
+                              .order = theory.order,
+                              .embedded = e.order,
+                              .estimate = e.estimate_order},
+                    first));
+    }
+    return 0;
+}
+
+/* They begin with the step that the last scheme of ours began with: of their own they have no rule. */
+static int run_peers(Study *u, double *first)
+{
+    int boost = peers_boost() != NULL;
+    const PeerPair *p;
+    if (!boost)
+        progress_note("Boost's rows are left out: %s (`make peers` builds them)", error_text());
+    for (size_t i = 0; (p = peers_pair(i)); i++) {
+        if (p->boost && !boost) continue;
+        TRY(run_all(u,
+                    &(Runner){.name = p->name,
+                              .peer = p,
+                              .order = p->order,
+                              .embedded = p->estimate_order,
+                              .estimate = p->estimate_order},
+                    first));
+    }
+    return 0;
+}
+
+static int solve(Study *u, const Selection *s)
+{
+    size_t N = u->system->n * u->system->d;
+    u->word = system_weigh(u->system, s->scheme[0]);
+    u->solved = u->word.same ? u->system : &u->word.system;
+    u->t_end = u->how->t_end > 0 ? u->how->t_end : u->system->t_end;
+    progress_show("reference solution of %s", u->system->name);
+    TRY(reference_solve(u->solved, &u->t_end, 1, u->exact, &u->agreement));
+    for (size_t i = 0; i < N; i++) u->norm += u->exact[i] * u->exact[i] / (double)N;
+    u->norm = sqrt(u->norm);
+    return 0;
+}
+
+static int measure(Study *u, const Selection *s)
+{
+    double *first = memory_new(u->how->count, sizeof *first);
+    int code = first ? solve(u, s) : ERR_MEMORY;
+    if (code == 0) code = run_schemes(u, s, first);
+    if (code == 0) code = run_peers(u, first);
+    memory_free(first);
+    progress_clear();
+    return code;
+}
+
+/* ---- tables and plots ------------------------------------------------------------------------------ */
+
+static int draw(const Study *u, const char *name, const char *title, const char *x,
+                const char *column)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s: %s", title, u->system->name);
+    PlotFrame frame = {name, words, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
+    Plot *p;
+    TRY(plot_new(u->how->dir, &frame, &p));
+    if (strcmp(column, "tolerance") == 0) {
+        double low = INFINITY, high = 0;
+        for (size_t i = 0; i < u->how->count; i++) {
+            low = fmin(low, u->how->tolerance[i]);
+            high = fmax(high, u->how->tolerance[i]);
+        }
+        plot_setting(p, "set xrange [%g:%g]", low / 2, high * 2);
+    }
+    for (size_t i = 0; i < u->series; i++)
+        plot_series(p, "adaptive.csv", sheet_column(adaptive_columns, "scheme"), u->name[i],
+                    sheet_column(adaptive_columns, column), sheet_column(adaptive_columns, "error"),
+                    u->name[i]);
+    return plot_finish(p);
+}
+
+static int save(const Study *u)
+{
+    const char *dir = u->how->dir;
+    TRY(output_directory(dir));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "adaptive.csv"));
+    TRY(output_sheet(u->points, SHEET_MARKDOWN, dir, "adaptive.md"));
+    TRY(output_sheet(u->summary, SHEET_CSV, dir, "tolerance.csv"));
+    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "tolerance.md"));
+    TRY(draw(u, "precision", "Work by tolerance", "evaluations of F and G", "evals"));
+    return draw(u, "tolerance", "Error by tolerance", "tolerance", "tolerance");
+}
+
+static int show(const Study *u)
+{
+    const System *s = u->system;
+    if (u->how->csv)
+        return sheet_write(u->how->summary ? u->summary : u->points, SHEET_CSV, stdout);
+    printf(
+        "system %s: %s\n%zu particles of %zu coordinates; error: RMS over coordinates at t = %g\n"
+        "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
+        "tolerance^(p/(q+1)) is expected\n\n",
+        s->name, s->title, s->n, s->d, u->t_end);
+    if (!u->how->summary) {
+        TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
+        putchar('\n');
+    }
+    return sheet_write(u->summary, SHEET_PLAIN, stdout);
+}
+
+static int study(Study *u, const Selection *s)
+{
+    size_t N = u->system->n * u->system->d, peers = 0;
+    while (peers_pair(peers)) peers++;
+    TRY(trained_check(&u->network, s));
+    TRY(check_fields(s));
+    u->exact = memory_new(N, sizeof(double));
+    u->y = memory_new(N, sizeof(double));
+    u->x = memory_new(u->how->count, sizeof(double));
+    u->error = memory_new(u->how->count, sizeof(double));
+    u->name = memory_new(s->count + peers, sizeof *u->name);
+    if (!u->exact || !u->y || !u->x || !u->error || !u->name) return ERR_MEMORY;
+    TRY(sheet_new(adaptive_columns, &u->points));
+    TRY(sheet_new(tolerance_columns, &u->summary));
+    TRY(measure(u, s));
+    TRY(show(u));
+    if (u->how->dir) TRY(save(u));
+    if (!u->unfinished) return 0;
+    return error_set(ERR_CHECK, "%zu runs did not come to t = %g: column outcome", u->unfinished,
+                     u->t_end);
+}
+
+int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const Selection *s)
+{
+    Study u = {.how = how};
+    TRY(choose_system(system, &u.network, &u.system));
+    int code = choose_blame(system, study(&u, s));
+    sheet_free(u.points);
+    sheet_free(u.summary);
+    memory_free(u.exact);
+    memory_free(u.y);
+    memory_free(u.x);
+    memory_free(u.error);
+    memory_free(u.name);
+    system_free(u.system);
+    network_free(&u.network);
+    return code;
+}

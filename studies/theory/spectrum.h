@@ -1,0 +1,16 @@
+/* spectrum.h: the largest stable step of schemes on a particle system, by the eigenvalues of its Jacobian. */
+#ifndef TROTTER_SPECTRUM_H
+#define TROTTER_SPECTRUM_H
+
+#include "studies/tools/option.h"
+#include "studies/tools/select.h"
+#include "studies/tools/sheet.h"
+
+/* The columns of steps.csv. */
+extern const Column spectrum_columns[];
+
+/* A row for every scheme, number of --particles and value of --peclet of --system; with --out also DIR/steps.csv and, of
+ * several Peclet numbers, the plot steps. More than 1024 coordinates, decoders' schemes: ERR_INPUT. */
+int spectrum_study(const Options *o, const Selection *schemes);
+
+#endif

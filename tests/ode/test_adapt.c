@@ -1,0 +1,430 @@
+/* test_adapt.c: embedded pairs: their language and theory against published values and identities, and runs by tolerance
+ * against closed solutions, a field that counts, and GSL's rkf45. */
+#include "tests/lib/test.h"
+
+#include <float.h>
+#include <gsl/gsl_odeiv2.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
+
+/* ---- the language ---------------------------------------------------------------------------------- */
+
+static Table *reparse(const Table *t)
+{
+    char *text;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_int_equal(table_print(t, f), 0);
+    fclose(f);
+    Table *again = scheme_of_text(text);
+    free(text);
+    return again;
+}
+
+/* k2 and k4 are the error's alone: a step of fixed size has k1 and k3, under other numbers. */
+TEST(test_stages)
+{
+    static const char text[] = "k1 = H(y)\nk2 = L(y + k1)\nk3 = H(y + 1/2*k1)\nk4 = F2(y + k3)\n"
+                               "y' = y + k3\nerror = k1 - 1/2*k2 - 1/2*k4\n";
+    Table *t = scheme(text), *fixed = scheme("k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + k2\n");
+    Table *frozen = table_freeze(t), *again = reparse(t), *copy = table_copy(t);
+    assert_int_equal(t->stages, 2);
+    assert_int_equal(table_whole(t)->stages, 4);
+    assert_true(table_equal(frozen, fixed) && !table_equal(t, fixed));
+    assert_true(table_equal(again, t) && table_equal(copy, t));
+    assert_int_equal(table_sets(t, OP_F), 1); /* F2 is no network's */
+    mpq_add(copy->pair->error.term[0].c, copy->pair->error.term[0].c, copy->pair->error.term[0].c);
+    assert_false(table_equal(copy, t)); /* the control */
+    Table *all[] = {t, fixed, frozen, again, copy};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) table_free(all[i]);
+}
+
+/* Of every pair no stage is left that the update does not need, and its text comes back; over L and F it keeps its estimate. */
+TEST(test_every_pair)
+{
+    int pairs = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        const Table *t = zoo.scheme[i];
+        char name[2 * TABLE_NAME];
+        if (!t->pair) continue;
+        pairs++;
+        char *used = calloc(t->evals, 1);
+        for (size_t p = 0; p <= t->points; p++) {
+            const Row *r = p < t->points ? &t->point[p].row : &t->update;
+            for (size_t k = 0; k < r->terms; k++)
+                if (r->term[k].eval >= 0) used[r->term[k].eval] = 1;
+        }
+        for (size_t e = 0; e < t->evals; e++) assert_true(used[e]);
+        free(used);
+        for (size_t k = 0; k < 5; k++) {
+            static const char *const forms[] = {"", "-layer", "-F", "-G", "-decoder"};
+            snprintf(name, sizeof name, "%s%s", t->name, forms[k]);
+            Table *over = scheme(name), *again = reparse(over);
+            assert_non_null(over->pair);
+            assert_string_equal(over->pair->name, name);
+            assert_true(over->pair->error.terms >= t->pair->error.terms / 2);
+            assert_true(table_equal(over, again));
+            table_free(over);
+            table_free(again);
+        }
+    }
+    assert_true(pairs > 0);
+}
+
+TEST(test_refused)
+{
+    static const struct {
+        const char *text, *words;
+    } list[] = {
+        {"k1 = H(y)\ny' = y + k1\nerror = y - k1\n",
+         "text:4:9: expected slopes k1, k2, ... of this"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1 + 1\n", "text:4:9: expected slopes"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1[-1]\n", "text:4:9: expected slopes"},
+        {"k1 = H(y)\nlearn a = 1\ny' = y + k1\nerror = a*k1\n", "text:5:9: expected slopes"},
+        {"k1 = H(y)\nlearn a = 1\ny' = y + a*k1\nerror = k1\n",
+         "text:5:9: expected error = ... in a "
+         "one-step scheme of stages; scheme 'a' has "
+         "learned names"},
+        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\nerror = k1\n", "text:4:9: expected error = ..."},
+        {"k1 = H(y)\ny' = y + k1\nerror = k2\n", "text:4:9: "},
+        {"k1 = H(y)\ny' = y + k1\nerror k1\n", "text:4:7: expected '='"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1 )\n", "text:4:12: expected an operator"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1\nerror = k1\n", "text:5:6: expected one estimate"},
+        {"k1 = H(y)\ny' = y + k1\nerror = 0*k1\n", "text:4:9: expected a slope"},
+        {"flow F\nflow G\nerror = k1\n", "text:4:9: "},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char text[400];
+        Table **tables = NULL;
+        size_t count = 0;
+        snprintf(text, sizeof text, "scheme a\n%s", list[i].text);
+        int code = scheme_parse("text", text, strlen(text), &tables, &count);
+        if (code != ERR_INPUT || strncmp(error_text(), list[i].words, strlen(list[i].words)) != 0)
+            fail_msg("%s gave %d: %s", list[i].text, code, error_text());
+        memory_free(tables);
+    }
+}
+
+/* ---- theory ---------------------------------------------------------------------------------------- */
+
+/* Orders, and the norm of the error terms of y' in one colour: Prince, Dormand 1981, table 2, and Bogacki, Shampine 1989,
+ * table 1, give .0418, 3.36e-3, 9.48e-4 and 3.99e-4; heun-euler's is that of Heun, 5/144 squared. */
+static const struct {
+    const char *name;
+    int order, embedded;
+    double norm, within;
+} known[] = {{"heun-euler", 2, 1, 0.186339, 1e-5},
+             {"bogacki-shampine", 3, 2, 0.0418, 5e-5},
+             {"fehlberg", 5, 4, 3.36e-3, 5e-6},
+             {"cash-karp", 5, 4, 9.48e-4, 5e-7},
+             {"dormand-prince", 5, 4, 3.99e-4, 5e-7}};
+enum { KNOWN = sizeof known / sizeof *known };
+
+TEST(test_known_orders)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        Table *t = scheme(known[i].name);
+        Theory th;
+        Embedded e;
+        assert_int_equal(theory_search(t, 6, &th), 0);
+        assert_int_equal(theory_embedded(t, 6, &e), 0);
+        assert_int_equal(th.order, known[i].order);
+        assert_int_equal(e.order, known[i].embedded);
+        assert_int_equal(e.estimate_order, known[i].embedded);
+        assert_true(fabs(sqrt(th.error_norm2_one_colour) - known[i].norm) <= known[i].within);
+        table_free(t);
+    }
+    Embedded e;
+    Table *t = scheme("rk4");
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    assert_true(e.order == -1 && e.estimate_order == -1 && isnan(e.error_norm2));
+    table_free(t);
+}
+
+/* Where y' has the higher order, the estimate's leading terms are the errors of yhat; a spoilt weight of either is seen. */
+TEST(test_estimates)
+{
+    for (size_t i = 0; i < zoo.count; i++) {
+        Table *t = zoo.scheme[i]->pair ? table_copy(zoo.scheme[i]) : NULL;
+        Theory th, hat;
+        Embedded e, spoilt;
+        if (!t) continue;
+        Table *other = table_embedded(t);
+        assert_int_equal(theory_search(t, 6, &th), 0);
+        assert_int_equal(theory_search(other, 6, &hat), 0);
+        assert_int_equal(theory_embedded(t, 6, &e), 0);
+        assert_int_equal(e.order, hat.order);
+        if (th.order > hat.order) {
+            assert_int_equal(e.estimate_order, hat.order);
+            assert_true(fabs(e.error_norm2 - hat.error_norm2) <= 1e-12 * hat.error_norm2);
+        }
+        mpq_ptr c = t->pair->error.term[0].c;
+        mpq_t eighth;
+        mpq_init(eighth);
+        mpq_set_ui(eighth, 1, 8);
+        mpq_add(c, c, eighth);
+        assert_int_equal(theory_embedded(t, 2, &spoilt), 0);
+        assert_true(spoilt.order < e.order && spoilt.estimate_order == 0);
+        mpq_clear(eighth);
+        table_free(other);
+        table_free(t);
+    }
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+static AdaptOptions options(double tolerance, double t_end, int estimate_order)
+{
+    return (AdaptOptions){.absolute = tolerance,
+                          .relative = tolerance,
+                          .t_end = t_end,
+                          .estimate_order = estimate_order,
+                          .most = 100000};
+}
+
+enum { MAX = 256 };
+
+static AdaptRun run(const Table *t, const System *s, const AdaptOptions *o, double *y)
+{
+    AdaptRun r;
+    assert_true(s->n * s->d <= MAX);
+    if (adapt_run(t, s, o, y, &r) != 0) fail_msg("%s on %s: %s", t->name, s->name, error_text());
+    return r;
+}
+
+static int estimate_of(const Table *t)
+{
+    Embedded e;
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    return e.estimate_order;
+}
+
+/* Errors of all steps add up, grow or fade with the solution: within 100 tolerances of it. */
+TEST(test_closed_solutions)
+{
+    int found = 0;
+    double y[MAX], exact[MAX];
+    for (size_t k = 0; system_name(k); k++) {
+        System *s = make(system_name(k));
+        for (size_t i = 0; s->solution && i < zoo.count; i++) {
+            const Table *t = zoo.scheme[i];
+            if (!t->pair) continue;
+            for (double tolerance = 1e-3; tolerance > 1e-8; tolerance *= 1e-2) {
+                AdaptOptions o = options(tolerance, s->t_end, estimate_of(t));
+                AdaptRun r = run(t, s, &o, y);
+                s->solution(s, s->t_end, exact);
+                double error = distance(y, exact, s->n * s->d);
+                assert_int_equal(r.outcome, ADAPT_DONE);
+                assert_true(r.t == s->t_end);
+                if (!(error <= 100 * tolerance))
+                    fail_msg("%s on %s: %g at tolerance %g", t->name, s->name, error, tolerance);
+                found++;
+            }
+        }
+        system_free(s);
+    }
+    assert_true(found > 3);
+}
+
+/* An estimate that is 0 on every field lets any step pass: the error tells. */
+TEST(test_vanishing_estimate)
+{
+    Table *t = scheme("k1 = H(y)\nk2 = H(y)\ny' = y + k1\nerror = k1 - k2\n");
+    Embedded e;
+    double y[MAX], exact[MAX], agreement;
+    System *s = make("attention");
+    assert_int_equal(theory_embedded(t, 4, &e), 0);
+    assert_int_equal(e.estimate_order, 4); /* at least */
+    assert_true(isnan(e.error_norm2));
+    AdaptOptions o = options(1e-6, s->t_end, e.estimate_order);
+    AdaptRun r = run(t, s, &o, y);
+    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
+    assert_true(r.outcome == ADAPT_DONE && r.steps < 30);
+    assert_true(distance(y, exact, s->n * s->d) > 1e3 * 1e-6);
+    system_free(s);
+    table_free(t);
+}
+
+static const System *counted;
+static size_t calls;
+
+static void count(int op, int set, double t, const double *y, double *dy)
+{
+    calls++;
+    counted->field[op](counted, set, t, y, dy);
+}
+
+static void count_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s;
+    count(OP_F, set, t, y, dy);
+}
+
+static void count_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)s;
+    count(OP_G, set, t, y, dy);
+}
+
+/* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too long
+ * makes rejections. */
+TEST(test_evaluations)
+{
+    double y[MAX];
+    System *s = make("forced");
+    System counting = *s;
+    counted = s;
+    counting.field[OP_F] = count_F;
+    counting.field[OP_G] = count_G;
+    counting.both = NULL;
+    for (size_t i = 0; i < KNOWN; i++)
+        for (int given = 0; given < 2; given++) {
+            Table *t = scheme(known[i].name);
+            AdaptOptions o = options(1e-6, s->t_end, known[i].embedded);
+            o.first = given ? s->t_end : 0;
+            calls = 0;
+            AdaptRun r = run(t, &counting, &o, y);
+            int same = i == 1 || i == 4; /* bogacki-shampine, dormand-prince */
+            size_t tries = r.steps + r.rejected, firsts = same ? 1 : r.steps;
+            assert_int_equal(r.evals, calls);
+            assert_true(r.rejected > 0 || !given);
+            assert_int_equal(r.evals,
+                             2 * (tries * (t->pair->stages - 1) + firsts) + (given ? 0 : 4));
+            table_free(t);
+        }
+    system_free(s);
+}
+
+/* Windows of rows (step.c) change nothing; a decoder's field is F + C + G. */
+TEST(test_windows)
+{
+    System *s;
+    double *y = malloc(2 * 4000 * sizeof *y);
+    Table *t = scheme("dormand-prince"), *d = scheme("dormand-prince-decoder");
+    AdaptRun r[2];
+    AdaptOptions o = options(1e-6, 0.5, 4);
+    assert_int_equal(system_new("henon", 1000, 0, 3, &s), 0);
+    assert_true(s->apart && s->n * s->d <= 4000);
+    assert_int_equal(adapt_run(t, s, &o, y, &r[0]), 0);
+    s->apart = 0;
+    assert_int_equal(adapt_run(t, s, &o, y + 4000, &r[1]), 0);
+    assert_memory_equal(y, y + 4000, s->n * s->d * sizeof *y);
+    assert_int_equal(r[0].steps, r[1].steps);
+    system_free(s);
+    s = make("linear");
+    Weighted word = system_weigh(s, d);
+    double exact[MAX], agreement;
+    assert_int_equal(adapt_run(d, s, &o, y, &r[0]), 0);
+    assert_int_equal(reference_solve(&word.system, &o.t_end, 1, exact, &agreement), 0);
+    assert_true(distance(y, exact, s->n * s->d) <= 1e-5);
+    system_free(s);
+    free(y);
+    table_free(t);
+    table_free(d);
+}
+
+/* y' = y^2 from 1 has no solution at t = 2. */
+TEST(test_outcomes)
+{
+    static const char text[] = "system blow\nn 1\nd 1\nG = y*y\ninitial = 1\nt-end 2\n";
+    Table *t = scheme("dormand-prince"), *plain = scheme("rk4");
+    double y[MAX];
+    System *s;
+    assert_int_equal(system_parse("text", text, strlen(text), 0, 0, 1, &s), 0);
+    AdaptOptions o = options(1e-6, 2, 4);
+    AdaptRun r = run(t, s, &o, y);
+    assert_int_equal(r.outcome, ADAPT_UNDERFLOW);
+    assert_true(r.t < 1.01 && r.steps < 1000);
+    assert_string_equal(adapt_outcome(r.outcome), "underflow");
+    o.most = 3;
+    r = run(t, s, &o, y);
+    assert_true(r.outcome == ADAPT_STEPS && r.steps + r.rejected == 3);
+    assert_int_equal(adapt_run(plain, s, &o, y, &r), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "no estimate of its error"));
+    o.absolute = o.relative = 0;
+    assert_int_equal(adapt_run(t, s, &o, y, &r), ERR_MISUSE);
+    system_free(s);
+    table_free(t);
+    table_free(plain);
+}
+
+/* ---- GSL's rkf45 goes on with order 5 too -------------------------------------------------------- */
+
+static int gsl_field(double t, const double *y, double *dy, void *system)
+{
+    const System *s = system;
+    double g[MAX];
+    s->field[OP_F](s, 1, t, y, dy);
+    s->field[OP_G](s, 1, t, y, g);
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] += g[i];
+    return 0;
+}
+
+TEST(test_gsl)
+{
+    System *s = make("attention");
+    Table *t = scheme("fehlberg");
+    size_t N = s->n * s->d;
+    double y[MAX], error[MAX], exact[MAX], own[MAX], agreement, h = 0.125, now = 0;
+    gsl_odeiv2_system field = {gsl_field, NULL, N, s};
+    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rkf45, N);
+    Stepper *st;
+    memcpy(y, s->initial, N * sizeof *y);
+    assert_int_equal(gsl_odeiv2_step_apply(step, 0, h, y, error, NULL, NULL, &field), 0);
+    assert_int_equal(stepper_new(t->pair, s, &st), 0);
+    assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, NULL), 0);
+    assert_int_equal(stepper_try(st, h), 0);
+    assert_true(distance(stepper_tried(st), y, N) <= 1e-14);
+    assert_true(distance(stepper_error(st), error, N) <= 1e-14);
+    assert_true(distance(error, y, N) > 1e-3); /* the control */
+    stepper_free(st);
+    gsl_odeiv2_step_free(step);
+    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
+    for (double tolerance = 1e-5; tolerance > 1e-10; tolerance /= 100) {
+        AdaptOptions o = options(tolerance, s->t_end, 4);
+        AdaptRun r = run(t, s, &o, own);
+        gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&field, gsl_odeiv2_step_rkf45, r.first,
+                                                             tolerance, tolerance);
+        memcpy(y, s->initial, N * sizeof *y);
+        now = 0;
+        assert_int_equal(gsl_odeiv2_driver_apply(d, &now, s->t_end, y), 0);
+        double ratio = distance(own, exact, N) / distance(y, exact, N);
+        if (!(ratio > 0.1 && ratio < 10)) fail_msg("%g times GSL's error", ratio);
+        assert_true(r.steps < 2 * d->e->count && 2 * r.steps > d->e->count);
+        gsl_odeiv2_driver_free(d);
+    }
+    system_free(s);
+    table_free(t);
+}
+
+static int job(void)
+{
+    static const char text[] = "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
+                               "error = 1/2*k2 - 1/2*k1\n";
+    Table **list = NULL;
+    size_t n = 0;
+    System *s = NULL;
+    Embedded e;
+    AdaptRun r;
+    double y[MAX];
+    AdaptOptions o = options(1e-3, 1, 1);
+    int code = scheme_parse("text", text, sizeof text - 1, &list, &n);
+    if (code == 0) code = theory_embedded(list[0], 3, &e);
+    if (code == 0) code = system_new("attention", 2, 2, 1, &s);
+    if (code == 0) code = adapt_run(list[0], s, &o, y, &r);
+    system_free(s);
+    for (size_t i = 0; i < n; i++) table_free(list[i]);
+    memory_free(list);
+    return code;
+}
+
+TEST(test_short_of_memory)
+{
+    assert_true(fail_each(job, ERR_INPUT) > 20);
+}
+
+TEST_MAIN(zoo_begin, zoo_end)

@@ -1,0 +1,303 @@
+/* test_compose.c: schemes made of schemes: their series and their steps are those of the parts one after another; adjoints
+ * and conjugates by their definitions. */
+#include "tests/lib/test.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/schemes.h"
+
+static Table *composed(const char *list)
+{
+    Table *t = NULL;
+    mpq_t total;
+    mpq_init(total);
+    if (zoo_compose(&zoo, list, total, &t) != 0) fail_msg("%s: %s", list, error_text());
+    if (mpq_cmp_ui(total, 1, 1) != 0 && t->exact) fail_msg("%s: weights", list);
+    mpq_clear(total);
+    return t;
+}
+
+/* ---- series ------------------------------------------------------------------------------------------- */
+
+/* The series of a step over p/q h. */
+static Series *series_over(const Forest *f, const Table *t, long p, unsigned long q)
+{
+    Series *s;
+    mpq_t c, power;
+    assert_int_equal(series_step(f, t, &s), 0);
+    mpq_inits(c, power, NULL);
+    mpq_set_si(c, p, q);
+    mpq_canonicalize(c);
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_set_ui(power, 1, 1);
+        for (int k = 0; k < f->tree[i].order; k++) mpq_mul(power, power, c);
+        mpq_mul(s->a[i], s->a[i], power);
+    }
+    mpq_clears(c, power, NULL);
+    return s;
+}
+
+static size_t differences(const Table *t, const Series *a, const Series *b)
+{
+    size_t n = 0;
+    mpq_t x;
+    mpq_init(x);
+    for (size_t i = 0; i < a->forest->count; i++) {
+        mpq_sub(x, a->a[i], b->a[i]);
+        n += !theory_is_zero(t, x);
+    }
+    mpq_clear(x);
+    return n;
+}
+
+/* Trees at which the composition differs from a over p/q h, then b over the rest. */
+static size_t series_differences(const Table *made, const char *a, const char *b, long p,
+                                 unsigned long q)
+{
+    Table *first = frozen(a), *second = frozen(b);
+    Forest *f;
+    Series *c, *whole;
+    assert_int_equal(forest_new(4, made->colours, &f), 0);
+    Series *x = series_over(f, first, p, q), *y = series_over(f, second, (long)q - p, q);
+    assert_int_equal(series_new(f, &c), 0);
+    series_compose(c, x, y);
+    assert_int_equal(series_step(f, made, &whole), 0);
+    size_t n = differences(made, c, whole);
+    series_free(x);
+    series_free(y);
+    series_free(c);
+    series_free(whole);
+    forest_free(f);
+    table_free(first);
+    table_free(second);
+    return n;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------- */
+
+/* y after a step of t over h from time `at`, in place. */
+static void step_on(const Table *t, const System *s, double at, double h, double *y)
+{
+    Stepper *st;
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    assert_int_equal(stepper_begin(st, at, h, y, START_GIVEN, NULL), 0);
+    assert_int_equal(stepper_step(st), 0);
+    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
+    stepper_free(st);
+}
+
+static double steps_apart(const Table *made, const char *a, const char *b, double c,
+                          const char *system)
+{
+    System *s = make(system);
+    Table *first = frozen(a), *second = frozen(b);
+    size_t N = s->n * s->d;
+    double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), h = 0.125, at = 0.3, apart = 0;
+    memcpy(x, s->initial, N * sizeof *x);
+    memcpy(y, s->initial, N * sizeof *y);
+    step_on(made, s, at, h, x);
+    step_on(first, s, at, c * h, y);
+    step_on(second, s, at + c * h, (1 - c) * h, y);
+    for (size_t i = 0; i < N; i++) apart = fmax(apart, fabs(x[i] - y[i]) / (1 + fabs(y[i])));
+    free(x);
+    free(y);
+    table_free(first);
+    table_free(second);
+    system_free(s);
+    return apart;
+}
+
+/* Sums of some ten terms of size 1: 1e-16 * 1e3; sub-flows by the reference integrator, on other pieces of time, to 1e-9. */
+TEST(test_maps)
+{
+    static const char timed[] =
+        "scheme timed\nk1 = H(y @ 1/4)\nk2 = G(y + k1 @ -1/3)\ny' = y + 1/2*k1 + 1/2*k2";
+    static const struct {
+        const char *list, *a, *b;
+        long p;
+        unsigned long q;
+        const char *system;
+        double bound;
+    } made[] = {
+        {"heun,rk4", "heun", "rk4", 1, 2, "attention", 1e-13},
+        {"1/3*transformer,2/3*macaron", "transformer", "macaron", 1, 3, "attention", 1e-13},
+        {"-1/5*heun-layer,6/5*euler-layer", "heun-layer", "euler-layer", -1, 5, "attention", 1e-13},
+        {"1/2*strang-marchuk:heun,1/2*rk4", "strang-marchuk:heun", "rk4", 1, 2, "attention", 1e-13},
+        {"lie-trotter,strang-marchuk", "lie-trotter", "strang-marchuk", 1, 2, "linear", 1e-9},
+        {"1/4*rk4-layer-decoder,3/4*heun-decoder", "rk4-layer-decoder", "heun-decoder", 1, 4, NULL,
+         0},
+        {"2/5*rk4,3/5*rk3", "rk4", "rk3", 2, 5, "forced", 1e-13},
+        {"1/3*timed,2/3*timed", timed, timed, 1, 3, "forced", 1e-13},
+    };
+    assert_int_equal(scheme_parse("timed", timed, strlen(timed), &zoo.scheme, &zoo.count), 0);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        Table *t = composed(made[i].list);
+        if (series_differences(t, made[i].a, made[i].b, made[i].p, made[i].q))
+            fail_msg("%s: series", made[i].list);
+        double c = (double)made[i].p / (double)made[i].q;
+        if (made[i].system) {
+            double apart = steps_apart(t, made[i].a, made[i].b, c, made[i].system);
+            if (!(apart < made[i].bound)) fail_msg("%s: %g", made[i].list, apart);
+            assert_true(steps_apart(t, made[i].a, made[i].b, c + 0.01, made[i].system) > 1e-9);
+        }
+        /* negative control, as above: other weights */
+        assert_true(series_differences(t, made[i].a, made[i].b, made[i].p + 1, made[i].q) > 0);
+        table_free(t);
+    }
+}
+
+/* ---- adjoints ------------------------------------------------------------------------------------------ */
+
+/* S*(-h) after S(h) is the identity; the adjoint of the adjoint is S. */
+TEST(test_adjoint)
+{
+    static const char *const names[] = {"lie-trotter", "ruth3", "yoshida4", "word:ssff",
+                                        "strang-decoder"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Table *t = frozen(names[i]), *back, *again;
+        Forest *f;
+        Series *both, *identity;
+        assert_int_equal(scheme_adjoint(t, &back), 0);
+        assert_int_equal(scheme_adjoint(back, &again), 0);
+        assert_true(table_equal(t, again));
+        assert_int_equal(forest_new(4, t->colours, &f), 0);
+        Series *x = series_over(f, t, 1, 1), *y = series_over(f, back, -1, 1),
+               *z = series_over(f, t, -1, 1);
+        assert_int_equal(series_new(f, &both), 0);
+        assert_int_equal(series_new(f, &identity), 0);
+        series_compose(both, x, y);
+        assert_int_equal(differences(t, both, identity), 0);
+        series_compose(both, x, z); /* S(-h) is the inverse of symmetric ones alone */
+        Structure told;
+        assert_int_equal(structure_find(t, 4, &told), 0);
+        assert_int_equal(differences(t, both, identity) == 0, told.symmetric == TOLD_YES);
+        structure_free(&told);
+        series_free(x);
+        series_free(y);
+        series_free(z);
+        series_free(both);
+        series_free(identity);
+        forest_free(f);
+        table_free(t);
+        table_free(back);
+        table_free(again);
+    }
+}
+
+/* S over h/2, then S* over h/2, of Lie and Trotter's is Strang's; P S P^-1 with half a flow of G too (Strang 1968; Butcher
+ * 1969). */
+TEST(test_strang)
+{
+    Table *lie = frozen("lie-trotter"), *half = frozen("flow 1/2 G"), *back, *symmetric, *conjugate,
+          *fgf = frozen("flow 1/2 F\nflow G\nflow 1/2 F"),
+          *gfg = frozen("flow 1/2 G\nflow F\nflow 1/2 G");
+    Substep step[2];
+    assert_int_equal(scheme_adjoint(lie, &back), 0);
+    for (int i = 0; i < 2; i++) {
+        step[i] = (Substep){.scheme = i ? back : lie};
+        mpq_init(step[i].c);
+        mpq_set_ui(step[i].c, 1, 2);
+    }
+    assert_int_equal(scheme_compose(step, 2, &symmetric), 0);
+    assert_true(table_equal(symmetric, fgf));
+    assert_false(table_equal(symmetric, gfg));
+    assert_int_equal(scheme_conjugate(half, lie, &conjugate), 0);
+    assert_true(table_equal(conjugate, gfg));
+    for (int i = 0; i < 2; i++) mpq_clear(step[i].c);
+    Table *all[] = {lie, half, back, symmetric, conjugate, fgf, gfg};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) table_free(all[i]);
+}
+
+/* Yoshida's triple jump of Strang's splitting is his method of order 4. */
+TEST(test_triple_jump)
+{
+    Table *t = composed("1/(2-2^(1/3))*strang-marchuk-fgf,-2^(1/3)/(2-2^(1/3))*strang-marchuk-fgf,"
+                        "1/(2-2^(1/3))*strang-marchuk-fgf"),
+          *yoshida = frozen("yoshida4");
+    Forest *f;
+    Series *a, *b;
+    assert_false(t->exact);
+    assert_int_equal(forest_new(5, 2, &f), 0);
+    assert_int_equal(series_step(f, t, &a), 0);
+    assert_int_equal(series_step(f, yoshida, &b), 0);
+    assert_int_equal(differences(t, a, b), 0);
+    series_free(a);
+    series_free(b);
+    forest_free(f);
+    table_free(t);
+    table_free(yoshida);
+}
+
+/* ---- what has none ------------------------------------------------------------------------------------- */
+
+TEST(test_refused)
+{
+    static const struct {
+        const char *list, *words;
+    } bad[] = {{"ab2,heun", "reads earlier steps"},
+               {"rk2-scalar,heun", "learned names"},
+               {"lie-trotter,heun", "lie-trotter:heun"},
+               {"heun,heun-decoder", "decoder"},
+               {"1/2*heun,heun", "a weight before"},
+               {"1/0*heun", "divisor"},
+               {"heun*heun", "expected"},
+               {"", "unknown scheme"},
+               {"heun,,heun", "unknown scheme"},
+               {"y*heun", "expected a number"},
+               {"1*lie-trotter,-1*flow", "unknown"}};
+    mpq_t total;
+    mpq_init(total);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        Table *t = NULL;
+        assert_int_equal(zoo_compose(&zoo, bad[i].list, total, &t), ERR_INPUT);
+        assert_null(t);
+        if (!strstr(error_text(), bad[i].words)) fail_msg("%s: %s", bad[i].list, error_text());
+    }
+    mpq_clear(total);
+    Table *rk4 = frozen("rk4"), *lie = frozen("lie-trotter"), *t;
+    assert_int_equal(scheme_adjoint(rk4, &t), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "implicit"));
+    assert_int_equal(scheme_conjugate(rk4, lie, &t), ERR_INPUT);
+    assert_int_equal(scheme_conjugate(lie, rk4, &t), ERR_INPUT);
+    table_free(rk4);
+    table_free(lie);
+}
+
+/* More stages than a text may have are told, not cut. */
+TEST(test_long)
+{
+    char list[4096] = "rk4";
+    Table *t = NULL;
+    mpq_t total;
+    mpq_init(total);
+    for (int i = 0; i < 64; i++) strcat(list, ",rk4");
+    assert_int_equal(zoo_compose(&zoo, list, total, &t), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "stages"));
+    for (int i = 0; i < 200; i++) strcat(list, ",rk4");
+    assert_int_equal(zoo_compose(&zoo, list, total, &t), ERR_INPUT);
+    mpq_clear(total);
+}
+
+TEST(test_short_memory)
+{
+    static const char *const lists[] = {"heun-layer,euler", "lie-trotter,lie-trotter"};
+    mpq_t total;
+    mpq_init(total);
+    for (size_t i = 0; i < 2; i++) {
+        int code = ERR_MEMORY, failures = 0;
+        size_t before = memory_live();
+        for (size_t k = 1; code != 0; k++) {
+            Table *t = NULL;
+            memory_fail_at(k);
+            code = zoo_compose(&zoo, lists[i], total, &t);
+            memory_fail_at(0);
+            failures += code == ERR_MEMORY;
+            table_free(t);
+            assert_int_equal(memory_live(), before);
+        }
+        assert_true(failures > 20);
+    }
+    mpq_clear(total);
+}
+
+TEST_MAIN(zoo_begin, zoo_end)

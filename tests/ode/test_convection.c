@@ -1,0 +1,403 @@
+/* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F is dissipative and
+ * tends to the Laplacian, solutions are those of Fourier modes, and orders of splittings fall where there are ends. */
+#include "tests/lib/test.h"
+
+#include <complex.h>
+#include <gsl/gsl_eigen.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+
+static const double pi = 3.14159265358979323846;
+
+static System *sized(const char *name, size_t n)
+{
+    System *s = NULL;
+    if (system_new(name, n, 0, 3, &s) != 0) fail_msg("%s: %s", name, error_text());
+    return s;
+}
+
+static double *numbers(size_t count)
+{
+    double *x = memory_new(count, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* ---- particles ----------------------------------------------------------------------------------- */
+
+static double volume(const System *s)
+{
+    return 4 * pi / (double)s->n;
+}
+
+static double kernel_width(const System *s)
+{
+    return 1.5 * sqrt(volume(s));
+}
+
+/* F by its definition, nu = 1 / peclet: all pairs; factor: of the kernel. */
+static void exchange_by_hand(const System *s, double nu, double factor, const double *y, double *dy)
+{
+    double eps2 = kernel_width(s) * kernel_width(s);
+    for (size_t i = 0; i < 3 * s->n; i += 3) {
+        dy[i] = dy[i + 1] = dy[i + 2] = 0;
+        for (size_t j = 0; j < 3 * s->n; j += 3) {
+            double u = y[i] - y[j], v = y[i + 1] - y[j + 1];
+            double eta = factor / (pi * eps2) * exp(-(u * u + v * v) / eps2);
+            dy[i + 2] += nu / eps2 * volume(s) * eta * (y[j + 2] - y[i + 2]);
+        }
+    }
+}
+
+/* 16 particles are in one cell, 3000 in some 40, also where convection has carried them; the dropped pairs' share is
+ * n e^{-36}. */
+TEST(test_exchange)
+{
+    static const size_t sizes[] = {16, 600, 3000};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        System *s = sized("convection-diffusion:peclet=10", sizes[k]);
+        size_t N = 3 * s->n;
+        double *f = numbers(N), *g = numbers(N);
+        s->flow[OP_G](s, 1, 0, (double)k, s->initial);
+        s->field[OP_F](s, 1, 0, s->initial, f);
+        exchange_by_hand(s, 0.1, 4, s->initial, g);
+        assert_true(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
+        exchange_by_hand(s, 0.1, 4.001, s->initial, g); /* control */
+        assert_false(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
+        memory_free(f);
+        memory_free(g);
+        system_free(s);
+    }
+}
+
+/* Particles far away, alone, or all at one place take cells too; one that is not finite stays to be told. */
+TEST(test_exchange_anywhere)
+{
+    System *s = sized("convection-diffusion", 600);
+    double *f = numbers(1800), *g = numbers(1800);
+    s->initial[0] = 1e12, s->initial[4] = -3e4;
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    exchange_by_hand(s, 0.25, 4, s->initial, g);
+    assert_true(relative_distance(f, g, 1800) <= 600 * 2.3e-16);
+    assert_true(f[2] == 0);
+    for (size_t i = 0; i < 1800; i += 3) s->initial[i] = s->initial[i + 1] = 1;
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    exchange_by_hand(s, 0.25, 4, s->initial, g);
+    assert_true(relative_distance(f, g, 1800) <= 600 * 2.3e-16);
+    s->initial[7] = NAN, s->initial[9] = INFINITY;
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    assert_true(isnan(f[8]));
+    memory_free(f);
+    memory_free(g);
+    system_free(s);
+}
+
+/* F of a Gaussian e^{-r^2/s^2} is nu / eps^2 (eta * z - 4 z), a difference of Gaussians, where particles are dense; it
+ * tends to nu times the Laplacian like eps^2, which falls like 1 / n. Returned: largest |F - nu Laplacian| / nu at
+ * 0.4 to 1 from the middle, where the spiral of particles is even; *off: the same from the difference. */
+static double laplacian_error(size_t n, double *off)
+{
+    System *s = sized("convection-diffusion:peclet=2", n);
+    double *f = numbers(3 * n), eps2 = kernel_width(s) * kernel_width(s), s2 = 0.5, worst = 0;
+    for (size_t i = 0; i < 3 * n; i += 3) {
+        double r2 = s->initial[i] * s->initial[i] + s->initial[i + 1] * s->initial[i + 1];
+        s->initial[i + 2] = exp(-r2 / s2);
+    }
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    *off = 0;
+    for (size_t i = 0; i < 3 * n; i += 3) {
+        double r2 = s->initial[i] * s->initial[i] + s->initial[i + 1] * s->initial[i + 1];
+        double z = exp(-r2 / s2), wide = s2 / (s2 + eps2) * exp(-r2 / (s2 + eps2));
+        if (r2 < 0.16 || r2 > 1) continue;
+        worst = fmax(worst, fabs(2 * f[i + 2] - 4 * (r2 / s2 - 1) / s2 * z));
+        *off = fmax(*off, fabs(2 * f[i + 2] - 4 / eps2 * (wide - z)));
+    }
+    memory_free(f);
+    system_free(s);
+    return worst;
+}
+
+TEST(test_laplacian)
+{
+    double off[2], coarse = laplacian_error(1000, &off[0]), fine = laplacian_error(4000, &off[1]);
+    assert_true(coarse / fine > 3.5 && coarse / fine < 4.5); /* eps^2 */
+    assert_true(off[0] < 0.1 * coarse && off[1] < 0.1 * fine);
+    assert_true(fine < 0.2); /* of 8 in the middle */
+}
+
+static double energy(const System *s, const double *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++) sum += volume(s) * y[3 * i + 2] * y[3 * i + 2] / 2;
+    return sum;
+}
+
+/* 1: the energy falls at every one of 20 steps of F by Heun, small enough to be told from the flow by little, and the
+ * whole strength stays. */
+static int dissipates(const System *s)
+{
+    enum { N = 48 };
+    double y[N], k[N], z[N], strength = 0, before = energy(s, s->initial);
+    memcpy(y, s->initial, sizeof y);
+    for (int step = 0; step < 20; step++) {
+        s->field[OP_F](s, 1, 0, y, k);
+        for (size_t i = 0; i < N; i++) z[i] = y[i] + 0.05 * k[i], y[i] += 0.025 * k[i];
+        s->field[OP_F](s, 1, 0, z, k);
+        for (size_t i = 0; i < N; i++) y[i] += 0.025 * k[i];
+        if (!(energy(s, y) < before)) return 0;
+        before = energy(s, y);
+    }
+    for (size_t i = 2; i < N; i += 3) strength += y[i] - s->initial[i];
+    assert_true(fabs(strength) <= 1e-14);
+    return 1;
+}
+
+/* Largest real part of the eigenvalues of F's Jacobian, by symmetric differences, at y. */
+static double rightmost(const System *s, int op, const double *y, size_t N)
+{
+    gsl_matrix *J = gsl_matrix_alloc(N, N);
+    gsl_vector_complex *lambda = gsl_vector_complex_alloc(N);
+    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(N);
+    double *x = numbers(N), *a = numbers(N), *b = numbers(N), h = 1e-4, most = -INFINITY;
+    memcpy(x, y, N * sizeof *x);
+    for (size_t j = 0; j < N; j++) {
+        x[j] = y[j] + h;
+        s->field[op](s, 1, 0, x, a);
+        x[j] = y[j] - h;
+        s->field[op](s, 1, 0, x, b);
+        x[j] = y[j];
+        for (size_t i = 0; i < N; i++) gsl_matrix_set(J, i, j, (a[i] - b[i]) / (2 * h));
+    }
+    assert_int_equal(gsl_eigen_nonsymm(J, lambda, w), 0);
+    gsl_vector_view real = gsl_vector_complex_real(lambda);
+    for (size_t i = 0; i < N; i++) most = fmax(most, gsl_vector_get(&real.vector, i));
+    gsl_eigen_nonsymm_free(w);
+    gsl_vector_complex_free(lambda);
+    gsl_matrix_free(J);
+    memory_free(x);
+    memory_free(a);
+    memory_free(b);
+    return most;
+}
+
+static void exchange_turned(const System *s, int set, double t, const double *y, double *dy)
+{
+    System *good = make("convection-diffusion");
+    good->field[OP_F](good, set, t, y, dy);
+    for (size_t i = 0; i < 3 * s->n; i++) dy[i] = -dy[i];
+    system_free(good);
+}
+
+/* Control: the kernel's sign turned. The Jacobian in x and z is triangular: 2 n eigenvalues are 0. */
+TEST(test_dissipative)
+{
+    System *s = make("convection-diffusion"), turned = *s;
+    double flowed[48], least;
+    turned.field[OP_F] = exchange_turned;
+    assert_true(dissipates(s));
+    assert_false(dissipates(&turned));
+    assert_true(rightmost(s, OP_F, s->initial, 48) <= 1e-10);
+    assert_false(rightmost(&turned, OP_F, s->initial, 48) <= 1e-2);
+    memcpy(flowed, s->initial, sizeof flowed);
+    least = energy(s, flowed);
+    for (int k = 0; k < 5; k++) { /* the closed flow too, to where all strengths are one */
+        s->flow[OP_F](s, 1, 0, 1 << 2 * k, flowed);
+        assert_true(energy(s, flowed) < least);
+        least = energy(s, flowed);
+    }
+    s->flow[OP_F](s, 1, 0, 1000, flowed);
+    for (size_t i = 5; i < 48; i += 3) assert_true(fabs(flowed[i] - flowed[2]) <= 1e-10);
+    system_free(s);
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------ */
+
+/* Coordinates' largest part of [F, G], both linear, on the initial state. */
+static double bracket(const char *name)
+{
+    System *s = make(name);
+    double f[8], g[8], fg[8], gf[8];
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    s->field[OP_G](s, 1, 0, s->initial, g);
+    s->field[OP_F](s, 1, 0, g, fg);
+    s->field[OP_G](s, 1, 0, f, gf);
+    double d = distance(fg, gf, s->n);
+    system_free(s);
+    return d;
+}
+
+TEST(test_ring_commutes)
+{
+    assert_true(bracket("transport:periodic") <= 1e-14);
+    assert_true(bracket("transport:periodic:wave=0.5") > 0.01);
+    assert_true(bracket("transport") > 0.01);
+}
+
+/* On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 - i sin(k dx) / dx;
+ * the partial equation's own has -nu k^2 - i k. y (n) out. */
+static void by_modes(const System *s, double nu, double t, int own, double *y)
+{
+    double dx = 2 * pi / (double)s->n;
+    for (size_t i = 0; i < s->n; i++) y[i] = 0;
+    for (long k = -1; k <= 1; k++) { /* the initial state has no others */
+        double complex c = 0, lambda = own ? -nu * (double)(k * k) - I * (double)k
+                                           : 2 * nu * (cos((double)k * dx) - 1) / (dx * dx) -
+                                                 I * sin((double)k * dx) / dx;
+        for (size_t i = 0; i < s->n; i++)
+            c += s->initial[i] * cexp(-I * dx * (double)k * (double)i) / (double)s->n;
+        for (size_t i = 0; i < s->n; i++)
+            y[i] += creal(c * cexp(t * lambda + I * dx * (double)k * (double)i));
+    }
+}
+
+/* Rounding: 18 terms a substep of norm 1, 2 (4 nu / dx^2 + 1 / dx) substeps at most. */
+TEST(test_ring)
+{
+    double space[2], y[64], z[64];
+    for (int k = 0; k < 2; k++) {
+        System *s = sized("transport:periodic:peclet=20", (size_t)32 << k);
+        s->solution(s, 2, y);
+        by_modes(s, 0.05, 2, 0, z);
+        assert_true(relative_distance(y, z, s->n) <= 64 * 18 * 2.3e-16);
+        by_modes(s, 0.0501, 2, 0, z); /* control */
+        assert_false(relative_distance(y, z, s->n) <= 1e-6);
+        by_modes(s, 0.05, 2, 1, z);
+        space[k] = distance(y, z, s->n);
+        system_free(s);
+    }
+    assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
+}
+
+/* Between ends sines are F's modes, and G, skew, turns without growth; both act on the same ends. */
+TEST(test_ends)
+{
+    enum { N = 20 };
+    System *s = sized("transport:peclet=5", N);
+    double y[N], z[N], before = 0, after = 0, dx = 2 * pi / (N + 1);
+    for (size_t k = 1; k <= N; k += 6) {
+        double lambda = 0.4 * (cos((double)k * dx / 2) - 1) / (dx * dx);
+        for (size_t i = 0; i < N; i++) {
+            y[i] = sin((double)(k * (i + 1)) * dx / 2);
+            z[i] = exp(0.7 * lambda) * y[i];
+        }
+        s->flow[OP_F](s, 1, 0, 0.7, y);
+        assert_true(relative_distance(y, z, N) <= 1e-13);
+    }
+    memcpy(y, s->initial, sizeof y);
+    s->flow[OP_G](s, 1, 0, 3, y);
+    for (size_t i = 0; i < N; i++) before += s->initial[i] * s->initial[i], after += y[i] * y[i];
+    assert_true(fabs(after / before - 1) <= 1e-13);
+    assert_true(rightmost(s, OP_F, s->initial, N) < 0);
+    system_free(s);
+}
+
+/* Rates of Strang's error over two halvings of steps above dx^2. */
+static double strang_rate(const char *name)
+{
+    OrderOptions o = {.t_end = 0.25, .h0 = 0x1p-5, .halvings = 4};
+    OrderStudy m;
+    System *s = sized(name, 127);
+    Table *t = frozen("strang-marchuk");
+    assert_int_equal(order_measure(t, s, &o, 2, 1, &m), 0);
+    double rate = log2(m.point[0].error / m.point[2].error) / 2;
+    order_free(&m);
+    table_free(t);
+    system_free(s);
+    return rate;
+}
+
+/* Order reduction: 5/4 in RMS between ends as dx falls, none on the ring. Source: Hundsdorfer, Verwer 1995; Einkemmer,
+ * Ostermann 2015. */
+TEST(test_order_reduction)
+{
+    double ends = strang_rate("transport:peclet=1");
+    double ring = strang_rate("transport:peclet=1:periodic:wave=0.5");
+    if (!(ends > 1.15 && ends < 1.5)) fail_msg("between ends: %g", ends);
+    if (!(ring > 1.9 && ring < 2.1)) fail_msg("on the ring: %g", ring);
+}
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+static double flow_error(const System *s, int op)
+{
+    double y[64], z[64];
+    memcpy(y, s->initial, s->n * s->d * sizeof *y);
+    memcpy(z, s->initial, s->n * s->d * sizeof *y);
+    s->flow[op](s, 1, 0.3, 0.5, y);
+    assert_int_equal(reference_flow(s, op, 1, 0.3, 0.5, z), 0);
+    return relative_distance(y, z, s->n * s->d);
+}
+
+/* Every option of every system at another value: the system differs, is called as it was asked for, and its closed flows
+ * are right. */
+TEST(test_options)
+{
+    int found = 0;
+    for (size_t k = 0; system_name(k); k++)
+        for (const SystemOption *o = system_options(k); o && o->name; o++) {
+            char name[128];
+            size_t live = memory_live();
+            double other = fmin(o->high, 2 * o->initial + 1);
+            snprintf(name, sizeof name, o->flag ? "%s:%s" : "%s:%s=%g", system_name(k), o->name,
+                     other);
+            System *s = make(name), *plain = make(system_name(k));
+            double f[2][64];
+            int same = memcmp(s->initial, plain->initial, s->n * s->d * sizeof(double)) == 0;
+            for (int op = 0; op < 2; op++) {
+                s->field[op](s, 1, 0.1, s->initial, f[0]);
+                plain->field[op](plain, 1, 0.1, s->initial, f[1]);
+                same = same && memcmp(f[0], f[1], s->n * s->d * sizeof(double)) == 0;
+                if (s->flow[op] && !(flow_error(s, op) <= 1e-12))
+                    fail_msg("%s: flow %d off by %g", name, op, flow_error(s, op));
+            }
+            if (same) fail_msg("%s is as %s", name, system_name(k));
+            assert_string_equal(s->name, name);
+            assert_true(o->words && o->initial >= o->low && o->initial <= o->high);
+            system_free(s);
+            system_free(plain);
+            for (size_t fail = 1, code = 1; code; fail++) {
+                memory_fail_at(fail);
+                s = NULL;
+                code = (size_t)system_new(name, 0, 0, 1, &s);
+                memory_fail_at(0);
+                system_free(s);
+                assert_int_equal(memory_live(), live);
+            }
+            found++;
+        }
+    assert_true(found >= 4);
+}
+
+TEST(test_options_refused)
+{
+    static const char *const bad[] = {"transport:",
+                                      "transport:round",
+                                      "transport:peclet",
+                                      "transport:peclet=",
+                                      "transport:peclet=0",
+                                      "transport:peclet=nan",
+                                      "transport:peclet= 1",
+                                      "transport:peclet=1x",
+                                      "transport:peclet=1:peclet=1",
+                                      "transport:periodic=1",
+                                      "transport:periodic:periodic",
+                                      "transport:wave=1,peclet=2",
+                                      "transport:peclet=1:",
+                                      "transport:peclet=0000000000000000000000000000000000000000"
+                                      "000000000000000000000000000000001",
+                                      "linear:round",
+                                      "fisher:peclet=1",
+                                      ":periodic"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        System *s = NULL;
+        if (system_new(bad[i], 0, 0, 1, &s) != ERR_INPUT) fail_msg("%s is taken", bad[i]);
+        assert_null(s);
+        assert_non_null(strstr(error_text(), i < 14 ? "periodic" : "unknown system"));
+    }
+}
+
+TEST_MAIN(zoo_begin, zoo_end)

@@ -1,0 +1,450 @@
+/* test_simultaneous.c: designs and seeds: Dunnett's and Tukey's distributions against R and published tables, the mixed
+ * model against lmer, and by drawn studies how often intervals hold what they say.
+ *
+ * The table of studies/README.md ("How often the intervals hold"), 10,000 studies a row:
+ *
+ *   TROTTER_WHOLE=1 CMOCKA_FILTER='whole*' build/release/tests/studies/test_simultaneous
+ */
+#include "tests/lib/test.h"
+
+#include <gsl/gsl_cdf.h>
+
+#include "kernels/random.h"
+#include "studies/tools/simultaneous.h"
+#include "tests/lib/scratch.h"
+
+static int near(double x, double want, double relative)
+{
+    return fabs(x - want) <= relative * fabs(want);
+}
+
+/* ---- distributions ------------------------------------------------------------------------------ */
+
+/* Against R 4.2.2, mvtnorm 1.1-3, with the error that it estimates of itself:
+ *
+ *   l <- sqrt(n / (n + n0)); R <- outer(l, l); diag(R) <- 1
+ *   1 - pmvt(rep(-t, k), rep(t, k), df = df, corr = R, algorithm = GenzBretz(abseps = 1e-7, maxpts = 4e5))
+ *
+ * The control is a t that differs by 1 %. */
+TEST(test_dunnett)
+{
+    static const size_t even[12] = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, mixed[] = {3, 0, 1, 2},
+                        odd[] = {100, 2, 7};
+    static const struct {
+        size_t df, base;
+        const size_t *runs;
+        size_t n;
+        double t, tail, error;
+    } known[] = {
+        {24, 3, even, 12, 1.5, 0.6548461142, 5.7e-5}, {24, 3, even, 12, 3, 0.04962843597, 4.5e-5},
+        {6, 4, mixed, 4, 1.5, 0.4034913384, 6.7e-7},  {6, 4, mixed, 4, 4, 0.01852422253, 1.7e-6},
+        {10, 1, odd, 3, 1.5, 0.2665438394, 3.1e-6},   {10, 1, odd, 3, 4, 0.004861135494, 8.2e-6},
+        {2, 3, even, 2, 3, 0.1454607795, 1e-9}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Simultaneous s;
+        assert_int_equal(
+            simultaneous_dunnett(known[i].df, known[i].base, known[i].runs, known[i].n, &s), 0);
+        double tail = simultaneous_tail(&s, known[i].t);
+        if (!(fabs(tail - known[i].tail) <= known[i].error)) fail_msg("%zu: %.10g", i, tail);
+        assert_false(fabs(simultaneous_tail(&s, 1.01 * known[i].t) - known[i].tail) <=
+                     known[i].error);
+        assert_true(near(simultaneous_tail(&s, s.critical), 0.05, 1e-10));
+        simultaneous_free(&s);
+    }
+}
+
+/* R: ptukey(q, k, df, lower.tail = FALSE). Its own error is some 1e-9. */
+TEST(test_tukey)
+{
+    static const struct {
+        size_t designs, df;
+        double q, tail;
+    } known[] = {{3, 10, 3.5, 0.0771033108387},
+                 {13, 24, 4, 0.252040420697},
+                 {13, 24, 8, 0.000466003640379},
+                 {4, 3, 6, 0.0699110897904}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Simultaneous s;
+        simultaneous_tukey(known[i].df, known[i].designs, &s);
+        assert_true(fabs(simultaneous_tail(&s, known[i].q * M_SQRT1_2) - known[i].tail) <= 2e-9);
+        assert_false(fabs(simultaneous_tail(&s, 1.0001 * known[i].q * M_SQRT1_2) - known[i].tail) <=
+                     2e-9);
+        assert_true(near(simultaneous_tail(&s, s.critical), 0.05, 1e-10));
+    }
+}
+
+/* Two-sided 5 % points as printed: Dunnett 1964, table 2 (k = 2, 3, 9 with 20 degrees of freedom); the studentized range,
+ * Harter 1960 (3 means, 10 degrees; 10 means, 20). */
+TEST(test_printed)
+{
+    static const size_t even[9] = {4, 4, 4, 4, 4, 4, 4, 4, 4}, k[] = {2, 3, 9};
+    static const double dunnett[] = {2.38, 2.54, 2.95};
+    Simultaneous s;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(simultaneous_dunnett(20, 4, even, k[i], &s), 0);
+        assert_true(fabs(s.critical - dunnett[i]) <= 0.005);
+        simultaneous_free(&s);
+    }
+    simultaneous_tukey(10, 3, &s);
+    assert_true(fabs(M_SQRT2 * s.critical - 3.877) <= 0.0005);
+    simultaneous_tukey(20, 10, &s);
+    assert_true(fabs(M_SQRT2 * s.critical - 5.008) <= 0.0005);
+}
+
+/* One comparison is Student's t, to its smallest p: of Dunnett's and of Tukey's, for any degrees of freedom. With no degree of
+ * freedom, or nothing to compare, there is nothing to say. */
+TEST(test_one_comparison)
+{
+    static const size_t one[] = {3, 0}, df[] = {1, 2, 7, 26, 300};
+    Simultaneous dunnett, tukey;
+    for (size_t i = 0; i < 5; i++) {
+        double nu = (double)df[i];
+        assert_int_equal(simultaneous_dunnett(df[i], 5, one, 2, &dunnett), 0);
+        simultaneous_tukey(df[i], 2, &tukey);
+        assert_true(dunnett.critical == gsl_cdf_tdist_Qinv(0.025, nu) &&
+                    tukey.critical == dunnett.critical);
+        for (double t = 0; t < 20; t = 2 * t + 0.3) {
+            double p = 2 * gsl_cdf_tdist_Q(t, nu);
+            assert_true(
+                near(simultaneous_tail(&dunnett, t), p, 3e-8)); /* 3e-8: of gsl's far tail */
+            assert_true(near(simultaneous_tail(&tukey, t), p, 3e-8));
+        }
+        assert_true(simultaneous_tail(&dunnett, 1e300) >= 0 &&
+                    simultaneous_tail(&tukey, INFINITY) == 0);
+        simultaneous_free(&dunnett);
+    }
+    assert_int_equal(simultaneous_dunnett(0, 3, one, 1, &dunnett), 0);
+    assert_true(isnan(dunnett.critical) && isnan(simultaneous_tail(&dunnett, 1)));
+    simultaneous_free(&dunnett);
+    assert_int_equal(simultaneous_dunnett(4, 3, one + 1, 1, &dunnett), 0);
+    assert_true(isnan(dunnett.critical) && isnan(simultaneous_tail(&dunnett, 1)));
+    simultaneous_free(&dunnett);
+    simultaneous_tukey(4, 1, &tukey);
+    assert_true(isnan(tukey.critical));
+}
+
+/* ---- a table of designs and seeds ----------------------------------------------------------------- */
+
+static const double table[4][4] = {
+    {5.1, 4.9, 6.2, 5.8}, {7.3, 6.9, 8.1, 7.6}, {4.4, 4.1, 5.6, 4.6}, {5.0, 5.7, 6.4, 5.5}};
+
+/* R 4.2.2, lme4 1.1-31, emmeans 1.8.4: d has the column y, and the factors design and seed.
+ *
+ *   m <- lmer(y ~ design + (1 | seed), d); v <- as.data.frame(VarCorr(m)); v$vcov[1] / sum(v$vcov)
+ *   m2 <- lm(y ~ design + seed, d); anova(m2); sigma(m2)
+ *   contrast(emmeans(m2, ~design), "pairwise")   # adjust = "tukey"
+ *   integrate(function(s) sapply(s, function(s) 2 * (9/2)^(9/2) / gamma(9/2) * s^8 * exp(-9 * s^2 / 2) *
+ *     integrate(function(z) dnorm(z) * -expm1(3 * log1p(-(pnorm(-(sqrt(2) * t * s - z)) + pnorm(-(sqrt(2) * t * s + z))))),
+ *       -9, Inf, rel.tol = 1e-10)$value), 0, 3, rel.tol = 1e-9)      # Dunnett's p
+ *
+ * where t is that of emmeans, whose own Dunnett p (adjust = "mvt") has an error of .001. */
+TEST(test_mixed_model)
+{
+    static const double diff[] = {1.975, -0.825, 0.15},
+                        dunnett[] = {5.024387447e-06, 0.00378309272, 0.7542752829},
+                        tukey[] = {9.0002347e-06, 6.4868582192575e-03, 8.4298020518528e-01};
+    static const size_t runs[] = {4, 4, 4};
+    Interval design[4];
+    for (int i = 0; i < 4; i++) design[i] = statistics_mean(table[i], 1, 4);
+    Seeds s = statistics_seeds(table[0], 4, 4);
+    assert_true(s.paired && s.incomplete == 0 && s.pooled.df == 9);
+    assert_true(near(s.correlation, 0.80699638611307, 1e-7) && near(s.p, 0.00040569, 1e-5));
+    assert_true(near(s.pooled.sd, 0.25819888974716, 1e-12));
+    Simultaneous d, t;
+    assert_int_equal(simultaneous_dunnett(s.pooled.df, 4, runs, 3, &d), 0);
+    simultaneous_tukey(s.pooled.df, 4, &t);
+    for (int i = 0; i < 3; i++) {
+        Difference alone = statistics_difference(&s.pooled, &design[i + 1], &design[0]);
+        Difference a = simultaneous_difference(&d, &alone), b = simultaneous_difference(&t, &alone);
+        assert_true(near(a.mean, diff[i], 1e-12) && near(a.error, 0.18257418583506, 1e-12));
+        assert_true(near(a.p, dunnett[i], 2e-7) && fabs(b.p - tukey[i]) <= 2e-8);
+        assert_true(near(a.high - a.mean, d.critical * 0.18257418583506, 1e-12));
+        assert_true(near(a.mean - a.low, d.critical * 0.18257418583506, 1e-12));
+        assert_true(near(b.high - b.mean, 0.56995986442758, 1e-7));
+    }
+    simultaneous_free(&d);
+}
+
+/* With runs missing it is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
+ *
+ *   glht(lm(y ~ g), mcp(g = "Dunnett")), adjusted("single-step", abseps = 1e-8, maxpts = 1e6); TukeyHSD(aov(y ~ g))
+ */
+TEST(test_missing_runs)
+{
+    static const double y[4][4] = {
+        {5.1, 4.9, 6.2, 5.8}, {7.3, 6.9, 8.1, NAN}, {4.4, NAN, NAN, NAN}, {5.0, 5.7, NAN, NAN}};
+    static const double dunnett[] = {0.013505876134875, 0.330946998525183, 0.984738512500460},
+                        tukey[] = {0.02005675877848, 0.41396954382323, 0.99032551068091},
+                        lower[] = {0.37227236379304, -3.38515927107721, -1.92007676006271};
+    static const size_t runs[] = {3, 1, 2};
+    Interval design[4];
+    for (int i = 0; i < 4; i++) design[i] = statistics_mean(y[i], 1, 4);
+    Seeds s = statistics_seeds(y[0], 4, 4);
+    Pooled pool = statistics_pool(design, 4);
+    assert_true(!s.paired && s.incomplete == 3 && s.pooled.df == 6 && s.pooled.sd == pool.sd);
+    assert_true(isnan(s.correlation) && isnan(s.p));
+    Simultaneous d, t;
+    assert_int_equal(simultaneous_dunnett(6, 4, runs, 3, &d), 0);
+    simultaneous_tukey(6, 4, &t);
+    for (int i = 0; i < 3; i++) {
+        Difference alone = statistics_difference(&s.pooled, &design[i + 1], &design[0]);
+        Difference b = simultaneous_difference(&t, &alone);
+        assert_true(fabs(simultaneous_difference(&d, &alone).p - dunnett[i]) <= 2e-6);
+        assert_true(fabs(b.p - tukey[i]) <= 2e-8 && fabs(b.low - lower[i]) <= 1e-6);
+    }
+    simultaneous_free(&d);
+}
+
+/* A seed that no design has is no seed; single runs have no spread; equal runs have none either. */
+TEST(test_few_runs)
+{
+    static const double hole[2][3] = {{1, NAN, 2}, {4, NAN, 4}}, one[2] = {3, 5},
+                        equal[2][2] = {{3, 3}, {5, 5}};
+    static const size_t runs[] = {2};
+    Seeds s = statistics_seeds(hole[0], 2, 3);
+    assert_true(s.incomplete == 0 && !s.paired && s.pooled.df == 2 &&
+                near(s.pooled.sd, 0.5, 1e-12));
+    assert_true(near(s.correlation, 0, 1e-12) ||
+                fabs(s.correlation) <= 1e-12); /* two seeds: equal mean squares */
+    s = statistics_seeds(one, 2, 1);
+    assert_true(s.pooled.df == 0 && isnan(s.pooled.sd) && isnan(s.correlation));
+    s = statistics_seeds(NULL, 0, 0);
+    assert_true(s.pooled.df == 0 && s.incomplete == 0);
+    s = statistics_seeds(equal[0], 2, 2);
+    Interval a = statistics_mean(equal[0], 1, 2), b = statistics_mean(equal[1], 1, 2);
+    Difference alone = statistics_difference(&s.pooled, &b, &a),
+               none = statistics_difference(&s.pooled, &a, &a);
+    Simultaneous d;
+    assert_int_equal(simultaneous_dunnett(s.pooled.df, 2, runs, 1, &d), 0);
+    assert_true(simultaneous_difference(&d, &alone).p == 0 &&
+                simultaneous_difference(&d, &none).p == 1);
+    assert_true(simultaneous_equivalence(&d, &alone, 1) == 1 &&
+                simultaneous_equivalence(&d, &alone, 3) == 0);
+    simultaneous_free(&d);
+}
+
+/* One comparison: the greater p of the two one-sided t tests. More: never less than that. A difference that was not made has
+ * none. */
+TEST(test_equivalence)
+{
+    static const size_t runs[] = {3, 3};
+    static const Difference missing = {NAN, NAN, NAN, NAN, NAN};
+    Simultaneous one, two;
+    assert_int_equal(simultaneous_dunnett(8, 3, runs, 1, &one), 0);
+    assert_int_equal(simultaneous_dunnett(8, 3, runs, 2, &two), 0);
+    for (double mean = -1.6; mean < 2; mean += 0.4) {
+        Difference d = {.mean = mean, .error = 0.5, .p = 0.5};
+        double above = gsl_cdf_tdist_P((mean - 1) / 0.5, 8),
+               below = gsl_cdf_tdist_Q((mean + 1) / 0.5, 8);
+        double p = simultaneous_equivalence(&one, &d, 1);
+        assert_true(near(p, fmax(above, below), 1e-8));
+        assert_true(fabs(mean) > 1 || simultaneous_equivalence(&two, &d, 1) >= p);
+    }
+    assert_true(isnan(simultaneous_equivalence(&one, &missing, 1)));
+    simultaneous_free(&one);
+    simultaneous_free(&two);
+}
+
+static int job(void)
+{
+    static const size_t runs[] = {3, 1};
+    Simultaneous s;
+    int code = simultaneous_dunnett(6, 4, runs, 2, &s);
+    simultaneous_free(&s);
+    return code;
+}
+
+TEST(test_memory)
+{
+    assert_true(fail_each(job, 0) == 1);
+}
+
+/* ---- drawn studies ---------------------------------------------------------------------------------- */
+
+enum { MOST_DESIGNS = 13, MOST_SEEDS = 8 };
+
+/* A study: one standard deviation 1 of runs, a share of whose variance is that of seeds; the last designs lack their last
+ * runs. True differences from the first design are 3 and -3 in turn. */
+typedef struct {
+    size_t designs, seeds, missing;
+    double correlation;
+} Study;
+
+/* What intervals are made of, instead of the rule's choice. */
+enum { BY_RULE, BY_REML, BY_OWN_SD };
+
+/* Shares of studies. */
+typedef struct {
+    double alone, together,
+        all;     /* intervals hold: each by itself (mean over designs), Dunnett's, Tukey's */
+    double once; /* intervals of each by itself hold all together */
+    double
+        pairs; /* intervals of pairs of runs with one seed, seeds - 1 degrees of freedom, each by itself */
+    double equal; /* some difference of 3 or -3 is said to be less than 3 */
+    double paired, width,
+        pairs_width; /* studies with paired seeds; mean lengths, as of `alone` and of `pairs` */
+} Shares;
+
+static void draw_study(const Study *s, uint64_t k, double *y)
+{
+    double tau = sqrt(s->correlation), sigma = sqrt(1 - s->correlation);
+    for (size_t i = 0; i < s->designs; i++)
+        for (size_t j = 0; j < s->seeds; j++) {
+            uint64_t at = (k * MOST_DESIGNS + i) * MOST_SEEDS + j;
+            double seed = random_normal(21, 1, k * MOST_SEEDS + j);
+            y[i * s->seeds + j] = 120 +
+                                  (i == 0  ? 0
+                                   : i % 2 ? 3
+                                           : -3) +
+                                  tau * seed + sigma * random_normal(21, 2, at);
+            if (j + 1 == s->seeds && i + s->missing >= s->designs) y[i * s->seeds + j] = NAN;
+        }
+}
+
+/* The rule that is not taken: seeds are paired where the estimate of tau is above 0. The one-way variance is
+ * (seeds' mean square + (n - 1) rest) / n, and the correlation (seeds' mean square - rest) over its numerator. */
+static void choose_reml(Seeds *s, const Interval *design, size_t n, size_t seeds)
+{
+    if (isnan(s->correlation)) return;
+    Pooled one = statistics_pool(design, n);
+    s->paired = s->correlation > 0;
+    s->pooled =
+        s->paired ? (Pooled){(n - 1) * (seeds - 1), one.sd * sqrt(1 - s->correlation)} : one;
+}
+
+static int holds(const Difference *d, double t, double truth)
+{
+    return fabs(d->mean - truth) <= t * d->error;
+}
+
+/* What is the same in all studies of one choice. */
+typedef struct {
+    Simultaneous dunnett, tukey;
+    double t, equal; /* of one interval; beyond which simultaneous_equivalence is below .05 */
+} Known;
+
+static void know(Known *x, size_t df, const size_t *runs, size_t n)
+{
+    double low = 0, high;
+    assert_int_equal(simultaneous_dunnett(df, runs[0], runs + 1, n - 1, &x->dunnett), 0);
+    simultaneous_tukey(df, n, &x->tukey);
+    x->t = gsl_cdf_tdist_Qinv(0.025, (double)df);
+    high = x->dunnett.critical;
+    for (int i = 0; i < 40; i++) {
+        double middle = 0.5 * (low + high);
+        const Difference d = {.mean = 3 - middle, .error = 1};
+        *(simultaneous_equivalence(&x->dunnett, &d, 3) > 0.05 ? &low : &high) = middle;
+    }
+    x->equal = high;
+}
+
+static void count_study(const Study *s, int by, const double *y, Known known[2], Shares *sum)
+{
+    size_t n = s->designs, runs[MOST_DESIGNS];
+    Interval design[MOST_DESIGNS];
+    Seeds seeds = statistics_seeds(y, n, s->seeds);
+    for (size_t i = 0; i < n; i++)
+        runs[i] = (design[i] = statistics_mean(y + i * s->seeds, 1, s->seeds)).n;
+    if (by == BY_REML) choose_reml(&seeds, design, n, s->seeds);
+    Known *of = &known[seeds.paired];
+    if (of->t == 0) know(of, seeds.pooled.df, runs, n);
+    int together = 1, all = 1, once = 1, equal = 0;
+    double alone = 0, pairs = 0, length = 0, length_pairs = 0;
+    for (size_t i = 1; i < n; i++) {
+        double truth = i % 2 ? 3 : -3, x[MOST_SEEDS];
+        Pooled own = seeds.pooled;
+        if (by == BY_OWN_SD) own.sd = statistics_pool((Interval[]){design[i], design[0]}, 2).sd;
+        Difference d = statistics_difference(&own, &design[i], &design[0]);
+        int one = holds(&d, of->t, truth);
+        alone += one;
+        once &= one;
+        together &= holds(&d, of->dunnett.critical, truth);
+        equal |= (3 - fabs(d.mean)) / d.error > of->equal;
+        for (size_t j = 0; j < s->seeds; j++) x[j] = y[i * s->seeds + j] - y[j];
+        Interval p = statistics_mean(x, 1, s->seeds);
+        pairs += fabs(p.mean - truth) <= p.high - p.mean;
+        length += of->t * d.error;
+        length_pairs += p.high - p.mean;
+        for (size_t j = 0; all && j < i; j++) {
+            Difference b = statistics_difference(&own, &design[i], &design[j]);
+            all = holds(&b, of->tukey.critical, truth - (j == 0 ? 0 : j % 2 ? 3 : -3));
+        }
+    }
+    sum->alone += alone / (double)(n - 1);
+    sum->pairs += pairs / (double)(n - 1);
+    sum->together += together;
+    sum->all += all;
+    sum->once += once;
+    sum->equal += equal;
+    sum->paired += seeds.paired;
+    sum->width += length;
+    sum->pairs_width += length_pairs;
+}
+
+static Shares draw_studies(const Study *s, int by, size_t studies)
+{
+    Shares sum = {0};
+    Known known[2] = {0};
+    double y[MOST_DESIGNS * MOST_SEEDS];
+    for (uint64_t k = 0; k < studies; k++) {
+        draw_study(s, k, y);
+        count_study(s, by, y, known, &sum);
+    }
+    for (int i = 0; i < 2; i++) simultaneous_free(&known[i].dunnett);
+    for (size_t i = 0; i < sizeof sum / sizeof(double); i++) ((double *)&sum)[i] /= (double)studies;
+    return sum;
+}
+
+/* 1,000 studies: a share of .95 within 4 standard deviations, 4 sqrt(.95 .05 / 1000) = .028. Alone a share is a mean over
+ * designs, and nearer. Controls: a pair's own standard deviation with the degrees of freedom of all; intervals of each alone,
+ * taken together; both are seen to hold too little. */
+TEST(test_coverage)
+{
+    const Study s = {13, 3, 0, 0.17};
+    Shares r = draw_studies(&s, BY_RULE, 1000);
+    assert_true(fabs(r.alone - 0.95) <= 0.028 && fabs(r.together - 0.95) <= 0.028 &&
+                fabs(r.all - 0.95) <= 0.028);
+    assert_true(r.equal <= 0.05 + 0.028 && r.paired == 1 && r.width < 0.7 * r.pairs_width);
+    assert_false(fabs(r.once - 0.95) <= 0.028);
+    r = draw_studies(&s, BY_OWN_SD, 1000);
+    assert_false(fabs(r.alone - 0.95) <= 0.028 || fabs(r.together - 0.95) <= 0.028);
+}
+
+/* Small tables: not paired, unless the F test is sure of it; with runs missing never. */
+TEST(test_small_tables)
+{
+    const Study two = {2, 3, 0, 0}, missing = {5, 4, 1, 0.2};
+    Shares r = draw_studies(&two, BY_RULE, 2000), reml = draw_studies(&two, BY_REML, 2000);
+    assert_true(r.alone >= 0.95 - 0.005 - 0.0195 && r.paired < 0.02);
+    assert_true(reml.alone < 0.94); /* the rule that is not taken: .93 */
+    r = draw_studies(&missing, BY_RULE, 1000);
+    assert_true(r.paired == 0 && fabs(r.together - 0.955) <= 0.028);
+}
+
+TEST(whole_coverage)
+{
+    static const Study study[] = {
+        {13, 3, 0, 0},  {13, 3, 0, 0.07}, {13, 3, 0, 0.17}, {13, 3, 0, 0.5}, {7, 8, 0, 0},
+        {7, 8, 0, 0.3}, {6, 3, 0, 0},     {6, 3, 0, 0.3},   {3, 3, 0, 0},    {3, 3, 0, 0.3},
+        {2, 3, 0, 0},   {2, 3, 0, 0.3},   {2, 8, 0, 0},     {2, 8, 0, 0.3},  {2, 8, 0, 0.8},
+        {13, 3, 2, 0},  {13, 3, 2, 0.17}};
+    if (!getenv("TROTTER_WHOLE")) {
+        print_message("# SKIP it is long: TROTTER_WHOLE=1 runs it\n");
+        skip();
+    }
+    print_message(
+        "| designs | seeds | correlation | paired | alone | Dunnett | Tukey | equal, wrongly | pairs alone | "
+        "length / pairs' | alone by REML | Dunnett by REML |\n");
+    print_message("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (size_t i = 0; i < sizeof study / sizeof *study; i++) {
+        const Study *s = &study[i];
+        Shares r = draw_studies(s, BY_RULE, 10000), reml = draw_studies(s, BY_REML, 10000);
+        print_message(
+            "| %zu%s | %zu | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.3f | %.3f |\n",
+            s->designs, s->missing ? " (2 runs missing)" : "", s->seeds, s->correlation, r.paired,
+            r.alone, r.together, r.all, r.equal, r.pairs, r.width / r.pairs_width, reml.alone,
+            reml.together);
+    }
+}
+
+TEST_MAIN(NULL, NULL)
