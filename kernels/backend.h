@@ -142,6 +142,9 @@ struct Backend {
     const char *kernel; /* instruction set or device the kernels were compiled for */
     size_t size;        /* bytes of an element: 4 or 8 */
     double eps;         /* of gemm: relative error of a product that enters a sum; 2^-8 in bf16 */
+    /* A block of logits has at most so many rows and numbers: a processor's should stay in its caches, a device's
+     * should be few calls. */
+    size_t logit_rows, logit_numbers;
 
     /* ERR_SYSTEM with words where a call since the last wait failed; all are done then. */
     int (*wait)(void);

@@ -126,6 +126,8 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .kernel = arch,                        \
         .size = sizeof(float),                 \
         .eps = eps_,                           \
+        .logit_rows = 8192,                    \
+        .logit_numbers = 1 << 27,              \
         .wait = cuda_wait,                     \
         .record = cuda_record,                 \
         .recorded = cuda_recorded,             \

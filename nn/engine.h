@@ -32,8 +32,8 @@
 #include "nn/arena.h"
 #include "nn/nn.h"
 
-/* Logits exist for a block of rows: many enough for a fast product, few enough for V large. */
-enum { LOGIT_LEAST = 64, LOGIT_MOST = 512, LOGIT_NUMBERS = 1 << 23, MODEL_BUFFERS = 32 };
+/* Logits exist for a block of rows: at least so many, and as many as suit the backend. */
+enum { LOGIT_LEAST = 64, MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout, where
  * the core is attention (I = 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation

@@ -183,10 +183,10 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t logit_rows(size_t V)
+static size_t logit_rows(const Backend *b, size_t V)
 {
-    size_t rows = LOGIT_NUMBERS / V;
-    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(rows, LOGIT_MOST);
+    size_t rows = b->logit_numbers / V;
+    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(rows, b->logit_rows);
 }
 
 static void need_loss(Pieces *o)
@@ -194,7 +194,7 @@ static void need_loss(Pieces *o)
     Model *m = o->m;
     const ModelConfig *c = &m->config;
     int now = time_loss(m->plan);
-    m->out.block = least(c->max_tokens, logit_rows(m->out.widest));
+    m->out.block = least(c->max_tokens, logit_rows(m->backend, m->out.widest));
     need(o, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ACTIVATIONS);
     need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
     size_t logits = m->plan->bidirectional && !c->masked ? 0 : m->out.block * m->out.widest;
