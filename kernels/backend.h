@@ -166,6 +166,11 @@ struct Backend {
     /* Host doubles to and from the element type; exact for what the type can hold. */
     void (*put)(void *x, const double *host, size_t n);
     void (*get)(double *host, const void *x, size_t n);
+    /* x (n) are weights, which many products read, and which put, send, fill, copy, clamp and adam alone write: the
+     * backend keeps them in `twin` too, of n * twin_size bytes, as its products want them, until either is released.
+     * ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
+    int (*weights)(const void *x, size_t n, void *twin);
+    size_t twin_size;
     /* Bytes as they are; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
     void (*receive)(void *host, const void *x, size_t bytes);

@@ -1,4 +1,4 @@
-/* cuda_adam.cuh: Adam over all tensors in one launch; copy, fill and clamp. Part of cuda.cu. Formulas: cpu.c. */
+/* cuda_adam.cuh: Adam over all tensors in one launch, and their twins in bf16; copy, fill and clamp. Part of cuda.cu. Formulas: cpu.c. */
 #ifndef TROTTER_CUDA_ADAM_CUH
 #define TROTTER_CUDA_ADAM_CUH
 
@@ -29,7 +29,7 @@ static __device__ inline Rates rates_of(const Decay *d, const Step *s)
 
 template <int W>
 static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const float *g_,
-                                      float *m_, float *v_)
+                                      float *m_, float *v_, uint16_t *twin)
 {
     Pack<W> p = load<W>(p_ + i), g = load<W>(g_ + i), m = load<W>(m_ + i), v = load<W>(v_ + i);
     for (int k = 0; k < W; k++) {
@@ -39,13 +39,14 @@ static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const
         p.x[k] -= r->move * m.x[k] / (sqrtf(v.x[k] * r->unbias) + r->e) + r->shrink * p.x[k];
     }
     store(p_ + i, p);
+    if (twin) bf16_store<W>(twin + i, p);
     store(m_ + i, m);
     store(v_ + i, v);
 }
 
 /* The powers in double are taken once a block. */
 static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, float *m, float *v,
-                                   Decay d, const Step *s)
+                                   uint16_t *twin, Decay d, const Step *s)
 {
     __shared__ Rates rates;
     if (s->fault) return;
@@ -54,17 +55,19 @@ static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, fl
     Rates r = rates;
     size_t threads = (size_t)gridDim.x * blockDim.x;
     size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x, whole = w ? n / 4 * 4 : 0;
-    for (size_t i = 4 * t; i < whole; i += 4 * threads) adam_at<4>(i, &r, p, g, m, v);
-    for (size_t i = whole + t; i < n; i += threads) adam_at<1>(i, &r, p, g, m, v);
+    for (size_t i = 4 * t; i < whole; i += 4 * threads) adam_at<4>(i, &r, p, g, m, v, twin);
+    for (size_t i = whole + t; i < n; i += threads) adam_at<1>(i, &r, p, g, m, v, twin);
 }
 
 static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double beta1,
                       double beta2, double eps, double clip, double decay, const Step *s)
 {
-    int w = wide(0, p, g, m, v);
+    size_t left;
+    uint16_t *twin = twin_find(p, &left);
+    int w = wide(0, p, g, m, v) && (uintptr_t)twin % 8 == 0;
     Decay d = {beta1, beta2, eps, clip, decay};
     RUN(adam_kernel, flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, (float *)p,
-        (const float *)g, (float *)m, (float *)v, d, s);
+        (const float *)g, (float *)m, (float *)v, twin, d, s);
 }
 
 struct Fill {
@@ -84,6 +87,7 @@ static void cuda_fill(void *x, double value, size_t n)
         each_flat(n, wide(0, x), Fill{(float *)x, (float)value});
     else if (n && cuda.failed == cudaSuccess)
         cuda_check(cudaMemsetAsync(x, 0, n * sizeof(float), cuda.stream), __func__);
+    twin_written(x, n * sizeof(float));
 }
 
 struct Clamp {
@@ -100,6 +104,7 @@ struct Clamp {
 static void cuda_clamp(size_t n, void *x, double low, double high)
 {
     each_flat(n, wide(0, x), Clamp{(float *)x, (float)low, (float)high});
+    twin_written(x, n * sizeof(float));
 }
 
 static void cuda_copy(void *y, const void *x, size_t n)
@@ -107,6 +112,7 @@ static void cuda_copy(void *y, const void *x, size_t n)
     if (n && cuda.failed == cudaSuccess)
         cuda_check(cudaMemcpyAsync(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice, cuda.stream),
                    __func__);
+    twin_written(y, n * sizeof(float));
 }
 
 #endif

@@ -152,9 +152,14 @@ static void *cuda_alloc(size_t n)
     return a->p;
 }
 
+/* Weights are written, or their memory is released. cuda_twin.cuh. */
+static void twin_written(const void *x, size_t bytes);
+static void twin_forget(const void *p);
+
 /* What still runs may use it, so cudaFree waits. */
 static void cuda_release(void *p)
 {
+    twin_forget(p);
     for (Allocation **at = &allocations; p && *at; at = &(*at)->next) {
         Allocation *a = *at;
         if (a->p != p) continue;
@@ -219,6 +224,7 @@ static void cuda_send(void *x_, const void *host_, size_t bytes)
         memcpy(room, host + at, n);
         ring_send(x + at, room, n, __func__);
     }
+    twin_written(x, bytes);
 }
 
 static void cuda_put(void *x_, const double *host, size_t n)
@@ -231,6 +237,7 @@ static void cuda_put(void *x_, const double *host, size_t n)
         for (size_t i = 0; i < m; i++) room[i] = (float)host[at + i];
         ring_send(x + at, (const char *)room, m * sizeof *room, __func__);
     }
+    twin_written(x, n * sizeof *x);
 }
 
 /* bytes <= PART_BYTES from the device, now; zeros after a failure. */

@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #endif
 
-#include "kernels/cuda_rows.cuh"
+#include "kernels/cuda_twin.cuh"
 #include "kernels/error.h"
 #include "kernels/installed.h"
 
@@ -149,14 +149,6 @@ static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double 
 
 /* ---- bf16 --------------------------------------------------------------------------------------- */
 
-/* The upper half of a float, rounded to nearest even; a NaN stays one. */
-static __device__ inline uint16_t bf16_of(float x)
-{
-    uint32_t u = __float_as_uint(x);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
-    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
-}
-
 /* y (rows, ldy) = x (rows, ldx) rounded. */
 struct Round {
     const float *x;
@@ -166,13 +158,7 @@ struct Round {
     __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(x + r * ldx + c);
-        uint16_t *to = y + r * ldy + c;
-        if constexpr (W == 4)
-            *(ushort4 *)to =
-                make_ushort4(bf16_of(v.x[0]), bf16_of(v.x[1]), bf16_of(v.x[2]), bf16_of(v.x[3]));
-        else
-            *to = bf16_of(v.x[0]);
+        bf16_store<W>(y + r * ldy + c, load<W>(x + r * ldx + c));
     }
 };
 
@@ -188,18 +174,31 @@ static void bf16_round(size_t rows, size_t columns, const void *x, size_t ldx, u
              Round{(const float *)x, ldx, y, bf16_stride(columns)});
 }
 
+/* A factor (rows, ld) for tensor cores: the twin of weights, or rounded into `room`, whose part is then used up. */
+typedef struct {
+    const uint16_t *x;
+    size_t ld, used;
+} Factor;
+
+static Factor bf16_factor(size_t rows, size_t columns, const void *x, size_t ldx)
+{
+    const uint16_t *twin = ldx % 8 == 0 ? twin_of(x) : NULL;
+    size_t ld = twin ? ldx : bf16_stride(columns);
+    return (Factor){twin, ld, twin ? 0 : rows * ld};
+}
+
 static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
                            const void *A, size_t lda, const void *B, size_t ldb, double beta,
                            void *C, size_t ldc)
 {
     size_t arows = ta ? k : m, acols = ta ? m : k, brows = tb ? n : k, bcols = tb ? k : n;
-    size_t a = arows * bf16_stride(acols), b = brows * bf16_stride(bcols);
-    uint16_t *A16 = (uint16_t *)cuda_scratch((a + b) * sizeof *A16);
-    if (!A16) return;
-    bf16_round(arows, acols, A, lda, A16);
-    bf16_round(brows, bcols, B, ldb, A16 + a);
-    blas_product(ta, tb, m, n, k, alpha, A16, bf16_stride(acols), A16 + a, bf16_stride(bcols),
-                 CUDA_R_16BF, beta, C, ldc, CUBLAS_COMPUTE_32F);
+    Factor a = bf16_factor(arows, acols, A, lda), b = bf16_factor(brows, bcols, B, ldb);
+    uint16_t *room = (uint16_t *)cuda_scratch((a.used + b.used) * sizeof *room);
+    if (!room) return;
+    if (a.used) bf16_round(arows, acols, A, lda, room), a.x = room;
+    if (b.used) bf16_round(brows, bcols, B, ldb, room + a.used), b.x = room + a.used;
+    blas_product(ta, tb, m, n, k, alpha, a.x, a.ld, b.x, b.ld, CUDA_R_16BF, beta, C, ldc,
+                 CUBLAS_COMPUTE_32F);
 }
 
 #endif

@@ -255,6 +255,7 @@ struct Model {
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
     size_t buffers, bytes[MEMORY_KINDS];
     void *data, *grad, *moment[2];
+    void *twin; /* of data, where the backend has one (Backend.weights) */
 
     size_t *from;   /* (registers+1) where a register's readers begin */
     Reader *reader; /* LINs that read it, the last first */

@@ -367,6 +367,7 @@ static int lay_flat(Model *m)
         int kind;
     } list[] = {
         {&m->data, numbers, MEMORY_PARAMETERS},
+        {&m->twin, m->size * m->backend->twin_size, MEMORY_PARAMETERS},
         {&m->grad, trained, MEMORY_GRADIENTS},
         {&m->moment[0], trained, MEMORY_MOMENTS},
         {&m->moment[1], trained, MEMORY_MOMENTS},
@@ -406,6 +407,7 @@ static int lay_flat(Model *m)
 int layout_buffers(Model *m)
 {
     TRY(lay_flat(m));
+    if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);
 }
 

@@ -1,0 +1,99 @@
+/* cuda_twin.cuh: weights that are kept in bf16 too, so that products need not round them (Backend.weights). Part of
+ * cuda.cu.
+ *
+ * The twin has an element for every number of the weights, at the same place. Adam writes both; whoever else writes weights
+ * (put, send, fill, copy, clamp) has the numbers rounded again behind it, on the same stream. So a product reads the bits that
+ * rounding at its own time would give.
+ */
+#ifndef TROTTER_CUDA_TWIN_CUH
+#define TROTTER_CUDA_TWIN_CUH
+
+#include "kernels/cuda_memory.cuh"
+#include "kernels/cuda_rows.cuh"
+
+typedef struct Twin {
+    struct Twin *next;
+    const float *x;
+    size_t n;
+    uint16_t *y; /* (n) */
+} Twin;
+
+static Twin *twins;
+
+/* The upper half of a float, rounded to nearest even; a NaN stays one. */
+static __device__ inline uint16_t bf16_of(float x)
+{
+    uint32_t u = __float_as_uint(x);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+template <int W> static __device__ inline void bf16_store(uint16_t *y, Pack<W> v)
+{
+    if constexpr (W == 4)
+        *(ushort4 *)y =
+            make_ushort4(bf16_of(v.x[0]), bf16_of(v.x[1]), bf16_of(v.x[2]), bf16_of(v.x[3]));
+    else
+        *y = bf16_of(v.x[0]);
+}
+
+struct RoundFlat {
+    const float *x;
+    uint16_t *y;
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t, size_t i) const
+    {
+        bf16_store<W>(y + i, load<W>(x + i));
+    }
+};
+
+static uint16_t *twin_find(const void *x_, size_t *left)
+{
+    const float *x = (const float *)x_;
+    for (const Twin *t = twins; t; t = t->next)
+        if (x >= t->x && x < t->x + t->n) {
+            *left = (size_t)(t->x + t->n - x);
+            return t->y + (x - t->x);
+        }
+    return NULL;
+}
+
+/* The twin of weights at x, where it is aligned for tensor cores; else NULL. */
+static const uint16_t *twin_of(const void *x)
+{
+    size_t left;
+    const uint16_t *y = twin_find(x, &left);
+    return y && (uintptr_t)y % 16 == 0 ? y : NULL;
+}
+
+static void twin_written(const void *x, size_t bytes)
+{
+    size_t left, n = bytes / sizeof(float);
+    uint16_t *y = twin_find(x, &left);
+    if (y)
+        each_flat(least(n, left), wide(0, x) && (uintptr_t)y % 8 == 0,
+                  RoundFlat{(const float *)x, y});
+}
+
+static void twin_forget(const void *p)
+{
+    for (Twin **at = &twins; p && *at; at = &(*at)->next) {
+        Twin *t = *at;
+        if (t->x != p && t->y != p) continue;
+        *at = t->next;
+        memory_free(t);
+        return;
+    }
+}
+
+static int cuda_weights(const void *x, size_t n, void *twin)
+{
+    Twin *t = (Twin *)memory_new(1, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    *t = (Twin){twins, (const float *)x, n, (uint16_t *)twin};
+    twins = t;
+    twin_written(x, n * sizeof(float));
+    return 0;
+}
+
+#endif
