@@ -18,6 +18,7 @@
 #include "studies/tools/progress.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
+#include "studies/tools/waiting.h"
 
 /* ---- help ---------------------------------------------------------------------------------------- */
 
@@ -70,6 +71,14 @@ static int check_given(const Command *c, const Options *o, const OptionGroup *co
     return dir ? output_check(dir) : 0;
 }
 
+static int waiting_is_ours; /* start.h */
+
+static size_t threads_of(const Options *o)
+{
+    size_t asked = options_known(o, "threads") ? options_size(o, "threads") : 0;
+    return asked ? asked : (size_t)omp_get_max_threads();
+}
+
 /* Threads beyond the processors wait for each other, and each has memory of its own. */
 static size_t threads, processors;
 
@@ -85,9 +94,8 @@ static int warn_threads(const Options *o)
 {
     static const char said[] = "TROTTER_THREADS_SAID";
     if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return 0;
-    size_t asked = options_size(o, "threads");
     processors = (size_t)threads_processors();
-    threads = asked ? asked : (size_t)omp_get_max_threads();
+    threads = threads_of(o);
     if (threads <= processors) return 0;
     progress_before(tell_threads);
     setenv(said, "1", 1);
@@ -114,6 +122,7 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     int many = warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     if (c->saves) catch_stop();
+    if (waiting_is_ours) waiting_begin((int)threads_of(o));
     int code = c->run(o);
     if (many && code == 0) progress_flush();
     record_run(c, o, argc, argv, code);
@@ -175,7 +184,7 @@ static int run_named(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    start_restore();
+    waiting_is_ours = start_restore();
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
     signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;

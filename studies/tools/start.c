@@ -9,7 +9,7 @@
  * sleeps. Where other processes want the processor, that takes it from those who are waited for. To
  * sleep at once costs little there, but much on a quiet machine, where a step waits a hundred times
  * for a thread to wake up. 1,000 spins last about as long as a wake-up, 20 us, so that they cost at
- * most about twice what the better of the two does. libgomp reads the number from the environment in
+ * most about twice what the better of the two does, until waiting.c sees that others want the processors. libgomp reads the number from the environment in
  * its constructor; the program begins anew with it there, unless its user has said how threads are
  * to wait. */
 #include "studies/tools/start.h"
@@ -76,8 +76,10 @@ static void start(int count, char **arguments, char **environment)
 __attribute__((section(".preinit_array"), used)) static void (*const entry)(int, char **,
                                                                             char **) = start;
 
-void start_restore(void)
+int start_restore(void)
 {
     const char *spins = getenv(NAME);
-    if (spins && strcmp(spins, SPINS) == 0) unsetenv(NAME);
+    int own = spins && strcmp(spins, SPINS) == 0;
+    if (own) unsetenv(NAME);
+    return own;
 }
