@@ -131,16 +131,16 @@ int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
-/* Its speed, by the way in which it is run: "stock" and "tuned" on a processor, "plain", "compile", ... on a device. */
-enum { SCRIPT_WAYS = 7 };
+/* Its speed, by the way in which it is run: "stock", "tuned", "tuned-zen", ... on a processor, "plain", "compile", ... on a device. */
+enum { SCRIPT_WAYS = 10 };
 typedef struct {
     Sample speed[SCRIPT_WAYS];
-    int without[SCRIPT_WAYS]; /* it cannot be run so */
+    int without[SCRIPT_WAYS]; /* it cannot be run so, or another way is faster */
 } ScriptSpeed;
 
 /* Runs `/usr/bin/python3 FILE args...` (args end with NULL; the environment's PYTHON names another
  * interpreter) once in every way that suits the backend, and adds the number `key` of the JSON object on its last line to
- * `speed`. On a device a way that does not work, but for the first, is named and left out; precision bf16 has no
+ * `speed`. A way that does not work, but for the first, is named and left out; precision bf16 has no
  * peer. A script that cannot run or has no such line: ERR_INPUT. */
 int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
                ScriptSpeed *speed);

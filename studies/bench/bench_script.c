@@ -35,19 +35,31 @@ static const char *const tuned[] = {
     "/usr/lib/x86_64-linux-gnu/openblas-openmp/liblapack.so.3"};
 enum { TUNED = sizeof tuned / sizeof *tuned };
 
-/* Ways to run a script; the first of a device is as it stands. best: in the environment above. */
+/* Ways to run a script; the first of a device is as it stands. best: in the environment above. core: with the kernels that
+ * OpenBLAS has for it, as those that it chooses on a processor newer than itself may be slow by a factor; of these ways only
+ * the fastest is gone on with. */
+#define CORETYPE "OPENBLAS_CORETYPE"
 enum { WAY_ARGS = 2 };
 static const struct {
     const char *name;
     int device, best;
-    const char *arg[WAY_ARGS];
-} ways[SCRIPT_WAYS] = {{"stock", 0, 0, {0}},
-                       {"tuned", 0, 1, {0}},
-                       {"plain", 1, 0, {0}},
-                       {"compile", 1, 0, {"--compile"}},
-                       {"graph", 1, 0, {"--graph"}},
-                       {"compile-sdpa", 1, 0, {"--compile", "--sdpa"}},
-                       {"graph-sdpa", 1, 0, {"--graph", "--sdpa"}}};
+    const char *core, *arg[WAY_ARGS];
+} ways[SCRIPT_WAYS] = {{"stock", 0, 0, NULL, {0}},
+                       {"tuned", 0, 1, NULL, {0}},
+                       {"tuned-skylakex", 0, 1, CORETYPE "=SkylakeX", {0}},
+                       {"tuned-haswell", 0, 1, CORETYPE "=Haswell", {0}},
+                       {"tuned-zen", 0, 1, CORETYPE "=Zen", {0}},
+                       {"plain", 1, 0, NULL, {0}},
+                       {"compile", 1, 0, NULL, {"--compile"}},
+                       {"graph", 1, 0, NULL, {"--graph"}},
+                       {"compile-sdpa", 1, 0, NULL, {"--compile", "--sdpa"}},
+                       {"graph-sdpa", 1, 0, NULL, {"--graph", "--sdpa"}}};
+
+/* A user who names the kernels is not asked again. */
+static int is_given(int w)
+{
+    return ways[w].core && getenv(CORETYPE);
+}
 
 static int start(char *const *argv, int out, pid_t *child)
 {
@@ -95,10 +107,11 @@ static int run_way(const char *file, const Backend *b, int w, const char *const 
 {
     const char *argv[ARGUMENTS] = {"env"};
     char line[LINE];
-    size_t n = 1, most = ARGUMENTS - WAY_ARGS - 4; /* and NULL */
+    size_t n = 1, most = ARGUMENTS - WAY_ARGS - 5; /* and NULL */
     int ends[2];
     pid_t child;
     for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
+    if (ways[w].core) argv[n++] = ways[w].core;
     argv[n++] = interpreter();
     argv[n++] = file;
     for (size_t i = 0; args[i] && n < most; i++) argv[n++] = args[i];
@@ -117,6 +130,18 @@ static int run_way(const char *file, const Backend *b, int w, const char *const 
     return code != 0 ? code : read_result(file, line, key, value);
 }
 
+/* Once each was run, by the first time. */
+static void keep_fastest(ScriptSpeed *s)
+{
+    int fastest = -1;
+    for (int w = 0; w < SCRIPT_WAYS; w++)
+        if (ways[w].best && s->speed[w].n &&
+            (fastest < 0 || s->speed[w].x[0] > s->speed[fastest].x[0]))
+            fastest = w;
+    for (int w = 0; w < SCRIPT_WAYS; w++)
+        if (ways[w].best && w != fastest) s->without[w] = 1;
+}
+
 int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
                ScriptSpeed *speed)
 {
@@ -124,14 +149,15 @@ int script_run(const char *file, const Backend *b, const char *const *args, cons
     if (strstr(b->name, "bf16")) return 0;
     for (int w = 0, first = 1; w < SCRIPT_WAYS; w++) {
         double value;
-        if (ways[w].device != device || speed->without[w]) continue;
+        if (ways[w].device != device || speed->without[w] || is_given(w)) continue;
         int code = run_way(file, b, w, args, key, &value);
-        if (code && (!device || first)) return code;
+        if (code && first) return code;
         if (code) progress_note("without %s: %s", ways[w].name, error_text());
         speed->without[w] = code != 0;
         if (code == 0) sample_add(&speed->speed[w], value);
         first = 0;
     }
+    keep_fastest(speed);
     return 0;
 }
 

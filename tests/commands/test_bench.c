@@ -132,6 +132,35 @@ TEST(test_peer_of_pairs)
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
 }
 
+/* OpenBLAS's kernels for each core are tried once, and the fastest are gone on with; a user's own choice is the only one. */
+TEST(test_cores_of_a_peer)
+{
+    const char *plain = "transformer/transformer", *unit = "target tokens/s";
+    FILE *f = fopen(file_path("peer.sh"), "w");
+    assert_non_null(f);
+    fputs(
+        "echo \"core ${OPENBLAS_CORETYPE:-none}\" >>called.txt\n"
+        "case $OPENBLAS_CORETYPE in Zen) s=900 ;; Haswell) exit 3 ;; SkylakeX) s=300 ;; *) s=100 ;; esac\n"
+        "echo \"{\\\"tokens_per_s\\\": $s}\"\n",
+        f);
+    assert_int_equal(fclose(f), 0);
+    unsetenv("OPENBLAS_CORETYPE");
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 0);
+    assert_true(value("pairs.cpu-f32.tiny.peer.tuned-zen", plain, unit) == 900);
+    assert_true(value("pairs.cpu-f32.tiny.peer.tuned-skylakex", plain, unit) == 300);
+    assert_true(value("pairs.cpu-f32.tiny.peer.tuned", plain, unit) == 100);
+    assert_true(isnan(value("pairs.cpu-f32.tiny.peer.tuned-haswell", plain, unit)));
+    assert_non_null(strstr(err, "without tuned-haswell"));
+    double tokens = value("pairs.cpu-f32.tiny.tokens_per_s", plain, unit);
+    assert_true(near(value("pairs.cpu-f32.tiny.peer.best.ratio", plain, "times"), tokens / 900));
+    assert_int_equal(
+        shell("[ $(grep -c Zen called.txt) -gt 1 ] && [ $(grep -c SkylakeX called.txt) = 1 ]"), 0);
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 0);
+    unsetenv("OPENBLAS_CORETYPE");
+    assert_int_equal(shell("grep -q SkylakeX called.txt && ! grep -qv SkylakeX called.txt"), 0);
+}
+
 /* In f64 outputs with the cache and without are the same ones. */
 TEST(test_translate)
 {
