@@ -79,7 +79,7 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
-ON_HOST = failures launches twin
+ON_HOST = failures launches
 TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/commands/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 
@@ -229,7 +229,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIED   = kernels/test_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_ways nn/test_adaptive \
+VARIED   = kernels/test_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
            nn/test_spans nn/test_share nn/test_sides nn/test_heads nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a

@@ -5,7 +5,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/nn.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 

@@ -91,7 +91,7 @@ TEST(it_comes_and_goes)
             for (;;) {}
     int came = work_until(1, processors);
     for (int i = 0; i < others; i++) {
-        kill(other[i], SIGKILL);
+        test_signal(other[i], SIGKILL);
         waitpid(other[i], NULL, 0);
     }
     assert_true(came);
