@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "studies/report/page.h"
+#include "studies/report/html.h"
 
 /* Part of the text. */
 typedef struct {
@@ -66,7 +66,7 @@ static void put_row(FILE *f, Span row);
 static void put(FILE *f, const char *tag, const char *s, const char *end)
 {
     fprintf(f, "<%s>", tag);
-    page_bytes(f, s, (size_t)(end - s));
+    html_bytes(f, s, (size_t)(end - s));
     fprintf(f, "</%s>", tag);
 }
 
@@ -176,11 +176,11 @@ static void put_row(FILE *f, Span row)
 void formula_put(FILE *f, const char *text)
 {
     if (strlen(text) > FORMULA_MOST) {
-        page_text(f, text);
+        html_text(f, text);
         return;
     }
     fputs("<math alttext=\"", f);
-    page_text(f, text);
+    html_text(f, text);
     fputs("\">", f);
     put_row(f, (Span){text, text + strlen(text)});
     fputs("</math>", f);

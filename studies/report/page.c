@@ -25,7 +25,7 @@ void page_begin(FILE *f, const char *title)
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
           f);
-    page_text(f, title);
+    html_text(f, title);
     fprintf(f, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", page_css_begin);
 }
 
@@ -34,41 +34,13 @@ void page_end(FILE *f)
     fputs("</body>\n</html>\n", f);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
-
-static void put_character(FILE *f, char c)
-{
-    switch (c) {
-    case '&': fputs("&amp;", f); break;
-    case '<': fputs("&lt;", f); break;
-    case '>': fputs("&gt;", f); break;
-    case '"': fputs("&quot;", f); break;
-    case '\'': fputs("&#39;", f); break;
-    default:
-        if (((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 127)
-            fputs("\xef\xbf\xbd", f);
-        else
-            fputc(c, f);
-    }
-}
-
-void page_bytes(FILE *f, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) put_character(f, text[i]);
-}
-
-void page_text(FILE *f, const char *text)
-{
-    page_bytes(f, text, strlen(text));
-}
-
 /* ---- drawings ------------------------------------------------------------------------------------ */
 
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
 {
     char letters[BASE64_ENCODE_RAW_LENGTH(3072)];
     fputs("<img alt=\"", f);
-    page_text(f, alt);
+    html_text(f, alt);
     fputs("\" src=\"data:image/svg+xml;base64,", f);
     for (size_t n; bytes > 0; svg += n, bytes -= n) {
         n = bytes < 3072 ? bytes : 3072;
@@ -89,7 +61,7 @@ void page_words(FILE *f, const char *words)
         if (inside)
             formula_put(f, formula);
         else
-            page_bytes(f, words, n);
+            html_bytes(f, words, n);
         words += n + (words[n] == '$');
     }
 }
@@ -185,7 +157,7 @@ static void put_number(FILE *f, const Column *column, const char *text)
         sheet_shown(column, x, shown);
         text = shown;
     }
-    page_text(f, text);
+    html_text(f, text);
 }
 
 /* The way to the upper end where the terminal has it, else both ends. */
@@ -232,7 +204,7 @@ static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head
 {
     const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
     fputs(head ? "<th scope=\"row\"" : "<td data-label=\"", f);
-    if (!head) page_text(f, name_of(c, k));
+    if (!head) html_text(f, name_of(c, k));
     if (!head) fputc('"', f);
     if (k->number)
         fputs(" class=\"n\"", f);
@@ -251,7 +223,7 @@ static void put_name(FILE *f, const char *name)
     for (size_t n; *name; name += n) {
         n = strcspn(name, "_");
         n += name[n] == '_';
-        page_bytes(f, name, n);
+        html_bytes(f, name, n);
         if (name[n]) fputs("<wbr>", f);
     }
 }
@@ -376,7 +348,7 @@ static void put_more(FILE *f, const Csv *c, size_t rows, const PageTable *t)
 {
     if (rows == c->rows) return;
     fprintf(f, "<p class=\"more\">The first %zu of %zu rows; all are in <code>", rows, c->rows);
-    page_text(f, t->file);
+    html_text(f, t->file);
     fputs("</code>.</p>\n", f);
 }
 

@@ -6,16 +6,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "studies/report/html.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/sheet.h"
 
 /* <!DOCTYPE html> to <body>; the page may load nothing (Content-Security-Policy). `title` as it is. */
 void page_begin(FILE *f, const char *title);
 void page_end(FILE *f);
-
-/* Text, escaped for elements and for quoted attributes; control characters as U+FFFD. */
-void page_text(FILE *f, const char *text);
-void page_bytes(FILE *f, const char *text, size_t n);
 
 /* A drawing as an image in the page: what runs, links or loads in it is inert there. alt: what a screen reader says. */
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);

@@ -65,8 +65,8 @@ static void put_says(Summary *s, const char *tag, const char *class, const Verdi
     if (!*v->words) return;
     char first = (char)toupper((unsigned char)*v->words);
     fprintf(s->f, "<%s class=\"%s %s\">", tag, class, v->bad ? "bad" : "good");
-    page_bytes(s->f, &first, 1);
-    page_text(s->f, v->words + 1);
+    html_bytes(s->f, &first, 1);
+    html_text(s->f, v->words + 1);
     fprintf(s->f, "</%s>\n", tag);
 }
 
@@ -75,9 +75,9 @@ static void put_contents(Summary *s, const Brief *b, size_t n)
     fputs("<nav aria-label=\"Contents\">\n<ol>\n", s->f);
     for (size_t i = 0; i < n; i++) {
         fprintf(s->f, "<li><span class=\"num\">%zu</span><a href=\"#s%zu\">", i + 1, i + 1);
-        page_text(s->f, b[i].title);
+        html_text(s->f, b[i].title);
         fputs("</a><code>", s->f);
-        page_text(s->f, b[i].place);
+        html_text(s->f, b[i].place);
         fputs("</code>", s->f);
         put_says(s, "span", "says", &b[i].verdict);
         fputs("</li>\n", s->f);
@@ -113,7 +113,7 @@ static void put_terms(Summary *s, const Used *u)
         fputs(known++ ? "" : "<details open><summary>Columns</summary>\n<dl class=\"terms\">\n",
               s->f);
         fputs("<dt>", s->f);
-        page_text(s->f, u->head[i]);
+        html_text(s->f, u->head[i]);
         fputs("</dt><dd>", s->f);
         page_words(s->f, words);
         fputs("</dd>\n", s->f);
@@ -133,7 +133,7 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
     if (output_open(&o) == 0) {
         page_words(o.f, k->caption);
         fputs(" <code>", o.f);
-        page_text(o.f, file->path);
+        html_text(o.f, file->path);
         fputs("</code>", o.f);
         fflush(o.f);
         caption = o.text;
@@ -158,11 +158,11 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
     fputs("<p class=\"more\">", s->f);
     page_words(s->f, k->caption);
     fputs(": <code>", s->f);
-    page_text(s->f, file->path);
+    html_text(s->f, file->path);
     fprintf(s->f, "</code>, %zu rows of ", c.rows);
     for (size_t j = 0; j < c.columns; j++) {
         if (j) fputs(", ", s->f);
-        page_text(s->f, c.cell[j]);
+        html_text(s->f, c.cell[j]);
     }
     fputs(".</p>\n", s->f);
     csv_close(&c);
@@ -207,7 +207,7 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
     fprintf(s->f, "</div>\n<figcaption><b>Figure %zu</b> ", s->figures);
     page_words(s->f, caption);
     fputs(" <code>", s->f);
-    page_text(s->f, file->path);
+    html_text(s->f, file->path);
     fputs("</code></figcaption>\n</figure>\n", s->f);
     memory_free(text);
 }
@@ -264,9 +264,9 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     const Study *study = &s->found->study[i];
     char path[OUTPUT_PATH];
     fprintf(s->f, "<section id=\"s%zu\">\n<h2><span class=\"num\">%zu</span>", i + 1, i + 1);
-    page_text(s->f, b->title);
+    html_text(s->f, b->title);
     fputs("</h2>\n<p class=\"where\"><code>", s->f);
-    page_text(s->f, b->place);
+    html_text(s->f, b->place);
     fputs("</code></p>\n", s->f);
     put_says(s, "p", "verdict", &b->verdict);
     int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
@@ -298,7 +298,7 @@ static void put_left(Summary *s)
     for (size_t i = 0; i < found->outside && i < LEFT_MOST; i++) {
         notice_warn("left out: %s", found->left[i]);
         fputs("<li>", s->f);
-        page_text(s->f, found->left[i]);
+        html_text(s->f, found->left[i]);
         fputs("</li>\n", s->f);
     }
     if (found->outside > LEFT_MOST)
@@ -310,7 +310,7 @@ static void put_head(Summary *s, const char *title)
 {
     page_begin(s->f, title);
     fputs("<header>\n<h1>", s->f);
-    page_text(s->f, title);
+    html_text(s->f, title);
     fprintf(s->f,
             "</h1>\n"
             "<p class=\"soft\">%zu %s; paths are within the directory that was searched.</p>\n"

@@ -18,7 +18,7 @@ void summary_refuse(Summary *s)
 {
     notice_warn("left out: %s", error_text());
     fputs("<p class=\"verdict bad\">Left out: ", s->f);
-    page_text(s->f, error_text());
+    html_text(s->f, error_text());
     fputs("</p>\n", s->f);
     s->refused++;
 }
@@ -61,9 +61,9 @@ void summary_text(Summary *s, const char *path, const char *title)
     if (!read_there(s, path, &text)) return;
     size_t n = beginning(text);
     fprintf(s->f, "<details><summary>%s, <code>", title);
-    page_text(s->f, path);
+    html_text(s->f, path);
     fputs("</code></summary>\n<pre>", s->f);
-    page_bytes(s->f, text, n);
+    html_bytes(s->f, text, n);
     fputs("</pre>\n", s->f);
     put_more(s, text + n);
     fputs("</details>\n", s->f);
@@ -184,7 +184,7 @@ void summary_words(Summary *s, const char *path, int tables)
     int wide = has_wide_row(text, n);
     fputs(wide ? "<pre>" : "<div class=\"words\">\n", s->f);
     if (wide)
-        page_bytes(s->f, text, n);
+        html_bytes(s->f, text, n);
     else
         put_markdown(s, text, n, tables);
     fputs(wide ? "</pre>\n" : "</div>\n", s->f);
@@ -257,17 +257,17 @@ static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
 {
     fputs("<pre>", s->f);
     for (size_t i = 0; i < n; i++) {
-        page_text(s->f, csv_named(c, row[i], "command"));
+        html_text(s->f, csv_named(c, row[i], "command"));
         fputs(i + 1 < n ? "\n" : "</pre>\n<p class=\"more\">", s->f);
     }
     fputs("trotter ", s->f);
-    page_text(s->f, csv_named(c, row[n - 1], "version"));
+    html_text(s->f, csv_named(c, row[n - 1], "version"));
     fputs(" on ", s->f);
-    page_text(s->f, csv_named(c, row[n - 1], "machine"));
+    html_text(s->f, csv_named(c, row[n - 1], "machine"));
     fputs("; ended ", s->f);
-    page_text(s->f, csv_named(c, row[n - 1], "time"));
+    html_text(s->f, csv_named(c, row[n - 1], "time"));
     fputs(", exit status ", s->f);
-    page_text(s->f, csv_named(c, row[n - 1], "status"));
+    html_text(s->f, csv_named(c, row[n - 1], "status"));
     fputs(".</p>\n", s->f);
 }
 
@@ -288,7 +288,7 @@ static void put_unrecorded(Summary *s, const Study *study)
         return;
     }
     fprintf(s->f, "<pre>trotter %s --config ", study->kind->command);
-    page_text(s->f, path);
+    html_text(s->f, path);
     fputs(" --out NEW</pre>\n"
           "<p class=\"more\">Made from the recorded options; the command itself was not "
           "recorded.</p>\n",

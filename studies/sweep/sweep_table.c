@@ -114,18 +114,6 @@ const Column sweep_half_columns[] = {
     FIELD(HalfRow, "high", count.high),
     {0}};
 
-/* ---- good and bad ------------------------------------------------------------------------------------ */
-
-int sweep_has_baseline(const Sweep *u)
-{
-    return u->interleaved < u->words && u->word[u->interleaved].valid.n > 0;
-}
-
-int sweep_is_better(const Sweep *u, const Word *w)
-{
-    return sweep_has_baseline(u) && w->valid.mean < u->word[u->interleaved].valid.mean;
-}
-
 /* Words with a perplexity, from the best to the worst on validation: index (words) out; their number. */
 static size_t rank_words(const Sweep *u, size_t *index)
 {

@@ -197,6 +197,7 @@ static int study(const Options *o, TruncationInput *in)
 {
     TruncationStudy u = {0};
     int code = truncation_run(in, &u);
+    if (code == 0) code = truncation_tables(&u);
     if (code == 0) code = show(o, &u);
     truncation_free(&u);
     return code;

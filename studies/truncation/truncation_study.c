@@ -146,8 +146,7 @@ static int run(TruncationStudy *u, Truncator *truncator[2])
     for (int f = 0; f < 2; f++)
         TRY(truncation_open(u->in, f, 1, (Watch){show_pace, &pace}, &truncator[f]));
     TRY(list_series(u, truncator));
-    TRY(measure_all(u, truncator, &pace));
-    return truncation_tables(u);
+    return measure_all(u, truncator, &pace);
 }
 
 int truncation_run(TruncationInput *in, TruncationStudy *u)
