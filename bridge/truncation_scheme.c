@@ -114,7 +114,7 @@ static int take_own_time(Table *t, int most, Theory *theory)
     mpq_t kept[COLOURS];
     Theory own;
     int forward = 1, code = 0;
-    if (theory->order > 0 || !theory->expands || t->dense || !state_adds_up(t)) return 0;
+    if (theory->order_autonomous > 0 || !theory->expands || t->dense || !state_adds_up(t)) return 0;
     for (int op = 0; op < COLOURS; op++) {
         mpq_init(kept[op]);
         mpq_set(kept[op], t->weight[op]);
@@ -123,7 +123,7 @@ static int take_own_time(Table *t, int most, Theory *theory)
         forward = forward && mpq_sgn(t->weight[op]) > 0;
     }
     if (forward) code = theory_search(t, most, &own);
-    int takes = forward && code == 0 && own.order > 0;
+    int takes = forward && code == 0 && own.order_autonomous > 0;
     for (int op = 0; op < COLOURS; op++) {
         if (!takes) mpq_set(t->weight[op], kept[op]);
         mpq_clear(kept[op]);
@@ -139,7 +139,7 @@ static int expand(Scheme *s, int terms)
     int differ = 0;
     TRY(theory_search(s->table, ORDER_SEARCHED, &theory));
     TRY(take_own_time(s->table, ORDER_SEARCHED, &theory));
-    s->order = state_adds_up(s->table) ? theory.order : -1;
+    s->order = state_adds_up(s->table) ? theory.order_autonomous : -1; /* a network has no time */
     if (s->own) TRY(sets_prepare(s, &differ));
     if (differ && s->order > 1) s->order = 1;
     if (!terms || !theory.expands || s->order < 0 || s->order >= LEADING_MOST || s->own) return 0;

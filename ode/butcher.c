@@ -396,7 +396,7 @@ static int check_table(const Table *t)
 {
     int plain = table_over(t, OP_H) && t->colours == 2 && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
-    if (plain && !table_timed(t)) return 0;
+    if (plain && !table_written(t)) return 0;
     return error_set(ERR_INPUT,
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }

@@ -5,7 +5,8 @@
  * exact up to x^(2 PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every
  * k. Elementary differentials are such derivatives of each other, from the leaves up.
  *
- * Time: each operator has a clock of its own, a coordinate more, of speed 1 / weight (step.c).
+ * Time: each operator has a clock of its own, a coordinate more. Where the forest has clocks as leaves they alone move these,
+ * by 1; else a field's leaf moves its own, by 1 / weight (step.c), which comes to the same where nodes follow the rule.
  * Source: polarisation: Thomas 2014, "A polarization identity for multilinear maps".
  */
 #include "ode/differential.h"
@@ -102,10 +103,14 @@ static void evaluate(Differ *m, size_t tree)
     const Tree *t = &m->f->tree[tree];
     double *out = value(m, tree);
     memset(out, 0, (m->N + COLOURS) * sizeof *out);
+    if (tree_is_clock(m->f, tree)) {
+        out[m->N + (size_t)(t->colour - COLOURS)] = 1;
+        return;
+    }
     if (t->children == 0) {
         memset(m->w, 0, (m->N + COLOURS) * sizeof *m->w);
         field(m, t->colour, 0, m->w, out);
-        out[m->N + (size_t)t->colour] = m->speed[t->colour];
+        if (!m->f->timed) out[m->N + (size_t)t->colour] = m->speed[t->colour];
         return;
     }
     unsigned all = 1u << (t->children - 1);
@@ -127,7 +132,8 @@ void differ_stand(Differ *m, double t, const double *y)
 void differ_mark(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
-    m->needed[tree] = m->needed[t->colour] = 1;
+    m->needed[tree] = 1;
+    if (!tree_is_clock(m->f, tree)) m->needed[t->colour] = 1;
     for (int i = 0; i < t->children; i++) differ_mark(m, (size_t)t->child[i]);
 }
 

@@ -128,9 +128,12 @@ typedef struct {
 } Cut;
 
 /* All trees of order 1 .. max, sorted by order; their numbers are 2, 4, 14, 52, 214, 916, in three colours
- * 3, 9, 45, 246, 1485, 9432. */
+ * 3, 9, 45, 246, 1485, 9432. Of fields that depend on time each colour has a clock of its own, t' = 1, as the stepper has: a
+ * leaf more, of colour COLOURS + c, which stands under vertices of colour c alone; by itself it is no term of a state. The
+ * numbers are then 2, 6, 24, 104, 496, 2480, the clocks themselves not counted. */
 typedef struct {
     int max, colours;
+    int timed; /* with clocks */
     size_t count;
     Tree *tree;
     size_t first[TREE_MAX + 2]; /* first[p]: index of the first tree of order p */
@@ -140,12 +143,21 @@ typedef struct {
 
 int forest_most(int colours);                       /* highest order of 2 or 3 colours */
 int forest_new(int max, int colours, Forest **out); /* max > forest_most: ERR_INPUT */
+/* The same with clocks, where `timed`. */
+int forest_timed_most(int colours, int timed);
+int forest_timed(int max, int colours, int timed, Forest **out);
 void forest_free(Forest *f);
 
-/* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G). */
+/* A clock by itself. */
+static inline int tree_is_clock(const Forest *f, size_t tree)
+{
+    return f->tree[tree].colour >= COLOURS;
+}
+
+/* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G); F't is the derivative of F by time. */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
 
-/* Whether every vertex is an F: of all that have its shape, one. */
+/* Whether every vertex is an F, or its clock: of all that have its shape, one. */
 int tree_is_F(const Forest *f, size_t tree);
 
 /* ---- series.c: B-series ------------------------------------------------------------------------- */
@@ -160,7 +172,7 @@ typedef struct {
 
 int series_new(const Forest *f, Series **out); /* zero */
 void series_free(Series *s);
-/* Exact flow over time theta h of the sum of the colours times their weights. */
+/* Exact flow over time theta h of the sum of the colours times their weights; clocks go theta. */
 void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
 /* c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c != a, b. */
 void series_compose(Series *c, const Series *a, const Series *b);
@@ -173,7 +185,8 @@ int series_step(const Forest *f, const Table *t, Series **out);
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */
 
 typedef struct {
-    int order;       /* largest p with every tree up to p met; 0: not consistent */
+    int order; /* largest p with every tree up to p met; 0: not consistent */
+    int order_autonomous; /* the same on fields that do not depend on time; another one only where nodes are written by @ */
     int searched;    /* trees were compared up to this order */
     int consistent;  /* order >= 1 */
     int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
@@ -188,8 +201,7 @@ typedef struct {
 } Theory;
 
 /* Exact order up to forest->max and the rest, of a frozen table; norms are NaN where the order reaches
- * forest->max or nothing expands. What @ writes is not looked at: the order is that on fields that do
- * not depend on time. */
+ * forest->max or nothing expands. A forest without clocks gives the order on fields that do not depend on time. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
 
 /* The same with forests as large as needed, of order `most` at most (or forest_most, where that is less);
@@ -421,6 +433,12 @@ typedef struct {
 
 Weighted system_weigh(const System *s, const Table *t);
 
+/* The order to expect on a system. */
+static inline int theory_order(const Theory *t, const System *s)
+{
+    return s->timed ? t->order : t->order_autonomous;
+}
+
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */
 
 enum { START_GIVEN, START_NETWORK };
@@ -582,7 +600,7 @@ void differentials_jacobian(const System *s, int op, const double *step, double 
 
 /* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
  * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: not to be predicted (no
- * expansion about y, zero-unstable, order 6 or more, times written by @, a field not smooth enough). */
+ * expansion about y, zero-unstable, order 6 or more, a field not smooth enough). */
 typedef struct {
     double global, local;
     double accuracy; /* relative, estimated */

@@ -293,7 +293,9 @@ static int predict_frozen(const Table *t, const System *s, double t_end, int ord
 {
     Forest *f;
     Terms m = {0};
-    TRY(forest_new(order + 1, t->colours, &f));
+    int timed = s->timed && table_written(t);
+    if (order >= forest_timed_most(t->colours, timed)) return 0;
+    TRY(forest_timed(order + 1, t->colours, timed, &f));
     int code = terms_new(&m, t, s, f);
     m.vector = vector;
     if (code == 0) code = predict(&m, t, s, t_end, global, out);
@@ -308,7 +310,6 @@ int order_predict(const Table *t, const System *s, double t_end, int order, int 
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
     if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
-    if (s->timed && table_timed(t)) return 0;
     Table *frozen = table_freeze(t);
     if (!frozen) return ERR_MEMORY;
     int code = predict_frozen(frozen, s, t_end, order, zero_stable, out, vector);

@@ -4,6 +4,7 @@
  *     K_e(t) = [root of t has the colour of e] prod over children c of Y_point(e)(c)
  *     S_ej(t) = (exact flow over -j h, then K_e)(t)          slopes of j steps ago
  *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
+ * and for a child that is a clock Y is the evaluation's node;
  * so nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
@@ -34,21 +35,42 @@ void series_free(Series *s)
     memory_free(s);
 }
 
-/* a(t) = prod over vertices of (theta weight[colour]) / gamma(t): from children to parents, with
- * gamma(t) = |t| prod gamma(child). */
-void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
+/* a(t) = prod over vertices of speed[colour] / gamma(t): from children to parents, with gamma(t) = |t| prod gamma(child).
+ * speed: theta weight of the colours, then what their clocks go. */
+static void exact_flow(Series *s, mpq_t speed[2 * COLOURS])
 {
-    mpq_t scale[COLOURS], order;
-    mpq_inits(scale[OP_F], scale[OP_G], scale[OP_C], order, NULL);
-    for (int c = 0; c < s->forest->colours; c++) mpq_mul(scale[c], theta, weight[c]);
+    mpq_t order;
+    mpq_init(order);
     mpq_set_ui(s->empty, 1, 1);
     for (size_t i = 0; i < s->forest->count; i++) {
         const Tree *t = &s->forest->tree[i];
         mpq_set_ui(order, 1, (unsigned long)t->order);
-        mpq_mul(s->a[i], scale[t->colour], order);
+        mpq_mul(s->a[i], speed[t->colour], order);
         for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
     }
-    mpq_clears(scale[OP_F], scale[OP_G], scale[OP_C], order, NULL);
+    mpq_clear(order);
+}
+
+static void speeds_new(mpq_t speed[2 * COLOURS])
+{
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
+}
+
+static void speeds_free(mpq_t speed[2 * COLOURS])
+{
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
+}
+
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
+{
+    mpq_t speed[2 * COLOURS];
+    speeds_new(speed);
+    for (int c = 0; c < s->forest->colours; c++) {
+        mpq_mul(speed[c], theta, weight[c]);
+        mpq_set(speed[COLOURS + c], theta);
+    }
+    exact_flow(s, speed);
+    speeds_free(speed);
 }
 
 /* out = sum over cuts of t of b(kept) prod a(cut), b(empty) given. */
@@ -125,24 +147,31 @@ int series_log(Series *b, const Series *s)
 
 /* ---- splittings ------------------------------------------------------------------------------------- */
 
+/* A sub-flow moves its own clock alone, by its share of the operator's weight in the field. */
+static void flow_series(Series *s, const Table *t, const Flow *f)
+{
+    mpq_t speed[2 * COLOURS];
+    speeds_new(speed);
+    mpq_set(speed[f->op], f->c);
+    if (mpq_sgn(t->weight[f->op]) != 0) mpq_div(speed[COLOURS + f->op], f->c, t->weight[f->op]);
+    exact_flow(s, speed);
+    speeds_free(speed);
+}
+
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
     Series *flow = NULL, *next = NULL, *all = NULL;
-    mpq_t weight[COLOURS], zero;
-    mpq_inits(weight[OP_F], weight[OP_G], weight[OP_C], zero, NULL);
     int code = series_new(f, &flow);
     if (code == 0) code = series_new(f, &next);
     if (code == 0) code = series_new(f, &all);
-    if (code == 0) series_exact(all, zero, weight); /* the identity */
+    if (code == 0) mpq_set_ui(all->empty, 1, 1); /* the identity */
     for (size_t i = 0; i < t->flows && code == 0; i++) {
-        for (int op = 0; op < COLOURS; op++) mpq_set_ui(weight[op], op == t->flow[i].op, 1);
-        series_exact(flow, t->flow[i].c, weight);
+        flow_series(flow, t, &t->flow[i]);
         series_compose(next, all, flow);
         Series *swap = all;
         all = next;
         next = swap;
     }
-    mpq_clears(weight[OP_F], weight[OP_G], weight[OP_C], zero, NULL);
     series_free(flow);
     series_free(next);
     if (code != 0)
@@ -159,7 +188,8 @@ typedef struct {
     const Forest *forest;
     const Table *table;
     mpq_t **K, **Y, ***S;
-    Series **E; /* E[j]: exact flow over -j h, j = 0 .. deepest */
+    mpq_t *node; /* (evals) on its operator's clock */
+    Series **E;  /* E[j]: exact flow over -j h, j = 0 .. deepest */
     int depth;
 } Work;
 
@@ -174,6 +204,7 @@ static void work_free(Work *w)
     }
     for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p], n);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
+    rationals_free(w->node, t->evals);
     memory_free(w->K);
     memory_free(w->Y);
     memory_free(w->S);
@@ -199,12 +230,13 @@ static int work_new(Work *w, const Forest *f, const Table *t)
     *w = (Work){.forest = f, .table = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
     if (!(w->K = memory_new(t->evals, sizeof *w->K)) ||
         !(w->Y = memory_new(t->points, sizeof *w->Y)) ||
-        !(w->S = memory_new(t->evals, sizeof *w->S)) ||
+        !(w->S = memory_new(t->evals, sizeof *w->S)) || !(w->node = rationals_new(t->evals)) ||
         !(w->E = memory_new((size_t)w->depth + 1, sizeof *w->E)))
         return ERR_MEMORY;
     for (size_t p = 0; p < t->points; p++)
         if (!(w->Y[p] = rationals_new(f->count))) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++) {
+        table_node(t, &t->eval[e], w->node[e]);
         if (!(w->K[e] = rationals_new(f->count))) return ERR_MEMORY;
         if (!(w->S[e] = memory_new((size_t)t->past_k, sizeof **w->S))) return ERR_MEMORY;
         for (int j = 0; j < t->past_k; j++)
@@ -239,7 +271,10 @@ static void evaluate_at(Work *w, size_t i)
     for (size_t e = 0; e < table->evals; e++) {
         mpq_set_ui(w->K[e][i], t->colour == table->eval[e].op, 1);
         for (int k = 0; k < t->children; k++)
-            mpq_mul(w->K[e][i], w->K[e][i], w->Y[table->eval[e].point][t->child[k]]);
+            mpq_mul(w->K[e][i], w->K[e][i],
+                    tree_is_clock(w->forest, (size_t)t->child[k])
+                        ? w->node[e]
+                        : w->Y[table->eval[e].point][t->child[k]]);
         for (int j = 0; j < table->past_k; j++)
             compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
     }
@@ -287,6 +322,7 @@ static int stages_series(const Forest *f, const Table *t, Series **out)
         for (size_t i = 0; i < f->count; i++) {
             evaluate_at(&w, i);
             row_at(&w, &t->update, i, (*out)->a[i]);
+            if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
         }
     }
     work_free(&w);

@@ -119,11 +119,16 @@ static void program_free(Program *p)
     sum_free(&p->error);
 }
 
-/* A word's nodes are in units of its weights; one written by @ is in steps already. */
+/* Of operator op at point p, whether or not some evaluation is there. */
 static double node(const Table *t, const Point *p, int op)
 {
-    double weight = table_double(t->weight[op]);
-    return table_double(p->c[op]) / (p->timed || weight == 0 ? 1 : weight);
+    const Eval at = {.op = op, .point = (int)(p - t->point)};
+    mpq_t c;
+    mpq_init(c);
+    table_node(t, &at, c);
+    double d = table_double(c);
+    mpq_clear(c);
+    return d;
 }
 
 static int program_compile(const Table *t, const int *pair, Program *p)

@@ -255,22 +255,18 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
-static void point_times(const Table *t, Point *p)
+/* c = the node of a row by the rule, for one colour. */
+static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     mpq_t w, past;
     mpq_inits(w, past, NULL);
-    for (int op = 0; op < t->colours; op++) mpq_set_ui(p->c[op], 0, 1);
-    for (size_t i = 0; i < p->row.terms; i++) {
-        const Term *s = &p->row.term[i];
+    mpq_set_ui(c, 0, 1);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
         table_value(t, s, w);
-        if (s->eval != TABLE_STATE) {
-            mpq_ptr c = p->c[t->eval[s->eval].op];
-            mpq_add(c, c, w);
-            continue;
-        }
-        mpq_set_si(past, -s->past, 1);
+        mpq_set_si(past, s->eval == TABLE_STATE ? -s->past : t->eval[s->eval].op == op, 1);
         mpq_mul(w, w, past);
-        for (int op = 0; op < t->colours; op++) mpq_add(p->c[op], p->c[op], w);
+        mpq_add(c, c, w);
     }
     mpq_clears(w, past, NULL);
 }
@@ -278,7 +274,8 @@ static void point_times(const Table *t, Point *p)
 void table_times(Table *t)
 {
     for (size_t i = 0; i < t->points; i++)
-        if (!t->point[i].timed) point_times(t, &t->point[i]);
+        for (int op = 0; op < t->colours && !t->point[i].timed; op++)
+            row_time(t, &t->point[i].row, op, t->point[i].c[op]);
 }
 
 static int row_freeze(const Table *t, Row *r)
@@ -425,11 +422,38 @@ void table_weight(const Table *t, int op, int set, mpq_t out)
         if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
 }
 
-int table_timed(const Table *t)
+/* A sum of the rule's in steps. */
+static void node_in_steps(const Table *t, int op, mpq_t node)
 {
-    for (size_t i = 0; i < t->points; i++)
-        if (t->point[i].timed) return 1;
-    return 0;
+    if (mpq_sgn(t->weight[op]) != 0) mpq_div(node, node, t->weight[op]);
+}
+
+void table_node(const Table *t, const Eval *e, mpq_t out)
+{
+    const Point *p = &t->point[e->point];
+    mpq_set(out, p->c[e->op]);
+    if (!p->timed) node_in_steps(t, e->op, out);
+}
+
+/* Decimals typed by hand carry some 16 digits. */
+static int is_elsewhere(const Table *t, const Eval *e, mpq_t rule)
+{
+    row_time(t, &t->point[e->point].row, e->op, rule);
+    node_in_steps(t, e->op, rule);
+    mpq_sub(rule, rule, t->point[e->point].c[e->op]);
+    return t->exact ? mpq_sgn(rule) != 0 : fabs(mpq_get_d(rule)) > 1e-12;
+}
+
+int table_written(const Table *t)
+{
+    mpq_t rule;
+    size_t i = 0;
+    mpq_init(rule);
+    while (i < t->evals &&
+           !(t->point[t->eval[i].point].timed && is_elsewhere(t, &t->eval[i], rule)))
+        i++;
+    mpq_clear(rule);
+    return i < t->evals;
 }
 
 int table_over(const Table *t, int op)

@@ -176,8 +176,12 @@ void table_weight(const Table *t, int op, int set, mpq_t out);
 /* 1 where there are stages and every one is of this operator, OP_F .. OP_A. */
 int table_over(const Table *t, int op);
 
-/* Whether some stage says by @ where it stands in time. */
-int table_timed(const Table *t);
+/* Where an evaluation stands on its operator's clock, in steps: what @ writes, or by the rule of rows, whose sum is in units of
+ * the weight of its colour in the field. Of a frozen table. */
+void table_node(const Table *t, const Eval *e, mpq_t out);
+
+/* Whether @ sets an evaluation of a frozen table elsewhere than the rule of rows. */
+int table_written(const Table *t);
 
 /* Equality of everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);

@@ -41,6 +41,7 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
         mpq_set_ui(q, 1, f->tree[i].sigma);
         mpq_sub(defect[i], step->a[i], exact->a[i]);
         mpq_mul(defect[i], defect[i], q);
+        if (tree_is_clock(f, i)) mpq_set_ui(defect[i], 0, 1);
     }
     mpq_clear(q);
     series_free(step);
@@ -70,6 +71,7 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
     for (size_t i = 0; code == 0 && i < f->count; i++) {
         mpq_set_ui(q, 1, f->tree[i].sigma);
         mpq_mul(coefficient[i], log->a[i], q);
+        if (tree_is_clock(f, i)) mpq_set_ui(coefficient[i], 0, 1);
     }
     mpq_clear(q);
     series_free(step);
@@ -156,6 +158,7 @@ int theory_find(const Forest *f, const Table *t, Theory *out)
     if (code == 0) find_order(f, t, defect, empty, out);
     if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
     out->consistent = out->order >= 1;
+    out->order_autonomous = out->order;
     for (size_t i = 0; i < f->count; i++) mpq_clear(defect[i]);
     mpq_clear(empty);
     memory_free(defect);
@@ -164,19 +167,29 @@ int theory_find(const Forest *f, const Table *t, Theory *out)
     return code;
 }
 
-int theory_search(const Table *t, int most, Theory *out)
+/* With forests as large as needed. */
+static int search(const Table *frozen, int most, int timed, Theory *out)
 {
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
     int code = 0;
-    if (most > forest_most(t->colours)) most = forest_most(t->colours);
+    int trees = forest_timed_most(frozen->colours, timed);
+    if (most > trees) most = trees;
     for (int max = most < 3 ? most : 3; code == 0; max++) {
         Forest *f;
-        code = forest_new(max, t->colours, &f);
+        code = forest_timed(max, frozen->colours, timed, &f);
         if (code == 0) code = theory_find(f, frozen, out);
         forest_free(f);
         if (code == 0 && (out->order < max || max >= most)) break;
     }
+    return code;
+}
+
+int theory_search(const Table *t, int most, Theory *out)
+{
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = search(frozen, most, 0, out), autonomous = out->order;
+    if (code == 0 && table_written(frozen)) code = search(frozen, most, 1, out);
+    out->order_autonomous = autonomous;
     table_free(frozen);
     return code;
 }
@@ -195,6 +208,8 @@ static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, 
     }
     out->searched = f->max;
     out->estimate_order = 0;
+    for (size_t i = 0; i < f->count; i++)
+        if (tree_is_clock(f, i)) mpq_set_ui(s->a[i], 0, 1);
     while (out->estimate_order < f->max &&
            all_met(f, estimate, out->estimate_order + 1, s->a, &met))
         out->estimate_order++;
@@ -210,7 +225,7 @@ static int search_estimate(const Table *estimate, int most, Embedded *out)
     int vanishes = 1;
     for (int max = most < 3 ? most : 3; vanishes && max <= most; max++) {
         Forest *f;
-        TRY(forest_new(max, estimate->colours, &f));
+        TRY(forest_timed(max, estimate->colours, table_written(estimate), &f));
         int code = find_estimate(f, estimate, out, &vanishes);
         forest_free(f);
         TRY(code);
@@ -223,7 +238,8 @@ int theory_embedded(const Table *t, int most, Embedded *out)
     Theory theory;
     *out = (Embedded){.order = -1, .estimate_order = -1, .error_norm2 = NAN};
     if (!t->pair) return 0;
-    if (most > forest_most(t->colours)) most = forest_most(t->colours);
+    int trees = forest_timed_most(t->colours, table_written(t));
+    if (most > trees) most = trees;
     Table *hat = table_embedded(t), *estimate = table_estimate(t);
     int code = hat && estimate ? theory_search(hat, most, &theory) : ERR_MEMORY;
     if (code == 0) out->order = theory.order;

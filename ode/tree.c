@@ -3,7 +3,7 @@
  * A tree is a root colour and a multiset of smaller trees, kept as rising indices; within an order
  * trees are listed in lexicographic order of (colour, children), so one is found by bisection.
  * Cutting follows the recursion of the composition law (Hairer, Lubich, Wanner 2006, III.1.3): each
- * child is cut off whole, or kept with one of its own cuts. Sources of the counts 2, 4, 14, 52, 214,
+ * child is cut off whole, or kept with one of its own cuts. A clock is a leaf like others, but for where it may stand. Sources of the counts 2, 4, 14, 52, 214,
  * 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -31,6 +31,7 @@ static int add_children(Forest *f, Tree *t, int left, size_t from)
 {
     if (left == 0) return add_tree(f, t);
     for (size_t c = from; c < f->first[left + 1]; c++) {
+        if (tree_is_clock(f, c) && f->tree[c].colour != COLOURS + t->colour) continue;
         t->child[t->children++] = (int)c;
         TRY(add_children(f, t, left - f->tree[c].order, c));
         t->children--;
@@ -57,6 +58,8 @@ static int add_order(Forest *f, int order)
         Tree t = {.colour = colour, .order = order};
         TRY(add_children(f, &t, order - 1, 0));
     }
+    for (int colour = 0; f->timed && order == 1 && colour < f->colours; colour++)
+        TRY(add_tree(f, &(Tree){.colour = COLOURS + colour, .order = 1}));
     f->first[order + 1] = f->count;
     for (size_t i = f->first[order]; i < f->count; i++) measure(f, &f->tree[i]);
     return 0;
@@ -155,27 +158,40 @@ static int grow(Forest *f, int max)
     return 0;
 }
 
-int forest_most(int colours)
+int forest_timed_most(int colours, int timed)
 {
-    return colours == 2 ? TREE_MAX : TREE_MAX_3;
+    return forest_most(colours + (timed != 0));
 }
 
-int forest_new(int max, int colours, Forest **out)
+int forest_most(int colours)
 {
+    return colours == 2 ? TREE_MAX : colours == 3 ? TREE_MAX_3 : TREE_MAX_3 - 1;
+}
+
+int forest_timed(int max, int colours, int timed, Forest **out)
+{
+    int most = forest_timed_most(colours, timed);
     *out = NULL;
-    if (max < 1 || max > forest_most(colours))
-        return error_set(ERR_INPUT, "expected an order of 1 to %d%s; %d is asked for",
-                         forest_most(colours), colours == 2 ? "" : " of a decoder's scheme", max);
+    if (max < 1 || max > most)
+        return error_set(ERR_INPUT, "expected an order of 1 to %d%s%s; %d is asked for", most,
+                         colours == 2 ? "" : " of a decoder's scheme",
+                         timed ? " with time nodes of its own" : "", max);
     Forest *f = memory_new(1, sizeof(Forest));
     if (!f) return ERR_MEMORY;
     f->max = max;
     f->colours = colours;
+    f->timed = timed;
     if (grow(f, max) != 0) {
         forest_free(f);
         return ERR_MEMORY;
     }
     *out = f;
     return 0;
+}
+
+int forest_new(int max, int colours, Forest **out)
+{
+    return forest_timed(max, colours, 0, out);
 }
 
 void forest_free(Forest *f)
@@ -205,7 +221,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     for (int i = 0; i < t->children; i++)
         tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);
     qsort(child, (size_t)t->children, sizeof child[0], compare_names);
-    name[n++] = table_letters[t->colour];
+    name[n++] = t->colour < COLOURS ? table_letters[t->colour] : 't';
     for (int i = 0; i < t->children; i++) name[n++] = '\'';
     name[n] = 0;
     for (int i = 0; i < t->children; i++)
@@ -222,7 +238,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
 int tree_is_F(const Forest *f, size_t tree)
 {
     const Tree *t = &f->tree[tree];
-    int all = t->colour == OP_F;
+    int all = t->colour == OP_F || t->colour == COLOURS + OP_F;
     for (int i = 0; i < t->children; i++) all = all && tree_is_F(f, (size_t)t->child[i]);
     return all;
 }

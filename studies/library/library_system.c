@@ -197,12 +197,13 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
     if (halvings < 4 || halvings > 30)
         return error_set(ERR_MISUSE, "%d halvings: expected 4 to 30", halvings);
     TRY(theory_search(s->frozen, CONVERGENCE_TREES, &theory));
-    TRY(order_measure(s->table, on->system, &o, theory.order, theory.zero_stable, &u));
+    TRY(order_measure(s->table, on->system, &o, theory_order(&theory, on->system),
+                      theory.zero_stable, &u));
     *out = (TrotterOrder){.slope = u.slope,
                           .low = u.low,
                           .high = u.high,
                           .constant = u.constant,
-                          .expected = theory.order,
+                          .expected = theory_order(&theory, on->system),
                           .verdict = verdict_name(u.verdict)};
     int code = copy_points(&u, out);
     order_free(&u);

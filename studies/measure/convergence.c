@@ -157,7 +157,6 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 {
-    select_warn_times(t);
     if (!theory->zero_stable)
         notice_warn("%s is zero-unstable: a root of its state weights lies outside the unit circle "
                     "or is double on it, so errors grow with the number of steps and it converges "
@@ -177,6 +176,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
 {
     OrderStudy s = {0};
     TRY(theory_search(scheme, CONVERGENCE_TREES, &c->theory));
+    c->theory.order = theory_order(&c->theory, u->system);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s);

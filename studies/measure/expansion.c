@@ -65,7 +65,7 @@ static int find_trees(Expansion *e)
 {
     Forest *f;
     mpq_t empty;
-    TRY(forest_new(e->degree, e->table->colours, &f));
+    TRY(forest_timed(e->degree, e->table->colours, table_written(e->table), &f));
     mpq_t *defect = memory_new(f->count, sizeof *defect);
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);
@@ -94,7 +94,7 @@ static int find_brackets(Expansion *e)
 static int default_degree(const Table *t, int *degree)
 {
     Theory theory;
-    int most = forest_most(t->colours);
+    int most = forest_timed_most(t->colours, table_written(t));
     TRY(theory_search(t, most, &theory));
     *degree = theory.order < most ? theory.order + 1 : most;
     return 0;

@@ -255,7 +255,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
         TRY(run_all(u,
                     &(Runner){.name = s->scheme[i]->name,
                               .table = s->scheme[i],
-                              .order = theory.order,
+                              .order = theory_order(&theory, u->system),
                               .embedded = e.order,
                               .estimate = e.estimate_order},
                     first));

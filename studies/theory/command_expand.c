@@ -157,7 +157,6 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
         code = expansion_find(s->scheme[done], basis, degree, one, &e[done]);
         if (code != 0) break;
         if (e[done].warning[0]) notice_warn("%s", e[done].warning);
-        select_warn_times(s->scheme[done]);
         expansion_report(&e[done++], r);
     }
     if (code == 0) code = show(o, e, done, r);

@@ -51,7 +51,7 @@ static const OptionGroup *const groups[] = {&scheme_group, &made_group, &output_
 typedef struct {
     const char *scheme;
     size_t stages, evals_F, evals_G, evals_C;
-    int past_y, past_k, exact;
+    int past_y, past_k, exact, order_autonomous;
     Theory theory;
     double real_limit, imag_limit, ssp;
     Embedded embedded;
@@ -68,6 +68,8 @@ static const Column columns[] = {
     COLUMN(SchemeRow, exact, .form = SHEET_FLAG),
     FIELD(SchemeRow, "consistent", theory.consistent, .form = SHEET_FLAG),
     FIELD(SchemeRow, "order", theory.order),
+    COLUMN(SchemeRow, order_autonomous, .sparse = 1,
+           .words = "order on fields that do not depend on time, where @ makes it another one"),
     FIELD(SchemeRow, "zero_stable", theory.zero_stable, .form = SHEET_FLAG),
     COLUMN(SchemeRow, real_limit, .digits = 7),
     COLUMN(SchemeRow, imag_limit, .digits = 7),
@@ -94,7 +96,8 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .exact = scheme->exact};
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
-    select_warn_times(scheme);
+    row.order_autonomous =
+        row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
     if (!scheme->exact && words)
         progress_note(
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below %.0e "

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/ode.h"
+#include "studies/tools/command.h"
 
 typedef struct {
     const char *scheme;
@@ -68,7 +69,11 @@ static int add_row(Sheet *r, const Table *scheme, int degree)
 {
     Structure s;
     int zero_stable, on_circle;
-    select_warn_times(scheme);
+    if (table_written(scheme))
+        notice_warn(
+            "%s: what @ writes is not looked at here: a field that does not depend on time is "
+            "supposed",
+            scheme->name);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_roots(t, &zero_stable, &on_circle);

@@ -122,11 +122,3 @@ size_t select_decoders(const Selection *s)
     for (size_t i = 0; i < s->count; i++) n += s->scheme[i]->colours > 2;
     return n;
 }
-
-void select_warn_times(const Table *t)
-{
-    if (table_timed(t))
-        notice_warn("%s: time nodes are not in this order: it is that on fields that do not depend "
-                    "on time, whatever stands behind @",
-                    t->name);
-}

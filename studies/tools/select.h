@@ -37,7 +37,4 @@ int select_one(const Selection *s, const char *name, const char *solver, int dec
 /* How many of the schemes are decoders', of y' = F + C + G. */
 size_t select_decoders(const Selection *s);
 
-/* For whoever shows an order or error terms of t: says on stderr that these leave out what @ writes. */
-void select_warn_times(const Table *t);
-
 #endif

@@ -203,28 +203,30 @@ TEST(test_structure)
              "lie-trotter,no,1,no,yes,yes,2,,,yes,no\n");
 }
 
-/* Orders and terms are those without time: where @ is written the commands say so, once a scheme, and
- * their CSV is that of the scheme without @. */
+/* What @ writes: the order on fields that depend on time, beside the one on those that do not, where the two differ; their terms
+ * have t. On a system without time nothing changes. */
 TEST(test_times)
 {
-    static const char *const commands[] = {"schemes --csv", "schemes --structure --csv",
-                                           "expand --csv", "expand --latex",
-                                           "order --system linear --csv --summary"};
     static char plain[sizeof out];
     file_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
     file_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        char line[200];
-        snprintf(line, sizeof line, "%s --scheme a --scheme-file p.scheme", commands[i]);
-        run_ok(line);
-        if (strstr(err, "time nodes")) fail_msg("%s: %s", line, err);
-        strcpy(plain, out);
-        snprintf(line, sizeof line, "%s --scheme a --scheme-file t.scheme", commands[i]);
-        run_ok(line);
-        const char *said = strstr(err, "a: time nodes are not in this order");
-        if (!said || strstr(said + 10, "time nodes")) fail_msg("%s: %s", line, err);
-        assert_string_equal(out, plain);
-    }
+    run_ok("schemes --csv --scheme a --scheme-file p.scheme");
+    assert_null(strstr(out, "order_autonomous"));
+    run_ok("schemes --csv --scheme a --scheme-file t.scheme");
+    assert_non_null(strstr(out, ",consistent,order,order_autonomous,"));
+    assert_non_null(strstr(out, ",yes,1,2,"));
+    must_say("expand --csv --scheme a --scheme-file t.scheme",
+             "a,2,F't,-1/2,-0.5\na,2,G't,-1/2,-0.5\n");
+    must_say("expand --latex --scheme a --scheme-file t.scheme", "\\tfrac{1}{2}F't");
+    run_ok("order --system linear --csv --summary --scheme a --scheme-file p.scheme");
+    strcpy(plain, out);
+    run_ok("order --system linear --csv --summary --scheme a --scheme-file t.scheme");
+    assert_string_equal(out, plain);
+    run_ok("order --system forced --csv --summary --scheme a --scheme-file t.scheme");
+    assert_non_null(strstr(out, "\na,forced,1,"));
+    assert_non_null(strstr(out, ",agree,"));
+    run_ok("schemes --structure --csv --scheme a --scheme-file t.scheme");
+    assert_non_null(strstr(err, "what @ writes is not looked at here"));
 }
 
 TEST(test_stability)

@@ -1,0 +1,240 @@
+/* test_time.c: order on fields that depend on time, where @ says where a stage stands: trees with clocks, against counts by
+ * another recursion, against the rule of rows, and against errors measured. */
+#include "tests/lib/test.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "tests/lib/schemes.h"
+
+/* ---- trees ---------------------------------------------------------------------------------------- */
+
+/* Trees of order n, clocks by themselves not counted, by the generating function of rooted trees: with A(x) = sum a_n x^n,
+ * A = C x exp(sum_k A(x^k)/k) / (1 - x), where 1/(1 - x) are the leaves that are clocks. */
+static void count_trees(int colours, int most, double *a)
+{
+    double exponent[16] = {0}, power[16] = {1}, product[16];
+    for (int n = 1; n <= most; n++) {
+        /* coefficients below n of exp(sum_k A(x^k)/k): n e_n = sum_k k s_k e_(n-k), s_k = sum over d of k of a_d d/k */
+        for (int m = 1; m < n; m++) {
+            double s = 0;
+            for (int d = 1; d <= m; d++)
+                if (m % d == 0) s += a[d] * d;
+            exponent[m] = s;
+            power[m] = 0;
+            for (int k = 1; k <= m; k++) power[m] += exponent[k] * power[m - k] / m;
+        }
+        product[0] = 1;
+        for (int m = 1; m < n; m++) product[m] = product[m - 1] + power[m];
+        a[n] = colours * product[n - 1];
+    }
+}
+
+/* Sum of n!/(gamma sigma) over the trees of order n: ways to grow them vertex by vertex, an operator at any operator, a clock
+ * likewise; by the number m of operators. */
+static double count_growths(int colours, int n)
+{
+    double ways[16] = {0}, next[16];
+    ways[1] = colours;
+    for (int k = 2; k <= n; k++) {
+        for (int m = 1; m <= k; m++)
+            next[m] = ways[m - 1] * (m - 1) * colours + (m < k ? ways[m] * m : 0);
+        memcpy(ways, next, sizeof ways);
+        ways[0] = 0;
+    }
+    double sum = 0;
+    for (int m = 1; m <= n; m++) sum += ways[m];
+    return sum;
+}
+
+TEST(trees_with_clocks)
+{
+    for (int colours = 2; colours <= 3; colours++) {
+        Forest *f;
+        int most = forest_timed_most(colours, 1);
+        double known[16] = {0}, factorial = 1;
+        count_trees(colours, most, known);
+        assert_int_equal(forest_timed(most, colours, 1, &f), 0);
+        for (int n = 1; n <= most; n++) {
+            double sum = 0, clocks = n == 1 ? colours : 0;
+            factorial *= n;
+            print_message("# %d colours, order %d: %zu\n", colours, n,
+                          f->first[n + 1] - f->first[n] - (size_t)clocks);
+            assert_true((double)(f->first[n + 1] - f->first[n]) == known[n] + clocks);
+            for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
+                sum += tree_is_clock(f, i)
+                           ? 0
+                           : factorial / ((double)f->tree[i].gamma * (double)f->tree[i].sigma);
+            assert_true(fabs(sum - count_growths(colours, n)) < 1e-9 * sum);
+        }
+        forest_free(f);
+        assert_int_equal(forest_timed(most + 1, colours, 1, &f), ERR_INPUT);
+    }
+}
+
+/* ---- the rule of rows ------------------------------------------------------------------------------- */
+
+/* Where nodes follow the rule, conditions with clocks follow from those of the clock's own colour: at every point the
+ * operator's slopes and its clock have the same weight. So both forests give the same order. */
+TEST(the_rule_needs_no_clocks)
+{
+    enum { MOST = 4 };
+    for (size_t i = 0; i < zoo.count; i++) {
+        Table *t = table_freeze(zoo.scheme[i]);
+        Forest *f;
+        Theory with, without;
+        assert_int_equal(table_written(t), 0);
+        assert_int_equal(theory_search(t, MOST, &without), 0);
+        assert_int_equal(without.order, without.order_autonomous);
+        assert_int_equal(forest_timed(MOST, t->colours, 1, &f), 0);
+        assert_int_equal(theory_find(f, t, &with), 0);
+        if (with.order != without.order)
+            fail_msg("%s: %d with clocks, %d without", t->name, with.order, without.order);
+        forest_free(f);
+        table_free(t);
+    }
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------ */
+
+#define RK4(a, b, c, d)                                                     \
+    "k1 = H(y @ " a ")\nk2 = H(y + 1/2*k1 @ " b ")\nk3 = H(y + 1/2*k2 @ " c \
+    ")\nk4 = H(y + k3 @ " d ")\ny' = y + 1/6*k1 + 1/3*k2 + 1/3*k3 + 1/6*k4"
+
+/* Orders by hand: the quadrature conditions sum b c^k = 1/(k+1) where the nodes are those of the stages; with sum b c off
+ * the order is 1. */
+static const struct {
+    const char *text;
+    int order, autonomous;
+    const char *term; /* of h^(order+1) */
+    double c;
+} texts[] = {
+    {RK4("0", "0", "0", "0"), 1, 4, "F't", -1. / 2},
+    {RK4("0", "1/2", "1/2", "1"), 4, 4, NULL, 0},
+    {RK4("0", "1/2", "1/2", "3/4"), 1, 4, "G't", -1. / 24},
+    {RK4("0", "3/4", "1/4", "1"), 2, 4, "F''(t,t)",
+     1. / 48}, /* (1/2) (1/3 (9/16 + 1/16) + 1/6 - 1/3) */
+    {"k1 = H(y)\nk2 = H(y + k1 @ 3/4)\ny' = y + 1/2*k1 + 1/2*k2", 1, 2, "F't", -1. / 8},
+    {"k1 = F(y)\nk2 = G(y + k1 @ 1/2)\ny' = y + k1 + k2", 1, 1, "F't", -1. / 2},
+    {"k1 = F(y @ 1/2)\nk2 = G(y + k1 @ 1/2)\ny' = y + k1 + k2", 1, 1, "G'F", 1. / 2},
+    {"k1 = H(y @ 0)\ny' = y + 3/2*k1 - 1/2*k1[-1]", 2, 2, NULL, 0},
+    {"k1 = H(y @ 1/2)\ny' = y + 3/2*k1 - 1/2*k1[-1]", 1, 2, "F't", 1. / 2},
+    {"k1 = H(y @ 0.5)\ny' = y + k1", 1, 1, "F'F", -1. / 2},
+};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static double coefficient(const Table *t, const char *term, int order)
+{
+    Forest *f;
+    char name[256];
+    double found = NAN;
+    assert_int_equal(forest_timed(order, t->colours, 1, &f), 0);
+    double *c = memory_new(f->count, sizeof *c);
+    assert_int_equal(theory_terms(f, t, order, c), 0);
+    for (size_t i = 0; i < f->count; i++) {
+        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
+        if (strcmp(name, term) == 0) found = c[i];
+        if (tree_is_clock(f, i)) assert_true(c[i] == 0);
+    }
+    memory_free(c);
+    forest_free(f);
+    return found;
+}
+
+TEST(orders_of_texts)
+{
+    for (size_t i = 0; i < TEXTS; i++) {
+        Theory th;
+        Table *t = frozen(texts[i].text);
+        assert_int_equal(theory_search(t, 5, &th), 0);
+        if (th.order != texts[i].order || th.order_autonomous != texts[i].autonomous)
+            fail_msg("%s: %d, %d", texts[i].text, th.order, th.order_autonomous);
+        if (texts[i].term) {
+            double c = coefficient(t, texts[i].term, texts[i].order + 1);
+            if (!(fabs(c - texts[i].c) < 1e-14))
+                fail_msg("%s: %s has %.17g", texts[i].text, texts[i].term, c);
+        }
+        table_free(t);
+    }
+}
+
+/* Right nodes written by @ are the rule: the same norm and terms as without. */
+TEST(right_nodes_change_nothing)
+{
+    Theory a, b;
+    Table *plain = frozen("rk4"), *written = frozen(texts[1].text);
+    assert_int_equal(table_written(written), 0);
+    assert_int_equal(theory_search(plain, 5, &a), 0);
+    assert_int_equal(theory_search(written, 5, &b), 0);
+    assert_true(a.error_norm2 == b.error_norm2);
+    table_free(plain);
+    table_free(written);
+}
+
+/* ---- measured --------------------------------------------------------------------------------------- */
+
+/* Whether a table's error on a system is the predicted one; spoil: with the prediction of another table. */
+static int is_predicted(const Table *t, const Table *theory, const System *s)
+{
+    OrderOptions o = {.halvings = 6};
+    OrderStudy study;
+    Prediction p;
+    Theory th;
+    assert_int_equal(theory_search(theory, 5, &th), 0);
+    int order = theory_order(&th, s);
+    double *vector = memory_new(2 * s->n * s->d, sizeof *vector);
+    assert_int_equal(order_predict(theory, s, 0, order, th.zero_stable, &p, vector), 0);
+    assert_int_equal(order_measure(t, s, &o, order, th.zero_stable, &study), 0);
+    int met = study.verdict == VERDICT_AGREE &&
+              order_match(&study, p.global, p.accuracy, vector + s->n * s->d) == VERDICT_AGREE;
+    order_free(&study);
+    memory_free(vector);
+    return met;
+}
+
+TEST(measured_on_a_field_of_time)
+{
+    System *forced = make("forced"), *still = make("attention");
+    for (size_t i = 0; i < TEXTS; i++) {
+        Table *t = frozen(texts[i].text);
+        if (!is_predicted(t, t, forced)) fail_msg("%s on forced", texts[i].text);
+        if (!is_predicted(t, t, still)) fail_msg("%s on attention", texts[i].text);
+        table_free(t);
+    }
+    system_free(forced);
+    system_free(still);
+}
+
+/* Heun's method and a partitioned one with nodes drawn at random. */
+TEST(random_nodes)
+{
+    System *forced = make("forced");
+    for (uint64_t i = 0; i < 8; i++) {
+        char text[256];
+        int n = (int)(random_uniform(5, i, 0) * 9), m = (int)(random_uniform(5, i, 1) * 9);
+        snprintf(text, sizeof text,
+                 i % 2 ? "k1 = H(y @ %d/8)\nk2 = H(y + k1 @ %d/8)\ny' = y + 1/2*k1 + 1/2*k2"
+                       : "k1 = F(y @ %d/8)\nk2 = G(y + k1 @ %d/8)\nk3 = F(y + k1 + k2)\n"
+                         "y' = y + 1/2*k1 + k2 + 1/2*k3",
+                 n, m);
+        Table *t = frozen(text);
+        if (!is_predicted(t, t, forced)) fail_msg("%s", text);
+        table_free(t);
+    }
+    system_free(forced);
+}
+
+/* The control: the theory of one node is not confirmed by another. */
+TEST(another_node_is_seen)
+{
+    System *forced = make("forced");
+    Table *t = frozen("k1 = H(y)\nk2 = H(y + k1 @ 3/4)\ny' = y + 1/2*k1 + 1/2*k2");
+    Table *other = frozen("k1 = H(y)\nk2 = H(y + k1 @ 5/8)\ny' = y + 1/2*k1 + 1/2*k2");
+    assert_true(is_predicted(t, t, forced));
+    assert_false(is_predicted(t, other, forced));
+    table_free(t);
+    table_free(other);
+    system_free(forced);
+}
+
+TEST_MAIN(zoo_begin, zoo_end)
