@@ -77,6 +77,20 @@ void row_free(Row *r)
     r->terms = 0;
 }
 
+void point_init(Point *p)
+{
+    *p = (Point){0};
+    for (int c = 0; c < COLOURS; c++) mpq_init(p->c[c]);
+    mpq_init(p->scale);
+}
+
+void point_free(Point *p)
+{
+    row_free(&p->row);
+    for (int c = 0; c < COLOURS; c++) mpq_clear(p->c[c]);
+    mpq_clear(p->scale);
+}
+
 int row_equal(const Row *a, const Row *b)
 {
     if (a->terms != b->terms) return 0;
@@ -137,10 +151,7 @@ Table *table_new(const char *name)
 void table_free(Table *t)
 {
     if (!t) return;
-    for (size_t i = 0; i < t->points; i++) {
-        row_free(&t->point[i].row);
-        for (int c = 0; c < COLOURS; c++) mpq_clear(t->point[i].c[c]);
-    }
+    for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
     for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
     for (size_t i = 0; i < t->symbols; i++) {
         for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
@@ -163,11 +174,12 @@ static int copy_points(Table *to, const Table *from)
     for (; to->points < from->points; to->points++) {
         Point *p = &to->point[to->points];
         const Point *q = &from->point[to->points];
+        point_init(p);
         p->timed = q->timed;
-        for (int c = 0; c < COLOURS; c++) {
-            mpq_init(p->c[c]);
-            mpq_set(p->c[c], q->c[c]);
-        }
+        p->phi = q->phi;
+        p->ops = q->ops;
+        mpq_set(p->scale, q->scale);
+        for (int c = 0; c < COLOURS; c++) mpq_set(p->c[c], q->c[c]);
     }
     for (size_t i = 0; i < from->points; i++) TRY(row_copy(&to->point[i].row, &from->point[i].row));
     return 0;
@@ -227,6 +239,7 @@ static int copy_into(Table *to, const Table *from)
     to->word = from->word;
     to->past_y = from->past_y;
     to->past_k = from->past_k;
+    to->linear = from->linear;
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
     TRY(row_copy(&to->error, &from->error));
@@ -255,6 +268,20 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
+/* c += w times what a slope has of each clock: its own operator's, or that of an exponential stage's increment. */
+static void add_clock(const Table *t, int eval, const mpq_t w, mpq_t *c)
+{
+    const Point *at = eval_point(t, eval);
+    mpq_t x;
+    mpq_init(x);
+    for (int op = 0; op < t->colours; op++) {
+        mpq_set_ui(x, op == t->eval[eval].op, 1);
+        mpq_mul(x, w, at->phi ? at->c[op] : x);
+        mpq_add(c[op], c[op], x);
+    }
+    mpq_clear(x);
+}
+
 static void point_times(const Table *t, Point *p)
 {
     mpq_t w, past;
@@ -264,13 +291,16 @@ static void point_times(const Table *t, Point *p)
         const Term *s = &p->row.term[i];
         table_value(t, s, w);
         if (s->eval != TABLE_STATE) {
-            mpq_ptr c = p->c[t->eval[s->eval].op];
-            mpq_add(c, c, w);
+            add_clock(t, s->eval, w, p->c);
             continue;
         }
         mpq_set_si(past, -s->past, 1);
         mpq_mul(w, w, past);
         for (int op = 0; op < t->colours; op++) mpq_add(p->c[op], p->c[op], w);
+    }
+    for (int j = 2; j < p->phi; j++) { /* over J! */
+        mpq_set_ui(w, 1, (unsigned)j);
+        for (int op = 0; op < t->colours; op++) mpq_mul(p->c[op], p->c[op], w);
     }
     mpq_clears(w, past, NULL);
 }
@@ -345,6 +375,7 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         if (s->eval == TABLE_STATE || t->eval[s->eval].op != op) continue;
+        if (eval_point(t, s->eval)->phi) continue;
         if (set && t->eval[s->eval].set != set) continue;
         table_value(t, s, c);
         mpq_add(sum, sum, c);
@@ -403,7 +434,7 @@ Table *table_start(const Table *from, int history)
 size_t table_evals(const Table *t, int op)
 {
     size_t n = 0;
-    for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op;
+    for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op && !eval_point(t, (int)i)->phi;
     for (size_t i = 0; i < t->flows; i++) n += t->flow[i].op == op;
     return n;
 }
@@ -432,8 +463,21 @@ int table_timed(const Table *t)
     return 0;
 }
 
+const Point *eval_point(const Table *t, int eval)
+{
+    return &t->point[t->eval[eval].point];
+}
+
+int table_phi(const Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (t->point[i].phi) return 1;
+    return 0;
+}
+
 int table_over(const Table *t, int op)
 {
+    if (table_phi(t)) return 0;
     for (size_t i = 0; i < t->stages; i++)
         if (t->stage[i].op != op) return 0;
     return t->stages > 0;
@@ -446,6 +490,7 @@ static int points_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->points; i++) {
         const Point *p = &a->point[i], *q = &b->point[i];
         if (!row_equal(&p->row, &q->row) || p->timed != q->timed) return 0;
+        if (p->phi != q->phi || p->ops != q->ops || !mpq_equal(p->scale, q->scale)) return 0;
         for (int op = 0; op < a->colours; op++)
             if (!mpq_equal(p->c[op], q->c[op])) return 0;
     }
@@ -477,7 +522,8 @@ int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
-        a->dense != b->dense || a->word != b->word || a->colours != b->colours)
+        a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
+        a->linear != b->linear)
         return 0;
     for (int op = 0; op < a->colours; op++)
         if (!mpq_equal(a->weight[op], b->weight[op])) return 0;

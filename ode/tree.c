@@ -219,6 +219,15 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
+int tree_vanishes(const Forest *f, size_t tree, int linear)
+{
+    const Tree *t = &f->tree[tree];
+    if (t->children > 1 && linear >> t->colour & 1) return 1;
+    for (int i = 0; i < t->children; i++)
+        if (tree_vanishes(f, (size_t)t->child[i], linear)) return 1;
+    return 0;
+}
+
 int tree_is_F(const Forest *f, size_t tree)
 {
     const Tree *t = &f->tree[tree];
