@@ -399,6 +399,38 @@ TEST(test_nodes)
     table_free(t);
 }
 
+/* ETD-RK2 with ETD-Euler embedded, by tolerance. */
+TEST(test_pair)
+{
+    Table *t = scheme("linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(F)(k1 + k2)\nk4 = G(y + k3)\n"
+                      "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5\nerror = k5");
+    System *s = make("fisher");
+    size_t N = s->n * s->d;
+    double y[256], exact[256], before = 0, agreement;
+    Embedded e;
+    assert_true(N <= 256);
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    assert_int_equal(e.order, 1);
+    assert_int_equal(e.estimate_order, 1);
+    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
+    for (double tolerance = 1e-3; tolerance > 1e-6; tolerance /= 10) {
+        AdaptRun run;
+        AdaptOptions o = {.absolute = tolerance,
+                          .relative = tolerance,
+                          .t_end = s->t_end,
+                          .estimate_order = e.estimate_order,
+                          .most = 10000};
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        assert_int_equal(run.outcome, ADAPT_DONE);
+        double error = distance(y, exact, N);
+        assert_true(error <= tolerance);
+        if (before > 0) assert_true(error < before / 5);
+        before = error;
+    }
+    table_free(t);
+    system_free(s);
+}
+
 /* ---- which fields are linear ------------------------------------------------------------------------- */
 
 /* f(y + a v + b w) - f(y) = a (f(y + v) - f(y)) + b (f(y + w) - f(y)), and f the same at another time? */
@@ -562,6 +594,25 @@ TEST(test_amplification_is_a_step)
         table_free(t);
     }
     system_free(s);
+}
+
+/* Where |R| = 1 on the two axes, lambda_F = lambda_G, of the formulas of the papers in 30 digits. */
+TEST(test_known_limits)
+{
+    static const struct {
+        const char *name;
+        double real, imag;
+    } limit[] = {
+        {"etd-rk4", -INFINITY, 5.39250560385020568641717880253},
+        {"etd-rk4-krogstad", -10.7160633776747220248310539214, 5.160236255933267666266050679}};
+    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
+        double real, imag;
+        Table *t = frozen(limit[i].name);
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        assert_true(real == limit[i].real || fabs(real / limit[i].real - 1) <= 1e-10);
+        assert_true(fabs(imag / limit[i].imag - 1) <= 1e-10);
+        table_free(t);
+    }
 }
 
 /* Limits: |R| is 1 there and above just beyond; the phase errors begin with the exact constants. */
