@@ -356,6 +356,11 @@ static int compile(Compiler *c, const Table *t, size_t layers)
 int bridge_takes(const Table *t)
 {
     static const char exact[] = ":exact";
+    if (table_phi(t))
+        return error_set(ERR_INPUT,
+                         "%s: a network has no phi functions of its sublayers' derivatives; give a "
+                         "scheme of stages without them, as rk4",
+                         t->name);
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;

@@ -42,12 +42,10 @@ static void drop_points(Table *t)
             t->eval[e].point = (int)kept;
             used = 1;
         }
-        if (used) {
+        if (used)
             t->point[kept++] = t->point[p];
-        } else {
-            row_free(&t->point[p].row);
-            for (int op = 0; op < COLOURS; op++) mpq_clear(t->point[p].c[op]);
-        }
+        else
+            point_free(&t->point[p]);
     }
     t->points = kept;
 }

@@ -2,10 +2,11 @@
  * stability.c (double) and limit.c (quadruple); everything is static.
  *
  *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-113
- *     AMP_ABS, AMP_COS, AMP_SIN, AMP_ATAN          |complex|, and functions of AMP_REAL
+ *     AMP_ABS, AMP_EXP         |complex|, exp(complex)
+ *     AMP_COS, AMP_SIN, AMP_ATAN                   functions of AMP_REAL
  *
  * On y' = (sum of lambda_op) y with h lambda_op = z[op] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
- * then a multiple of y and of the slopes q that some stage reads from the past, by forward
+ * then a multiple (in exponential stages: by phi_J(scale h lambda)) of y and of the slopes q that some stage reads from the past, by forward
  * substitution; with the update and q = k(y, q) there remains a small matrix M(w), and
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
  * Its coefficients come from its values at the N-th roots of unity (a unitary transform: no digit is
@@ -24,6 +25,7 @@ typedef struct {
     int *column; /* (evals): where k[-1], k[-2], ... of a stage's argument stand; 0: not read */
     size_t columns, degree, samples;
     AMP_REAL **c;          /* (points + 1): coefficients of the points' rows and the update's */
+    AMP_REAL *scale;       /* (points) of exponential stages */
     AMP_COMPLEX *k;        /* (evals, columns) */
     AMP_COMPLEX *row;      /* (columns) */
     AMP_COMPLEX *matrix;   /* (columns, columns) */
@@ -56,6 +58,7 @@ static void amp_free(Amplifier *a)
 {
     for (size_t p = 0; a->c && p <= a->t->points; p++) memory_free(a->c[p]);
     memory_free(a->c);
+    memory_free(a->scale);
     memory_free(a->column);
     memory_free(a->k);
     memory_free(a->row);
@@ -114,6 +117,8 @@ static int amp_arrays(Amplifier *a)
 static int amp_values(Amplifier *a)
 {
     if (!(a->c = memory_new(a->t->points + 1, sizeof *a->c))) return ERR_MEMORY;
+    if (!(a->scale = memory_new(a->t->points, sizeof *a->scale))) return ERR_MEMORY;
+    for (size_t p = 0; p < a->t->points; p++) a->scale[p] = amp_value(a->t->point[p].scale);
     for (size_t p = 0; p <= a->t->points; p++) {
         const Row *r = amp_row(a->t, p);
         if (!(a->c[p] = memory_new(r->terms, sizeof **a->c))) return ERR_MEMORY;
@@ -187,6 +192,36 @@ static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
     return d;
 }
 
+/* phi_J(z): below |z| = 1 its series sum of z^k / (k + J)!, from 1 on phi_(j+1) = (phi_j - 1/j!) / z, where J <= 4 steps lose
+ * a digit or two. */
+static AMP_COMPLEX amp_phi(int J, AMP_COMPLEX z)
+{
+    AMP_COMPLEX sum, term = 1;
+    if (amp_size(z) < 1) {
+        for (int j = 2; j <= J; j++) term /= j;
+        sum = term;
+        for (int k = 1; amp_size(term) > (double)AMP_EPSILON / 64; k++) sum += term *= z / (k + J);
+        return sum;
+    }
+    sum = AMP_EXP(z);
+    for (int j = 0; j < J; j++) {
+        sum = (sum - term) / z;
+        term /= j + 1; /* 1 / (j + 1)! */
+    }
+    return sum;
+}
+
+/* What a slope is times its row: h lambda, or phi_J. */
+static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
+{
+    const Point *p = &a->t->point[e->point];
+    AMP_COMPLEX z = 0;
+    if (!p->phi) return a->z[e->op];
+    for (int op = 0; op < a->t->colours; op++)
+        if (p->ops >> op & 1) z += a->z[op];
+    return amp_phi(p->phi - 1, a->scale[e->point] * z);
+}
+
 /* P at w = unit[s]. */
 static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
 {
@@ -195,7 +230,8 @@ static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
     for (size_t e = 0; e < t->evals; e++) {
         if (e == 0 || t->eval[e].point != t->eval[e - 1].point)
             amp_combine(a, (size_t)t->eval[e].point, s, 0, a->row);
-        for (size_t j = 0; j < n; j++) a->k[e * n + j] = a->z[t->eval[e].op] * a->row[j];
+        AMP_COMPLEX factor = amp_factor(a, &t->eval[e]);
+        for (size_t j = 0; j < n; j++) a->k[e * n + j] = factor * a->row[j];
     }
     amp_combine(a, t->points, s, 1, a->row);
     for (size_t j = 0; j < n; j++) a->matrix[j] = (j == 0) - a->unit[s] * a->row[j];

@@ -25,6 +25,11 @@ static int check_substep(const Table *t, const Table *first)
     if (t->past_y || t->past_k || t->dense)
         return error_set(ERR_INPUT, "'%s' reads earlier steps: only one-step schemes compose",
                          t->name);
+    if (table_phi(t))
+        return error_set(ERR_INPUT,
+                         "'%s' is exponential: its phi functions are taken at the beginning of a "
+                         "step, so it does not compose",
+                         t->name);
     if (t->symbols)
         return error_set(
             ERR_INPUT, "'%s' has learned names: give a text with numbers in their place", t->name);
@@ -110,7 +115,7 @@ static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t be
     for (size_t i = 0; i < from->points; i++) {
         Point *p = &t->point[t->points];
         const Point *q = &from->point[i];
-        mpq_inits(p->c[OP_F], p->c[OP_G], p->c[OP_C], NULL);
+        point_init(p);
         t->points++;
         p->timed = q->timed;
         for (int op = 0; op < COLOURS && q->timed; op++) {

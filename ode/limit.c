@@ -2,7 +2,8 @@
  *
  * A one-step scheme has a polynomial R(z) with rational coefficients, and |R| <= 1 is told exactly: on
  * the negative axis by R - 1 and -R - 1, on the imaginary one by |R(ix)|^2 - 1, a polynomial in x^2
- * (poly.c). Other schemes are searched in quadruple precision, where a double root on the unit circle,
+ * (poly.c). Exponential schemes have no polynomial and are searched in double precision: a limit that is not found up to
+ * 2^20 times the size at which |R| begins to move counts as none. Other schemes are searched in quadruple precision, where a double root on the unit circle,
  * as leapfrog has at i, still leaves 17 digits; the largest in double. */
 __extension__ typedef _Float128 Quad;
 __extension__ typedef _Complex _Float128 QuadComplex;
@@ -10,6 +11,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_COMPLEX QuadComplex
 #define AMP_EPSILON 0x1p-112
 #define AMP_ABS cabsf128
+#define AMP_EXP cexpf128
 #define AMP_COS cosf128
 #define AMP_SIN sinf128
 #define AMP_ATAN atanf128
@@ -17,6 +19,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #include "ode/poly.h"
 
 enum { AXIS_REAL, AXIS_IMAG };
+static const double bound = 1 << 20; /* of exponential schemes */
 
 /* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
 
@@ -144,7 +147,7 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     Poly R = {0};
     *done = 0;
-    if (t->past_y || t->past_k || t->points > 128) return 0;
+    if (t->past_y || t->past_k || t->points > 128 || table_phi(t)) return 0;
     int code = amplification(t, &R);
     if (code == 0 && poly_work(&R) <= exact_work) {
         *done = 1;
@@ -165,6 +168,7 @@ typedef struct {
     Quad small;      /* |zeta| - 1 that is surely not rounding of simple roots */
     Quad slack;      /* the same with double roots */
     Quad scale;
+    double bound; /* in scales; INFINITY: there is a limit */
 } Axis;
 
 static void along(Axis *s, Quad x)
@@ -216,10 +220,10 @@ static int find_scale(Axis *s)
     if (!s->fast) along(s, 0);
     for (size_t i = 0; i < n; i++) p[i] = s->a.p[i];
     s->scale = 0;
-    if ((s->fast ? moved_fast(s, 1) : moved(s, p, 1)) > 64 * AMP_EPSILON) {
+    if ((s->fast ? moved_fast(s, 1) : moved(s, p, 1)) > 64 * (s->fast ? 0x1p-53 : AMP_EPSILON)) {
         while ((s->fast ? moved_fast(s, x) : moved(s, p, x)) > far) x /= 2;
-        while ((s->fast ? moved_fast(s, x) : moved(s, p, x)) <= far) x *= 2;
-        s->scale = x;
+        while (x < s->bound && (s->fast ? moved_fast(s, x) : moved(s, p, x)) <= far) x *= 2;
+        s->scale = x < s->bound ? x : 0;
     }
     memory_free(p);
     return 0;
@@ -253,13 +257,14 @@ static Quad bisect(Axis *s, Quad low, Quad high)
     return early > 0 && early < low * near ? low - early : low;
 }
 
-/* Steps up from far below the scale; P grows without bound, so this ends. */
+/* Steps up from far below the scale. P grows without bound, but for exponential schemes. */
 static double search(Axis *s)
 {
     Quad low = 0, high = s->scale * (Quad)0x1p-20;
     if (s->scale == 0) return INFINITY;
     if (from_zero(s)) return 0;
     while (excess(s, high) <= s->slack) {
+        if (high > s->bound * s->scale) return INFINITY;
         low = high;
         high += high < s->scale / 16 ? high : high < s->scale ? s->scale / 16 : high / 64;
     }
@@ -292,7 +297,7 @@ static int open_axis(Axis *s, const Table *t, int *told)
 
 static int searched_limit(const Table *t, int axis, double *end)
 {
-    Axis s = {.axis = axis, .colours = t->colours};
+    Axis s = {.axis = axis, .colours = t->colours, .bound = table_phi(t) ? bound : INFINITY};
     int told, code = open_axis(&s, t, &told);
     *end = NAN;
     if (told && code == 0) code = find_scale(&s);

@@ -10,6 +10,7 @@
  *   phase.c    dispersion, dissipation
  *   system.c   particle systems              step.c     one stepper for every table
  *   system_file.c  systems of a text         reference.c  reference solutions
+ *   phi.c      phi functions of derivatives
  *   measure.c  measured order                predict.c  error constants of the theory
  *   differential.c  derivatives of fields by numbers
  *   adapt.c    steps by tolerance            drift.c    energy over a long time
@@ -62,7 +63,8 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
 
 /* Every name of "A, B,..." in order, blanks around names or not; "all" has the stored schemes of two colours
- * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three.
+ * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three,
+ * "exponential" the stored ones with phi functions, which are in no other group.
  * Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
@@ -157,6 +159,10 @@ static inline int tree_is_clock(const Forest *f, size_t tree)
 /* Elementary differential of a tree, as in design section 4: F'G, F''(F,G), F'F''(F,G); F't is the derivative of F by time. */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
 
+/* Whether the elementary differential is 0 because a field of `linear` (bits 1 << OP_F and so on) has two children or more
+ * somewhere, a second derivative, or a clock; or because it is a clock by itself. */
+int tree_vanishes(const Forest *f, size_t tree, int linear);
+
 /* Whether every vertex is an F, or its clock: of all that have its shape, one. */
 int tree_is_F(const Forest *f, size_t tree);
 
@@ -201,7 +207,9 @@ typedef struct {
 } Theory;
 
 /* Exact order up to forest->max and the rest, of a frozen table; norms are NaN where the order reaches
- * forest->max or nothing expands. A forest without clocks gives the order on fields that do not depend on time. */
+ * forest->max or nothing expands. A forest without clocks gives the order on fields that do not depend on time. Of a table with
+ * `linear` it is that on fields whose operators named there are linear: trees that vanish on them count as met here and in what
+ * follows. A phi function of other derivatives leaves that by time out: system_takes refuses such a field of time. */
 int theory_find(const Forest *f, const Table *t, Theory *out);
 
 /* The same with forests as large as needed, of order `most` at most (or forest_most, where that is less);
@@ -384,6 +392,7 @@ struct System {
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
+    int linear_ops;  /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
     int timed;       /* F or G depends on t explicitly */
     int apart;       /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
@@ -418,6 +427,9 @@ const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 /* The operators of a system's field, a bit 1 << OP_F and so on each. */
 int system_ops(const System *s);
+/* ERR_INPUT, with a word on those that fit, where a table cannot be stepped on a system: a decoder's without a memory, one
+ * with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
+int system_takes(const System *s, const Table *t);
 /* dy (n, d) out = the sum of these operators of one set at (t, y); part (n, d): scratch. */
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part);

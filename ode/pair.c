@@ -31,10 +31,7 @@ static void delete_stage(Table *t, size_t i)
 {
     size_t e = (size_t)t->stage[i].eval, count = (size_t)stage_parts(t, t->stage[i].op)->count;
     size_t p = (size_t)t->eval[e].point, points = (size_t)t->eval[e + count - 1].point - p + 1;
-    for (size_t k = p; k < p + points; k++) {
-        row_free(&t->point[k].row);
-        for (int c = 0; c < COLOURS; c++) mpq_clear(t->point[k].c[c]);
-    }
+    for (size_t k = p; k < p + points; k++) point_free(&t->point[k]);
     delete_from(t->point, &t->points, p, points, sizeof(Point));
     delete_from(t->eval, &t->evals, e, count, sizeof(Eval));
     delete_from(t->stage, &t->stages, i, 1, sizeof(Stage));

@@ -45,7 +45,9 @@ static int principal_new(Principal *p, const Table *t)
     *p = (Principal){.t = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
     /* |R(i nu)|^2 - 1 has no more powers than this, R of degree `points` at most: with none of them it is 0. */
     size_t powers = 2 * t->points + 2;
-    p->terms = p->depth ? TERMS_HISTORY : powers < TERMS_MAX ? (int)powers : TERMS_MAX;
+    p->terms = p->depth || table_phi(t) ? TERMS_HISTORY
+               : powers < TERMS_MAX     ? (int)powers
+                                        : TERMS_MAX;
     size_t n = (size_t)p->terms + 1;
     mpq_inits(p->share, p->descent, NULL);
     mpq_set_ui(p->share, 1, (unsigned)t->colours);
@@ -129,6 +131,31 @@ static void logarithm(Principal *p, int n)
     mpq_clears(x, j, NULL);
 }
 
+/* K[n] of an exponential stage, its row's coefficients Y up to n: sum over j of (scale n_A z / colours)^j / (j + J)!, n_A the
+ * number of fields in A. */
+static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
+{
+    mpq_t factor, x;
+    unsigned fields = 0, J = (unsigned)at->phi - 1;
+    mpq_inits(factor, x, NULL);
+    for (int op = 0; op < p->t->colours; op++) fields += at->ops >> op & 1;
+    mpq_set_ui(factor, 1, 1);
+    mpq_set_ui(K, 0, 1);
+    for (unsigned j = 1; j <= J + (unsigned)n + 1; j++) {
+        if (j > J) { /* factor = (scale n_A / colours)^(j-1-J) / (j-1)! */
+            mpq_mul(x, factor, Y[n - (int)(j - 1 - J)]);
+            mpq_add(K, K, x);
+            mpq_set_ui(x, fields, 1);
+            mpq_mul(x, x, p->share);
+            mpq_mul(x, x, at->scale);
+            mpq_mul(factor, factor, x);
+        }
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+    }
+    mpq_clears(factor, x, NULL);
+}
+
 /* Everything of the power n of z; coefficients below it are there. */
 static void next_power(Principal *p, int n)
 {
@@ -137,9 +164,16 @@ static void next_power(Principal *p, int n)
     mpq_t x;
     mpq_init(x);
     powers(p, n);
-    for (size_t e = 0; e < t->evals && n > 0; e++)
-        mpq_mul(p->K[e * size + (size_t)n], p->share,
-                p->Y[(size_t)t->eval[e].point * size + (size_t)n - 1]);
+    for (size_t e = 0; e < t->evals && n > 0; e++) {
+        const Point *at = eval_point(t, (int)e);
+        mpq_t *Y = p->Y + (size_t)t->eval[e].point * size;
+        if (at->phi) {
+            row_coefficient(p, &at->row, n, Y[n]);
+            phi_coefficient(p, at, Y, n, p->K[e * size + (size_t)n]);
+        } else {
+            mpq_mul(p->K[e * size + (size_t)n], p->share, Y[n - 1]);
+        }
+    }
     row_coefficient(p, &t->update, n, x);
     if (n > 0) mpq_div(x, x, p->descent);
     mpq_set(p->zeta[n], x);
@@ -207,7 +241,7 @@ static int find_neutral(const Principal *p, Phase *out)
 {
     const Table *t = p->t;
     Structure s;
-    int neutral = t->exact && (size_t)p->terms >= 2 * t->points;
+    int neutral = t->exact && !table_phi(t) && (size_t)p->terms >= 2 * t->points;
     if (p->depth) {
         TRY(structure_find(t, 1, &s));
         neutral = s.symmetric == TOLD_YES;

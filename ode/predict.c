@@ -247,6 +247,7 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
     const System *s = m->d.s;
     size_t N = m->d.N;
     double agreement;
+    if (table_phi(t)) return 0;
     Weighted w = limit_field(t, s);
     int code = reference_solve(&w.system, &p->t_end, 1, p->e, &agreement);
     if (code > 0) return 0; /* it leaves the numbers: no constant */

@@ -96,6 +96,28 @@ static void print_operator(int op, int set, FILE *f)
     if (set != 1) fprintf(f, "%d", set);
 }
 
+static void print_scaled(const Table *t, mpq_srcptr c, int op, int set, FILE *f)
+{
+    if (mpq_cmp_ui(c, 1, 1) != 0 || !t->exact) {
+        if (mpq_sgn(c) < 0) fputc('-', f);
+        print_number(t, c, f);
+        fputc(' ', f);
+    }
+    print_operator(op, set, f);
+}
+
+/* The head of stage s at its first point. */
+static void print_head(const Table *t, const Stage *s, const Point *p, FILE *f)
+{
+    if (p->phi) {
+        fprintf(f, "phi%d(", p->phi - 1);
+        print_scaled(t, p->scale, p->ops == 1 << s->op ? s->op : OP_H, s->set, f);
+        fputc(')', f);
+    } else {
+        print_operator(s->op, s->set, f);
+    }
+}
+
 /* The stage after which a symbol can be set: all that a gate reads must be there. */
 static int ready_stage(const Table *t, const Symbol *s)
 {
@@ -140,7 +162,7 @@ static void print_stages(const Table *t, FILE *f)
         const Stage *s = &t->stage[i];
         const Point *p = &t->point[t->eval[s->eval].point];
         fprintf(f, "k%zu = ", i + 1);
-        print_operator(s->op, s->set, f);
+        print_head(t, s, p, f);
         fputc('(', f);
         print_row(t, &p->row, 0, f);
         if (p->timed) {
@@ -164,12 +186,7 @@ static void print_flows(const Table *t, FILE *f)
     for (size_t i = 0; i < t->flows; i++) {
         const Flow *s = &t->flow[i];
         fprintf(f, "flow ");
-        if (mpq_cmp_ui(s->c, 1, 1) != 0 || !t->exact) {
-            if (mpq_sgn(s->c) < 0) fputc('-', f);
-            print_number(t, s->c, f);
-            fputc(' ', f);
-        }
-        print_operator(s->op, s->set, f);
+        print_scaled(t, s->c, s->op, s->set, f);
         fputc('\n', f);
     }
 }
@@ -190,6 +207,8 @@ int table_print(const Table *t, FILE *f)
     for (int i = 0; i < 4; i++)
         if (text[i][0]) fprintf(f, "%s %s\n", name[i], text[i]);
     if (t->colours > 2) fprintf(f, "decoder\n");
+    for (int op = 0; op < t->colours; op++)
+        if (t->linear >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);
     if (t->word) {
         gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
         if (t->colours > 2) gmp_fprintf(f, "%Qd C ", t->weight[OP_C]);

@@ -121,6 +121,63 @@ static void run_program(const Lanes *l, const Program *p, double *out)
     memcpy(out, stack[0], l->count * sizeof *out);
 }
 
+/* ---- linear rules ------------------------------------------------------------------------------------ */
+
+enum { DEGREE_NO = 2 }; /* no polynomial of degree 1 in y */
+
+static int leaf_degree(int code, int memory)
+{
+    switch (code) {
+    case GET_OWN: return 1;
+    case GET_OTHER: return memory ? 0 : 1;
+    case GET_DOT: return memory ? 1 : DEGREE_NO;
+    case GET_TIME:
+    case GET_R2:
+    case GET_R: return DEGREE_NO;
+    default: return 0;
+    }
+}
+
+/* Degree in y of op on one of degree a, and b where it takes two. */
+static int op_degree(const Op *op, int a, int b)
+{
+    switch (op->code) {
+    case DO_ADD:
+    case DO_SUB: return a > b ? a : b;
+    case DO_MUL: return a + b < DEGREE_NO ? a + b : DEGREE_NO;
+    case DO_DIV: return b ? DEGREE_NO : a;
+    case DO_POW: return a || b ? DEGREE_NO : 0;
+    case DO_NEG: return a;
+    case DO_POWI: return op->k == 1 || a == 0 ? a : DEGREE_NO;
+    default: return a ? DEGREE_NO : 0;
+    }
+}
+
+/* Of a program, as its operations tell: y*y - y*y has degree 2. Time counts as no degree. */
+static int degree(const Formulas *f, const Program *p, int memory)
+{
+    int stack[PROGRAM_STACK] = {0}, top = -1;
+    for (int k = p->first; k < p->first + p->count; k++) {
+        const Op *op = &f->op[k];
+        int n = program_operands(op->code);
+        top -= n - 1;
+        stack[top] = n == 0 ? leaf_degree(op->code, memory)
+                            : op_degree(op, stack[top], n > 1 ? stack[top + 1] : 0);
+    }
+    return stack[0];
+}
+
+int program_linear(const Formulas *f, int which, size_t d)
+{
+    int memory = which == RULE_C;
+    for (size_t c = 0; c < d; c++) {
+        const Rule *r = &f->rule[which][c];
+        if (r->line && degree(f, &r->value, memory) >= DEGREE_NO) return 0;
+        if (r->line && r->kind == OTHERS_SOFTMAX && degree(f, &r->score, memory) > 0) return 0;
+    }
+    return 1;
+}
+
 /* ---- fields -------------------------------------------------------------------------------------- */
 
 static size_t at_most(size_t a, size_t b)

@@ -89,6 +89,10 @@ void program_drift(const System *s, int set, double t, const double *y, double *
 void program_initial(const System *s, uint64_t seed, double *out);
 void program_memory(const System *s, uint64_t seed, double *out);
 
+/* 1 where the rule of F, G or C is A y + b in all of its d components, and free of time; told by its operations, so 0 may be
+ * wrong and 1 never is. */
+int program_linear(const Formulas *f, int which, size_t d);
+
 /* ---- formula.c ------------------------------------------------------------------------------------ */
 
 typedef struct {

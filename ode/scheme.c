@@ -6,6 +6,8 @@
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
  *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *   kN = phiJ([coefficient] OP[set])(sum)   phi_J(c h OP'(y)) of slopes of this step: OP: F G H C, J: 0 .. 4
+ *   linear OP                         the scheme is for fields whose OP is linear
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
@@ -83,7 +85,8 @@ static int scheme_name(Cursor *c, char *name)
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (strcmp(name, "all") == 0 || strcmp(name, "decoders") == 0)
+    if (strcmp(name, "all") == 0 || strcmp(name, "decoders") == 0 ||
+        strcmp(name, "exponential") == 0)
         return cursor_error(c, "expected another name: '%s' means many schemes", name);
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");
@@ -130,6 +133,7 @@ static void round_table(Table *t)
     for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
     for (size_t i = 0; i < t->points; i++) {
         round_row(&t->point[i].row);
+        expression_round(t->point[i].scale);
         for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
     }
 }
@@ -157,12 +161,27 @@ static int check_error(const Parser *p)
                         t->name, what);
 }
 
+/* phi_J(h A) takes A at y, where the step begins. */
+static int check_phi(const Parser *p)
+{
+    const Table *t = p->table;
+    const char *what = t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
+                       : t->dense                     ? "reads every slope so far"
+                                                      : NULL;
+    if (!what || !table_phi(t)) return 0;
+    return cursor_error(&p->cursor,
+                        "expected exponential stages in a one-step scheme; scheme '%s' %s", t->name,
+                        what);
+}
+
 static int finish(Parser *p)
 {
     Table *t = p->table;
     Cursor *c = &p->cursor;
     if (t->flows && (t->stages || t->update.terms))
         return cursor_error(c, "expected k lines or flow lines in scheme '%s', not both", t->name);
+    if (t->flows && t->linear)
+        return cursor_error(c, "expected no 'linear' in scheme '%s': it is made of flows", t->name);
     if (!t->flows && !t->update.terms)
         return cursor_error(c, "expected y' = ... or flow lines in scheme '%s'", t->name);
     if (t->flows && t->symbols)
@@ -174,6 +193,7 @@ static int finish(Parser *p)
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
     for (size_t i = 0; i < t->symbols; i++)
         for (size_t k = 0; k < t->symbol[i].inputs; k++) find_depth(t, &t->symbol[i].input[k]);
+    TRY(check_phi(p));
     TRY(check_error(p));
     return t->error.terms ? table_pair(t, &p->table) : 0;
 }

@@ -4,8 +4,10 @@
  *     K_e(t) = [root of t has the colour of e] prod over children c of Y_point(e)(c)
  *     S_ej(t) = (exact flow over -j h, then K_e)(t)          slopes of j steps ago
  *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
- * and for a child that is a clock Y is the evaluation's node;
- * so nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
+ * and for a child that is a clock Y is the evaluation's node.
+ * An exponential stage has K_e(t) = sum over j of c^j / (j + J)! r(t_j), r its row, t_0 = t and t_(j+1) the only child of t_j,
+ * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root.
+ * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -262,6 +264,29 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
     mpq_clear(q);
 }
 
+/* K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
+static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
+{
+    const Tree *t = &w->forest->tree[i];
+    mpq_t factor, x;
+    mpq_inits(factor, x, NULL);
+    mpq_set_ui(factor, 1, 1);
+    for (unsigned j = 2; j < (unsigned)p->phi; j++) { /* 1 / J! */
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+    }
+    mpq_mul(K, factor, Y[i]);
+    for (unsigned j = (unsigned)p->phi; t->children == 1 && p->ops >> t->colour & 1; j++) {
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+        mpq_mul(factor, factor, p->scale);
+        mpq_mul(x, factor, Y[t->child[0]]);
+        mpq_add(K, K, x);
+        t = &w->forest->tree[t->child[0]];
+    }
+    mpq_clears(factor, x, NULL);
+}
+
 static void evaluate_at(Work *w, size_t i)
 {
     const Tree *t = &w->forest->tree[i];
@@ -269,12 +294,16 @@ static void evaluate_at(Work *w, size_t i)
     mpq_t zero;
     mpq_init(zero);
     for (size_t e = 0; e < table->evals; e++) {
+        const Point *p = eval_point(table, (int)e);
+        mpq_t *Y = w->Y[table->eval[e].point];
         mpq_set_ui(w->K[e][i], t->colour == table->eval[e].op, 1);
-        for (int k = 0; k < t->children; k++)
+        for (int k = 0; k < t->children && !p->phi; k++)
             mpq_mul(w->K[e][i], w->K[e][i],
-                    tree_is_clock(w->forest, (size_t)t->child[k])
-                        ? w->node[e]
-                        : w->Y[table->eval[e].point][t->child[k]]);
+                    tree_is_clock(w->forest, (size_t)t->child[k]) ? w->node[e] : Y[t->child[k]]);
+        if (p->phi) {
+            row_at(w, &p->row, i, Y[i]);
+            apply_phi(w, p, Y, i, w->K[e][i]);
+        }
         for (int j = 0; j < table->past_k; j++)
             compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
     }
@@ -301,7 +330,9 @@ static int check_points(const Table *t)
     mpq_t sum;
     mpq_init(sum);
     size_t p = 0;
-    while (p < t->points && (state_weight(&t->point[p].row, sum), is_one(t, sum))) p++;
+    while (p < t->points &&
+           (state_weight(&t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
+        p++;
     mpq_clear(sum);
     if (p == t->points) return 0;
     size_t e = 0;

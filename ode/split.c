@@ -51,7 +51,7 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
     int base = (int)t->evals;
     for (size_t i = 0; i < solver->stages; i++) {
         Point *p = &t->point[t->points];
-        mpq_inits(p->c[OP_F], p->c[OP_G], p->c[OP_C], NULL);
+        point_init(p);
         t->points++;
         TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y,
                       flow->c, base, &p->row));

@@ -3,6 +3,7 @@
 #define AMP_COMPLEX double complex
 #define AMP_EPSILON 0x1p-53
 #define AMP_ABS cabs
+#define AMP_EXP cexp
 #define AMP_COS cos
 #define AMP_SIN sin
 #define AMP_ATAN atan

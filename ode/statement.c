@@ -59,18 +59,56 @@ size_t statement_stage_head(Cursor *c)
     return number;
 }
 
-static int add_point(Table *t, const Row *row, const mpq_t at, int timed)
+/* What stands before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op is
+ * the first of them. */
+typedef struct {
+    int op, set, phi, ops;
+    mpq_t scale;
+} Head;
+
+/* phiJ([coefficient] OP[set]) behind "phi". */
+static int parse_phi(Parser *p, Head *h)
+{
+    Cursor *c = &p->cursor;
+    long J;
+    TRY(cursor_integer(c, PHI_MOST, &J));
+    TRY(cursor_expect(c, "("));
+    cursor_blanks(c);
+    mpq_set_ui(h->scale, 1, 1);
+    if (!operator_stands(c)) TRY(expression_number(p, h->scale));
+    cursor_blanks(c);
+    const char *at = c->at;
+    TRY(parse_operator(p, OPS, &h->op, &h->set));
+    const Parts *parts = stage_parts(p->table, h->op);
+    for (int k = 0; k < parts->count; k++) h->ops |= 1 << parts->colour[k];
+    if (!h->ops || parts->in_turn) {
+        c->at = at;
+        return cursor_error(c, "expected F, G or H, of a decoder C too: fields with a derivative");
+    }
+    h->op = parts->colour[0];
+    h->phi = (int)J + 1;
+    return cursor_expect(c, ")");
+}
+
+static int parse_head(Parser *p, Head *h)
+{
+    return cursor_take(&p->cursor, "phi") ? parse_phi(p, h)
+                                          : parse_operator(p, OPS, &h->op, &h->set);
+}
+
+static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, int timed)
 {
     Point *grown = push(t->point, &t->points, sizeof(Point));
     if (!grown) return ERR_MEMORY;
     t->point = grown;
     Point *q = &grown[t->points - 1];
     int code = 0;
+    point_init(q);
     q->timed = timed;
-    for (int op = 0; op < COLOURS; op++) {
-        mpq_init(q->c[op]);
-        if (timed) mpq_set(q->c[op], at);
-    }
+    q->phi = h->phi;
+    q->ops = h->ops;
+    if (h->phi) mpq_set(q->scale, h->scale);
+    for (int op = 0; op < COLOURS && timed; op++) mpq_set(q->c[op], at);
     for (size_t i = 0; i < row->terms && code == 0; i++) {
         const Term *s = &row->term[i];
         code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
@@ -79,18 +117,18 @@ static int add_point(Table *t, const Row *row, const mpq_t at, int timed)
 }
 
 /* The points of stage i, whose argument is `row`; its evaluations stand already. */
-static int add_stage(Table *t, size_t i, Row *row, const mpq_t at, int timed)
+static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at, int timed)
 {
     mpq_t one;
     const Stage *s = &t->stage[i];
     const Parts *parts = stage_parts(t, s->op);
-    int code = add_point(t, row, at, timed);
+    int code = add_point(t, row, h, at, timed);
     mpq_init(one);
     mpq_set_ui(one, 1, 1);
     for (int k = 0; k < parts->count && code == 0; k++) {
         if (k > 0 && parts->in_turn) {
             code = row_add(row, s->eval + k - 1, 0, one, 0, NULL);
-            if (code == 0) code = add_point(t, row, at, timed);
+            if (code == 0) code = add_point(t, row, h, at, timed);
         }
         t->eval[s->eval + k].point = (int)t->points - 1;
     }
@@ -110,8 +148,9 @@ static int add_eval(Table *t, int op, int set, size_t stage)
 int statement_declare(Parser *p)
 {
     Table *t = p->table;
-    int op, set;
-    TRY(parse_operator(p, OPS, &op, &set));
+    int op = OP_F,
+        set = 1; /* of an exponential stage, which has one evaluation, read_stage reads them */
+    if (!cursor_take(&p->cursor, "phi")) TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
     Stage *grown = push(t->stage, &p->declared, sizeof(Stage));
@@ -145,28 +184,44 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
+/* The increment of an exponential stage; its operator, known by now, is its evaluation's. */
+static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
+{
+    Table *t = p->table;
+    Stage *s = &t->stage[t->stages];
+    for (size_t i = 0; i < r->terms; i++)
+        if (timed || r->term[i].eval < 0 || r->term[i].past)
+            return cursor_error(&p->cursor, "expected slopes k1, k2, ... of this step in an "
+                                            "exponential stage, and no state, past or '@'");
+    s->op = t->eval[s->eval].op = h->op;
+    s->set = t->eval[s->eval].set = h->set;
+    return 0;
+}
+
 static int read_stage(Parser *p, size_t number)
 {
     Row row = {0};
     mpq_t at;
-    int op, set, timed = 0, code;
+    Head h = {0};
+    int timed = 0, code;
     Cursor *c = &p->cursor;
     if (number != p->table->stages + 1)
         return cursor_error(c, "expected stage k%zu here: stages are numbered in order",
                             p->table->stages + 1);
     TRY(cursor_expect(c, "="));
-    TRY(parse_operator(p, OPS, &op, &set));
-    TRY(cursor_expect(c, "("));
-    mpq_init(at);
-    code = expression_parse(p, &row);
+    mpq_inits(at, h.scale, NULL);
+    code = parse_head(p, &h);
+    if (code == 0) code = cursor_expect(c, "(");
+    if (code == 0) code = expression_parse(p, &row);
     if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
     if (code == 0 && !cursor_take(c, ")"))
         code = cursor_error(c, "expected an operator, '@' or ')'");
     if (code == 0) code = cursor_end(c, "an operator or the end of the line");
     if (code == 0) code = check_row(p, &row, "a stage's argument");
-    if (code == 0) code = add_stage(p->table, p->table->stages, &row, at, timed);
+    if (code == 0 && h.phi) code = check_increment(p, &h, &row, timed);
+    if (code == 0) code = add_stage(p->table, p->table->stages, &row, &h, at, timed);
     if (code == 0) p->table->stages++;
-    mpq_clear(at);
+    mpq_clears(at, h.scale, NULL);
     row_free(&row);
     return code;
 }
@@ -275,6 +330,17 @@ static int read_field(Parser *p)
     mpq_clear(weight);
     p->table->word = 1;
     return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
+}
+
+/* linear OP: one of the operators that the scheme takes to be linear. */
+static int read_linear(Parser *p)
+{
+    int op, set;
+    TRY(parse_operator(p, COLOURS, &op, &set));
+    if (op >= p->table->colours)
+        return cursor_error(&p->cursor, "expected F or G: the scheme has no C");
+    p->table->linear |= 1 << op;
+    return cursor_end(&p->cursor, "the end of the line after the operator");
 }
 
 /* Read before the stages are (scheme.c), so that H and L among them know. */
@@ -416,9 +482,9 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},    {"learn", read_learn}, {"gate", read_gate},
-                  {"flow", read_flow},  {"field", read_field}, {"decoder", read_decoder},
-                  {"error", read_error}};
+} statements[] = {{"let", read_let},     {"learn", read_learn},  {"gate", read_gate},
+                  {"flow", read_flow},   {"field", read_field},  {"decoder", read_decoder},
+                  {"error", read_error}, {"linear", read_linear}};
 
 int statement_parse(Parser *p)
 {
@@ -441,5 +507,5 @@ int statement_parse(Parser *p)
     c->at = at;
     return cursor_error(
         c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
-           "k1 = ..., y' = ..., or error = ...");
+           "linear, k1 = ..., y' = ..., or error = ...");
 }

@@ -50,6 +50,7 @@ typedef struct {
     Part *part;
     double node[COLOURS];
     int plain;
+    double scale; /* of an exponential stage */
 } Sum;
 
 /* A compiled table. */
@@ -79,14 +80,17 @@ struct Stepper {
     double *argument; /* (2, rows, d) */
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
+    double
+        *phi; /* (6 + COLOURS, N) scratch and offsets of exponential stages; NULL: there are none */
     int start, state_at, slope_at;
     double t0, h;
     long step;
     size_t evals;
-    double *error; /* (N) of the last try; NULL: the table is no pair */
-    size_t first;  /* evaluations at y and t itself, which stand first */
-    int same;      /* the last evaluations are the first ones of the next step */
-    size_t ready;  /* evaluations that need not be done again */
+    size_t counted; /* evaluations a step, those of exponential stages not, which count their own */
+    double *error;  /* (N) of the last try; NULL: the table is no pair */
+    size_t first;   /* evaluations at y and t itself, which stand first */
+    int same;       /* the last evaluations are the first ones of the next step */
+    size_t ready;   /* evaluations that need not be done again */
 };
 
 /* ---- compiling a table --------------------------------------------------------------------------- */
@@ -122,6 +126,7 @@ static void program_free(Program *p)
 /* Of operator op at point p, whether or not some evaluation is there. */
 static double node(const Table *t, const Point *p, int op)
 {
+    if (p->phi) return 0; /* derivatives are taken at the beginning of the step */
     const Eval at = {.op = op, .point = (int)(p - t->point)};
     mpq_t c;
     mpq_init(c);
@@ -139,6 +144,7 @@ static int program_compile(const Table *t, const int *pair, Program *p)
     for (size_t i = 0; i < t->points; i++) {
         TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
         for (int op = 0; op < t->colours; op++) p->point[i].node[op] = node(t, &t->point[i], op);
+        p->point[i].scale = table_double(t->point[i].scale);
     }
     TRY(sum_compile(&t->error, pair, &p->error));
     return sum_compile(&t->update, pair, &p->update);
@@ -248,6 +254,7 @@ static int make(Stepper *st)
 {
     const Table *t = st->table;
     size_t N = st->N, d = st->system.d, longest = survey(st);
+    for (int op = 0; op < COLOURS; op++) st->counted += t->flows ? 0 : table_evals(t, op);
     TRY(compile_all(st));
     st->fraction = memory_new(t->flows, sizeof(double));
     st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
@@ -258,6 +265,11 @@ static int make(Stepper *st)
     if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
+    if (table_phi(t)) {
+        st->phi = memory_new(6 + COLOURS, N * sizeof(double));
+        if (!st->phi) return ERR_MEMORY;
+        derivative_offsets(&st->system, st->phi, st->phi + 6 * N);
+    }
     if (!t->error.terms) return 0;
     survey_pair(st);
     st->error = memory_new(N, sizeof(double));
@@ -267,11 +279,7 @@ static int make(Stepper *st)
 int stepper_new(const Table *t, const System *s, Stepper **out)
 {
     if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
-    if (t->colours > 2 && !s->field[OP_C])
-        return error_set(ERR_INPUT,
-                         "scheme %s has C, which reads a memory, and system %s has no memory; "
-                         "attention, linear, or a system file with a line 'memory N' has one",
-                         t->name, s->name);
+    TRY(system_takes(s, t));
     Stepper *st = memory_new(1, sizeof *st);
     if (!st) return ERR_MEMORY;
     st->table = t;
@@ -279,7 +287,8 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->word = system_weigh(s, t);
     st->n = s->n;
     st->N = s->n * s->d;
-    st->rows = s->apart && s->n > block_rows(s->d) ? block_rows(s->d) : s->n;
+    int windows = s->apart && s->n > block_rows(s->d) && !table_phi(t);
+    st->rows = windows ? block_rows(s->d) : s->n;
     st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
@@ -296,7 +305,7 @@ void stepper_free(Stepper *st)
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) program_free(&st->program[i]);
     void *owned[] = {st->program,  st->pair, st->fraction, st->state, st->slope,
-                     st->argument, st->x,    st->c,        st->error};
+                     st->argument, st->x,    st->c,        st->error, st->phi};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(st);
 }
@@ -334,6 +343,18 @@ static void gather(const Stepper *st, const Sum *s)
     }
 }
 
+/* k = phi_J(scale h A) x / h, A the derivative at the state and time t the step begins with. */
+static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, double *k)
+{
+    const Point *p = &st->table->point[e->point];
+    double scale = st->program[st->depth].point[e->point].scale;
+    size_t N = st->N;
+    Derivative A = {&st->system, p->ops, e->set, t, state(st, 0), st->phi + 6 * N, st->phi + 3 * N};
+    st->evals += derivative_evals(&A) *
+                 exponential_phi(N, derivative_act, &A, scale * st->h, p->phi - 1, x, k, st->phi);
+    for (size_t i = 0; i < N; i++) k[i] /= st->h;
+}
+
 /* Slope e at x, time t, and from it the row that comes next (NULL: none) to out: block by block where
  * the system has F + G of some rows, so that a slope is used before it leaves the nearest cache. 1
  * where out is finite, which is looked at where `check` says so. */
@@ -350,6 +371,8 @@ static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *
         size_t count = s->n - first < rows ? s->n - first : rows, at = first * d, N = count * d;
         if (st->pair[e])
             s->both(s, eval->set, t, x, first, count, k);
+        else if (eval_point(st->table, (int)e)->phi)
+            apply_phi(st, eval, t, x, k);
         else
             s->field[eval->op](s, eval->set, t, x, k);
         if (next && check)
@@ -533,7 +556,7 @@ int stepper_step(Stepper *st)
     if (!st->table->flows) shift_slopes(st);
     shift_state(st);
     st->step++;
-    st->evals += st->table->flows + st->table->evals;
+    st->evals += st->table->flows + st->counted;
     return 0;
 }
 
@@ -550,7 +573,7 @@ static int try_pass(Stepper *st, const Program *p, double t)
 int stepper_try(Stepper *st, double h)
 {
     st->h = h;
-    st->evals += st->table->evals - st->ready;
+    st->evals += st->counted - st->ready;
     TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
     st->ready = st->first;
     return combine_finite(st->N, state(st, -1)) ? 0 : not_finite(st);

@@ -119,7 +119,7 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     }
     *all = *separable = 0;
     for (size_t i = f->count; code == 0 && i-- > 0;) {
-        if (theory_is_zero(t, both->a[i])) continue;
+        if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->linear)) continue;
         *all = f->tree[i].order;
         if (is_separable(f, i)) *separable = f->tree[i].order;
     }

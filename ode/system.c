@@ -204,6 +204,48 @@ const char *system_default(void)
     return kinds[0]->base.name;
 }
 
+/* ---- whom a table is for ---------------------------------------------------------------------------- */
+
+/* " A B ..." of the systems that have these operators linear. */
+static void list_linear(int ops, char *list, size_t bytes)
+{
+    *list = '\0';
+    for (size_t i = 0; i < KINDS; i++) {
+        size_t used = strlen(list);
+        if ((ops & ~kinds[i]->base.linear_ops) == 0)
+            snprintf(list + used, bytes - used, " %s", kinds[i]->base.name);
+    }
+}
+
+static int not_linear(const System *s, const Table *t)
+{
+    char list[256], letters[COLOURS + 1] = "";
+    for (int op = 0; op < t->colours; op++)
+        if (t->linear >> op & 1) strncat(letters, &table_letters[op], 1);
+    list_linear(t->linear, list, sizeof list);
+    return error_set(ERR_INPUT,
+                     "scheme %s is for a linear %s (its line 'linear'), which system %s has not; "
+                     "these have:%s",
+                     t->name, letters, s->name, list);
+}
+
+int system_takes(const System *s, const Table *t)
+{
+    if (t->colours > 2 && !s->field[OP_C])
+        return error_set(ERR_INPUT,
+                         "scheme %s has C, which reads a memory, and system %s has no memory; "
+                         "attention, linear, or a system file with a line 'memory N' has one",
+                         t->name, s->name);
+    if (t->linear & ~s->linear_ops) return not_linear(s, t);
+    for (size_t i = 0; s->timed && i < t->points; i++)
+        if (t->point[i].ops & ~s->linear_ops)
+            return error_set(ERR_INPUT,
+                             "scheme %s takes the derivative of a field by y and not by time, on "
+                             "which a part of system %s depends; give a system without time",
+                             t->name, s->name);
+    return 0;
+}
+
 /* ---- sums of operators ----------------------------------------------------------------------------- */
 
 int system_ops(const System *s)

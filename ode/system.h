@@ -46,5 +46,25 @@ void system_uniform(double *x, size_t count, double low, double high, uint64_t s
 typedef void Act(const void *context, const double *x, double *ax);
 void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
                        double *work);
+/* phi.c: the derivative at (t, y) of the sum of a system's colours `ops`, of one set. */
+typedef struct {
+    const System *system;
+    int ops, set;
+    double t;
+    const double *y;      /* (n, d) */
+    const double *offset; /* (COLOURS, n, d): of derivative_offsets */
+    double *work;         /* (3, n, d): scratch */
+} Derivative;
+/* An Act, of a Derivative; x is not 0. */
+void derivative_act(const void *derivative, const double *x, double *ax);
+/* Evaluations of F, G and C that an action takes. */
+size_t derivative_evals(const Derivative *A);
+/* offset (COLOURS, n, d) out: f(0) of the system's linear operators, 0 of others; work (n, d): scratch. */
+void derivative_offsets(const System *s, double *work, double *offset);
+
+/* x (N) = phi_J(t A) v, v (N), J 0 .. 4, without a norm: steps are halved until their series end within rounding. Returns the
+ * actions of A; NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
+size_t exponential_phi(size_t N, Act *act, const void *context, double t, int J, const double *v,
+                       double *x, double *work);
 
 #endif

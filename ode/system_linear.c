@@ -160,8 +160,9 @@ static void init_nilpotent(System *s, uint64_t seed)
     add_matrices(s);
 }
 
-#define LINEAR_FUNCTIONS \
-    .field = {field_A, field_B}, .flow = {flow_A, flow_B}, .solution = solution, .linear = 1
+#define LINEAR_FUNCTIONS                                                                      \
+    .field = {field_A, field_B}, .flow = {flow_A, flow_B}, .solution = solution, .linear = 1, \
+    .linear_ops = 1 << OP_F | 1 << OP_G
 
 const SystemKind system_linear = {
     .base = {.name = "linear",
@@ -174,7 +175,8 @@ const SystemKind system_linear = {
              .field = {field_A, field_B, field_C},
              .flow = {flow_A, flow_B, flow_C},
              .solution = solution,
-             .linear = 1},
+             .linear = 1,
+             .linear_ops = 1 << OP_F | 1 << OP_G | 1 << OP_C},
     .n_min = 2,
     .d_min = 1,
     .size_max = LINEAR_MAX,

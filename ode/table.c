@@ -77,6 +77,20 @@ void row_free(Row *r)
     r->terms = 0;
 }
 
+void point_init(Point *p)
+{
+    *p = (Point){0};
+    for (int c = 0; c < COLOURS; c++) mpq_init(p->c[c]);
+    mpq_init(p->scale);
+}
+
+void point_free(Point *p)
+{
+    row_free(&p->row);
+    for (int c = 0; c < COLOURS; c++) mpq_clear(p->c[c]);
+    mpq_clear(p->scale);
+}
+
 int row_equal(const Row *a, const Row *b)
 {
     if (a->terms != b->terms) return 0;
@@ -137,10 +151,7 @@ Table *table_new(const char *name)
 void table_free(Table *t)
 {
     if (!t) return;
-    for (size_t i = 0; i < t->points; i++) {
-        row_free(&t->point[i].row);
-        for (int c = 0; c < COLOURS; c++) mpq_clear(t->point[i].c[c]);
-    }
+    for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
     for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
     for (size_t i = 0; i < t->symbols; i++) {
         for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
@@ -163,11 +174,12 @@ static int copy_points(Table *to, const Table *from)
     for (; to->points < from->points; to->points++) {
         Point *p = &to->point[to->points];
         const Point *q = &from->point[to->points];
+        point_init(p);
         p->timed = q->timed;
-        for (int c = 0; c < COLOURS; c++) {
-            mpq_init(p->c[c]);
-            mpq_set(p->c[c], q->c[c]);
-        }
+        p->phi = q->phi;
+        p->ops = q->ops;
+        mpq_set(p->scale, q->scale);
+        for (int c = 0; c < COLOURS; c++) mpq_set(p->c[c], q->c[c]);
     }
     for (size_t i = 0; i < from->points; i++) TRY(row_copy(&to->point[i].row, &from->point[i].row));
     return 0;
@@ -227,6 +239,7 @@ static int copy_into(Table *to, const Table *from)
     to->word = from->word;
     to->past_y = from->past_y;
     to->past_k = from->past_k;
+    to->linear = from->linear;
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
     TRY(row_copy(&to->error, &from->error));
@@ -255,27 +268,53 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
+/* What a slope has of the clock of an operator: its own, or that of an exponential stage's increment. */
+static void slope_time(const Table *t, int eval, int op, mpq_t c)
+{
+    const Point *at = eval_point(t, eval);
+    if (at->phi)
+        mpq_set(c, at->c[op]);
+    else
+        mpq_set_ui(c, op == t->eval[eval].op, 1);
+}
+
 /* c = the node of a row by the rule, for one colour. */
 static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
-    mpq_t w, past;
-    mpq_inits(w, past, NULL);
+    mpq_t w, x;
+    mpq_inits(w, x, NULL);
     mpq_set_ui(c, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         table_value(t, s, w);
-        mpq_set_si(past, s->eval == TABLE_STATE ? -s->past : t->eval[s->eval].op == op, 1);
-        mpq_mul(w, w, past);
+        if (s->eval == TABLE_STATE)
+            mpq_set_si(x, -s->past, 1);
+        else
+            slope_time(t, s->eval, op, x);
+        mpq_mul(w, w, x);
         mpq_add(c, c, w);
     }
-    mpq_clears(w, past, NULL);
+    mpq_clears(w, x, NULL);
+}
+
+/* By the rule; an increment's is over J!. */
+static void point_time(const Table *t, Point *p, int op)
+{
+    mpq_t over;
+    mpq_init(over);
+    row_time(t, &p->row, op, p->c[op]);
+    for (int j = 2; j < p->phi; j++) {
+        mpq_set_ui(over, 1, (unsigned)j);
+        mpq_mul(p->c[op], p->c[op], over);
+    }
+    mpq_clear(over);
 }
 
 void table_times(Table *t)
 {
     for (size_t i = 0; i < t->points; i++)
         for (int op = 0; op < t->colours && !t->point[i].timed; op++)
-            row_time(t, &t->point[i].row, op, t->point[i].c[op]);
+            point_time(t, &t->point[i], op);
 }
 
 static int row_freeze(const Table *t, Row *r)
@@ -342,6 +381,7 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         if (s->eval == TABLE_STATE || t->eval[s->eval].op != op) continue;
+        if (eval_point(t, s->eval)->phi) continue;
         if (set && t->eval[s->eval].set != set) continue;
         table_value(t, s, c);
         mpq_add(sum, sum, c);
@@ -400,7 +440,7 @@ Table *table_start(const Table *from, int history)
 size_t table_evals(const Table *t, int op)
 {
     size_t n = 0;
-    for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op;
+    for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op && !eval_point(t, (int)i)->phi;
     for (size_t i = 0; i < t->flows; i++) n += t->flow[i].op == op;
     return n;
 }
@@ -456,8 +496,21 @@ int table_written(const Table *t)
     return i < t->evals;
 }
 
+const Point *eval_point(const Table *t, int eval)
+{
+    return &t->point[t->eval[eval].point];
+}
+
+int table_phi(const Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (t->point[i].phi) return 1;
+    return 0;
+}
+
 int table_over(const Table *t, int op)
 {
+    if (table_phi(t)) return 0;
     for (size_t i = 0; i < t->stages; i++)
         if (t->stage[i].op != op) return 0;
     return t->stages > 0;
@@ -470,6 +523,7 @@ static int points_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->points; i++) {
         const Point *p = &a->point[i], *q = &b->point[i];
         if (!row_equal(&p->row, &q->row) || p->timed != q->timed) return 0;
+        if (p->phi != q->phi || p->ops != q->ops || !mpq_equal(p->scale, q->scale)) return 0;
         for (int op = 0; op < a->colours; op++)
             if (!mpq_equal(p->c[op], q->c[op])) return 0;
     }
@@ -501,7 +555,8 @@ int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
-        a->dense != b->dense || a->word != b->word || a->colours != b->colours)
+        a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
+        a->linear != b->linear)
         return 0;
     for (int op = 0; op < a->colours; op++)
         if (!mpq_equal(a->weight[op], b->weight[op])) return 0;

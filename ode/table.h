@@ -14,6 +14,12 @@
  * its first two: the attention of a decoder layer. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and
  * are kept to TABLE_DIGITS decimals. A coefficient may carry learned symbols as factors.
  *
+ * An exponential stage applies a phi function to an increment r_e, a row of slopes of this step alone:
+ *
+ *     k_e = phi_J(c h A) r_e,   A = f'(y) of F, G, C or their sum,   phi_0 = exp,  phi_(j+1)(z) = (phi_j(z) - 1/j!) / z
+ *
+ * so exp(c h A) y - y is phi_1(c h A) (c h A y), and no row mixes states with exponentials (Hochbruck, Ostermann 2010).
+ *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (split.c) turns it
  * into the points and evaluations above once a sub-flow solver is chosen.
  */
@@ -51,7 +57,13 @@ typedef struct {
     Row row;
     mpq_t c[COLOURS]; /* time node of a colour: t + c h; by the rule of rows unless `timed` */
     int timed;        /* written by @ */
+    /* Of an exponential stage: J + 1, else 0. The row is the increment r, its one evaluation phi_J(scale h A) r, A the
+     * derivative at y of the sum of the colours `ops`, a bit 1 << OP_F and so on each; c is what a time node has of r / J!. */
+    int phi, ops;
+    mpq_t scale;
 } Point;
+
+enum { PHI_MOST = 4 }; /* largest J */
 
 typedef struct {
     int op;    /* a colour */
@@ -98,6 +110,9 @@ typedef struct Table {
     /* The field the scheme solves: the sum of its colours, each times its weight, 1 but for words. */
     mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
+    /* Colours that the scheme takes to be linear (`linear F`), bits as in Point.ops: f'' = 0, and no f depends on time. Its
+     * order is that on such fields. */
+    int linear;
     /* An embedded pair of one-step methods: `pair` is the table of all stages as written, those that the error
      * alone reads among them, and `error` = y' - yhat, a row of slopes, stands in it alone. The table that holds it
      * is without these stages, so nothing that takes fixed steps pays for them. NULL, and no terms: no pair. */
@@ -125,12 +140,15 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
 int row_add_row(Row *to, const Row *from, const mpq_t factor);
 void row_free(Row *r);
 int row_equal(const Row *a, const Row *b);
+void point_init(Point *p); /* zero */
+void point_free(Point *p);
 
 /* Value of a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
 
 /* Time nodes of the points that no '@' set, by the rule of design: a colour's node is the row's total weight on
- * its slopes, a state y[-j] counts -j; symbols at their starting values. */
+ * its slopes, a state y[-j] counts -j; a slope of phi_J counts what its row does, over J!: phi_J(0) = 1/J!, and no derivative of
+ * an f moves a clock. Symbols at their starting values. */
 void table_times(Table *t);
 
 /* A copy whose symbols are replaced by their starting values, without the pair: what theory and fixed steps read. */
@@ -164,17 +182,22 @@ int table_expand(const Table *t, const Table *solver, Table **out);
 
 /* ---- table.c ---- */
 
-/* Evaluations of an operator a step (flows count one each). */
+/* Evaluations of an operator a step (flows count one each, exponential stages none). */
 size_t table_evals(const Table *t, int op);
 
 /* Number of parameter sets of an operator, the largest set used. */
 int table_sets(const Table *t, int op);
 
-/* Total weight of the update on slopes of (op, set), past ones included, at starting values. */
+/* Total weight of the update on slopes of (op, set), past ones included, those of exponential stages not, at starting
+ * values. */
 void table_weight(const Table *t, int op, int set, mpq_t out);
 
-/* 1 where there are stages and every one is of this operator, OP_F .. OP_A. */
+/* 1 where there are stages and every one is of this operator, OP_F .. OP_A; none of them exponential. */
 int table_over(const Table *t, int op);
+
+/* Whether some stage is exponential, and the one an evaluation belongs to. */
+int table_phi(const Table *t);
+const Point *eval_point(const Table *t, int eval);
 
 /* Where an evaluation stands on its operator's clock, in steps: what @ writes, or by the rule of rows, whose sum is in units of
  * the weight of its colour in the field. Of a frozen table. */

@@ -41,7 +41,7 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
         mpq_set_ui(q, 1, f->tree[i].sigma);
         mpq_sub(defect[i], step->a[i], exact->a[i]);
         mpq_mul(defect[i], defect[i], q);
-        if (tree_is_clock(f, i)) mpq_set_ui(defect[i], 0, 1);
+        if (tree_vanishes(f, i, t->linear)) mpq_set_ui(defect[i], 0, 1);
     }
     mpq_clear(q);
     series_free(step);
@@ -71,7 +71,7 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
     for (size_t i = 0; code == 0 && i < f->count; i++) {
         mpq_set_ui(q, 1, f->tree[i].sigma);
         mpq_mul(coefficient[i], log->a[i], q);
-        if (tree_is_clock(f, i)) mpq_set_ui(coefficient[i], 0, 1);
+        if (tree_vanishes(f, i, t->linear)) mpq_set_ui(coefficient[i], 0, 1);
     }
     mpq_clear(q);
     series_free(step);
@@ -205,11 +205,10 @@ static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, 
     for (size_t i = 0; i < f->count; i++) {
         mpq_set_ui(sigma, 1, f->tree[i].sigma);
         mpq_mul(s->a[i], s->a[i], sigma);
+        if (tree_vanishes(f, i, estimate->linear)) mpq_set_ui(s->a[i], 0, 1);
     }
     out->searched = f->max;
     out->estimate_order = 0;
-    for (size_t i = 0; i < f->count; i++)
-        if (tree_is_clock(f, i)) mpq_set_ui(s->a[i], 0, 1);
     while (out->estimate_order < f->max &&
            all_met(f, estimate, out->estimate_order + 1, s->a, &met))
         out->estimate_order++;

@@ -235,6 +235,23 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
+/* Whether a field of `linear` has a derivative somewhere that is none of the first, or by time. */
+static int has_zero(const Forest *f, size_t tree, int linear)
+{
+    const Tree *t = &f->tree[tree];
+    int own = !tree_is_clock(f, tree) && linear >> t->colour & 1;
+    if (own && (t->children > 1 || (t->children && tree_is_clock(f, (size_t)t->child[0]))))
+        return 1;
+    for (int i = 0; i < t->children; i++)
+        if (has_zero(f, (size_t)t->child[i], linear)) return 1;
+    return 0;
+}
+
+int tree_vanishes(const Forest *f, size_t tree, int linear)
+{
+    return tree_is_clock(f, tree) || has_zero(f, tree, linear);
+}
+
 int tree_is_F(const Forest *f, size_t tree)
 {
     const Tree *t = &f->tree[tree];

@@ -465,10 +465,13 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
 }
 
 /* A pair is there for steps by tolerance, which layers are not: over L it comes by its name alone. */
-static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+static int add_all(const Zoo *z, int colours, int exponential, const char *solver, Table ***list,
+                   size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
-        TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+        if (table_phi(z->scheme[i]) == exponential)
+            TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+    if (exponential) return 0;
     for (size_t i = 0; i < z->count; i++)
         if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair)
             TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
@@ -477,8 +480,8 @@ static int add_all(const Zoo *z, int colours, const char *solver, Table ***list,
 
 static const struct {
     const char *name;
-    int colours;
-} groups[] = {{"all", 2}, {"decoders", 3}};
+    int colours, exponential;
+} groups[] = {{"all", 2, 0}, {"decoders", 3, 0}, {"exponential", 2, 1}};
 
 /* The schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
@@ -486,7 +489,7 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(name, groups[i].name) == 0)
-            return add_all(z, groups[i].colours, solver, list, count);
+            return add_all(z, groups[i].colours, groups[i].exponential, solver, list, count);
     return add_found(z, name, solver, list, count);
 }
 
@@ -509,8 +512,8 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
         while (n > 0 && strchr(" \t", at[n - 1])) n--;
         if (n == 0)
             code = error_set(ERR_INPUT,
-                             "expected scheme names separated by commas, 'all' or 'decoders': "
-                             "'%.60s'",
+                             "expected scheme names separated by commas, 'all', 'decoders' or "
+                             "'exponential': '%.60s'",
                              names);
         else if (n >= TABLE_NAME)
             code = too_long(at);

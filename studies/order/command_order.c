@@ -19,7 +19,8 @@
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, or all", 0, 0},
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential", 0,
+     0},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},

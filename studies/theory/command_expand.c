@@ -11,8 +11,8 @@
 #include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "transformer", "A,B,...", "names separated by commas, all, or decoders",
-     0, 0},
+    {"scheme", OPTION_TEXT, "transformer", "A,B,...",
+     "names separated by commas, all, decoders, or exponential", 0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
@@ -89,6 +89,10 @@ static int print_words(const Expansion *e, size_t n)
                decoder ? "F+C+G, of a decoder, or F+G" : "F+G (of a word: aF+bG)",
                decoder ? "F < C < G" : "F < G");
     for (size_t i = 0; i < n; i++) {
+        for (int op = 0; op < e[i].table->colours; op++)
+            if (e[i].table->linear >> op & 1)
+                printf("%s: for a linear %c: terms with a second derivative of it vanish\n",
+                       e[i].table->name, table_letters[op]);
         if (e[i].count == 0)
             printf("%s: no term up to h^%d\n", e[i].table->name,
                    e[i].degree - (e[i].basis != BASIS_TREES));

@@ -9,7 +9,8 @@
 #include "studies/theory/structure_table.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "names separated by commas, all, or decoders", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...",
+     "names separated by commas, all, decoders, or exponential", 0, 0},
     SELECT_FILE,
     {0},
 };
@@ -55,6 +56,7 @@ typedef struct {
     Theory theory;
     double real_limit, imag_limit, ssp;
     Embedded embedded;
+    const char *linear; /* NULL: none */
 } SchemeRow;
 
 static const Column columns[] = {
@@ -82,10 +84,23 @@ static const Column columns[] = {
           .words = "q of an estimate of the error that is O(h^(q+1))"),
     FIELD(SchemeRow, "estimate_norm2", embedded.error_norm2, .sparse = 1,
           .words = "squared norm of the estimate's h^(q+1) terms, as error_norm2"),
+    COLUMN(SchemeRow, linear, .sparse = 1,
+           .words = "operators taken to be linear: order and norm are those on such fields"),
     {0}};
+
+/* The letters of Table.linear; NULL: none. */
+static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
+{
+    size_t n = 0;
+    for (int op = 0; op < t->colours; op++)
+        if (t->linear >> op & 1) letters[n++] = table_letters[op];
+    letters[n] = '\0';
+    return n ? letters : NULL;
+}
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
+    char letters[COLOURS + 1];
     SchemeRow row = {.scheme = scheme->name,
                      .stages = scheme->flows ? scheme->flows : scheme->stages,
                      .evals_F = table_evals(scheme, OP_F),
@@ -93,7 +108,8 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX,
                      .past_y = scheme->past_y,
                      .past_k = scheme->past_k,
-                     .exact = scheme->exact};
+                     .exact = scheme->exact,
+                     .linear = linear_letters(scheme, letters)};
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
     row.order_autonomous =
@@ -168,6 +184,13 @@ static int has_pairs(const Selection *s)
     return i < s->count;
 }
 
+static int has_exponentials(const Selection *s)
+{
+    size_t i = 0;
+    while (i < s->count && !table_phi(s->scheme[i]) && !s->scheme[i]->linear) i++;
+    return i < s->count;
+}
+
 static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s);
@@ -193,6 +216,10 @@ static int show(const Options *o, const Selection *s)
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
+        if (has_exponentials(s))
+            printf(
+                "linear: operators that the scheme takes to be linear and free of time; its order "
+                "is that on such\nfields. Phi functions are not counted as evaluations\n");
         putchar('\n');
     }
     if (code == 0) code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
@@ -300,6 +327,11 @@ const Command command_schemes = {
         "of a step of fixed\n"
         "size: stages that only the estimate of the error reads are not counted, and no network "
         "has them.\n"
+        "'exponential' has the exponential integrators: stages phiJ(c F)(...) apply a phi function of "
+        "c h F'(y), and\n"
+        "`linear F` says that the order is that on fields whose F is linear. Their stability limits "
+        "are searched in\n"
+        "double precision, up to 2^20 times the size at which the factor begins to move.\n"
         "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step "
         "schemes:\n"
         "flows, or stages. Explicit stages have an implicit adjoint and inverse, which no text can say. "

@@ -17,7 +17,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, or decoders", 0, 0},
+     "names separated by commas, all, decoders, or exponential", 0, 0},
     SELECT_FILE,
     {0},
 };

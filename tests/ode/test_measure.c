@@ -83,7 +83,7 @@ static void study_everywhere(const Table *t)
     Theory th = theory(t);
     for (size_t k = 0; system_name(k); k++) {
         System *s = make(system_name(k));
-        if (t->colours > 2 && !s->field[OP_C]) {
+        if (system_takes(s, t) != 0) {
             system_free(s);
             continue;
         }
@@ -177,10 +177,11 @@ TEST(test_spoiled)
         spoil(t);
         Theory after = theory(t);
         if (before.order >= 1 && after.order < before.order) {
+            const char *system = t->linear ? "fisher" : "attention";
             spoiled++;
-            if (verdict(t, "attention", before.order, 1) != VERDICT_DISAGREE)
+            if (verdict(t, system, before.order, 1) != VERDICT_DISAGREE)
                 fail_msg("%s, spoiled, still passes for order %d", t->name, before.order);
-            if (verdict(t, "attention", after.order, 1) != VERDICT_AGREE)
+            if (verdict(t, system, after.order, 1) != VERDICT_AGREE)
                 fail_msg("%s, spoiled, has not order %d", t->name, after.order);
         }
         table_free(t);

@@ -195,7 +195,7 @@ TEST(test_windows)
         for (size_t i = 0; i < zoo.count; i++) {
             Table *t = table_freeze(zoo.scheme[i]);
             System whole = *s, two = *s;
-            if (t->colours > 2 && !s->field[OP_C]) {
+            if (system_takes(s, t) != 0) {
                 table_free(t);
                 continue;
             }

@@ -155,7 +155,7 @@ TEST(test_everywhere)
         for (size_t i = 0; i < zoo.count + OTHERS; i++) {
             Table *t = scheme(i < zoo.count ? zoo.scheme[i]->name : others[i - zoo.count]);
             double *vector;
-            if (t->colours > 2 && !s->field[OP_C]) {
+            if (system_takes(s, t) != 0) {
                 table_free(t);
                 continue;
             }

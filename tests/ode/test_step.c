@@ -440,7 +440,9 @@ TEST(test_every_scheme)
 {
     for (size_t i = 0; i < zoo.count; i++) {
         Table *t = table_freeze(zoo.scheme[i]);
-        System *s = make(t->colours > 2 ? "linear" : "forced");
+        int free =
+            t->linear || table_phi(t); /* of time; phi functions take evaluations as they need */
+        System *s = make(t->colours > 2 ? "linear" : free ? "fisher" : "forced");
         size_t N = s->n * s->d;
         Stepper *st = stepper(t, s);
         double past[16 * MAX], y[MAX];
@@ -450,7 +452,7 @@ TEST(test_every_scheme)
             assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_GIVEN, past), 0);
             for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
             assert_int_equal(memory_calls(), calls);
-            assert_int_equal(stepper_evals(st), 5 * all_evals(t));
+            if (!table_phi(t)) assert_int_equal(stepper_evals(st), 5 * all_evals(t));
             if (again) assert_memory_equal(stepper_state(st), y, N * sizeof *y);
             memcpy(y, stepper_state(st), N * sizeof *y);
         }

@@ -75,7 +75,8 @@ TEST(trees_with_clocks)
 /* ---- the rule of rows ------------------------------------------------------------------------------- */
 
 /* Where nodes follow the rule, conditions with clocks follow from those of the clock's own colour: at every point the
- * operator's slopes and its clock have the same weight. So both forests give the same order. */
+ * operator's slopes and its clock have the same weight. So both forests give the same order. Not so where a phi function has
+ * the derivative of a field that is not linear, and leaves that by time out: such schemes are refused on fields of time. */
 TEST(the_rule_needs_no_clocks)
 {
     enum { MOST = 4 };
@@ -88,7 +89,9 @@ TEST(the_rule_needs_no_clocks)
         assert_int_equal(without.order, without.order_autonomous);
         assert_int_equal(forest_timed(MOST, t->colours, 1, &f), 0);
         assert_int_equal(theory_find(f, t, &with), 0);
-        if (with.order != without.order)
+        int leaves_out = 0;
+        for (size_t k = 0; k < t->points; k++) leaves_out |= t->point[k].ops & ~t->linear;
+        if (leaves_out ? with.order > without.order : with.order != without.order)
             fail_msg("%s: %d with clocks, %d without", t->name, with.order, without.order);
         forest_free(f);
         table_free(t);
