@@ -105,7 +105,7 @@ typedef struct {
 static void next_term(Phi *p, double s, double d, int k)
 {
     double g = power_over(s, p->J - k) * power_over(d, k - 1);
-    int moves = p->size != 0; /* NaN does */
+    int moves = p->size != 0; /* derivative_act takes no 0 */
     if (moves) p->act(p->context, p->term, p->next);
     p->actions += (size_t)moves;
     for (size_t i = 0; i < p->N; i++)
