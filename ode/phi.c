@@ -11,7 +11,7 @@
  * A x is f(x) - f(0) where the system says that f is linear; else a central difference, whose relative error is about 1e-10.
  *
  * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", theorem 2.1 and section 3; Saad 1992 for
- * J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", section 2, for what the functions are for.
+ * J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", for what the functions are for.
  */
 #include "ode/system.h"
 
