@@ -2,9 +2,9 @@
  *
  * A one-step scheme has a polynomial R(z) with rational coefficients, and |R| <= 1 is told exactly: on
  * the negative axis by R - 1 and -R - 1, on the imaginary one by |R(ix)|^2 - 1, a polynomial in x^2
- * (poly.c). Exponential schemes have no polynomial and are searched in double precision: a limit that is not found up to
- * 2^20 times the size at which |R| begins to move counts as none. Other schemes are searched in quadruple precision, where a double root on the unit circle,
- * as leapfrog has at i, still leaves 17 digits; the largest in double. */
+ * (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit circle,
+ * as leapfrog has at i, still leaves 17 digits; the largest in double. So are exponential schemes, which have no polynomial:
+ * a limit that is not found up to 2^20 times the size at which |R| begins to move counts as none. */
 __extension__ typedef _Float128 Quad;
 __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_REAL Quad

@@ -35,6 +35,11 @@ static int only_operator(const Table *t)
 static int check(const Table *t, int op, const char *name)
 {
     int from = only_operator(t);
+    if (table_phi(t))
+        return error_set(ERR_INPUT,
+                         "'%s': an exponential scheme has no form over other operators; write its "
+                         "text with them",
+                         name);
     if (op == OP_A && t->colours == 2) return 0;
     if (op == OP_A)
         return error_set(ERR_INPUT, "'%s': '%s' is a decoder's scheme already", name, t->name);

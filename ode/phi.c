@@ -11,7 +11,7 @@
  * A x is f(x) - f(0) where the system says that f is linear; else a central difference, whose relative error is about 1e-10.
  *
  * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", theorem 2.1 and section 3; Saad 1992 for
- * J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", section 2, for what the functions are for.
+ * J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", for what the functions are for.
  */
 #include "ode/system.h"
 
@@ -105,7 +105,7 @@ typedef struct {
 static void next_term(Phi *p, double s, double d, int k)
 {
     double g = power_over(s, p->J - k) * power_over(d, k - 1);
-    int moves = p->size != 0; /* NaN does */
+    int moves = p->size != 0; /* derivative_act takes no 0 */
     if (moves) p->act(p->context, p->term, p->next);
     p->actions += (size_t)moves;
     for (size_t i = 0; i < p->N; i++)

@@ -22,6 +22,9 @@
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new state
  * an accepted one too (first same as last).
  *
+ * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and t, and
+ * each of its actions counts as evaluations.
+ *
  * Time and words: each operator has a clock of its own. A table whose field is a F + b G (+ c C) evaluates F
  * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
  * a timed sub-flow with weight other than 1 is that of a F over its share of h, by reference_flow.
@@ -81,7 +84,7 @@ struct Stepper {
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
     double
-        *phi; /* (6 + COLOURS, N) scratch and offsets of exponential stages; NULL: there are none */
+        *phi; /* (6 + COLOURS, N) scratch, offsets: of exponential stages; NULL: there are none */
     int start, state_at, slope_at;
     double t0, h;
     long step;

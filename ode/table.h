@@ -58,7 +58,8 @@ typedef struct {
     mpq_t c[COLOURS]; /* time node of a colour: t + c h; by the rule of rows unless `timed` */
     int timed;        /* written by @ */
     /* Of an exponential stage: J + 1, else 0. The row is the increment r, its one evaluation phi_J(scale h A) r, A the
-     * derivative at y of the sum of the colours `ops`, a bit 1 << OP_F and so on each; c is what a time node has of r / J!. */
+     * derivative at y of the sum of the colours `ops`, a bit 1 << OP_F and so on each; c is what it adds to the
+     * time nodes of rows that read it. */
     int phi, ops;
     mpq_t scale;
 } Point;

@@ -306,6 +306,21 @@ static void refuse(const char *arguments)
     assert_true(time(NULL) - before < 20);
 }
 
+/* For whom an exponential scheme is, in every command. */
+TEST(test_exponential)
+{
+    must_say("schemes --scheme exponential --csv", ",ssp,linear\netd-euler,3,1,1,");
+    must_say("schemes --scheme exponential",
+             "linear: operators that the scheme takes to be linear");
+    must_say("schemes --scheme exponential --print", "k3 = phi1(1/2 F)(k1 + k2)\n");
+    must_say("expand --scheme etd-rk4", "etd-rk4: for a linear F:");
+    must_say("order --scheme etd-rk2 --system fisher --halvings 4 --summary", "agree");
+    must_say("stability --scheme etd-rk4", "5.39250560385");
+    refuse("order --scheme etd-rk2 --system attention");
+    refuse("train --scheme etd-rk2 --corpus markov:20 --out never");
+    refuse("schemes --compose etd-rk2,etd-rk2");
+}
+
 TEST(test_hostile)
 {
     char *text = malloc(1 << 20);

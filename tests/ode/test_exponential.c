@@ -743,6 +743,7 @@ TEST(test_elsewhere)
     assert_int_equal(zoo_find(z, "etd-rk4-layer", "exact", &out), ERR_INPUT);
     assert_int_equal(zoo_find(z, "exponential-rosenbrock-euler-layer", "exact", &out), ERR_INPUT);
     assert_int_equal(zoo_find(z, "etd-rk4-decoder", "exact", &out), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "no form over other operators"));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(zoo_list(z, i ? "decoders" : "all", "exact", &list, &count), 0);
         for (size_t k = 0; k < count; k++) {
@@ -753,6 +754,43 @@ TEST(test_elsewhere)
     }
     mpq_clear(total);
     table_free(t);
+}
+
+/* Every allocation fails once, from the text to a step: nothing is left over. */
+static int whole_way(const System *s)
+{
+    static const char text[] =
+        "scheme a\nlinear F\nk1 = H(y)\nk2 = phi1(1/2 F)(k1)\ny' = y + k2\nerror = k2 - k1\n";
+    Table **list = NULL, *t = NULL;
+    Stepper *st = NULL;
+    size_t count = 0;
+    double real, imag;
+    TRY(scheme_parse("a", text, sizeof text - 1, &list, &count));
+    int code = (t = table_freeze(list[0])) ? 0 : ERR_MEMORY;
+    if (code == 0) code = stability_limits(t, &real, &imag);
+    if (code == 0) code = stepper_new(t, s, &st);
+    if (code == 0) code = stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL);
+    if (code == 0) code = stepper_step(st);
+    stepper_free(st);
+    table_free(t);
+    table_free(list[0]);
+    memory_free(list);
+    return code;
+}
+
+TEST(test_failing_allocations)
+{
+    System *s = make("fisher");
+    size_t live = memory_live(), k = 1;
+    for (int code = ERR_MEMORY; code != 0; k++) {
+        memory_fail_at(k);
+        code = whole_way(s);
+        memory_fail_at(0);
+        assert_true(code == 0 || code == ERR_MEMORY);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_true(k > 20);
+    system_free(s);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)
