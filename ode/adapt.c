@@ -11,7 +11,7 @@
  * Wanner 1993, section II.4: it takes two evaluations of the field. What is not finite is rejected.
  *
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls p/k = 1,
- * that of pairs that go on with the higher order, tolerance proportionality. No dense output, no stiff pairs. */
+ * that of pairs that go on with the higher order, tolerance proportionality. Between steps: dense.c. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -71,12 +71,21 @@ static double within(double low, double x, double high)
     return x < low ? low : x < high ? x : high;
 }
 
+/* The states asked for within the step tried, before it is taken. */
+static void fill(const AdaptOptions *o, const Stepper *st, double t, double end, size_t N,
+                 size_t *filled)
+{
+    for (; o->dense && *filled < o->times && o->at[*filled] <= end; ++*filled)
+        dense_at(o->dense, st, (o->at[*filled] - t) / (end - t), N, o->states + *filled * N);
+}
+
 /* Steps until t_end or an outcome; st has begun, with the first step in r->first. */
 static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, AdaptRun *r)
 {
     size_t N = s->n * s->d;
     double h = r->first, before = 1;
     int rejected = 0;
+    size_t filled = 0;
     while (r->t < o->t_end) {
         tick();
         int last = r->t + 1.01 * h >= o->t_end;
@@ -93,9 +102,11 @@ static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, A
             r->rejected++;
             continue;
         }
+        double end = last ? o->t_end : r->t + h;
+        fill(o, st, r->t, end, N, &filled);
         stepper_accept(st);
         r->steps++;
-        r->t = last ? o->t_end : r->t + h;
+        r->t = end;
 
         double factor =
             safety * pow(fmax(err, least), -proportional / k) * pow(before, integral / k);

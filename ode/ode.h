@@ -13,7 +13,8 @@
  *   phi.c      phi functions of derivatives
  *   measure.c  measured order                predict.c  error constants of the theory
  *   differential.c  derivatives of fields by numbers
- *   adapt.c    steps by tolerance            drift.c    energy over a long time
+ *   adapt.c    steps by tolerance            dense.c    values within a step
+ *   drift.c    energy over a long time
  *
  * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
  * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), of a decoder + C(y, t).
@@ -187,6 +188,9 @@ void series_compose(Series *c, const Series *a, const Series *b);
 int series_log(Series *b, const Series *s);
 /* Series of the step of a frozen table, on exact history; flows by composition. */
 int series_step(const Forest *f, const Table *t, Series **out);
+/* slope (t->evals) out: that of every evaluation of a frozen table of stages; 0 at the empty tree. Caller frees each, after errors
+ * too: those not reached stay as they are. */
+int series_slopes(const Forest *f, const Table *t, Series **slope);
 
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */
 
@@ -482,6 +486,33 @@ size_t stepper_evals(const Stepper *st);
  * field, a row or a sub-flow reads or writes; with `apart` only states and kept slopes. */
 size_t stepper_traffic(const Stepper *st);
 
+/* The step tried last, and the value of evaluation e (n, d) in it, borrowed until the next try; NULL where evaluation e - 1, the
+ * other operator at its point, has both. */
+double stepper_h(const Stepper *st);
+const double *stepper_slope(const Stepper *st, size_t e);
+
+/* ---- dense.c: between the ends of a step ------------------------------------------------------------------------- */
+
+enum { DENSE_MOST = 5 }; /* order looked for */
+
+/* y(t + theta h) = y + sum_e b_e(theta) k_e + O(h^(order + 1)), b_e(theta) = sum_d beta[e][d - 1] theta^d, d = 1 .. order,
+ * with b_e(1) the weight of the step. The table is that of the text (table_whole). */
+typedef struct {
+    int order;  /* 0: none: no one-step scheme of stages, or not consistent */
+    int smooth; /* the derivative is continuous from step to step */
+    size_t evals;
+    mpq_t *beta; /* (evals, order) */
+    double *b;   /* the same as doubles */
+} Dense;
+
+/* The highest order, at most the scheme's, and of its solutions the least one (dense.c). Caller: dense_free. */
+int dense_find(const Table *t, Dense *out);
+void dense_free(Dense *d);
+/* b_e(theta) */
+double dense_value(const Dense *d, size_t e, double theta);
+/* y (N) out: the state at theta h of the step that was tried last, not yet accepted (stepper_try). */
+void dense_at(const Dense *d, const Stepper *st, double theta, size_t N, double *y);
+
 /* ---- reference.c -------------------------------------------------------------------------------- */
 
 /* y at times t[0] .. t[count-1] (any order, before or after 0), from the initial state at time 0, by
@@ -574,6 +605,11 @@ typedef struct {
     int estimate_order; /* q >= 0 of theory_embedded */
     double first;       /* first step; 0: by Hairer's rule */
     size_t most;        /* steps, rejected ones included */
+    /* Where there is `dense`: states at these times, rising, 0 < at <= t_end. The steps are the same without. */
+    const Dense *dense;
+    size_t times;
+    const double *at; /* (times) */
+    double *states;   /* (times, N) out, up to where the run came */
 } AdaptOptions;
 
 typedef struct {

@@ -342,19 +342,38 @@ static int check_points(const Table *t)
                      t->name, t->eval[e].stage + 1);
 }
 
+/* All slopes and points of a table. Caller: work_free. */
+static int work_run(Work *w, const Forest *f, const Table *t)
+{
+    TRY(check_points(t));
+    TRY(work_new(w, f, t));
+    for (size_t i = 0; i < f->count; i++) evaluate_at(w, i);
+    return 0;
+}
+
 static int stages_series(const Forest *f, const Table *t, Series **out)
 {
-    Work w;
-    TRY(check_points(t));
-    int code = work_new(&w, f, t);
+    Work w = {.forest = f, .table = t};
+    int code = work_run(&w, f, t);
     if (code == 0) code = series_new(f, out);
     if (code == 0) {
         state_weight(&t->update, (*out)->empty);
         for (size_t i = 0; i < f->count; i++) {
-            evaluate_at(&w, i);
             row_at(&w, &t->update, i, (*out)->a[i]);
             if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
         }
+    }
+    work_free(&w);
+    return code;
+}
+
+int series_slopes(const Forest *f, const Table *t, Series **slope)
+{
+    Work w = {.forest = f, .table = t};
+    int code = work_run(&w, f, t);
+    for (size_t e = 0; e < t->evals && code == 0; e++) {
+        code = series_new(f, &slope[e]);
+        for (size_t i = 0; i < f->count && code == 0; i++) mpq_set(slope[e]->a[i], w.K[e][i]);
     }
     work_free(&w);
     return code;

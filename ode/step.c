@@ -593,6 +593,16 @@ void stepper_accept(Stepper *st)
     st->step++;
 }
 
+double stepper_h(const Stepper *st)
+{
+    return st->h;
+}
+
+const double *stepper_slope(const Stepper *st, size_t e)
+{
+    return e > 0 && st->pair[e - 1] ? NULL : slope(st, (int)e, 0);
+}
+
 const double *stepper_tried(const Stepper *st)
 {
     return state(st, -1);

@@ -3,7 +3,7 @@
  * A step's error is held against tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like tolerance^(1/(q+1)), so
  * the error at the end, O(h^p), goes like tolerance^(p/(q+1)): the slope that is expected. It is fitted by least squares to
  * the runs that came to the end in ten steps or more with an error well above what rounding and the reference leave: of
- * fewer the first and the last one are too much. */
+ * fewer the first and the last one are too much. Of our schemes the values between steps (dense.c) are looked at too. */
 #include "studies/order/adaptive.h"
 
 #include <float.h>
@@ -20,12 +20,13 @@
 #include "studies/tools/progress.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* steps of a fitted run */ };
+enum { TIMES = 200 };             /* places between steps */
 static const double above = 10;   /* floors that a fitted error is above */
 static const double brief = 0.02; /* seconds: a shorter run is done again, for its time */
 
 typedef struct {
     const char *scheme, *system;
-    double tolerance, error;
+    double tolerance, error, within;
     AdaptRun run;
     double seconds;
     const char *outcome;
@@ -36,6 +37,8 @@ const Column adaptive_columns[] = {
     COLUMN(PointRow, system),
     COLUMN(PointRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
     COLUMN(PointRow, error, .digits = 4, .words = "RMS over coordinates at the end"),
+    COLUMN(PointRow, within, .digits = 4, .sparse = 1,
+           .words = "largest RMS error at 200 times on the way, by the values within steps"),
     FIELD(PointRow, "steps", run.steps, .words = "accepted steps"),
     FIELD(PointRow, "rejected", run.rejected, .words = "rejected steps"),
     FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
@@ -46,7 +49,7 @@ const Column adaptive_columns[] = {
 
 typedef struct {
     const char *scheme, *system;
-    int order, embedded, estimate;
+    int order, embedded, estimate, dense;
     double expected, slope, low, high;
     size_t points;
 } SummaryRow;
@@ -59,6 +62,7 @@ const Column tolerance_columns[] = {
           .words = "order of the embedded method y' - error"),
     FIELD(SummaryRow, "estimate_order", estimate,
           .words = "q of an estimate of the error that is O(h^(q+1))"),
+    FIELD(SummaryRow, "dense_order", dense, .words = "order of the values within a step"),
     COLUMN(SummaryRow, expected, .form = SHEET_FIXED, .digits = 3,
            .words = "p/(q + 1): error ~ tolerance to this power"),
     COLUMN(SummaryRow, slope, .form = SHEET_FIXED, .digits = 3, .low = "low", .high = "high",
@@ -76,9 +80,10 @@ typedef struct {
     const System *solved;
     const AdaptiveChoice *how;
     double t_end, agreement, norm;
-    double *exact, *y; /* (N) */
-    double *x, *error; /* (tolerances) logarithms that are fitted */
-    size_t unfinished; /* runs of ours */
+    double *exact, *y;               /* (N) */
+    double at[TIMES], *way, *states; /* (TIMES, N) exact ones, and a run's */
+    double *x, *error;               /* (tolerances) logarithms that are fitted */
+    size_t unfinished;               /* runs of ours */
     Sheet *points, *summary;
     size_t series;
     const char **name; /* (series) of the plots' lines */
@@ -90,6 +95,7 @@ typedef struct {
     const Table *table; /* NULL: a peer */
     const PeerPair *peer;
     int order, embedded, estimate;
+    Dense dense; /* of ours */
 } Runner;
 
 /* ---- which schemes --------------------------------------------------------------------------------- */
@@ -172,6 +178,7 @@ static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
     return peers_adapt(r->peer, u->solved, &o, u->y, out);
 }
 
+/* The values on the way are not timed: the steps are the same without. */
 static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
                      double *seconds)
 {
@@ -183,15 +190,36 @@ static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun 
         *seconds = fmin(*seconds, passed);
         if (passed > brief) break;
     }
-    return 0;
+    if (r->dense.order == 0) return 0;
+    AdaptOptions on_the_way = *o;
+    on_the_way.dense = &r->dense;
+    on_the_way.times = TIMES;
+    on_the_way.at = u->at;
+    on_the_way.states = u->states;
+    return run_once(u, r, on_the_way, out);
+}
+
+static double distance(size_t N, const double *x, const double *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sqrt(sum / (double)N);
 }
 
 static double error_of(const Study *u)
 {
+    return distance(u->system->n * u->system->d, u->y, u->exact);
+}
+
+static double error_within(const Study *u)
+{
     size_t N = u->system->n * u->system->d;
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += (u->y[i] - u->exact[i]) * (u->y[i] - u->exact[i]);
-    return sqrt(sum / (double)N);
+    double most = 0;
+    for (size_t i = 0; i < TIMES; i++) {
+        double error = distance(N, u->states + i * N, u->way + i * N);
+        if (!(error <= most)) most = error; /* NaN stays */
+    }
+    return most;
 }
 
 /* Slope of log error over log tolerance, with a 95 % interval by Student's t. */
@@ -225,6 +253,7 @@ static int run_all(Study *u, const Runner *r, double *first)
         if (r->table) first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? error_of(u) : NAN;
+        row.within = done && r->dense.order ? error_within(u) : NAN;
         row.outcome = adapt_outcome(row.run.outcome);
         u->unfinished += r->table && !done;
         sheet_row(u->points, &row);
@@ -238,6 +267,7 @@ static int run_all(Study *u, const Runner *r, double *first)
                       .order = r->order,
                       .embedded = r->embedded,
                       .estimate = r->estimate,
+                      .dense = r->dense.order ? r->dense.order : -1,
                       .expected = (double)r->order / (r->estimate + 1)};
     fit(u, fitted, &row);
     sheet_row(u->summary, &row);
@@ -252,13 +282,15 @@ static int run_schemes(Study *u, const Selection *s, double *first)
         Embedded e;
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, &theory));
         TRY(theory_embedded(s->scheme[i], CONVERGENCE_TREES, &e));
-        TRY(run_all(u,
-                    &(Runner){.name = s->scheme[i]->name,
-                              .table = s->scheme[i],
-                              .order = theory_order(&theory, u->system),
-                              .embedded = e.order,
-                              .estimate = e.estimate_order},
-                    first));
+        Runner r = {.name = s->scheme[i]->name,
+                    .table = s->scheme[i],
+                    .order = theory_order(&theory, u->system),
+                    .embedded = e.order,
+                    .estimate = e.estimate_order};
+        TRY(dense_find(s->scheme[i], &r.dense));
+        int code = run_all(u, &r, first);
+        dense_free(&r.dense);
+        TRY(code);
     }
     return 0;
 }
@@ -291,6 +323,9 @@ static int solve(Study *u, const Selection *s)
     u->t_end = u->how->t_end > 0 ? u->how->t_end : u->system->t_end;
     progress_show("reference solution of %s", u->system->name);
     TRY(reference_solve(u->solved, &u->t_end, 1, u->exact, &u->agreement));
+    double agreement;
+    for (int i = 0; i < TIMES; i++) u->at[i] = u->t_end * (i + 0.5) / TIMES;
+    TRY(reference_solve(u->solved, u->at, TIMES, u->way, &agreement));
     for (size_t i = 0; i < N; i++) u->norm += u->exact[i] * u->exact[i] / (double)N;
     u->norm = sqrt(u->norm);
     return 0;
@@ -369,10 +404,13 @@ static int study(Study *u, const Selection *s)
     TRY(check_fields(s));
     u->exact = memory_new(N, sizeof(double));
     u->y = memory_new(N, sizeof(double));
+    u->way = memory_new(TIMES, N * sizeof(double));
+    u->states = memory_new(TIMES, N * sizeof(double));
     u->x = memory_new(u->how->count, sizeof(double));
     u->error = memory_new(u->how->count, sizeof(double));
     u->name = memory_new(s->count + peers, sizeof *u->name);
-    if (!u->exact || !u->y || !u->x || !u->error || !u->name) return ERR_MEMORY;
+    if (!u->exact || !u->y || !u->way || !u->states || !u->x || !u->error || !u->name)
+        return ERR_MEMORY;
     TRY(sheet_new(adaptive_columns, &u->points));
     TRY(sheet_new(tolerance_columns, &u->summary));
     TRY(measure(u, s));
@@ -392,6 +430,8 @@ int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const 
     sheet_free(u.summary);
     memory_free(u.exact);
     memory_free(u.y);
+    memory_free(u.way);
+    memory_free(u.states);
     memory_free(u.x);
     memory_free(u.error);
     memory_free(u.name);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "studies/measure/expansion.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
@@ -22,6 +23,9 @@ static const Option output_options[] = {
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
      "reads",
+     0, 0},
+    {"dense", OPTION_FLAG, NULL, NULL,
+     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta",
      0, 0},
     {"structure", OPTION_FLAG, NULL, NULL,
      "what the schemes keep instead: symmetry, symplecticity, effective order, error constants", 0,
@@ -160,6 +164,50 @@ static int print_tableaus(const Selection *s, int form)
     return 0;
 }
 
+/* "theta - 3/2*theta^2" */
+static void print_polynomial(const Table *t, const Dense *d, size_t e)
+{
+    char c[1024];
+    int terms = 0;
+    for (int k = 0; k < d->order; k++) {
+        const __mpq_struct *b = d->beta[e * (size_t)d->order + (size_t)k];
+        if (mpq_sgn(b) == 0) continue;
+        expansion_number(t, b, c, sizeof c);
+        const char *size = c + (*c == '-');
+        printf("%s", *c == '-' ? terms ? " - " : "-" : terms ? " + " : "");
+        if (strcmp(size, "1") != 0) printf("%s*", size);
+        printf(k ? "theta^%d" : "theta", k + 1);
+        terms++;
+    }
+    puts(terms ? "" : "0");
+}
+
+/* A line for every stage, or for each of its evaluations where these have weights of their own. */
+static int print_dense(const Selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const Table *t = table_whole(s->scheme[i]);
+        Dense d;
+        TRY(dense_find(t, &d));
+        if (d.order)
+            printf("%s%s: y + sum b(theta) k, 0 <= theta <= 1, of order %d%s\n", i ? "\n" : "",
+                   t->name, d.order, d.smooth ? ", with a continuous derivative" : "");
+        else
+            printf("%s%s: no values within a step: it is no consistent one-step scheme of stages\n",
+                   i ? "\n" : "", t->name);
+        for (size_t e = 0; e < d.evals; e++) {
+            const Stage *stage = &t->stage[t->eval[e].stage];
+            int one = table_over(t, OP_H);
+            if (one && (size_t)stage->eval != e) continue;
+            printf(one ? "b%d = " : "b%d of %c = ", t->eval[e].stage + 1,
+                   table_letters[t->eval[e].op]);
+            print_polynomial(t, &d, e);
+        }
+        dense_free(&d);
+    }
+    return 0;
+}
+
 static int show_structure(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
@@ -196,6 +244,7 @@ static int show(const Options *o, const Selection *s)
     if (options_flag(o, "print")) return print_texts(s);
     if (options_text(o, "tableau"))
         return print_tableaus(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
+    if (options_flag(o, "dense")) return print_dense(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
     Sheet *r = NULL;
     TRY(sheet_new(columns, &r));
@@ -273,7 +322,7 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* Prints what the one of these options makes; *made = 0 where there is none. */
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
-    static const char *const others[] = {"csv", "print", "structure", "tableau", "out"};
+    static const char *const others[] = {"csv", "print", "dense", "structure", "tableau", "out"};
     Table *t = NULL;
     *made = 0;
     for (size_t i = 0; i < MAKERS; i++) {

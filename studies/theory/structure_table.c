@@ -15,7 +15,7 @@ typedef struct {
     Structure told;
     const char *constant[2];
     int symmetric, separable, symplectic, symplectic_separable; /* -1: not told */
-    int zero_stable, weakly_stable;
+    int zero_stable, weakly_stable, dense_order;
 } StructureRow;
 
 const Column structure_columns[] = {
@@ -30,6 +30,7 @@ const Column structure_columns[] = {
     FIELD(StructureRow, "normalised_constant", constant[1], .form = SHEET_FORMULA),
     COLUMN(StructureRow, zero_stable, .form = SHEET_FLAG),
     COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
+    COLUMN(StructureRow, dense_order),
     {0}};
 
 const char structure_words[] =
@@ -40,14 +41,16 @@ const char structure_words[] =
     "for separable ones; effective_order: of the best conjugate of a splitting by exact flows;\n"
     "error_constant: numerical - exact = C h^(p+1) y^(p+1), normalised: C / sum of slope weights; "
     "weakly\n"
-    "stable: zero-stable with several roots on the unit circle. Empty: not told.\n";
+    "stable: zero-stable with several roots on the unit circle; dense_order: of the values within a\n"
+    "step that its own slopes give. Empty: not told.\n";
 
 static int told(int answer)
 {
     return answer == TOLD_NOT ? -1 : answer == TOLD_YES;
 }
 
-static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle)
+static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle,
+                     int dense)
 {
     char text[2][1024];
     StructureRow row = {.scheme = t->name,
@@ -57,7 +60,8 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
                         .symplectic = told(s->symplectic),
                         .symplectic_separable = told(s->symplectic_separable),
                         .zero_stable = zero_stable,
-                        .weakly_stable = zero_stable && on_circle > 1};
+                        .weakly_stable = zero_stable && on_circle > 1,
+                        .dense_order = dense ? dense : -1};
     for (int i = 0; i < 2 && s->has_constant; i++) {
         expansion_number(t, s->error_constant[i], text[i], sizeof text[i]);
         row.constant[i] = text[i];
@@ -68,6 +72,7 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
 static int add_row(Sheet *r, const Table *scheme, int degree)
 {
     Structure s;
+    Dense dense;
     int zero_stable, on_circle;
     if (table_written(scheme))
         notice_warn(
@@ -77,10 +82,12 @@ static int add_row(Sheet *r, const Table *scheme, int degree)
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_roots(t, &zero_stable, &on_circle);
+    if (code == 0) code = dense_find(scheme, &dense);
     if (code == 0) code = structure_find(t, degree, &s);
     if (code == 0) {
-        fill_row(r, t, &s, zero_stable, on_circle);
+        fill_row(r, t, &s, zero_stable, on_circle, dense.order);
         structure_free(&s);
+        dense_free(&dense);
     }
     table_free(t);
     return code;

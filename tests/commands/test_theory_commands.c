@@ -197,10 +197,10 @@ TEST(test_structure)
 {
     must_say("schemes --structure --csv --scheme leapfrog,macaron,lie-trotter",
              "scheme,symmetric,symmetric_order,symmetric_separable,symplectic,symplectic_separable,"
-             "effective_order,error_constant,normalised_constant,zero_stable,weakly_stable\n"
-             "leapfrog,yes,,yes,,,,-1/3,-1/6,yes,yes\n"
-             "macaron,no,1,yes,no,yes,,,,yes,no\n"
-             "lie-trotter,no,1,no,yes,yes,2,,,yes,no\n");
+             "effective_order,error_constant,normalised_constant,zero_stable,weakly_stable,dense_order\n"
+             "leapfrog,yes,,yes,,,,-1/3,-1/6,yes,yes,\n"
+             "macaron,no,1,yes,no,yes,,,,yes,no,1\n"
+             "lie-trotter,no,1,no,yes,yes,2,,,yes,no,\n");
 }
 
 /* What @ writes: the order on fields that depend on time, beside the one on those that do not, where the two differ; their terms

@@ -1,0 +1,212 @@
+/* test_dense.c: values within a step: the conditions of order at other places, known polynomials, and errors measured. */
+#include "tests/lib/test.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "tests/lib/schemes.h"
+
+static Dense find(const Table *t)
+{
+    Dense d;
+    if (dense_find(t, &d) != 0) fail_msg("%s: %s", t->name, error_text());
+    return d;
+}
+
+/* Coefficients of b of stage `stage`, as a text "1 -3/2 2/3". */
+static void says(const Table *t, const Dense *d, size_t stage, const char *known)
+{
+    char text[256] = "";
+    size_t e = (size_t)table_whole(t)->stage[stage].eval;
+    for (int k = 0; k < d->order; k++)
+        gmp_snprintf(text + strlen(text), sizeof text - strlen(text), "%s%Qd", k ? " " : "",
+                     d->beta[e * (size_t)d->order + (size_t)k]);
+    if (strcmp(text, known) != 0) fail_msg("%s, stage %zu: %s", t->name, stage + 1, text);
+}
+
+/* The classical method has one continuous extension of order 3; Hermite's cubic of a method of order 3 whose last slope is that
+ * at the end. Hairer, Norsett, Wanner 1993, section II.6. */
+TEST(known_polynomials)
+{
+    static const struct {
+        const char *scheme;
+        int order, smooth;
+        const char *b[4];
+    } known[] = {
+        {"euler", 1, 0, {"1"}},
+        {"rk4", 3, 0, {"1 -3/2 2/3", "0 1 -2/3", "0 1 -2/3", "0 -1/2 2/3"}},
+        {"bogacki-shampine", 3, 1, {"1 -4/3 5/9", "0 1 -2/3", "0 4/3 -8/9", "0 -1 1"}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Table *t = scheme(known[i].scheme);
+        Dense d = find(t);
+        assert_int_equal(d.order, known[i].order);
+        assert_int_equal(d.smooth, known[i].smooth);
+        for (size_t k = 0; k < 4 && known[i].b[k]; k++) says(t, &d, k, known[i].b[k]);
+        dense_free(&d);
+        table_free(t);
+    }
+}
+
+/* Largest order of the values at theta: the series of y + sum b_e(theta) k_e against the flow over theta h, in doubles. */
+static int order_at(const Table *whole, const Dense *d, double theta, int most)
+{
+    Forest *f;
+    Series **slope = memory_new(whole->evals, sizeof *slope), *exact;
+    mpq_t q;
+    int order = most;
+    assert_int_equal(forest_new(most, whole->colours, &f), 0);
+    assert_int_equal(series_slopes(f, whole, slope), 0);
+    assert_int_equal(series_new(f, &exact), 0);
+    mpq_init(q);
+    mpq_set_d(q, theta);
+    series_exact(exact, q, ((Table *)whole)->weight);
+    for (size_t i = f->count; i-- > 0;) {
+        double sum = 0, size = 1;
+        for (size_t e = 0; e < whole->evals; e++) {
+            double term = dense_value(d, e, theta) * table_double(slope[e]->a[i]);
+            sum += term;
+            size += fabs(term);
+        }
+        if (!(fabs(sum - table_double(exact->a[i])) <= 1e-11 * size)) order = f->tree[i].order - 1;
+    }
+    for (size_t e = 0; e < whole->evals; e++) series_free(slope[e]);
+    series_free(exact);
+    memory_free(slope);
+    forest_free(f);
+    mpq_clear(q);
+    return order;
+}
+
+static int is_plain(const Table *t)
+{
+    return !t->flows && !t->past_y && !t->past_k && !table_phi(t);
+}
+
+/* Every one-step scheme of stages: the order told is that at any place, and the ends are those of the step. */
+TEST(every_scheme)
+{
+    size_t with = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        Table *frozen = table_freeze(table_whole(zoo.scheme[i]));
+        Dense d = find(zoo.scheme[i]);
+        Theory th;
+        assert_int_equal(theory_search(zoo.scheme[i], DENSE_MOST, &th), 0);
+        if (!is_plain(frozen) || th.order == 0) {
+            assert_int_equal(d.order, 0);
+        } else {
+            with++;
+            print_message("# %s: order %d, within a step %d%s\n", frozen->name, th.order, d.order,
+                          d.smooth ? ", smooth" : "");
+            /* methods of order 5 with six slopes, none of them at the end, have no values of order 4 (Horn 1983) */
+            int least = th.order > 4 && !d.smooth ? th.order - 2 : th.order > 1 ? th.order - 1 : 1;
+            assert_in_range(d.order, least, th.order);
+            for (double theta = -.25; theta < 1.5; theta += .375)
+                assert_true(order_at(frozen, &d, theta, d.order) == d.order);
+            for (size_t e = 0; e < d.evals; e++) {
+                double w = 0;
+                for (size_t k = 0; k < frozen->update.terms; k++)
+                    if (frozen->update.term[k].eval == (int)e)
+                        w = table_double(frozen->update.term[k].c);
+                assert_true(fabs(dense_value(&d, e, 1) - w) < 1e-13);
+                assert_true(dense_value(&d, e, 0) == 0);
+            }
+        }
+        dense_free(&d);
+        table_free(frozen);
+    }
+    assert_true(with > 20);
+}
+
+/* The control: another weight is seen at a place between the ends. */
+TEST(a_spoilt_weight_is_seen)
+{
+    Table *t = scheme("rk4"), *whole = table_freeze(t);
+    Dense d = find(t);
+    assert_int_equal(order_at(whole, &d, .375, 3), 3);
+    d.b[1] += 1e-3;
+    assert_true(order_at(whole, &d, .375, 3) < 3);
+    dense_free(&d);
+    table_free(t);
+    table_free(whole);
+}
+
+/* ---- measured --------------------------------------------------------------------------------------- */
+
+enum { TIMES = 50 };
+
+/* RMS error over all times of a run by a pair; the steps it took to *steps. */
+static double error_within(const Table *t, const System *s, const Dense *d, double tolerance,
+                           AdaptRun *run)
+{
+    size_t N = s->n * s->d;
+    double at[TIMES], agreement, sum = 0;
+    double *states = memory_new(TIMES * N, sizeof *states),
+           *exact = memory_new(TIMES * N, sizeof *exact);
+    double *y = memory_new(N, sizeof *y);
+    for (int i = 0; i < TIMES; i++) at[i] = s->t_end * (i + .5) / TIMES;
+    Embedded e;
+    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    AdaptOptions o = {.absolute = tolerance,
+                      .relative = tolerance,
+                      .t_end = s->t_end,
+                      .estimate_order = e.estimate_order,
+                      .most = 100000,
+                      .dense = d,
+                      .times = TIMES,
+                      .at = at,
+                      .states = states};
+    assert_int_equal(adapt_run(t, s, &o, y, run), 0);
+    assert_int_equal(reference_solve(s, at, TIMES, exact, &agreement), 0);
+    for (size_t i = 0; i < TIMES * N; i++) sum += (states[i] - exact[i]) * (states[i] - exact[i]);
+    memory_free(states);
+    memory_free(exact);
+    memory_free(y);
+    return sqrt(sum / (double)(TIMES * N));
+}
+
+/* With q of the estimate, steps go like tolerance^(1/(q+1)) and errors within them like the step^(order + 1), or like those at
+ * the ends. So a tolerance of a thousandth has an error of a thousandth^(order + 1)/(q + 1) or less. */
+TEST(errors_within_steps)
+{
+    static const char *const systems[] = {"attention", "forced", "kepler"};
+    for (size_t i = 0; i < zoo.count; i++) {
+        if (!zoo.scheme[i]->pair || table_phi(zoo.scheme[i])) continue;
+        const Table *t = zoo.scheme[i];
+        Dense d = find(t);
+        Embedded e;
+        assert_int_equal(theory_embedded(t, 6, &e), 0);
+        for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
+            System *s = make(systems[k]);
+            AdaptRun run;
+            double tolerance = e.estimate_order < 2 ? 1e-4 : 1e-6, small = tolerance / 1000;
+            double a = error_within(t, s, &d, tolerance, &run),
+                   b = error_within(t, s, &d, small, &run);
+            double expected = fmin(1, (d.order + 1.) / (e.estimate_order + 1));
+            double slope = log(a / b) / log(1000);
+            print_message("# %s on %s: %.3g, slope %.2f\n", t->name, s->name, b, slope);
+            if (!(slope > .75 * expected && b < 1000 * small))
+                fail_msg("%s on %s: %g, %g", t->name, s->name, a, b);
+            system_free(s);
+        }
+        dense_free(&d);
+    }
+}
+
+/* Times asked for do not change the steps. */
+TEST(steps_stay)
+{
+    System *s = make("kepler");
+    Table *t = scheme("dormand-prince");
+    Dense d = find(t);
+    AdaptRun with, without;
+    error_within(t, s, &d, 1e-6, &with);
+    error_within(t, s, NULL, 1e-6, &without);
+    assert_int_equal(with.steps, without.steps);
+    assert_int_equal(with.evals, without.evals);
+    assert_int_equal(with.rejected, without.rejected);
+    dense_free(&d);
+    table_free(t);
+    system_free(s);
+}
+
+TEST_MAIN(zoo_begin, zoo_end)
