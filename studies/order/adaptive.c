@@ -21,6 +21,7 @@
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* steps of a fitted run */ };
 enum { TIMES = 200 };             /* places between steps */
+enum { STIFF_MOST = 1024 };       /* unknowns of a dense matrix */
 static const double above = 10;   /* floors that a fitted error is above */
 static const double brief = 0.02; /* seconds: a shorter run is done again, for its time */
 
@@ -268,7 +269,7 @@ static int run_all(Study *u, const Runner *r, double *first)
                       .embedded = r->embedded,
                       .estimate = r->estimate,
                       .dense = r->dense.order ? r->dense.order : -1,
-                      .expected = (double)r->order / (r->estimate + 1)};
+                      .expected = r->order < 0 ? NAN : (double)r->order / (r->estimate + 1)};
     fit(u, fitted, &row);
     sheet_row(u->summary, &row);
     u->name[u->series++] = r->name;
@@ -304,6 +305,16 @@ static int run_peers(Study *u, double *first)
         progress_note("Boost's rows are left out: %s (`make peers` builds them)", error_text());
     for (size_t i = 0; (p = peers_pair(i)); i++) {
         if (p->boost && !boost) continue;
+        if (p->order < 0 && u->system->n * u->system->d > STIFF_MOST) {
+            progress_note("%s is left out: its matrix has a row for each of %zu coordinates",
+                          p->name, u->system->n * u->system->d);
+            continue;
+        }
+        if (p->order < 0 && u->system->n * u->system->d > STIFF_MOST) {
+            progress_note("%s is left out: its matrix has a row for each of %zu coordinates",
+                          p->name, u->system->n * u->system->d);
+            continue;
+        }
         TRY(run_all(u,
                     &(Runner){.name = p->name,
                               .peer = p,

@@ -360,9 +360,9 @@ TEST(test_csv_shapes)
          "real_limit,imag_limit,error_norm2,error_norm2_one_colour,ssp,embedded_order,"
          "estimate_order,estimate_norm2\n"},
         {"order --adaptive --scheme heun-euler --tolerances 1e-2,1e-3 --csv",
-         "scheme,system,tolerance,error,steps,rejected,evals,seconds,outcome\n"},
+         "scheme,system,tolerance,error,within,steps,rejected,evals,seconds,outcome\n"},
         {"order --adaptive --scheme heun-euler --tolerances 1e-2,1e-3 --csv --summary",
-         "scheme,system,order,embedded_order,estimate_order,expected,slope,low,high,points\n"},
+         "scheme,system,order,embedded_order,estimate_order,dense_order,expected,slope,low,high,points\n"},
         {"expand --scheme rk2-unit,transformer --degree 3 --csv",
          "scheme,degree,term,coefficient,value\n"},
         {"order --scheme heun --csv", "scheme,system,h,steps,evals,error,rate\n"},
