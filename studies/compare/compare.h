@@ -89,10 +89,14 @@ int compare_train(Compare *u, int wait);
 /* What follows from the results and errors of single runs, of every cell. */
 void compare_summarise(Compare *u);
 
-/* ---- compare_from.c ---- */
-
 /* 1: the runs are recorded ones (--from). */
 int compare_recorded(const Compare *u);
+/* "NAME", with its depth where there are several. */
+enum { CELL_NAME = TABLE_NAME + 32 };
+void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
+
+/* ---- compare_from.c ---- */
+
 /* Fills in all cells from runs.csv and compare.csv of the directories of --from; u->epochs and curves stay without
  * rows, as there are no logs. ERR_INPUT where a cell has no run, or runs contradict each other or the options. */
 int compare_from(Compare *u);
@@ -142,9 +146,6 @@ int compare_tables(Compare *u);
 /* u->epochs, last_epoch; gaining of every cell. */
 int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
-/* "NAME", with its depth where there are several. */
-enum { CELL_NAME = TABLE_NAME + 32 };
-void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 /* No better than word frequencies (NaN is not better either): 0. */
 int compare_beats_unigram(const Compare *u, const Cell *c);
 

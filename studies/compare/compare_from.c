@@ -14,11 +14,6 @@
 #include "studies/compare/compare.h"
 #include "studies/tools/csv.h"
 
-int compare_recorded(const Compare *u)
-{
-    return options_item(u->options, "from", 0) != NULL;
-}
-
 static int open_table(const char *dir, const char *name, char path[OUTPUT_PATH], Csv *c)
 {
     TRY(output_path(path, dir, "%s", name));

@@ -8,6 +8,19 @@
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
 
+int compare_recorded(const Compare *u)
+{
+    return options_item(u->options, "from", 0) != NULL;
+}
+
+void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME])
+{
+    int n = snprintf(out, CELL_NAME, "%s", c->scheme->name);
+    if (u->depths > 1)
+        snprintf(out + n, CELL_NAME - (size_t)n, ", %zu layer%s", c->layers,
+                 c->layers == 1 ? "" : "s");
+}
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 static int read_depths(Compare *u)

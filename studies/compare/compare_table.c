@@ -180,14 +180,6 @@ const Column curve_columns[] = {COLUMN(CurveRow, scheme),
                                 COLUMN(CurveRow, layers),
                                 {0}};
 
-void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME])
-{
-    int n = snprintf(out, CELL_NAME, "%s", c->scheme->name);
-    if (u->depths > 1)
-        snprintf(out + n, CELL_NAME - (size_t)n, ", %zu layer%s", c->layers,
-                 c->layers == 1 ? "" : "s");
-}
-
 int compare_beats_unigram(const Compare *u, const Cell *c)
 {
     return c->valid.mean < u->unigram_valid && c->test.mean < u->unigram_test;
