@@ -25,7 +25,8 @@ const PeerLibrary *peers_boost(void);
 typedef struct {
     const char *name, *method; /* as tables have it; as the library calls it */
     int boost;                 /* 0: GSL's */
-    int order, estimate_order; /* of what it goes on with, and q as of theory_embedded; -1: it changes them */
+    int order,
+        estimate_order; /* of what it goes on with, and q as of theory_embedded; -1: it changes them */
 } PeerPair;
 const PeerPair *peers_pair(size_t i); /* NULL past the end; GSL's come first */
 
