@@ -1,7 +1,7 @@
 /* scheme.c: the language of schemes (ode.h), a line at a time. What a line says is statement.c's,
  * coefficients and linear combinations are expression.c's. A scheme's k lines are looked through once
- * before they are parsed, so that a past slope may belong to a later stage (two-step Runge-Kutta
- * methods).
+ * before they are parsed, so that a slope may belong to a later stage (two-step Runge-Kutta
+ * methods) or to the stage itself (implicit ones).
  *
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
@@ -83,7 +83,7 @@ static int scheme_name(Cursor *c, char *name)
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (strcmp(name, "all") == 0 || strcmp(name, "decoders") == 0)
+    if (zoo_is_group(name))
         return cursor_error(c, "expected another name: '%s' means many schemes", name);
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");

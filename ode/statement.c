@@ -158,7 +158,9 @@ static int read_stage(Parser *p, size_t number)
     TRY(parse_operator(p, OPS, &op, &set));
     TRY(cursor_expect(c, "("));
     mpq_init(at);
+    p->in_stage = 1;
     code = expression_parse(p, &row);
+    p->in_stage = 0;
     if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
     if (code == 0 && !cursor_take(c, ")"))
         code = cursor_error(c, "expected an operator, '@' or ')'");

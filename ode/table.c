@@ -425,6 +425,12 @@ void table_weight(const Table *t, int op, int set, mpq_t out)
         if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
 }
 
+double table_node(const Table *t, const Point *p, int op)
+{
+    double weight = table_double(t->weight[op]);
+    return table_double(p->c[op]) / (p->timed || weight == 0 ? 1 : weight);
+}
+
 int table_timed(const Table *t)
 {
     for (size_t i = 0; i < t->points; i++)

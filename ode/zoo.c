@@ -468,17 +468,36 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
 static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
-        TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+        if (!table_implicit(z->scheme[i]))
+            TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
     for (size_t i = 0; i < z->count; i++)
-        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair)
+        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair &&
+            !table_implicit(z->scheme[i]))
             TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
+    return 0;
+}
+
+/* Those with implicit stages, as they are stored. */
+static int add_implicit(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (table_implicit(z->scheme[i]))
+            TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
     return 0;
 }
 
 static const struct {
     const char *name;
+    int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
     int colours;
-} groups[] = {{"all", 2}, {"decoders", 3}};
+} groups[] = {{"all", add_all, 2}, {"decoders", add_all, 3}, {"implicit", add_implicit, 2}};
+
+int zoo_is_group(const char *name)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(name, groups[i].name) == 0) return 1;
+    return 0;
+}
 
 /* The schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
@@ -486,7 +505,7 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(name, groups[i].name) == 0)
-            return add_all(z, groups[i].colours, solver, list, count);
+            return groups[i].add(z, groups[i].colours, solver, list, count);
     return add_found(z, name, solver, list, count);
 }
 
@@ -508,10 +527,11 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
         size_t whole = name_length(at), n = whole;
         while (n > 0 && strchr(" \t", at[n - 1])) n--;
         if (n == 0)
-            code = error_set(ERR_INPUT,
-                             "expected scheme names separated by commas, 'all' or 'decoders': "
-                             "'%.60s'",
-                             names);
+            code = error_set(
+                ERR_INPUT,
+                "expected scheme names separated by commas, 'all', 'decoders' or 'implicit': "
+                "'%.60s'",
+                names);
         else if (n >= TABLE_NAME)
             code = too_long(at);
         else {
