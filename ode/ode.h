@@ -112,7 +112,7 @@ int scheme_compose(const Substep *step, size_t n, Table **out);
 /* S*(h) = S(-h)^-1: of a splitting by exact flows reversed; of stages F, G, C, H of a one-step table with a*_ij =
  * b_(s+1-j) - a_(s+1-i,s+1-j), b*_i = b_(s+1-i), implicit where the stages are explicit. ERR_INPUT of other tables. */
 int scheme_adjoint(const Table *t, Table **out);
-/* P over h, then S, then P^-1, of flows: P^-1 is P's adjoint over -h. */
+/* P over h, then S, then P^-1, which is P's adjoint over -h. */
 int scheme_conjugate(const Table *P, const Table *S, Table **out);
 /* scheme_compose of "A,B,..", n names each over h / n, or "c*A,c*B,..", c as the language writes a coefficient; total out:
  * the sum of the weights. A splitting has exact flows unless its suffix says otherwise. */

@@ -32,26 +32,26 @@ static int implicit_colour(const Table *t, int *colour)
 /* Are all roots of q_0 + .. + q_n s^n where Re s < 0? row (2 (n + 2)) zero before: two rows of Routh's scheme in turn. */
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
-    mpq_t *above = row, *below = row + n + 2, *swap, x;
+    mpq_t *above = row, *below = row + n + 2, *swap, ratio, x;
     int good = 1;
     if (n < 1) return 1;
     for (int i = 0; i <= n; i++) {
         mpq_ptr to = (i % 2 ? below : above)[i / 2];
         mpq_set(to, q[n - i]);
     }
-    mpq_init(x);
+    mpq_inits(ratio, x, NULL);
     for (int i = 0; i < n && good; i++) { /* the first column keeps its sign */
         good = mpq_sgn(above[0]) * mpq_sgn(below[0]) > 0;
+        if (good) mpq_div(ratio, above[0], below[0]);
         for (int j = 0; good && j <= n; j++) {
-            mpq_mul(x, above[0], below[j + 1]);
-            mpq_div(x, x, below[0]);
+            mpq_mul(x, ratio, below[j + 1]);
             mpq_sub(above[j], above[j + 1], x);
         }
         swap = above;
         above = below;
         below = swap;
     }
-    mpq_clear(x);
+    mpq_clears(ratio, x, NULL);
     return good;
 }
 

@@ -402,10 +402,47 @@ int zoo_name(const char *given, char name[TABLE_NAME])
     return 0;
 }
 
+/* ---- NAME:fixed-point-N ----------------------------------------------------------------------------- */
+
+static const char fixed_point[] = ":fixed-point-";
+
+/* Where that suffix begins; NULL: there is none. */
+static const char *find_fixed_point(const char *name)
+{
+    const char *suffix = strrchr(name, ':');
+    return suffix && strncmp(suffix, fixed_point, sizeof fixed_point - 1) == 0 ? suffix : NULL;
+}
+
+static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, const char *solver,
+                            Table **out)
+{
+    char base[TABLE_NAME], *text = NULL;
+    const char *at = suffix + sizeof fixed_point - 1;
+    int corrections = take_number(&at, LOOPS_MAX);
+    size_t bytes;
+    Table *t;
+    if (corrections < 0 || *at)
+        return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
+                         LOOPS_MAX);
+    snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
+    TRY(zoo_find(z, base, solver, &t));
+    FILE *f = open_memstream(&text, &bytes);
+    int code =
+        f ? scheme_fixed_point(t, corrections, name, f) : error_set(ERR_MEMORY, "out of memory");
+    if (f) fclose(f);
+    table_free(t);
+    if (code == 0) code = parse_made(name, text, bytes, out);
+    free(text);
+    return code;
+}
+
 int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
 {
     char name[TABLE_NAME], base[TABLE_NAME];
+    *out = NULL;
     TRY(zoo_name(given, name));
+    const char *iterated = stored(z, name) ? NULL : find_fixed_point(name);
+    if (iterated) return make_fixed_point(z, name, iterated, solver, out);
     const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
     *out = NULL;

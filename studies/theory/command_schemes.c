@@ -9,7 +9,8 @@
 #include "studies/theory/structure_table.h"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "names separated by commas, all, or decoders", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...",
+     "names separated by commas, all, decoders or implicit", 0, 0},
     SELECT_FILE,
     {0},
 };
@@ -36,7 +37,8 @@ static const Option made_options[] = {
      "print one scheme that takes these n steps, the first first, each over h/n; or c*A,c*B,...: over c h",
      0, 0},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1 of a splitting by exact flows: its flows reversed", 0, 0},
+     "print the adjoint S(-h)^-1: of exact flows these reversed, of stages an implicit scheme", 0,
+     0},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
      "print the scheme that takes P, then S, then the inverse of P, splittings by exact flows", 0,
      0},
@@ -299,9 +301,7 @@ const Command command_schemes = {
         "has them.\n"
         "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step "
         "schemes:\n"
-        "flows, or stages. Explicit stages have an implicit adjoint and inverse, which no text can say. "
-        "Strang from\n"
-        "Lie and Trotter's:\n"
+        "flows, or stages. Explicit stages have an implicit adjoint and inverse. Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
         "and a method of order 4 from one of order 2 (Yoshida 1990):\n"
