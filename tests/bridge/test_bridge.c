@@ -47,7 +47,9 @@ static int setup(void **state)
         scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0)
         return 1;
     add_schemes(
-        "all,word:ssfsff,sandwich:3-2:heun,looped:3,repeat:3,strang-marchuk:rk4,yoshida4:midpoint");
+        "all,word:ssfsff,sandwich:3-2:heun,looped:3,repeat:3,strang-marchuk:rk4,yoshida4:midpoint,"
+        "implicit-midpoint:fixed-point-2,gauss4:fixed-point-1,ars222:fixed-point-1,"
+        "bdf2:fixed-point-2");
     return backend_find("cpu-f64", NULL, &f64);
 }
 
@@ -334,6 +336,10 @@ TEST(test_equal_parameters)
     table_free(t);
     assert_int_equal(zoo_find(&zoo, "lie-trotter", "exact", &t), 0);
     assert_int_equal(bridge_plan(t, &o, &plan), ERR_INPUT);
+    table_free(t);
+    assert_int_equal(zoo_find(&zoo, "gauss4", "exact", &t), 0);
+    assert_int_equal(bridge_plan(t, &o, &plan), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "gauss4:fixed-point-3"));
     table_free(t);
 }
 
