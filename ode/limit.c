@@ -45,18 +45,11 @@ static void drop_rounding(const Table *t, Poly *p)
     poly_trim(p);
 }
 
-/* sign * P(-x) - Q(-x) <= 0 on [0, end]: sign * R(-x) <= 1, as Q > 0 up to the first pole, before which |R| > 1. */
+/* sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole, before which |R| > 1. */
 static int real_side(const Table *t, const Ratio *r, int sign, double *end)
 {
     Poly f = {0};
-    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
-    TRY(poly_new(&f, degree));
-    for (int i = 0; i <= degree; i++) {
-        if (i <= r->P.degree) mpq_set(f.c[i], r->P.c[i]);
-        if (sign < 0) mpq_neg(f.c[i], f.c[i]);
-        if (i <= r->Q.degree) mpq_sub(f.c[i], f.c[i], r->Q.c[i]);
-        if (i % 2) mpq_neg(f.c[i], f.c[i]);
-    }
+    TRY(ratio_below(t, r, sign, &f));
     drop_rounding(t, &f);
     int code = poly_interval(&f, end);
     poly_free(&f);

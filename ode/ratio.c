@@ -13,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/lexer.h"
 #include "ode/rationals.h"
 
 enum { IMPLICIT_POINTS = 24 }; /* n^4 operations */
@@ -44,6 +45,12 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_
         mpq_add(to, to, x);
     }
     mpq_clear(x);
+}
+
+/* A sum of terms of this size in all that an inexact table leaves where there would be nothing is 0. */
+static void drop(const Table *t, mpq_t sum, double size)
+{
+    if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
 }
 
 /* ---- explicit stages -------------------------------------------------------------------------------- */
@@ -117,12 +124,18 @@ typedef struct {
 } Work;
 
 /* c_k to Q, and from it M_(k+1). */
-static void next_coefficient(size_t n, size_t k, Work *w, Poly *Q)
+static void next_coefficient(const Table *t, size_t k, Work *w, Poly *Q)
 {
+    size_t n = t->points;
+    double size = 0;
     mpq_t factor;
     mpq_init(factor);
     multiply(n, n, w->A, w->M, w->AM);
     for (size_t i = 0; i < n; i++) mpq_sub(Q->c[k], Q->c[k], w->AM[i * n + i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            size += fabs(mpq_get_d(w->A[i * n + j]) * mpq_get_d(w->M[j * n + i]));
+    drop(t, Q->c[k], size);
     mpq_set_ui(factor, 1, (unsigned)k);
     mpq_mul(Q->c[k], Q->c[k], factor);
     for (size_t i = 0; i < n * n; i++) mpq_set(w->M[i], w->AM[i]);
@@ -130,8 +143,10 @@ static void next_coefficient(size_t n, size_t k, Work *w, Poly *Q)
     mpq_clear(factor);
 }
 
-static void find_ratio(size_t n, Work *w, Ratio *out)
+static void find_ratio(const Table *t, Work *w, Ratio *out)
 {
+    size_t n = t->points;
+    double size[IMPLICIT_POINTS + 1] = {0};
     mpq_t z;
     mpq_init(z);
     mpq_set_ui(out->Q.c[0], 1, 1);
@@ -145,12 +160,18 @@ static void find_ratio(size_t n, Work *w, Ratio *out)
             }
             mpq_mul(z, w->b[i], w->x[i]);
             mpq_add(out->P.c[k], out->P.c[k], z);
+            size[k] += fabs(mpq_get_d(z));
         }
-        next_coefficient(n, k, w, &out->Q);
+        next_coefficient(t, k, w, &out->Q);
     }
     for (size_t k = 0; k <= n; k++) {
         mpq_mul(z, w->v, out->Q.c[k]);
         mpq_add(out->P.c[k], out->P.c[k], z);
+        drop(t, out->P.c[k], size[k] + fabs(mpq_get_d(z)));
+    }
+    for (size_t k = 0; k <= n && !t->exact; k++) { /* no more digits than there are */
+        expression_round(out->P.c[k]);
+        expression_round(out->Q.c[k]);
     }
     poly_trim(&out->P);
     poly_trim(&out->Q);
@@ -173,7 +194,7 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
     if (code == 0) {
         for (size_t p = 0; p < n; p++) read_row(t, colour, &t->point[p].row, w.u[p], w.A + p * n);
         read_row(t, colour, &t->update, w.v, w.b);
-        find_ratio(n, &w, out);
+        find_ratio(t, &w, out);
     }
     rationals_free(w.A, n * n);
     rationals_free(w.M, n * n);
@@ -186,13 +207,6 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
 }
 
 /* ---- both --------------------------------------------------------------------------------------------- */
-
-void ratio_clean(const Table *t, Poly *p)
-{
-    for (int i = 0; !t->exact && i <= p->degree; i++)
-        if (!(fabs(mpq_get_d(p->c[i])) > inexact_zero)) mpq_set_ui(p->c[i], 0, 1);
-    poly_trim(p);
-}
 
 /* a := gcd(a, b) by Euclid's algorithm; b is lost. */
 static int common_factor(Poly *a, Poly *b)
@@ -252,11 +266,7 @@ int ratio_new(const Table *t, int colour, Ratio *out, int *told)
     *told = !implicit || t->points <= IMPLICIT_POINTS;
     if (!*told) return 0;
     int code = implicit ? implicit_ratio(t, colour, out) : explicit_ratio(t, colour, out);
-    if (code == 0 && implicit) {
-        ratio_clean(t, &out->P);
-        ratio_clean(t, &out->Q);
-        code = reduce(out);
-    }
+    if (code == 0 && implicit) code = reduce(out);
     if (code != 0) ratio_free(out);
     return code;
 }
@@ -267,8 +277,8 @@ void ratio_free(Ratio *r)
     poly_free(&r->Q);
 }
 
-/* f += sign |p|^2: sum over i = j mod 2 of (-1)^((i - j)/2) p_i p_j u^((i + j)/2). */
-static void add_square(const Poly *p, int sign, Poly *f)
+/* f += sign |p|^2: sum over i = j mod 2 of (-1)^((i - j)/2) p_i p_j u^((i + j)/2); size: of the terms of each. */
+static void add_square(const Poly *p, int sign, Poly *f, double *size)
 {
     mpq_t x;
     mpq_init(x);
@@ -277,6 +287,7 @@ static void add_square(const Poly *p, int sign, Poly *f)
             mpq_mul(x, p->c[i], p->c[j]);
             if (((i - j) % 4 != 0) != (sign < 0)) mpq_neg(x, x);
             mpq_add(f->c[(i + j) / 2], f->c[(i + j) / 2], x);
+            size[(i + j) / 2] += fabs(mpq_get_d(x));
         }
     mpq_clear(x);
 }
@@ -284,10 +295,33 @@ static void add_square(const Poly *p, int sign, Poly *f)
 int ratio_excess(const Table *t, const Ratio *r, Poly *f)
 {
     int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
+    double *size = memory_new((size_t)(degree < 0 ? 0 : degree) + 1, sizeof *size);
+    int code = size ? poly_new(f, degree) : ERR_MEMORY;
+    if (code == 0) {
+        add_square(&r->P, 1, f, size);
+        add_square(&r->Q, -1, f, size);
+        for (int i = 0; r->Q.degree > 0 && i <= degree; i++) drop(t, f->c[i], size[i]);
+        poly_trim(f);
+    }
+    memory_free(size);
+    return code;
+}
+
+int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f)
+{
+    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
     TRY(poly_new(f, degree));
-    add_square(&r->P, 1, f);
-    add_square(&r->Q, -1, f);
+    for (int i = 0; i <= degree; i++) {
+        double size = 0;
+        if (i <= r->P.degree) mpq_set(f->c[i], r->P.c[i]);
+        if (sign < 0) mpq_neg(f->c[i], f->c[i]);
+        if (i <= r->Q.degree) {
+            size = fabs(mpq_get_d(f->c[i])) + fabs(mpq_get_d(r->Q.c[i]));
+            mpq_sub(f->c[i], f->c[i], r->Q.c[i]);
+        }
+        if (i % 2) mpq_neg(f->c[i], f->c[i]);
+        if (r->Q.degree > 0) drop(t, f->c[i], size);
+    }
     poly_trim(f);
-    ratio_clean(t, f);
     return 0;
 }

@@ -13,10 +13,9 @@ typedef struct {
  * *told = 0, and nothing to free, where implicit stages are too many for it. ERR_MEMORY. */
 int ratio_new(const Table *t, int colour, Ratio *out, int *told);
 void ratio_free(Ratio *r); /* a zeroed struct is allowed */
-/* |P|^2 - |Q|^2 on the imaginary axis as a polynomial in y^2 to f (zeroed); coefficients that are rounding of an inexact
- * table are 0. f is the caller's to poly_free. */
+/* On the imaginary axis |P|^2 - |Q|^2 as a polynomial in y^2, and on the negative real one sign P - Q in -z, to f (zeroed),
+ * which is the caller's to poly_free. Coefficients of implicit stages that are rounding of an inexact table are 0. */
 int ratio_excess(const Table *t, const Ratio *r, Poly *f);
-/* Zeros where an inexact table has left rounding, below 1e-12. */
-void ratio_clean(const Table *t, Poly *p);
+int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f);
 
 #endif

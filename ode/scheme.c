@@ -6,6 +6,7 @@
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
  *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *                                     sum of y, y[-j], kM, kM[-j]; implicit where M >= N
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G

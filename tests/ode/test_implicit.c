@@ -311,6 +311,30 @@ TEST(test_amplification)
     }
 }
 
+/* Ends that are finite, told by polynomials, are where the amplifier passes 1. */
+TEST(test_ends)
+{
+    static const char *const names[] = {"k1 = H(y + 2/5*k1)\ny' = y + k1",
+                                        "yoshida4:gauss4",
+                                        "yoshida4:radau-iia5",
+                                        "ars222",
+                                        "ark3",
+                                        "ark4"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Table *t = frozen(names[i]);
+        double real, imag, inside, outside;
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        assert_true(isfinite(real) && real < 0);
+        double in[2][2] = {{0.4995 * real, 0}, {0.4995 * real, 0}};
+        double out[2][2] = {{0.5005 * real, 0}, {0.5005 * real, 0}};
+        assert_int_equal(stability_modulus(t, (const double(*)[2])in, &inside), 0);
+        assert_int_equal(stability_modulus(t, (const double(*)[2])out, &outside), 0);
+        if (!(inside < 1 && outside > 1))
+            fail_msg("%s: end %g, |R| %.12g and %.12g", names[i], real, inside, outside);
+        table_free(t);
+    }
+}
+
 /* ---- the solver ------------------------------------------------------------------------------------ */
 
 static double rate;
