@@ -10,7 +10,8 @@ typedef struct Implicit Implicit;
  * after this. */
 int implicit_new(const Table *t, const System *s, int krylov, Implicit **out);
 void implicit_free(Implicit *m);
-/* Unknowns, points of a block times coordinates, up to which systems are solved densely. */
+/* Unknowns, points of a block times coordinates, up to which systems are solved densely; krylov out: 1 where some block has
+ * more. */
 enum { IMPLICIT_DENSE = 600 };
 int implicit_krylov(const Table *t, const System *s, int *krylov);
 /* Forgets derivatives that were kept from earlier steps, so that a run does not depend on what was run before. */
