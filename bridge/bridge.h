@@ -48,7 +48,7 @@ typedef struct {
 int bridge_plan_pair_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
                             Plan **out, PairStates *states);
 
-/* ERR_INPUT, with words on what to write instead, where the scheme is made of exact flows. */
+/* ERR_INPUT, with words on what to write instead, where the scheme is made of exact flows or has implicit stages. */
 int bridge_takes(const Table *t);
 
 /* NORM_POST: F(y) = Attention(y), G(y) = FFN(y) have no norm inside, and the state is normalised after

@@ -361,6 +361,11 @@ int bridge_takes(const Table *t)
                          "%s: a network has no phi functions of its sublayers' derivatives; give a "
                          "scheme of stages without them, as rk4",
                          t->name);
+    if (table_implicit(t))
+        return error_set(ERR_INPUT,
+                         "%s: its stages are implicit, and no layer of a network solves for them; "
+                         "%s:fixed-point-3 is the explicit scheme that corrects them 3 times",
+                         t->name, t->name);
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;

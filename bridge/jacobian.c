@@ -80,7 +80,7 @@ static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
 {
     gsl_matrix_set_zero(total);
     for (int op = 0; op < (layer_field ? 1 : c->colours); op++) {
-        differentials_jacobian(c->s, op, c->step, c->y, c->work, c->J->data);
+        differentials_jacobian(c->s, op, 1, 0, c->step, c->y, c->work, c->J->data);
         gather(total, c, op, out);
     }
     for (size_t at = 0; at < c->N; at += c->block)

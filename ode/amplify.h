@@ -6,8 +6,9 @@
  *     AMP_COS, AMP_SIN, AMP_ATAN                   functions of AMP_REAL
  *
  * On y' = (sum of lambda_op) y with h lambda_op = z[op] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
- * then a multiple (in exponential stages: by phi_J(scale h lambda)) of y and of the slopes q that some stage reads from the past, by forward
- * substitution; with the update and q = k(y, q) there remains a small matrix M(w), and
+ * then a multiple (in exponential stages: by phi_J(scale h lambda)) of y and of the slopes q that some stage reads from the past, by
+ * forward substitution or, where stages are implicit, from a linear system; with the update and q = k(y, q) there remains a small
+ * matrix M(w), and
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
  * Its coefficients come from its values at the N-th roots of unity (a unitary transform: no digit is
  * lost), its roots from Aberth's iteration (Aberth 1973). */
@@ -24,11 +25,13 @@ typedef struct {
     const Table *t;
     int *column; /* (evals): where k[-1], k[-2], ... of a stage's argument stand; 0: not read */
     size_t columns, degree, samples;
-    AMP_REAL **c;          /* (points + 1): coefficients of the points' rows and the update's */
-    AMP_REAL *scale;       /* (points) of exponential stages */
-    AMP_COMPLEX *k;        /* (evals, columns) */
-    AMP_COMPLEX *row;      /* (columns) */
-    AMP_COMPLEX *matrix;   /* (columns, columns) */
+    AMP_REAL **c;        /* (points + 1): coefficients of the points' rows and the update's */
+    AMP_REAL *scale;     /* (points) of exponential stages */
+    AMP_COMPLEX *k;      /* (evals, columns) */
+    AMP_COMPLEX *row;    /* (columns) */
+    AMP_COMPLEX *matrix; /* (columns, columns) */
+    AMP_COMPLEX *
+        system; /* (evals, evals + columns): 1 - z a, and what it is solved for; NULL: explicit stages */
     AMP_COMPLEX *unit;     /* (samples): roots of unity */
     AMP_COMPLEX *value;    /* (samples): P at them */
     AMP_COMPLEX *p, *root; /* (degree + 1), (degree) */
@@ -63,6 +66,7 @@ static void amp_free(Amplifier *a)
     memory_free(a->k);
     memory_free(a->row);
     memory_free(a->matrix);
+    memory_free(a->system);
     memory_free(a->unit);
     memory_free(a->value);
     memory_free(a->p);
@@ -102,6 +106,9 @@ static int amp_arrays(Amplifier *a)
     a->value = memory_new(a->samples, sizeof *a->value);
     a->p = memory_new(a->degree + 1, sizeof *a->p);
     a->root = memory_new(a->degree, sizeof *a->root);
+    if (table_implicit(a->t) &&
+        !(a->system = memory_new(a->t->evals * (a->t->evals + n), sizeof *a->system)))
+        return ERR_MEMORY;
     if (!a->k || !a->row || !a->matrix || !a->unit || !a->value || !a->p || !a->root)
         return ERR_MEMORY;
     AMP_REAL turn = 8 * AMP_ATAN(1);
@@ -222,12 +229,61 @@ static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
     return amp_phi(p->phi - 1, a->scale[e->point] * z);
 }
 
+/* Solves in place: m (n, n + columns), its left part lost, its right part the solution. */
+static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
+{
+    size_t wide = n + columns;
+    for (size_t j = 0; j < n; j++) {
+        size_t best = j;
+        for (size_t i = j + 1; i < n; i++)
+            if (amp_size(m[i * wide + j]) > amp_size(m[best * wide + j])) best = i;
+        for (size_t c = j; c < wide && best != j; c++) {
+            AMP_COMPLEX swap = m[j * wide + c];
+            m[j * wide + c] = m[best * wide + c];
+            m[best * wide + c] = swap;
+        }
+        for (size_t c = wide; c-- > j;) m[j * wide + c] /= m[j * wide + j];
+        for (size_t i = 0; i < n; i++) {
+            AMP_COMPLEX x = m[i * wide + j];
+            for (size_t c = j; c < wide && i != j && x != 0; c++)
+                m[i * wide + c] -= x * m[j * wide + c];
+        }
+    }
+}
+
+/* Every slope from K = z (known + a K) at w = unit[s]. */
+static void amp_solve_slopes(Amplifier *a, size_t s)
+{
+    const Table *t = a->t;
+    size_t n = a->columns, evals = t->evals, wide = evals + n;
+    for (size_t e = 0; e < evals; e++) {
+        AMP_COMPLEX z = a->z[t->eval[e].op], *m = a->system + e * wide;
+        const Row *r = amp_row(t, (size_t)t->eval[e].point);
+        for (size_t j = 0; j < wide; j++) m[j] = j == e;
+        for (size_t i = 0; i < r->terms; i++) {
+            const Term *x = &r->term[i];
+            AMP_COMPLEX c = z * a->c[t->eval[e].point][i];
+            if (x->past) c *= a->unit[s * (size_t)x->past % a->samples];
+            if (x->eval == TABLE_STATE)
+                m[evals] += c;
+            else if (x->past)
+                m[evals + (size_t)a->column[x->eval]] += c;
+            else
+                m[x->eval] -= c;
+        }
+    }
+    amp_solve(a->system, evals, n);
+    for (size_t e = 0; e < evals; e++)
+        for (size_t j = 0; j < n; j++) a->k[e * n + j] = a->system[e * wide + evals + j];
+}
+
 /* P at w = unit[s]. */
 static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
 {
     const Table *t = a->t;
     size_t n = a->columns;
-    for (size_t e = 0; e < t->evals; e++) {
+    if (a->system) amp_solve_slopes(a, s);
+    for (size_t e = 0; e < t->evals && !a->system; e++) {
         if (e == 0 || t->eval[e].point != t->eval[e - 1].point)
             amp_combine(a, (size_t)t->eval[e].point, s, 0, a->row);
         AMP_COMPLEX factor = amp_factor(a, &t->eval[e]);

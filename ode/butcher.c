@@ -278,18 +278,6 @@ static void print_difference(const Tableau *b, FILE *f)
             fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
 }
 
-static int check_explicit(const Tableau *b)
-{
-    for (size_t i = 0; i < b->stages; i++)
-        for (size_t j = i; j < b->stages; j++)
-            if (!is_zero(b->a[i * b->room + j]))
-                return error_set(ERR_INPUT,
-                                 "%s: stage %zu reads %s: implicit stages are not supported, only "
-                                 "explicit methods are",
-                                 b->file, i + 1, i == j ? "itself" : "a later one");
-    return 0;
-}
-
 /* A letter or digit; what a name cannot have is left out. "tableau" where nothing is left. */
 static void clean_name(Tableau *b)
 {
@@ -321,14 +309,13 @@ static int make_table(Tableau *b, Table ***list, size_t *count)
 {
     char *text = NULL;
     size_t bytes = 0, before = *count;
-    TRY(check_explicit(b));
     clean_name(b);
     FILE *f = open_memstream(&text, &bytes);
     if (!f) return error_set(ERR_MEMORY, "out of memory: a tableau");
     fprintf(f, "scheme %s\n", b->name);
     for (size_t i = 0; i < b->stages; i++) {
         fprintf(f, "k%zu = H(", i + 1);
-        print_row((const Entry *)b->a + i * b->room, i, f);
+        print_row((const Entry *)b->a + i * b->room, b->stages, f);
         fputs(")\n", f);
     }
     fputs("y' = ", f);
@@ -465,7 +452,7 @@ static void print_json(const Table *t, FILE *f)
 static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
 {
     Entry x = "";
-    size_t shown = i < t->stages ? i : t->stages;
+    size_t shown = i < t->stages && !table_implicit(t) ? i : t->stages;
     if (i < t->stages) node_of(t, i, x);
     fprintf(f, " %-*s |", width[0], x);
     for (size_t j = 0; j < shown; j++) {

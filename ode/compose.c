@@ -7,8 +7,9 @@
  *
  * A layer L(x) = F(x) + G(x + F(x)) over c h is F and then G at x + c F(x), two stages; so is A.
  *
- * The adjoint S*(h) = S(-h)^-1 of flows are the flows reversed; that of explicit stages is implicit. Source: Hairer, Lubich,
- * Wanner 2006, sections II.3, II.4; conjugates (processing): Butcher 1969; Blanes, Casas, Ros 1999. */
+ * The adjoint S*(h) = S(-h)^-1 of flows are the flows reversed. Of stages Y_i = y + sum a_ij k_j it has those from the new y,
+ * y' - sum a_ij k_j, which is y + sum (b_j - a_ij) k_j: implicit where the stages are explicit. They stand in the opposite
+ * order. The inverse of S(h) is its adjoint over -h. Source: Hairer, Lubich, Wanner 2006, sections II.3, II.4, theorem V.1.5; conjugates (processing): Butcher 1969; Blanes, Casas, Ros 1999. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,35 +281,101 @@ int scheme_compose(const Substep *step, size_t n, Table **out)
 
 /* ---- adjoint and conjugate ---------------------------------------------------------------------------------- */
 
-static int check_flows(const Table *t, const char *what)
+static void reverse_flows(const Table *t, Table *back)
 {
-    if (t->flows) return 0;
-    return error_set(
-        ERR_INPUT,
-        "'%s': the %s of explicit stages is implicit, which no scheme here can say; that of "
-        "a splitting by exact flows has its flows reversed",
-        t->name, what);
-}
-
-int scheme_adjoint(const Table *t, Table **out)
-{
-    char name[TABLE_NAME], title[2 * TABLE_NAME];
-    *out = NULL;
-    TRY(check_flows(t, "adjoint"));
-    Table *back = table_copy(t);
-    if (!back) return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) {
         const Flow *f = &t->flow[t->flows - 1 - i];
         back->flow[i].op = f->op;
         back->flow[i].set = f->set;
         mpq_set(back->flow[i].c, f->c);
     }
+}
+
+/* y plus slopes of this step. */
+static int is_plain(const Row *r)
+{
+    return r->terms > 0 && r->term[0].eval == TABLE_STATE && !r->term[0].past &&
+           mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+}
+
+static int check_adjoint(const Table *t)
+{
+    int plain = t->flows > 0 || is_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) plain = plain && is_plain(&t->point[p].row);
+    for (size_t i = 0; i < t->stages; i++)
+        plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;
+    if (plain && !t->past_y && !t->past_k && !t->symbols && !t->dense) return 0;
+    return error_set(ERR_INPUT,
+                     "'%s' has no adjoint here: expected a splitting by exact flows, or a one-step "
+                     "scheme of stages F, G, C or H, each y and slopes, without learned names",
+                     t->name);
+}
+
+/* out = y + (slopes of the update) - (slopes of r), evaluation e being to[e]; r NULL: none. */
+static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_set_ui(x, 1, 1);
+    int code = row_add(out, TABLE_STATE, 0, x, 0, NULL);
+    for (size_t i = 1; i < t->update.terms && code == 0; i++)
+        code = row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL);
+    for (size_t i = 1; r && i < r->terms && code == 0; i++) {
+        mpq_neg(x, r->term[i].c);
+        code = row_add(out, to[r->term[i].eval], 0, x, 0, NULL);
+    }
+    mpq_clear(x);
+    return code;
+}
+
+/* The stages from the last to the first; to (evals): where each evaluation goes. A stage has one point. */
+static int reverse_stages(const Table *t, Table *back, int *to)
+{
+    int evals = 0;
+    for (size_t i = 0; i < t->stages; i++) {
+        const Stage *s = &t->stage[t->stages - 1 - i];
+        back->stage[i] = (Stage){.op = s->op, .set = s->set, .eval = evals};
+        for (int k = 0; k < stage_parts(t, s->op)->count; k++, evals++) {
+            to[s->eval + k] = evals;
+            back->eval[evals] = t->eval[s->eval + k];
+            back->eval[evals].stage = back->eval[evals].point = (int)i;
+        }
+    }
+    for (size_t i = 0; i < t->stages; i++) {
+        const Point *from = &t->point[t->eval[t->stage[t->stages - 1 - i].eval].point];
+        Point *p = &back->point[i];
+        row_free(&p->row);
+        TRY(adjoint_row(t, &from->row, to, &p->row));
+        p->timed = from->timed;
+        for (int op = 0; op < COLOURS && p->timed; op++) {
+            mpq_set_ui(p->c[op], 1, 1);
+            mpq_sub(p->c[op], p->c[op], from->c[op]);
+        }
+    }
+    row_free(&back->update);
+    return adjoint_row(t, NULL, to, &back->update);
+}
+
+int scheme_adjoint(const Table *t, Table **out)
+{
+    char name[TABLE_NAME], title[2 * TABLE_NAME];
+    *out = NULL;
+    TRY(check_adjoint(t));
+    Table *back = table_freeze(t);
+    int *to = memory_new(t->evals, sizeof *to), code = back && to ? 0 : ERR_MEMORY;
+    if (code == 0) reverse_flows(t, back);
+    if (code == 0 && !t->flows) code = reverse_stages(t, back, to);
+    memory_free(to);
+    if (code != 0) {
+        table_free(back);
+        return code;
+    }
     Substep step = {.scheme = back};
     mpq_init(step.c);
     mpq_set_ui(step.c, 1, 1);
     snprintf(name, sizeof name, "%.*s-adjoint", TABLE_NAME / 2 - 10, t->name);
     snprintf(title, sizeof title, "The adjoint of %s", t->name);
-    int code = compose(&step, 1, name, title, out);
+    code = compose(&step, 1, name, title, out);
     mpq_clear(step.c);
     table_free(back);
     return code;
@@ -319,7 +386,6 @@ int scheme_conjugate(const Table *P, const Table *S, Table **out)
     char name[TABLE_NAME], title[4 * TABLE_NAME];
     Table *back;
     *out = NULL;
-    TRY(check_flows(P, "inverse"));
     TRY(scheme_adjoint(P, &back));
     Substep step[3] = {{.scheme = P}, {.scheme = S}, {.scheme = back}};
     for (int i = 0; i < 3; i++) {

@@ -269,17 +269,17 @@ double differentials_work(const Forest *f, int order, int one)
     return sum;
 }
 
-void differentials_jacobian(const System *s, int op, const double *step, double *y, double *work,
-                            double *J)
+void differentials_jacobian(const System *s, int op, int set, double t, const double *step,
+                            double *y, double *work, double *J)
 {
     size_t N = s->n * s->d;
     double *plus = work, *minus = work + N;
     for (size_t k = 0; k < N; k++) {
         double at = y[k];
         y[k] = at + step[k];
-        s->field[op](s, 1, 0, y, plus);
+        s->field[op](s, set, t, y, plus);
         y[k] = at - step[k];
-        s->field[op](s, 1, 0, y, minus);
+        s->field[op](s, set, t, y, minus);
         y[k] = at;
         for (size_t i = 0; i < N; i++) J[i * N + k] = (plus[i] - minus[i]) / (2 * step[k]);
     }

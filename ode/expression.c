@@ -339,21 +339,18 @@ int stage_row(const Table *t, size_t stage, int past, Row *out)
     return code;
 }
 
-/* kN[...]: a slope of this step must be set before; a past one may be of any stage of the scheme. */
+/* kN[...]: in a stage's argument, and of the past, any stage of the scheme; elsewhere one that is set before. */
 static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
 {
     int past;
     size_t n = 0;
     for (const char *d = word + 1; *d; d++) n = n * 10 + (size_t)(*d - '0');
     TRY(parse_past(p, "all", &past));
-    if (n >= 1 && n <= (past > 0 ? p->declared : p->table->stages))
+    if (n >= 1 && n <= (past > 0 || p->in_stage ? p->declared : p->table->stages))
         return stage_row(p->table, n - 1, past, out);
     p->cursor.at = at;
-    if (n == p->table->stages + 1 && !past)
-        return cursor_error(&p->cursor,
-                            "expected an explicit stage: %s reads itself, and implicit stages are "
-                            "not supported",
-                            word);
+    if (p->in_stage)
+        return cursor_error(&p->cursor, "expected a stage of this scheme; %s is none", word);
     return cursor_error(&p->cursor, "expected a stage that is set before it is used; %s is not",
                         word);
 }

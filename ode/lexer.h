@@ -28,6 +28,7 @@ typedef struct {
     size_t declared; /* stages of the whole scheme: their ops and evaluations are known at once */
     int depth;       /* of parentheses */
     int in_update;   /* y[first] and k[all] are allowed */
+    int in_stage;    /* slopes of any stage are: the argument's own makes it implicit */
     Cursor error;    /* where an estimate of the error stands */
     size_t work;     /* done for this text so far, see expression.c */
 } Parser;

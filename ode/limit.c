@@ -1,10 +1,11 @@
 /* limit.c: how far the stability interval reaches from 0 along an axis.
  *
- * A one-step scheme has a polynomial R(z) with rational coefficients, and |R| <= 1 is told exactly: on
- * the negative axis by R - 1 and -R - 1, on the imaginary one by |R(ix)|^2 - 1, a polynomial in x^2
+ * A one-step scheme has R(z) = P(z) / Q(z) with rational coefficients, Q = 1 of explicit stages (ratio.c), and |R| <= 1 is
+ * told exactly: on the negative axis by P - Q and -P - Q, on the imaginary one by |P|^2 - |Q|^2, a polynomial in x^2
  * (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit circle,
- * as leapfrog has at i, still leaves 17 digits; the largest in double. So are exponential schemes, which have no polynomial:
- * a limit that is not found up to 2^20 times the size at which |R| begins to move counts as none. */
+ * as leapfrog has at i, still leaves 17 digits; the largest in double. So are exponential schemes, which have no polynomial.
+ * With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R| begins to move counts as
+ * none. */
 __extension__ typedef _Float128 Quad;
 __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_REAL Quad
@@ -17,6 +18,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_ATAN atanf128
 #include "ode/amplify.h"
 #include "ode/poly.h"
+#include "ode/ratio.h"
 
 enum { AXIS_REAL, AXIS_IMAG };
 static const double bound = 1 << 20; /* of exponential schemes */
@@ -25,49 +27,6 @@ static const double bound = 1 << 20; /* of exponential schemes */
 
 static const double exact_work = 2e7; /* degree^2 times bits: about a second */
 static const double inexact_zero = 1e-12;
-
-/* out = z / colours * (row as a polynomial in z), or the row itself where !slope; k: polynomials of the points. */
-static void row_polynomial(const Table *t, const Row *r, const Poly *k, int slope, Poly *out)
-{
-    mpq_t x;
-    mpq_init(x);
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *s = &r->term[i];
-        if (s->eval == TABLE_STATE) {
-            mpq_add(out->c[slope], out->c[slope], s->c);
-            continue;
-        }
-        const Poly *f = &k[t->eval[s->eval].point];
-        for (int j = 0; j <= f->degree; j++) {
-            mpq_mul(x, s->c, f->c[j]);
-            mpq_add(out->c[j + slope], out->c[j + slope], x);
-        }
-    }
-    mpq_set_ui(x, 1, (unsigned)t->colours);
-    for (int j = 0; slope && j <= out->room; j++) mpq_mul(out->c[j], out->c[j], x);
-    poly_trim(out);
-    mpq_clear(x);
-}
-
-/* R(z), lambda the same in every colour: every slope of a point is the same. */
-static int amplification(const Table *t, Poly *R)
-{
-    Poly *k = memory_new(t->points, sizeof *k);
-    if (!k) return ERR_MEMORY;
-    int code = 0;
-    size_t done = 0;
-    for (size_t e = 0; code == 0 && e < t->evals; e++) {
-        size_t p = (size_t)t->eval[e].point;
-        if (k[p].c) continue;
-        code = poly_new(&k[p], (int)++done);
-        if (code == 0) row_polynomial(t, &t->point[p].row, k, 1, &k[p]);
-    }
-    if (code == 0) code = poly_new(R, (int)done);
-    if (code == 0) row_polynomial(t, &t->update, k, 0, R);
-    for (size_t p = 0; p < t->points; p++) poly_free(&k[p]);
-    memory_free(k);
-    return code;
-}
 
 static double poly_work(const Poly *p)
 {
@@ -90,51 +49,30 @@ static void drop_rounding(const Table *t, Poly *p)
     poly_trim(p);
 }
 
-/* sign * R(-x) - 1 <= 0 on [0, end]. */
-static int real_side(const Table *t, const Poly *R, int sign, double *end)
+/* sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole, before which |R| > 1. */
+static int real_side(const Table *t, const Ratio *r, int sign, double *end)
 {
     Poly f = {0};
-    mpq_t one;
-    TRY(poly_new(&f, R->degree < 0 ? 0 : R->degree));
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    for (int i = 0; i <= R->degree; i++) {
-        mpq_set(f.c[i], R->c[i]);
-        if (sign * (i % 2 ? -1 : 1) < 0) mpq_neg(f.c[i], f.c[i]);
-    }
-    mpq_sub(f.c[0], f.c[0], one);
-    mpq_clear(one);
+    TRY(ratio_below(t, r, sign, &f));
     drop_rounding(t, &f);
     int code = poly_interval(&f, end);
     poly_free(&f);
     return code;
 }
 
-static int real_interval(const Table *t, const Poly *R, double *end)
+static int real_interval(const Table *t, const Ratio *r, double *end)
 {
     double above, below;
-    TRY(real_side(t, R, 1, &above));
-    TRY(real_side(t, R, -1, &below));
+    TRY(real_side(t, r, 1, &above));
+    TRY(real_side(t, r, -1, &below));
     *end = fmin(above, below);
     return 0;
 }
 
-/* |R(ix)|^2 - 1 in u = x^2: sum over i = j mod 2 of (-1)^((i - j)/2) r_i r_j u^((i + j)/2), less 1. */
-static int imag_interval(const Table *t, const Poly *R, double *end)
+static int imag_interval(const Table *t, const Ratio *r, double *end)
 {
     Poly f = {0};
-    mpq_t x;
-    TRY(poly_new(&f, R->degree < 0 ? 0 : R->degree));
-    mpq_init(x);
-    for (int i = 0; i <= R->degree; i++)
-        for (int j = i % 2; j <= R->degree; j += 2) {
-            mpq_mul(x, R->c[i], R->c[j]);
-            if ((i - j) % 4) mpq_neg(x, x);
-            mpq_add(f.c[(i + j) / 2], f.c[(i + j) / 2], x);
-        }
-    mpq_set_ui(x, 1, 1);
-    mpq_sub(f.c[0], f.c[0], x);
-    mpq_clear(x);
+    TRY(ratio_excess(t, r, &f));
     drop_rounding(t, &f);
     int code = poly_interval(&f, end);
     *end = sqrt(*end);
@@ -145,16 +83,18 @@ static int imag_interval(const Table *t, const Poly *R, double *end)
 /* *done = 0 where the numbers are too long for it. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
-    Poly R = {0};
+    Ratio r;
     *done = 0;
     if (t->past_y || t->past_k || t->points > 128 || table_phi(t)) return 0;
-    int code = amplification(t, &R);
-    if (code == 0 && poly_work(&R) <= exact_work) {
-        *done = 1;
-        code = real_interval(t, &R, real);
-        if (code == 0) code = imag_interval(t, &R, imag);
+    TRY(ratio_new(t, -1, &r, done));
+    if (!*done) return 0;
+    int code = 0;
+    *done = poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
+    if (*done) {
+        code = real_interval(t, &r, real);
+        if (code == 0) code = imag_interval(t, &r, imag);
     }
-    poly_free(&R);
+    ratio_free(&r);
     return code;
 }
 
@@ -257,7 +197,7 @@ static Quad bisect(Axis *s, Quad low, Quad high)
     return early > 0 && early < low * near ? low - early : low;
 }
 
-/* Steps up from far below the scale. P grows without bound, but for exponential schemes. */
+/* Steps up from far below the scale. P grows without bound, but with implicit and exponential stages. */
 static double search(Axis *s)
 {
     Quad low = 0, high = s->scale * (Quad)0x1p-20;
@@ -297,7 +237,9 @@ static int open_axis(Axis *s, const Table *t, int *told)
 
 static int searched_limit(const Table *t, int axis, double *end)
 {
-    Axis s = {.axis = axis, .colours = t->colours, .bound = table_phi(t) ? bound : INFINITY};
+    Axis s = {.axis = axis,
+              .colours = t->colours,
+              .bound = table_phi(t) || table_implicit(t) ? bound : INFINITY};
     int told, code = open_axis(&s, t, &told);
     *end = NAN;
     if (told && code == 0) code = find_scale(&s);

@@ -3,11 +3,12 @@
  *
  *   scheme.c   text -> table                 zoo.c      the built-in texts, names, words, sub-flows
  *   over.c     a scheme over another operator   butcher.c  tableaus   compose.c  schemes made of schemes
+ *   fixed_point.c  an implicit scheme iterated
  *   tree.c     coloured rooted trees         series.c   B-series: compose, evaluate a table
  *   theory.c   exact order, error terms      stability.c  root condition, amplification
  *   bracket.c  splittings as Lie series      limit.c    stability limits
  *   structure.c  symmetry, symplecticity, effective order, error constants
- *   phase.c    dispersion, dissipation
+ *   phase.c    dispersion, dissipation          stiff.c    A-stability, stiff decay
  *   system.c   particle systems              step.c     one stepper for every table
  *   system_file.c  systems of a text         reference.c  reference solutions
  *   phi.c      phi functions of derivatives
@@ -53,7 +54,7 @@ void zoo_close(Zoo *z);
 /* A name as tables have it: sandwich:N-K for sandwich:N,K. Too long: ERR_INPUT. */
 int zoo_name(const char *given, char name[TABLE_NAME]);
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
+/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
  * word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these with -decoder behind it (over.c); sandwich:N,K and
  * dial:S,THETA are the same names. A splitting without suffix takes `solver` ("exact": its flows
  * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
@@ -64,17 +65,18 @@ int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
 
 /* Every name of "A, B,..." in order, blanks around names or not; "all" has the stored schemes of two colours
- * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three,
- * "exponential" the stored ones with phi functions, which are in no other group.
+ * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three, all of
+ * explicit stages or flows; "implicit" has the stored schemes with implicit stages, "exponential" those with phi functions.
  * Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+int zoo_is_group(const char *name); /* 1 of "all", "decoders", "implicit", "exponential" */
 
-/* ---- butcher.c: tableaus of explicit Runge-Kutta methods ----------------------------------------- */
+/* ---- butcher.c: tableaus of Runge-Kutta methods --------------------------------------------------- */
 
 /* 1 where a text is a tableau, in JSON or drawn, and no text of schemes. */
 int butcher_is(const char *text, size_t bytes);
-/* As scheme_parse, of one tableau, or of a pair with two rows of weights; butcher.c has both forms. Implicit stages, a c
- * that is not the sum of its row: ERR_INPUT. */
+/* As scheme_parse, of one tableau, or of a pair with two rows of weights; butcher.c has both forms. A c that is
+ * not the sum of its row: ERR_INPUT. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
 /* A one-step table whose stages are all H, in a form that reads back as it; another: ERR_INPUT. */
 enum { BUTCHER_JSON, BUTCHER_DRAWN };
@@ -89,6 +91,13 @@ int butcher_print(const Table *t, int form, FILE *f);
  * et al. 2017, section 3.1; Lu et al. 2019, figure 2. */
 int scheme_over(const Table *t, int op, const char *name, FILE *f);
 
+/* ---- fixed_point.c: an implicit scheme iterated ---------------------------------------------------- */
+
+/* Writes the explicit scheme in which stages of t that need one another begin with their operators at y and are put into
+ * their own rows `corrections` times (0 .. 64), each time from the slopes of the time before. No implicit stages, learned names
+ * in their midst: ERR_INPUT. `name` is for messages. */
+int scheme_fixed_point(const Table *t, int corrections, const char *name, FILE *f);
+
 /* ---- compose.c: schemes made of one-step schemes --------------------------------------------------- */
 
 /* A step of a scheme (borrowed, symbols frozen or none) over c h; inexact: c is no rational of the user's. */
@@ -102,9 +111,10 @@ typedef struct {
  * shifted. The weights need not sum to 1. History, learned names, flows beside stages, a decoder's scheme beside another:
  * ERR_INPUT. Caller frees. */
 int scheme_compose(const Substep *step, size_t n, Table **out);
-/* S*(h) = S(-h)^-1 of a splitting by exact flows: reversed. Stages: ERR_INPUT, it is implicit. */
+/* S*(h) = S(-h)^-1: of a splitting by exact flows reversed; of stages F, G, C, H of a one-step table with a*_ij =
+ * b_(s+1-j) - a_(s+1-i,s+1-j), b*_i = b_(s+1-i), implicit where the stages are explicit. ERR_INPUT of other tables. */
 int scheme_adjoint(const Table *t, Table **out);
-/* P over h, then S, then P^-1, of flows: P^-1 is P's adjoint over -h. */
+/* P over h, then S, then P^-1, which is P's adjoint over -h. */
 int scheme_conjugate(const Table *P, const Table *S, Table **out);
 /* scheme_compose of "A,B,..", n names each over h / n, or "c*A,c*B,..", c as the language writes a coefficient; total out:
  * the sum of the weights. A splitting has exact flows unless its suffix says otherwise. */
@@ -338,6 +348,18 @@ void stability_follow(Stability *s, const double z[][2], double factor[2]);
  * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
 int stability_limits(const Table *t, double *real, double *imag);
 
+/* ---- stiff.c: A-stability and stiff decay --------------------------------------------------------- */
+
+/* Of R(z), the factor of a one-step table's step on y' = lambda y. Where every implicit stage is of one colour (IMEX) the
+ * other colours' lambda is 0; else lambda is the same in every colour, as in stability_limits. */
+typedef struct {
+    int a_stable; /* TOLD_*: |R| <= 1 wherever Re z <= 0, decided exactly; TOLD_NOT: history, very long numbers */
+    int l_stable;      /* A-stable, and R(inf) = 0 */
+    double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: not told */
+    int colour;        /* the one that is implicit; -1: R is that of all */
+} Stiff;
+int stability_stiff(const Table *t, Stiff *out);
+
 /* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
 
 /* On y' = i omega y, nu = omega h the sum of all colours, each with the same share, zeta the factor of a step that is 1 at
@@ -360,7 +382,7 @@ int phase_errors(const Table *t, const double *nu, size_t count, double *dispers
 
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 
-/* The coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H; NaN of others. */
+/* The coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H and explicit; NaN of others. */
 int stability_ssp(const Table *t, double *coefficient);
 
 /* ---- system.c: particle systems ----------------------------------------------------------------- */
@@ -470,7 +492,7 @@ void stepper_free(Stepper *st);
 int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past);
 /* How many past states START_GIVEN needs. */
 int stepper_history(const Stepper *st);
-/* One step; ERR_NUMERIC when the state is no longer finite. */
+/* One step; ERR_NUMERIC when the state is no longer finite, or implicit stages are not found. */
 int stepper_step(Stepper *st);
 /* Of the table Table.pair, in place of stepper_step, behind stepper_begin: tries a step of length h from where the stepper
  * is, and leaves it there. stepper_tried: y' (n, d); stepper_error: y' - yhat, both borrowed until the next try. ERR_NUMERIC
@@ -480,7 +502,8 @@ void stepper_accept(Stepper *st);
 const double *stepper_tried(const Stepper *st);
 const double *stepper_error(const Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
-/* Evaluations of F and G so far (flows count one each). */
+/* Evaluations of F and G so far (flows count one each; with implicit stages every value of F, G or C that solving for them took
+ * is counted, those of derivatives by differences too). */
 size_t stepper_evals(const Stepper *st);
 /* Bytes a step moves at least between the nearest cache and what is behind it: every array that a
  * field, a row or a sub-flow reads or writes; with `apart` only states and kept slopes. */
@@ -639,10 +662,10 @@ int differentials_find(const Forest *f, const System *s, int order, int one, Dif
 void differentials_free(Differentials *d);
 /* Values of fields that each shrinking takes. */
 double differentials_work(const Forest *f, int order, int one);
-/* J (N, N) row-major out: the derivative of one operator, of set 1, at y (N) and time 0, by central differences with steps (N), 2
+/* J (N, N) row-major out: the derivative of one operator and set at y (N) and time t, by central differences with steps (N), 2
  * values of the field a column; work (2, N). y is moved and put back. */
-void differentials_jacobian(const System *s, int op, const double *step, double *y, double *work,
-                            double *J);
+void differentials_jacobian(const System *s, int op, int set, double t, const double *step,
+                            double *y, double *work, double *J);
 
 /* ---- predict.c: the error constant of the theory ------------------------------------------------- */
 

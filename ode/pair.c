@@ -12,6 +12,13 @@ static void mark_stages(const Table *t, const Row *r, char *used)
         if (r->term[i].eval != TABLE_STATE) used[t->eval[r->term[i].eval].stage] = 1;
 }
 
+static size_t count_used(const Table *t, const char *used)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->stages; i++) n += used[i] != 0;
+    return n;
+}
+
 /* Evaluations from `first` on move `count` places down. */
 static void move_terms(Row *r, int first, int count)
 {
@@ -37,7 +44,7 @@ static void delete_stage(Table *t, size_t i)
     delete_from(t->stage, &t->stages, i, 1, sizeof(Stage));
     for (size_t k = i; k < t->stages; k++) t->stage[k].eval -= (int)count;
     for (size_t k = e; k < t->evals; k++) t->eval[k].stage--, t->eval[k].point -= (int)points;
-    for (size_t k = p; k < t->points; k++) move_terms(&t->point[k].row, (int)e, (int)count);
+    for (size_t k = 0; k < t->points; k++) move_terms(&t->point[k].row, (int)e, (int)count);
     move_terms(&t->update, (int)e, (int)count);
 }
 
@@ -52,8 +59,13 @@ int table_pair(Table *whole, Table **out)
     }
     row_free(&t->error);
     mark_stages(t, &t->update, used);
-    for (size_t e = t->evals; e-- > 0;) /* what reads a stage stands behind it */
-        if (used[t->eval[e].stage]) mark_stages(t, &t->point[t->eval[e].point].row, used);
+    for (size_t before = 0, now = count_used(t, used);
+         now != before;) { /* stages read one another */
+        for (size_t e = t->evals; e-- > 0;)
+            if (used[t->eval[e].stage]) mark_stages(t, &t->point[t->eval[e].point].row, used);
+        before = now;
+        now = count_used(t, used);
+    }
     for (size_t i = t->stages; i-- > 0;)
         if (!used[i]) delete_stage(t, i);
     memory_free(used);

@@ -43,7 +43,8 @@ static void principal_free(Principal *p)
 static int principal_new(Principal *p, const Table *t)
 {
     *p = (Principal){.t = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
-    /* |R(i nu)|^2 - 1 has no more powers than this, R of degree `points` at most: with none of them it is 0. */
+    /* |R(i nu)|^2 - 1, R = P / Q of degrees `points` at most, is a polynomial of no more powers than this over |Q|^2: with
+     * none of them it is 0. */
     size_t powers = 2 * t->points + 2;
     p->terms = p->depth || table_phi(t) ? TERMS_HISTORY
                : powers < TERMS_MAX     ? (int)powers

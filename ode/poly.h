@@ -1,4 +1,4 @@
-/* poly.h: polynomials in one variable with rational coefficients; private to stability.c and limit.c. */
+/* poly.h: polynomials in one variable with rational coefficients; private to stability.c, limit.c, ratio.c and stiff.c. */
 #ifndef TROTTER_POLY_H
 #define TROTTER_POLY_H
 

@@ -1,11 +1,12 @@
 /* scheme.c: the language of schemes (ode.h), a line at a time. What a line says is statement.c's,
  * coefficients and linear combinations are expression.c's. A scheme's k lines are looked through once
- * before they are parsed, so that a past slope may belong to a later stage (two-step Runge-Kutta
- * methods).
+ * before they are parsed, so that a slope may belong to a later stage (two-step Runge-Kutta
+ * methods) or to the stage itself (implicit ones).
  *
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
  *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *                                     sum of y, y[-j], kM, kM[-j]; implicit where M >= N
  *   kN = phiJ([coefficient] OP[set])(sum)   phi_J(c h OP'(y)) of slopes of this step: OP: F G H C, J: 0 .. 4
  *   linear OP                         the scheme is for fields whose OP is linear
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
@@ -85,8 +86,7 @@ static int scheme_name(Cursor *c, char *name)
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (strcmp(name, "all") == 0 || strcmp(name, "decoders") == 0 ||
-        strcmp(name, "exponential") == 0)
+    if (zoo_is_group(name))
         return cursor_error(c, "expected another name: '%s' means many schemes", name);
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");
@@ -167,11 +167,13 @@ static int check_phi(const Parser *p)
     const Table *t = p->table;
     const char *what = t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
                        : t->dense                     ? "reads every slope so far"
+                       : table_implicit(t)            ? "has implicit stages"
                                                       : NULL;
     if (!what || !table_phi(t)) return 0;
-    return cursor_error(&p->cursor,
-                        "expected exponential stages in a one-step scheme; scheme '%s' %s", t->name,
-                        what);
+    return cursor_error(
+        &p->cursor,
+        "expected exponential stages in a one-step scheme of explicit ones; scheme '%s' %s",
+        t->name, what);
 }
 
 static int finish(Parser *p)

@@ -238,7 +238,7 @@ static int work_new(Work *w, const Forest *f, const Table *t)
     for (size_t p = 0; p < t->points; p++)
         if (!(w->Y[p] = rationals_new(f->count))) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++) {
-        table_node(t, &t->eval[e], w->node[e]);
+        table_time(t, &t->point[t->eval[e].point], t->eval[e].op, w->node[e]);
         if (!(w->K[e] = rationals_new(f->count))) return ERR_MEMORY;
         if (!(w->S[e] = memory_new((size_t)t->past_k, sizeof **w->S))) return ERR_MEMORY;
         for (int j = 0; j < t->past_k; j++)

@@ -108,7 +108,9 @@ size_t stability_work(const Stability *s)
     size_t terms = s->t->flows + s->t->update.terms;
     for (size_t p = 0; p < s->t->points; p++) terms += s->t->point[p].row.terms;
     if (s->t->flows) return terms;
-    return s->a.samples * (terms + s->a.samples) * s->a.columns + 10 * s->a.degree * s->a.degree;
+    size_t evals = s->a.system ? s->t->evals : 0, solving = evals * evals * (evals + s->a.columns);
+    return s->a.samples * ((terms + s->a.samples) * s->a.columns + solving) +
+           10 * s->a.degree * s->a.degree;
 }
 
 /* sum of c z over the flows. */

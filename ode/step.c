@@ -24,6 +24,7 @@
  *
  * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and t, and
  * each of its actions counts as evaluations.
+ * Stages that name themselves or later ones are implicit.c's: it is given the rows without slopes of this step.
  *
  * Time and words: each operator has a clock of its own. A table whose field is a F + b G (+ c C) evaluates F
  * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
@@ -35,6 +36,7 @@
 #include <string.h>
 
 #include "ode/combine.h"
+#include "ode/implicit.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -89,11 +91,14 @@ struct Stepper {
     double t0, h;
     long step;
     size_t evals;
-    size_t counted; /* evaluations a step, those of exponential stages not, which count their own */
-    double *error;  /* (N) of the last try; NULL: the table is no pair */
-    size_t first;   /* evaluations at y and t itself, which stand first */
-    int same;       /* the last evaluations are the first ones of the next step */
-    size_t ready;   /* evaluations that need not be done again */
+    size_t
+        counted; /* evaluations a step, but those of exponential and implicit stages, which count their own */
+    double *error;       /* (N) of the last try; NULL: the table is no pair */
+    size_t first;        /* evaluations at y and t itself, which stand first */
+    int same;            /* the last evaluations are the first ones of the next step */
+    size_t ready;        /* evaluations that need not be done again */
+    Implicit **implicit; /* (depth + 1) as program; NULL: no stage names itself or a later one */
+    double *known;       /* (points, N) then: the points' rows without slopes of this step */
 };
 
 /* ---- compiling a table --------------------------------------------------------------------------- */
@@ -126,17 +131,14 @@ static void program_free(Program *p)
     sum_free(&p->error);
 }
 
-/* Of operator op at point p, whether or not some evaluation is there. */
-static double node(const Table *t, const Point *p, int op)
+/* What is left of a point's row once the slopes of this step are apart: implicit.c adds them. */
+static void keep_known(Sum *s)
 {
-    if (p->phi) return 0; /* derivatives are taken at the beginning of the step */
-    const Eval at = {.op = op, .point = (int)(p - t->point)};
-    mpq_t c;
-    mpq_init(c);
-    table_node(t, &at, c);
-    double d = table_double(c);
-    mpq_clear(c);
-    return d;
+    size_t n = 0;
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part[i].eval == TABLE_STATE || s->part[i].past) s->part[n++] = s->part[i];
+    s->parts = n;
+    s->plain = 0;
 }
 
 static int program_compile(const Table *t, const int *pair, Program *p)
@@ -146,7 +148,8 @@ static int program_compile(const Table *t, const int *pair, Program *p)
     p->points = t->points;
     for (size_t i = 0; i < t->points; i++) {
         TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
-        for (int op = 0; op < t->colours; op++) p->point[i].node[op] = node(t, &t->point[i], op);
+        for (int op = 0; op < t->colours; op++)
+            p->point[i].node[op] = table_node(t, &t->point[i], op);
         p->point[i].scale = table_double(t->point[i].scale);
     }
     TRY(sum_compile(&t->error, pair, &p->error));
@@ -175,7 +178,7 @@ static int is_pair(const Table *t, int e)
     const Eval *a = &t->eval[e], *b = a + 1;
     const Point *p = &t->point[a->point];
     if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
-    if (node(t, p, OP_F) != node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
+    if (table_node(t, p, OP_F) != table_node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
     if (!row_pairs(&t->error, e)) return 0;
     for (size_t i = 0; i < t->points; i++)
         if (!row_pairs(&t->point[i].row, e)) return 0;
@@ -187,11 +190,16 @@ static int compile_tables(Stepper *st, Table **start)
     int programs = st->depth + 1, evals = (int)st->table->evals;
     for (int i = 0; i < programs; i++)
         if (!(start[i] = table_start(st->table, i))) return ERR_MEMORY;
-    for (int e = 0; st->system.both && e + 1 < evals; e++) {
+    for (int e = 0; st->system.both && !st->implicit && e + 1 < evals; e++) {
         st->pair[e] = 1;
         for (int i = 0; i < programs; i++) st->pair[e] &= is_pair(start[i], e);
     }
     for (int i = 0; i < programs; i++) TRY(program_compile(start[i], st->pair, &st->program[i]));
+    for (int i = 0, krylov; st->implicit && i < programs; i++) {
+        TRY(implicit_krylov(start[i], &st->system, &krylov));
+        TRY(implicit_new(start[i], &st->system, krylov, &st->implicit[i]));
+        for (size_t p = 0; p < st->program[i].points; p++) keep_known(&st->program[i].point[p]);
+    }
     return 0;
 }
 
@@ -200,6 +208,11 @@ static int compile_all(Stepper *st)
     size_t programs = (size_t)st->depth + 1;
     st->pair = memory_new(st->table->evals, sizeof *st->pair);
     st->program = memory_new(programs, sizeof *st->program);
+    if (table_implicit(st->table)) {
+        st->implicit = memory_new(programs, sizeof(Implicit *));
+        st->known = memory_new(st->table->points, st->N * sizeof(double));
+        if (!st->implicit || !st->known) return ERR_MEMORY;
+    }
     Table **start = memory_new(programs, sizeof *start);
     int code = st->pair && st->program && start ? compile_tables(st, start) : ERR_MEMORY;
     for (size_t i = 0; start && i < programs; i++) table_free(start[i]);
@@ -235,8 +248,8 @@ static void survey_pair(Stepper *st)
         const Sum *at = &p->point[t->eval[n].point];
         if (!at->plain || at->node[t->eval[n].op] != 0) break;
     }
-    if (n > 0 && st->pair[n - 1]) n--; /* half of a slope that is not all at y */
-    if (n == t->evals) n = 0;          /* a row is formed behind an evaluation */
+    if (n > 0 && st->pair[n - 1]) n--;        /* half of a slope that is not all at y */
+    if (n == t->evals || st->implicit) n = 0; /* a row is formed behind an evaluation */
     st->first = n;
     st->same = n > 0 && 2 * n <= t->evals;
     for (size_t i = 0; st->same && i < n; i++) {
@@ -290,7 +303,7 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->word = system_weigh(s, t);
     st->n = s->n;
     st->N = s->n * s->d;
-    int windows = s->apart && s->n > block_rows(s->d) && !table_phi(t);
+    int windows = s->apart && s->n > block_rows(s->d) && !table_phi(t) && !table_implicit(t);
     st->rows = windows ? block_rows(s->d) : s->n;
     st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -307,8 +320,9 @@ void stepper_free(Stepper *st)
 {
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) program_free(&st->program[i]);
-    void *owned[] = {st->program,  st->pair, st->fraction, st->state, st->slope,
-                     st->argument, st->x,    st->c,        st->error, st->phi};
+    for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
+    void *owned[] = {st->program, st->pair, st->fraction, st->state, st->slope,    st->argument,
+                     st->phi,     st->x,    st->c,        st->error, st->implicit, st->known};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(st);
 }
@@ -425,6 +439,21 @@ static int evaluate(Stepper *st, const Program *p, double t, double *out)
     return finite;
 }
 
+/* The slopes of a step with implicit stages. */
+static int solve_stages(Stepper *st, const Program *p, double t)
+{
+    for (size_t i = 0; i < p->points; i++) {
+        double *out = st->known + i * st->N;
+        gather(st, &p->point[i]);
+        if (p->point[i].parts)
+            combine(0, st->N, p->point[i].parts, st->c, st->x, out);
+        else
+            memset(out, 0, st->N * sizeof *out);
+    }
+    return implicit_solve(st->implicit[p - st->program], t, st->h, st->known, slope(st, 0, 0),
+                          &st->evals);
+}
+
 /* A pass over one window; p: NULL for a table of flows. */
 typedef int Pass(Stepper *st, const Program *p, double t);
 
@@ -475,21 +504,23 @@ int stepper_history(const Stepper *st)
 
 static int slopes_pass(Stepper *st, const Program *p, double t)
 {
+    if (st->implicit) return solve_stages(st, p, t);
     evaluate(st, p, t, NULL);
     return 0;
 }
 
 /* Fills the rings from past (history, N), nearest first. */
-static void begin_given(Stepper *st, const double *past)
+static int begin_given(Stepper *st, const double *past)
 {
     int steps = st->table->past_k ? past_steps(st) : 0;
     for (int j = stepper_history(st); j > 0; j--) {
         push_state(st, past + (size_t)(j - 1) * st->N);
         if (j > steps) continue;
         int known = st->recursive && steps - j < st->depth ? steps - j : st->depth;
-        sweep(st, slopes_pass, &st->program[known], st->t0 - j * st->h);
+        TRY(sweep(st, slopes_pass, &st->program[known], st->t0 - j * st->h));
         shift_slopes(st);
     }
+    return 0;
 }
 
 int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past)
@@ -499,9 +530,10 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     st->step = 0;
     st->ready = 0;
     st->start = start;
+    for (int i = 0; st->implicit && i <= st->depth; i++) implicit_begin(st->implicit[i]);
     if (start == START_GIVEN && stepper_history(st) > 0) {
         if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
-        begin_given(st, past);
+        TRY(begin_given(st, past));
     }
     push_state(st, y);
     st->evals = 0;
@@ -545,10 +577,11 @@ static int flow_pass(Stepper *st, const Program *p, double t)
 static int table_pass(Stepper *st, const Program *p, double t)
 {
     double *y = state(st, -1);
-    if (st->table->evals) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    if (st->table->evals && !st->implicit) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    if (st->implicit) TRY(solve_stages(st, p, t));
     gather(st, &p->update);
     combine(0, window_size(st), p->update.parts, st->c, st->x, y);
-    return 0;
+    return !st->implicit || combine_finite(window_size(st), y) ? 0 : not_finite(st);
 }
 
 int stepper_step(Stepper *st)
@@ -559,7 +592,7 @@ int stepper_step(Stepper *st)
     if (!st->table->flows) shift_slopes(st);
     shift_state(st);
     st->step++;
-    st->evals += st->table->flows + st->counted;
+    if (!st->implicit) st->evals += st->table->flows + st->counted;
     return 0;
 }
 
@@ -567,7 +600,13 @@ int stepper_step(Stepper *st)
 
 static int try_pass(Stepper *st, const Program *p, double t)
 {
-    evaluate(st, p, t, state(st, -1)); /* what is not finite is seen behind the last window */
+    if (st->implicit) {
+        TRY(solve_stages(st, p, t));
+        gather(st, &p->update);
+        combine(0, window_size(st), p->update.parts, st->c, st->x, state(st, -1));
+    } else {
+        evaluate(st, p, t, state(st, -1)); /* what is not finite is seen behind the last window */
+    }
     gather(st, &p->error);
     combine(0, window_size(st), p->error.parts, st->c, st->x, st->error + st->at);
     return 0;
@@ -576,7 +615,7 @@ static int try_pass(Stepper *st, const Program *p, double t)
 int stepper_try(Stepper *st, double h)
 {
     st->h = h;
-    st->evals += st->counted - st->ready;
+    if (!st->implicit) st->evals += st->counted - st->ready;
     TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
     st->ready = st->first;
     return combine_finite(st->N, state(st, -1)) ? 0 : not_finite(st);

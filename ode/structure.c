@@ -12,6 +12,7 @@
 #include "ode/rationals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { EVALS_MAX = 256 }; /* above, symplecticity is not told */
 
@@ -155,6 +156,7 @@ typedef struct {
     int separable;
     size_t n;
     int *of;   /* (evals): where an evaluation went */
+    int *next; /* (evals) */
     int *op;   /* (n) */
     int *used; /* (n) */
     mpq_t *a, *b;
@@ -194,24 +196,39 @@ static int find_equal(const Joined *s, int op, mpq_t *row)
     return -1;
 }
 
+/* Marks evaluations that used ones read; 0 where there were none to mark. */
+static int mark_used(Joined *s)
+{
+    size_t n = s->t->evals;
+    int more = 0;
+    for (size_t i = s->n; i-- > 0;)
+        for (size_t j = 0; j < s->n && !s->used[i]; j++)
+            more |= s->used[i] = s->used[j] && !theory_is_zero(s->t, s->a[j * n + i]);
+    return more;
+}
+
+/* At first all are one, then those of one operator that read as much of each; until that tells no more apart. Slopes that
+ * are read before they are joined, as implicit stages do, are no exception (Hundsdorfer, Spijker 1981). */
 static void join_evaluations(Joined *s)
 {
     const Table *t = s->t;
-    size_t n = t->evals;
-    for (size_t e = 0; e < n; e++) {
-        mpq_t *row = s->a + s->n * n;
-        row_coefficients(s, &t->point[t->eval[e].point].row, s->separable ? t->eval[e].op : -1,
-                         row);
-        int same = find_equal(s, t->eval[e].op, row);
-        s->of[e] = same < 0 ? (int)s->n : same;
-        if (same < 0) s->op[s->n++] = t->eval[e].op;
-    }
+    size_t n = t->evals, before;
+    do {
+        before = s->n;
+        s->n = 0;
+        for (size_t e = 0; e < n; e++) {
+            mpq_t *row = s->a + s->n * n;
+            row_coefficients(s, &t->point[t->eval[e].point].row, s->separable ? t->eval[e].op : -1,
+                             row);
+            int same = find_equal(s, t->eval[e].op, row);
+            s->next[e] = same < 0 ? (int)s->n : same;
+            if (same < 0) s->op[s->n++] = t->eval[e].op;
+        }
+        memcpy(s->of, s->next, n * sizeof *s->of);
+    } while (s->n != before);
     row_coefficients(s, &t->update, -1, s->b);
-    for (size_t i = s->n; i-- > 0;) {
-        s->used[i] = !theory_is_zero(t, s->b[i]);
-        for (size_t j = i + 1; j < s->n; j++)
-            s->used[i] = s->used[i] || (s->used[j] && !theory_is_zero(t, s->a[j * n + i]));
-    }
+    for (size_t i = 0; i < s->n; i++) s->used[i] = !theory_is_zero(t, s->b[i]);
+    while (mark_used(s)) {}
 }
 
 /* b_i a_ij + b_j a_ji - b_i b_j = 0? */
@@ -245,16 +262,18 @@ static int find_symplectic(const Table *t, int separable, int *out)
     Joined s = {.t = t, .separable = separable};
     if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
     s.of = memory_new(n, sizeof *s.of);
+    s.next = memory_new(n, sizeof *s.next);
     s.op = memory_new(n, sizeof *s.op);
     s.used = memory_new(n, sizeof *s.used);
     s.a = rationals_new(n * n);
     s.b = rationals_new(n);
-    int code = s.of && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
+    int code = s.of && s.next && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
     if (code == 0) {
         join_evaluations(&s);
         *out = all_pairs_hold(&s);
     }
     memory_free(s.of);
+    memory_free(s.next);
     memory_free(s.op);
     memory_free(s.used);
     rationals_free(s.a, n * n);

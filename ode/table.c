@@ -468,11 +468,21 @@ static void node_in_steps(const Table *t, int op, mpq_t node)
     if (mpq_sgn(t->weight[op]) != 0) mpq_div(node, node, t->weight[op]);
 }
 
-void table_node(const Table *t, const Eval *e, mpq_t out)
+void table_time(const Table *t, const Point *p, int op, mpq_t out)
 {
-    const Point *p = &t->point[e->point];
-    mpq_set(out, p->c[e->op]);
-    if (!p->timed) node_in_steps(t, e->op, out);
+    mpq_set(out, p->c[op]);
+    if (!p->timed) node_in_steps(t, op, out);
+}
+
+double table_node(const Table *t, const Point *p, int op)
+{
+    if (p->phi) return 0;
+    mpq_t c;
+    mpq_init(c);
+    table_time(t, p, op, c);
+    double d = table_double(c);
+    mpq_clear(c);
+    return d;
 }
 
 /* Decimals typed by hand carry some 16 digits. */

@@ -1,7 +1,7 @@
 /* table.h: the table, the one structure that everything about a scheme is read off.
  *
  * A scheme advances y' = F(y, t) + G(y, t) by h, or, being a decoder's, y' = F(y, t) + C(y, t) + G(y, t), C
- * reading a memory that stands still (the encoder's output). Its table is an explicit, partitioned, general
+ * reading a memory that stands still (the encoder's output). Its table is a partitioned general
  * linear method (Butcher 2006, "General linear methods", with one colour per operator):
  *
  *     Y_p = sum_j u_pj y[-j] + sum_e a_pe k_e + sum_e,j a_pej k_e[-j]     points
@@ -200,15 +200,26 @@ int table_over(const Table *t, int op);
 int table_phi(const Table *t);
 const Point *eval_point(const Table *t, int eval);
 
-/* Where an evaluation stands on its operator's clock, in steps: what @ writes, or by the rule of rows, whose sum is in units of
- * the weight of its colour in the field. Of a frozen table. */
-void table_node(const Table *t, const Eval *e, mpq_t out);
+/* Where a point stands on an operator's clock, in steps: what @ writes, or by the rule of rows, whose sum is in units of the
+ * weight of the colour in the field. Of a frozen table. */
+void table_time(const Table *t, const Point *p, int op, mpq_t out);
+/* The time at which a step asks there: the same, but 0 of a phi function, whose derivative is that at the step's beginning. */
+double table_node(const Table *t, const Point *p, int op);
 
 /* Whether @ sets an evaluation of a frozen table elsewhere than the rule of rows. */
 int table_written(const Table *t);
 
 /* Equality of everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);
+
+/* ---- block.c ---- */
+
+/* 1 where a stage reads its own slope or that of a later stage. */
+int table_implicit(const Table *t);
+/* The points in blocks whose slopes need one another: block (points) out, the number of a point's block, from 0; a block
+ * reads slopes of blocks before it and, where it must be solved for, its own: solved (points, as long as there are blocks)
+ * out. count out: of blocks. */
+int table_blocks(const Table *t, int *block, int *solved, size_t *count);
 
 /* ---- print.c ---- */
 

@@ -402,10 +402,47 @@ int zoo_name(const char *given, char name[TABLE_NAME])
     return 0;
 }
 
+/* ---- NAME:fixed-point-N ----------------------------------------------------------------------------- */
+
+static const char fixed_point[] = ":fixed-point-";
+
+/* Where that suffix begins; NULL: there is none. */
+static const char *find_fixed_point(const char *name)
+{
+    const char *suffix = strrchr(name, ':');
+    return suffix && strncmp(suffix, fixed_point, sizeof fixed_point - 1) == 0 ? suffix : NULL;
+}
+
+static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, const char *solver,
+                            Table **out)
+{
+    char base[TABLE_NAME], *text = NULL;
+    const char *at = suffix + sizeof fixed_point - 1;
+    int corrections = take_number(&at, LOOPS_MAX);
+    size_t bytes;
+    Table *t;
+    if (corrections < 0 || *at)
+        return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
+                         LOOPS_MAX);
+    snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
+    TRY(zoo_find(z, base, solver, &t));
+    FILE *f = open_memstream(&text, &bytes);
+    int code =
+        f ? scheme_fixed_point(t, corrections, name, f) : error_set(ERR_MEMORY, "out of memory");
+    if (f) fclose(f);
+    table_free(t);
+    if (code == 0) code = parse_made(name, text, bytes, out);
+    free(text);
+    return code;
+}
+
 int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
 {
     char name[TABLE_NAME], base[TABLE_NAME];
+    *out = NULL;
     TRY(zoo_name(given, name));
+    const char *iterated = stored(z, name) ? NULL : find_fixed_point(name);
+    if (iterated) return make_fixed_point(z, name, iterated, solver, out);
     const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
     *out = NULL;
@@ -465,23 +502,53 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
 }
 
 /* A pair is there for steps by tolerance, which layers are not: over L it comes by its name alone. */
-static int add_all(const Zoo *z, int colours, int exponential, const char *solver, Table ***list,
-                   size_t *count)
+static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
-        if (table_phi(z->scheme[i]) == exponential)
+        if (!table_implicit(z->scheme[i]) && !table_phi(z->scheme[i]))
             TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
-    if (exponential) return 0;
     for (size_t i = 0; i < z->count; i++)
-        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair)
+        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair &&
+            !table_implicit(z->scheme[i]))
             TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
     return 0;
 }
 
+/* Those of a kind, as they are stored. */
+static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
+                    Table ***list, size_t *count)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (is(z->scheme[i])) TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+    return 0;
+}
+
+static int add_implicit(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+{
+    return add_kind(z, table_implicit, colours, solver, list, count);
+}
+
+static int add_exponential(const Zoo *z, int colours, const char *solver, Table ***list,
+                           size_t *count)
+{
+    return add_kind(z, table_phi, colours, solver, list, count);
+}
+
 static const struct {
     const char *name;
-    int colours, exponential;
-} groups[] = {{"all", 2, 0}, {"decoders", 3, 0}, {"exponential", 2, 1}};
+    int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
+    int colours;
+} groups[] = {{"all", add_all, 2},
+              {"decoders", add_all, 3},
+              {"implicit", add_implicit, 2},
+              {"exponential", add_exponential, 2}};
+
+int zoo_is_group(const char *name)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(name, groups[i].name) == 0) return 1;
+    return 0;
+}
 
 /* The schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
@@ -489,7 +556,7 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(name, groups[i].name) == 0)
-            return add_all(z, groups[i].colours, groups[i].exponential, solver, list, count);
+            return groups[i].add(z, groups[i].colours, solver, list, count);
     return add_found(z, name, solver, list, count);
 }
 
@@ -511,10 +578,11 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
         size_t whole = name_length(at), n = whole;
         while (n > 0 && strchr(" \t", at[n - 1])) n--;
         if (n == 0)
-            code = error_set(ERR_INPUT,
-                             "expected scheme names separated by commas, 'all', 'decoders' or "
-                             "'exponential': '%.60s'",
-                             names);
+            code = error_set(
+                ERR_INPUT,
+                "expected scheme names separated by commas, 'all', 'decoders', 'implicit' or "
+                "'exponential': '%.60s'",
+                names);
         else if (n >= TABLE_NAME)
             code = too_long(at);
         else {

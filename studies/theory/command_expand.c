@@ -12,7 +12,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
-     "names separated by commas, all, decoders, or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",

@@ -11,7 +11,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...",
-     "names separated by commas, all, decoders, or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {0},
 };
@@ -41,7 +41,8 @@ static const Option made_options[] = {
      "print one scheme that takes these n steps, the first first, each over h/n; or c*A,c*B,...: over c h",
      0, 0},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1 of a splitting by exact flows: its flows reversed", 0, 0},
+     "print the adjoint S(-h)^-1: of exact flows these reversed, of stages an implicit scheme", 0,
+     0},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
      "print the scheme that takes P, then S, then the inverse of P, splittings by exact flows", 0,
      0},
@@ -383,9 +384,8 @@ const Command command_schemes = {
         "double precision, up to 2^20 times the size at which the factor begins to move.\n"
         "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step "
         "schemes:\n"
-        "flows, or stages. Explicit stages have an implicit adjoint and inverse, which no text can say. "
-        "Strang from\n"
-        "Lie and Trotter's:\n"
+        "flows, or stages. Explicit stages have an implicit adjoint and inverse; NAME:fixed-point-N iterates a\n"
+        "scheme's implicit stages N times, which networks take. Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
         "and a method of order 4 from one of order 2 (Yoshida 1990):\n"

@@ -17,7 +17,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, decoders, or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {0},
 };
@@ -62,7 +62,8 @@ static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &system
 
 typedef struct {
     const char *scheme;
-    double real_limit, imag_limit, ssp;
+    double real_limit, imag_limit, ssp, r_infinity;
+    int a_stable, l_stable;
     Phase phase;
     const char *dispersion, *dissipation;
 } LimitRow;
@@ -82,6 +83,13 @@ static const Column limit_columns[] = {
     FIELD(LimitRow, "dissipation_constant", dissipation, .head = "constant",
           .words = "of the amplitude's error"),
     COLUMN(LimitRow, ssp, .digits = 7),
+    COLUMN(LimitRow, a_stable, .form = SHEET_FLAG, .sparse = 1,
+           .words = "of implicit stages: |R(z)| <= 1 wherever Re z <= 0; of the implicit operator "
+                    "alone where only one is"),
+    COLUMN(LimitRow, l_stable, .form = SHEET_FLAG, .sparse = 1,
+           .words = "A-stable, and R(z) goes to 0 as z goes to infinity"),
+    COLUMN(LimitRow, r_infinity, .digits = 7, .sparse = 1,
+           .words = "of implicit stages: |R(z)| as z goes to infinity"),
     {0}};
 
 /* A point of the plane: of the grid, or of a boundary's line. */
@@ -173,11 +181,26 @@ static const char *constant_text(const Table *t, const mpq_t c, char out[64])
     return out;
 }
 
+/* Of implicit stages; an explicit scheme's R is a polynomial, which tells nothing more. */
+static int add_stiff(const Table *t, LimitRow *row)
+{
+    Stiff s;
+    row->a_stable = row->l_stable = -1;
+    row->r_infinity = NAN;
+    if (!table_implicit(t)) return 0;
+    TRY(stability_stiff(t, &s));
+    if (s.a_stable != TOLD_NOT) row->a_stable = s.a_stable == TOLD_YES;
+    if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;
+    row->r_infinity = s.r_infinity;
+    return 0;
+}
+
 static int add_limits(Study *u, size_t i)
 {
     const Table *t = u->table[i];
     LimitRow row = {.scheme = t->name, .real_limit = u->real[i], .imag_limit = u->imag[i]};
     char text[2][64];
+    TRY(add_stiff(t, &row));
     TRY(stability_ssp(t, &row.ssp));
     TRY(phase_find(t, &row.phase));
     if (isfinite(row.phase.dispersion_order))

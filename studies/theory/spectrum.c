@@ -128,7 +128,7 @@ static int find_pairs(Spectrum *u)
             step[i] = 1e-5 * fmax(1, fabs(x[i]));
         }
         for (int op = 0; op < 2; op++)
-            differentials_jacobian(s, op, step, x, x + 2 * N, J[op]->data);
+            differentials_jacobian(s, op, 1, 0, step, x, x + 2 * N, J[op]->data);
         gsl_matrix_memcpy(sum, J[0]);
         gsl_matrix_add(sum, J[1]);
         if (gsl_eigen_nonsymmv(sum, lambda, vectors, w) != 0)

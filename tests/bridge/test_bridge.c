@@ -27,7 +27,9 @@ static const char more[] =
     "scheme x-sets\nk1 = G3(y)\nk2 = F2(y + 1/4*k1 @ 1/2)\nk3 = H2(y + 1/4*k1 + k2)\ny' = y + k3 - "
     "1/7*k2 + 0.1*k1\n"
     "scheme x-dense\nlearn a = 1/2\nlearn b = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\n"
-    "y' = y[first] + a*k1[all] + b*k2[all]\n";
+    "y' = y[first] + a*k1[all] + b*k2[all]\n"
+    "scheme x-implicit\nlearn a = 1/2\nk1 = L2(y + a*k1)\nk2 = H(y + k1 + 1/3*k3)\n"
+    "k3 = G3(y + a*k2 + k3[-1])\ny' = y + k1 - a*k2 + k3\n";
 
 static void add_schemes(const char *names)
 {
@@ -47,7 +49,9 @@ static int setup(void **state)
         scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0)
         return 1;
     add_schemes(
-        "all,word:ssfsff,sandwich:3-2:heun,looped:3,repeat:3,strang-marchuk:rk4,yoshida4:midpoint");
+        "all,word:ssfsff,sandwich:3-2:heun,looped:3,repeat:3,strang-marchuk:rk4,yoshida4:midpoint,"
+        "implicit-midpoint:fixed-point-2,gauss4:fixed-point-1,ars222:fixed-point-1,"
+        "bdf2:fixed-point-2,x-implicit:fixed-point-2");
     return backend_find("cpu-f64", NULL, &f64);
 }
 
@@ -334,6 +338,10 @@ TEST(test_equal_parameters)
     table_free(t);
     assert_int_equal(zoo_find(&zoo, "lie-trotter", "exact", &t), 0);
     assert_int_equal(bridge_plan(t, &o, &plan), ERR_INPUT);
+    table_free(t);
+    assert_int_equal(zoo_find(&zoo, "gauss4", "exact", &t), 0);
+    assert_int_equal(bridge_plan(t, &o, &plan), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "gauss4:fixed-point-3"));
     table_free(t);
 }
 

@@ -242,7 +242,7 @@ TEST(test_bad_schemes)
         const char *text, *words;
     } bad[] = {
         {"scheme a\nk1 = H(y\ny' = y + k1\n", "bad.scheme:2:"},
-        {"scheme a\nk1 = H(y + k2)\nk2 = H(y)\ny' = y + k1\n", "bad.scheme:2:"},
+        {"scheme a\nk1 = H(y + k3)\nk2 = H(y)\ny' = y + k1\n", "bad.scheme:2:"},
         {"scheme a\nk1 = H(y)\n", "bad.scheme"},
         {"scheme euler\nk1 = H(y)\ny' = y + k1\n", "bad.scheme"},
         {"k1 = H(y)\n", "bad.scheme:1:"},

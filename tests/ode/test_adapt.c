@@ -62,6 +62,7 @@ TEST(test_every_pair)
         free(used);
         for (size_t k = 0; k < 5; k++) {
             static const char *const forms[] = {"", "-layer", "-F", "-G", "-decoder"};
+            if (k >= 1 && k <= 3 && !table_over(t, OP_H)) continue;
             snprintf(name, sizeof name, "%s%s", t->name, forms[k]);
             Table *over = scheme(name), *again = reparse(over);
             assert_non_null(over->pair);

@@ -180,8 +180,7 @@ TEST(strong_stability)
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
-        {"{\"A\": [[1]], \"b\": [1]}", "stage 1 reads itself: implicit"},
-        {"{\"A\": [[0, \"1/2\"], [0, 0]], \"b\": [0, 1]}", "stage 1 reads a later one"},
+        {"{\"A\": [[1]], \"b\": [1], \"c\": [0]}", "c1 is 0, and row 1 of A sums to 1"},
         {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [1]}", "bhat: expected an array of 2"},
         {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [0.5, 0.5]}",
          "expected a slope in the estimate"},

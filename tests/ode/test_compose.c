@@ -255,12 +255,85 @@ TEST(test_refused)
     }
     mpq_clear(total);
     Table *rk4 = frozen("rk4"), *lie = frozen("lie-trotter"), *t;
-    assert_int_equal(scheme_adjoint(rk4, &t), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "implicit"));
-    assert_int_equal(scheme_conjugate(rk4, lie, &t), ERR_INPUT);
+    assert_int_equal(scheme_conjugate(rk4, lie, &t), ERR_INPUT); /* stages beside flows */
     assert_int_equal(scheme_conjugate(lie, rk4, &t), ERR_INPUT);
     table_free(rk4);
     table_free(lie);
+    static const char *const without[] = {"leapfrog", "ab2", "rk4-layer", "polynet", "rk2-scalar"};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        Table *of = scheme(without[i]);
+        assert_int_equal(scheme_adjoint(of, &t), ERR_INPUT);
+        assert_null(t);
+        assert_non_null(strstr(error_text(), "has no adjoint here"));
+        table_free(of);
+    }
+}
+
+/* The adjoint of Euler's method is the implicit one, the midpoint rule and Gauss's method are their own; of any scheme the
+ * adjoint of the adjoint is the scheme, and over -h it is the inverse: S and then it, over -h, is nothing. */
+TEST(test_adjoint_stages)
+{
+    Table *euler = frozen("euler"), *implicit = frozen("implicit-euler"), *back;
+    assert_int_equal(scheme_adjoint(euler, &back), 0);
+    assert_true(table_equal(back, implicit));
+    table_free(back);
+    table_free(euler);
+    table_free(implicit);
+    Table **list;
+    size_t count, found = 0;
+    Forest *f;
+    assert_int_equal(forest_new(5, 2, &f), 0);
+    assert_int_equal(zoo_list(&zoo, "all,implicit", "exact", &list, &count), 0);
+    for (size_t i = 0; i < count; i++) {
+        Table *t = table_freeze(list[i]), *once, *twice, *both;
+        if (list[i]->symbols || scheme_adjoint(t, &once) != 0) once = NULL;
+        if (once) {
+            assert_int_equal(scheme_adjoint(once, &twice), 0);
+            if (t->exact && !table_equal(twice, t))
+                fail_msg("%s is not the adjoint of its adjoint", t->name);
+            Substep step[2] = {{.scheme = t}, {.scheme = once}};
+            mpq_init(step[0].c);
+            mpq_init(step[1].c);
+            mpq_set_si(step[0].c, 1, 1);
+            mpq_set_si(step[1].c, -1, 1);
+            int flows = t->flows > 0; /* all of which cancel */
+            assert_int_equal(scheme_compose(step, 2, &both), flows ? ERR_INPUT : 0);
+            Series *s;
+            if (!flows) assert_int_equal(series_step(f, both, &s), 0);
+            for (size_t k = 0; !flows && k < f->count; k++)
+                if (!theory_is_zero(both, s->a[k])) fail_msg("%s: tree %zu", t->name, k);
+            if (!flows) series_free(s);
+            mpq_clear(step[0].c);
+            mpq_clear(step[1].c);
+            table_free(both);
+            table_free(twice);
+            table_free(once);
+            found += !flows;
+        }
+        table_free(t);
+        table_free(list[i]);
+    }
+    assert_true(found >= 25);
+    memory_free(list);
+    forest_free(f);
+}
+
+/* A control: the adjoint of another scheme is no inverse. */
+TEST(test_adjoint_control)
+{
+    Table *heun = frozen("heun"), *midpoint = frozen("midpoint"), *back;
+    Structure s;
+    assert_int_equal(scheme_adjoint(midpoint, &back), 0);
+    assert_false(table_equal(back, heun));
+    table_free(back);
+    assert_int_equal(scheme_adjoint(heun, &back), 0);
+    assert_true(table_implicit(back));
+    assert_int_equal(structure_find(back, 4, &s), 0);
+    assert_int_equal(s.symmetric, TOLD_NO);
+    structure_free(&s);
+    table_free(back);
+    table_free(heun);
+    table_free(midpoint);
 }
 
 /* More stages than a text may have are told, not cut. */

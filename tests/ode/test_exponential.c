@@ -83,11 +83,11 @@ TEST(test_known_values)
 typedef struct {
     double a[SIZE][SIZE];
     size_t acts;
-} Dense;
+} DenseMatrix;
 
 static void dense_act(const void *matrix, const double *x, double *ax)
 {
-    Dense *m = (Dense *)matrix;
+    DenseMatrix *m = (DenseMatrix *)matrix;
     m->acts++;
     for (int i = 0; i < SIZE; i++) {
         ax[i] = 0;
@@ -96,7 +96,7 @@ static void dense_act(const void *matrix, const double *x, double *ax)
 }
 
 /* phi_J(A) v as a corner of the exponential of a matrix with J more rows, by GSL's scaling and squaring. */
-static void dense_phi(const Dense *m, int J, const double *v, double *out)
+static void dense_phi(const DenseMatrix *m, int J, const double *v, double *out)
 {
     size_t n = SIZE + (size_t)J;
     gsl_matrix *A = gsl_matrix_calloc(n, n), *E = gsl_matrix_alloc(n, n);
@@ -118,7 +118,7 @@ TEST(test_dense)
 {
     static const double size[] = {1e-3, 0.3, 3, 20};
     for (size_t k = 0; k < 4; k++) {
-        Dense m = {0};
+        DenseMatrix m = {0};
         double v[SIZE], x[SIZE], y[SIZE], before[SIZE], work[3 * SIZE];
         for (int i = 0; i < SIZE; i++) {
             v[i] = random_normal(1, k, (uint64_t)i);

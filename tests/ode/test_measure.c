@@ -400,7 +400,8 @@ static System stiff(Rule *field, double h0)
 }
 
 /* On y' = -rate y a step is found to be unstable if and only if it lies beyond the end of the scheme's
- * stability interval, which stability.c computes from the table. */
+ * stability interval, which stability.c computes from the table. Left out are methods that read past states and are stable
+ * at any step: the exact past of a decay, exp(rate h) = 1e16, is not forgotten within a run. */
 TEST(test_unstable_steps)
 {
     int found = 0, stable = 0;
@@ -411,7 +412,8 @@ TEST(test_unstable_steps)
             Table *t = table_freeze(zoo.scheme[i]);
             Theory th = theory(t);
             assert_int_equal(stability_limits(t, &real, &imag), 0);
-            if (table_over(t, OP_H) && th.order >= 1 && th.zero_stable && real < 0) {
+            int past = isinf(real) && t->past_y > 0;
+            if (table_over(t, OP_H) && th.order >= 1 && th.zero_stable && real < 0 && !past) {
                 OrderStudy m = measure(t, &s, usual, th.order, 1);
                 for (size_t k = 0; k < m.points; k++) {
                     double ratio = m.point[k].h * rate / -real;

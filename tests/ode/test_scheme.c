@@ -70,8 +70,9 @@ TEST(test_zoo_round_trip)
         "yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint";
     Table **list;
     size_t count;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(zoo_list(&zoo, i ? made : "all", "exact", &list, &count), 0);
+    const char *const names[] = {"all", "implicit", made};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(zoo_list(&zoo, names[i], "exact", &list, &count), 0);
         for (size_t k = 0; k < count; k++) {
             check_round_trip(list[k]);
             table_free(list[k]);
@@ -102,7 +103,8 @@ static void random_scheme(uint64_t seed, char *text)
             sprintf(text + strlen(text), "k%d = %c%d(y", i, "FGHL"[op], (int)set);
         else
             strcat(text, "y' = y");
-        for (int j = 1; i > 1 && j < i; j++) {
+        int last = i <= stages ? stages : i - 1; /* of a stage's argument the later ones too */
+        for (int j = 1; i > 1 && j <= last; j++) {
             char atom[16];
             int past = (int)random_below(seed, 1, n++, 3);
             sprintf(atom, past ? "k%d[-%d]" : "k%d", j, past);
@@ -151,9 +153,14 @@ TEST(test_errors)
         {"scheme a\nk1 = H(2y)\ny' = y", "text:2:9: expected an operator, '@' or ')'"},
         {"scheme a\nk1 = H(y) k\ny' = y", "text:2:11: expected an operator or the end"},
         {"scheme a\nk2 = H(y)\ny' = y", "text:2:3: expected stage k1"},
-        {"scheme a\nk1 = H(y + k1)\ny' = y",
-         "text:2:12: expected an explicit stage: k1 reads itself"},
-        {"scheme a\nk1 = H(y + k2)\nk2 = H(y)\ny' = y", "text:2:12: expected a stage that is set"},
+        {"scheme implicit\n", "text:1:8: expected another name"},
+        {"scheme a\nk1 = H(y + k1 + k2)\ny' = y",
+         "text:2:17: expected a stage of this scheme; k2 is none"},
+        {"scheme a\ny' = y + k1\nk1 = H(y)", "text:2:10: expected a stage that is set"},
+        {"scheme a\ngate g = tanh(k1)\nk1 = H(y)\ny' = y + g*k1",
+         "text:2:15: expected a stage that is set"},
+        {"scheme a\nk1 = H(y)\nerror = k2\nk2 = H(y + k2)\ny' = y",
+         "text:3:9: expected a stage that is set"},
         {"scheme a\nk1 = H(y + b*k1)\ny' = y", "text:2:12: expected a name that is set"},
         {"scheme a\nk1 = H(y + 1)\ny' = y", "text:2:14: expected states and slopes"},
         {"scheme a\nk1 = H(y*y)\ny' = y", "text:2:11: expected a coefficient"},

@@ -428,7 +428,7 @@ TEST(test_network_start)
 
 /* ---- contract ------------------------------------------------------------------------------------ */
 
-/* Every scheme of the zoo: counts its evaluations, allocates nothing in a step, begins anew. */
+/* Every scheme of the zoo: counts its evaluations, of which solving for implicit stages takes more, allocates nothing in a step, begins anew. */
 static size_t all_evals(const Table *t)
 {
     size_t sum = 0;
@@ -452,7 +452,10 @@ TEST(test_every_scheme)
             assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_GIVEN, past), 0);
             for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
             assert_int_equal(memory_calls(), calls);
-            if (!table_phi(t)) assert_int_equal(stepper_evals(st), 5 * all_evals(t));
+            if (table_implicit(t))
+                assert_true(stepper_evals(st) > 5 * all_evals(t));
+            else if (!table_phi(t))
+                assert_int_equal(stepper_evals(st), 5 * all_evals(t));
             if (again) assert_memory_equal(stepper_state(st), y, N * sizeof *y);
             memcpy(y, stepper_state(st), N * sizeof *y);
         }
