@@ -212,7 +212,7 @@ static int read_stage(Parser *p, size_t number)
     mpq_inits(at, h.scale, NULL);
     code = parse_head(p, &h);
     if (code == 0) code = cursor_expect(c, "(");
-    p->in_stage = 1;
+    p->in_stage = !h.phi; /* an increment is known before its stage */
     if (code == 0) code = expression_parse(p, &row);
     p->in_stage = 0;
     if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;

@@ -183,10 +183,11 @@ TEST(every_scheme_has_one_or_is_told)
         } else {
             assert_int_equal(code, ERR_INPUT);
             int decoder = zoo.scheme[i]->colours > 2; /* make_plan makes language models */
-            const char *why = table_phi(zoo.scheme[i]) ? "no phi functions"
-                              : decoder                ? "no encoder"
-                                                       : "--norm post needs";
-            assert_non_null(strstr(error_text(), why));
+            const char *words = table_implicit(zoo.scheme[i]) ? ":fixed-point-3"
+                                : table_phi(zoo.scheme[i])    ? "no phi functions"
+                                : decoder                     ? "no encoder"
+                                                              : "--norm post needs";
+            assert_non_null(strstr(error_text(), words));
             assert_null(strchr(error_text(), '\n'));
         }
         plan_free(plan);
