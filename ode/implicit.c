@@ -12,8 +12,10 @@
  * correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no longer fall. */
 #include "ode/implicit.h"
 
-#include <float.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -194,40 +196,26 @@ static double rms(size_t n, const double *x)
     return sqrt(sum / (double)n);
 }
 
-/* A (n, n) = L U with rows exchanged. A pivot of 0 leaves what is not finite. */
+/* A (n, n) = L U with rows exchanged, by GSL. */
 static void factor(size_t n, double *A, size_t *pivot)
 {
-    for (size_t j = 0; j < n; j++) {
-        size_t best = j;
-        for (size_t i = j + 1; i < n; i++)
-            if (fabs(A[i * n + j]) > fabs(A[best * n + j])) best = i;
-        pivot[j] = best;
-        for (size_t c = 0; c < n && best != j; c++) {
-            double swap = A[j * n + c];
-            A[j * n + c] = A[best * n + c];
-            A[best * n + c] = swap;
-        }
-        for (size_t i = j + 1; i < n; i++) {
-            double x = A[i * n + j] /= A[j * n + j];
-            if (x == 0) continue;
-            for (size_t c = j + 1; c < n; c++) A[i * n + c] -= x * A[j * n + c];
-        }
-    }
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_matrix_view m = gsl_matrix_view_array(A, n, n);
+    gsl_permutation p = {n, pivot};
+    int sign;
+    gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
+    gsl_set_error_handler(handler);
 }
 
+/* A singular matrix leaves what is not finite. */
 static void substitute(size_t n, const double *A, const size_t *pivot, double *x)
 {
-    for (size_t i = 0; i < n; i++) {
-        double swap = x[i];
-        x[i] = x[pivot[i]];
-        x[pivot[i]] = swap;
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++) x[i] -= A[i * n + j] * x[j];
-    for (size_t i = n; i-- > 0;) {
-        for (size_t j = i + 1; j < n; j++) x[i] -= A[i * n + j] * x[j];
-        x[i] /= A[i * n + i];
-    }
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_matrix_const_view m = gsl_matrix_const_view_array(A, n, n);
+    gsl_vector_view v = gsl_vector_view_array(x, n);
+    const gsl_permutation p = {n, (size_t *)(uintptr_t)pivot};
+    if (gsl_linalg_LU_svx(&m.matrix, &p, &v.vector) != GSL_SUCCESS) x[0] = NAN;
+    gsl_set_error_handler(handler);
 }
 
 /* ---- one block ---------------------------------------------------------------------------------------- */

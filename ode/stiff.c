@@ -98,7 +98,7 @@ int stability_stiff(const Table *t, Stiff *out)
     Ratio r;
     int told;
     *out = (Stiff){TOLD_NOT, TOLD_NOT, NAN, -1};
-    if (t->flows || t->past_y || t->past_k) return 0;
+    if (t->flows || t->past_y || t->past_k || table_phi(t)) return 0;
     TRY(implicit_colour(t, &out->colour));
     if (!table_implicit(t)) { /* a polynomial */
         out->a_stable = out->l_stable = TOLD_NO;

@@ -707,7 +707,7 @@ TEST(test_errors)
         {"k1 = F(y)\nk2 = phi1(F)(y + k1)\ny' = y + k2", "a:3:21: expected slopes k1, k2"},
         {"k1 = F(y)\nk2 = phi1(F)(k1[-1])\ny' = y + k2", "a:3:21: expected slopes k1, k2"},
         {"k1 = F(y)\nk2 = phi1(F)(k1 @ 1)\ny' = y + k2", "a:3:21: expected slopes k1, k2"},
-        {"k1 = F(y)\nk2 = phi1(F)(k2)\ny' = y + k2", "a:3:14: expected an explicit stage"},
+        {"k1 = F(y)\nk2 = phi1(F)(k2)\ny' = y + k2", "a:3:14: expected a stage that is set before it is used"},
         {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y + k2[-1]",
          "expected exponential stages in a one-step"},
         {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y[first] + k2[all]", "reads every slope so far"},
