@@ -19,7 +19,7 @@ static const Option form_options[] = {
     SELECT_FILE,
     {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
      "what is made best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
-     "stability limit",
+     "stability limit; error: least truncation error at h = 1 in the layers of --model",
      0, 0},
     {"order", OPTION_SIZE, NULL, "P",
      "the result has this order at least (default: the form's own at its starting values, at least 1)",
@@ -47,16 +47,34 @@ static const Option output_options[] = {
     {0},
 };
 
+static const Option model_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "a trained language model, whose layers are the fields of truncation errors", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0,
+     .needs = "model"},
+    {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000,
+     .needs = "model"},
+    {"tokens", OPTION_SIZE, NULL, "N",
+     "of a sentence at most, <eos> first (default: as many as the model was trained on)", 2, 65536,
+     .needs = "model"},
+    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024,
+     .needs = "model"},
+    {0},
+};
+
+static const OptionGroup model_group = {"Trained layers", 1, model_options};
 static const OptionGroup form_group = {"Form", 1, form_options};
 static const OptionGroup search_group = {"Search", 1, search_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&form_group, &search_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {&form_group, &model_group, &search_group, &output_group,
+                                            NULL};
 
 typedef struct {
     const char *role, *scheme;
     Theory theory;
     int exact;
     double real_limit, imag_limit;
+    double error;
     size_t evals_F, evals_G, evals_C;
 } DesignRow;
 
@@ -73,6 +91,11 @@ static const Column design_columns[] = {
     FIELD(DesignRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
     COLUMN(DesignRow, real_limit, .digits = 7),
     COLUMN(DesignRow, imag_limit, .digits = 7),
+    FIELD(
+        DesignRow, "truncation_error", error, .sparse = 1, .digits = 5,
+        .words =
+            "of a step of h = 1 in the layers of the model, over the flow's displacement; median over "
+            "sentences and layers"),
     COLUMN(DesignRow, evals_F),
     COLUMN(DesignRow, evals_G),
     COLUMN(DesignRow, evals_C, .sparse = 1),
@@ -88,6 +111,7 @@ typedef struct {
     Selection schemes; /* the form, then those beside */
     SearchOptions options;
     Form form;
+    Fields fields;
     Search search;
     Table *start, *optimum, *result;
     Sheet *sheet, *gains;
@@ -95,11 +119,19 @@ typedef struct {
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-static int add_row(Sheet *r, const char *role, const Table *scheme)
+/* Whether a scheme beside has a truncation error in the layers of the model. */
+static int measurable(const Study *u, const Table *t)
+{
+    return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
+           table_sets(t, OP_F) <= 1 && table_sets(t, OP_G) <= 1;
+}
+
+static int add_row(Study *u, const char *role, const Table *scheme)
 {
     DesignRow row = {.role = role,
                      .scheme = scheme->name,
                      .exact = scheme->exact,
+                     .error = NAN,
                      .evals_F = table_evals(scheme, OP_F),
                      .evals_G = table_evals(scheme, OP_G),
                      .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX};
@@ -107,8 +139,11 @@ static int add_row(Sheet *r, const char *role, const Table *scheme)
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
+    if (code == 0 && row.theory.consistent && measurable(u, t))
+        code = fields_error(&u->fields, t, &row.error);
+    if (code == ERR_ACCURACY) code = 0; /* its step is not finite */
     table_free(t);
-    if (code == 0) sheet_row(r, &row);
+    if (code == 0) sheet_row(u->sheet, &row);
     return code;
 }
 
@@ -136,6 +171,31 @@ static int open_form(const Options *o, Study *u)
     return u->start ? 0 : ERR_MEMORY;
 }
 
+/* The layers of --model, where it is given. */
+static int open_fields(const Options *o, Study *u)
+{
+    FieldsChoice c = {.model = options_text(o, "model"),
+                      .text = options_text(o, "text"),
+                      .sentences = options_size(o, "sentences"),
+                      .tokens = options_size(o, "tokens"),
+                      .seed = options_size(o, "seed"),
+                      .threads = options_size(o, "threads")};
+    if (u->options.objective->in_layers && !c.model)
+        return error_set(ERR_INPUT, "--objective %s: --model is needed, a trained language model",
+                         u->options.objective->name);
+    if (!c.model) return 0;
+    if (!c.text) return error_set(ERR_INPUT, "--text is needed");
+    TRY(fields_open(&c, &u->fields));
+    u->options.fields = &u->fields;
+    if (u->options.objective->in_layers && !measurable(u, u->start))
+        return error_set(
+            ERR_INPUT,
+            "--objective %s: %s has history, C or several sets; errors of a search are of "
+            "one-step schemes of F and G with one set each",
+            u->options.objective->name, u->start->name);
+    return 0;
+}
+
 static int replace(char **text, const char *words)
 {
     char *copy = memory_string(words);
@@ -147,7 +207,8 @@ static int replace(char **text, const char *words)
 
 static int figure_of(const Study *u, const Table *t, double *figure)
 {
-    return u->options.objective->figure(u->form.forest, u->form.order, t, figure);
+    return u->options.objective->figure(
+        &(Against){u->form.forest, u->form.order, u->options.fields}, t, figure);
 }
 
 /* A name, where it comes from, and the figures that chose it. */
@@ -184,11 +245,10 @@ static int find(Study *u)
 static int fill(Study *u)
 {
     TRY(sheet_new(design_columns, &u->sheet));
-    TRY(add_row(u->sheet, "start", u->start));
-    TRY(add_row(u->sheet, "optimum", u->optimum));
-    TRY(add_row(u->sheet, "result", u->result));
-    for (size_t i = 1; i < u->schemes.count; i++)
-        TRY(add_row(u->sheet, "beside", u->schemes.scheme[i]));
+    TRY(add_row(u, "start", u->start));
+    TRY(add_row(u, "optimum", u->optimum));
+    TRY(add_row(u, "result", u->result));
+    for (size_t i = 1; i < u->schemes.count; i++) TRY(add_row(u, "beside", u->schemes.scheme[i]));
     TRY(sheet_new(search_columns, &u->gains));
     for (size_t i = 0; i < u->search.points; i++) sheet_row(u->gains, &u->search.point[i]);
     return 0;
@@ -250,6 +310,7 @@ static int study(const Options *o, Study *u)
     const char *beside = options_text(o, "beside"), *dir = options_text(o, "out");
     if (!options_text(o, "scheme"))
         return error_set(ERR_INPUT, "--scheme is needed: a form of --scheme-file");
+    TRY(options_needs(o));
     TRY(options_either(o, "csv", "print"));
     u->options = (SearchOptions){.objective = &objectives[options_choice(o, "objective")],
                                  .starts = options_size(o, "starts"),
@@ -260,6 +321,7 @@ static int study(const Options *o, Study *u)
     TRY(select_open(o, "exact", &u->schemes));
     TRY(open_form(o, u));
     if (strcmp(beside, "none") != 0) TRY(select_add(beside, "exact", &u->schemes));
+    TRY(open_fields(o, u));
     TRY(find(u));
     TRY(fill(u));
     TRY(show(o, u));
@@ -272,6 +334,7 @@ static int run(Options *o)
     int code = study(o, &u);
     search_free(&u.search);
     form_free(&u.form);
+    fields_close(&u.fields);
     table_free(u.start);
     table_free(u.optimum);
     table_free(u.result);

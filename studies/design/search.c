@@ -22,7 +22,7 @@ int objective_at(Form *f, const SearchOptions *o, const double *x, double *figur
             return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", o->within,
                              o->within);
     TRY(form_at(f, x, &t));
-    int code = o->objective->figure(f->forest, f->order, t, figure);
+    int code = o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure);
     table_free(t);
     if (code == 0 && !isfinite(*figure)) code = error_set(ERR_ACCURACY, "no finite figure");
     return code;

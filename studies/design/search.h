@@ -16,8 +16,9 @@ typedef struct {
     size_t starts;      /* the form's own values, and draws about them */
     size_t evaluations; /* of the objective, in all starts together; rounding takes more */
     uint64_t seed;
-    double within; /* coefficients stay in [-within, within] */
-    double rise;   /* rounding may worsen the figure by this share */
+    Fields *fields; /* borrowed; NULL: none */
+    double within;  /* coefficients stay in [-within, within] */
+    double rise;    /* rounding may worsen the figure by this share */
 } SearchOptions;
 
 /* A gain of a start. */

@@ -225,6 +225,8 @@ static const struct {
     {"design", "scheme", "looped-learn|looped-learn|rk2-gate|heun", 1},
     {"design", "order", "1|2", 0},
     {"design", "evaluations", "1|20|100", 1},
+    {"design", "model", "model|model|pair", 0},
+    {"design", "sentences", "1|2", 0},
     {"design", "starts", "1|2|5", 0},
     {"design", "beside", "none|euler|heun,macaron", 0},
     {NULL, "prompt", "the cat|unheard of words|a", 0},
