@@ -48,18 +48,31 @@ static int polish(Simplex *u)
     return simplex_run(u, .02, u->search->evaluations + POLISH * u->form->n);
 }
 
-static int fix_by_denominator(Simplex *u, double most, mpq_t *q)
+/* Fixes coefficient i at p/d, d the denominator, where that fits. */
+static int try_fraction(Simplex *u, size_t i, long d, double most, mpq_t *q)
 {
     int code = 0;
-    for (long d = 1; code == 0 && d <= DENOMINATORS; d++)
-        for (size_t i = 0; code == 0 && i < u->form->n; i++) {
-            double p = nearbyint(u->x[i] * (double)d);
-            if (u->fixed[i] || !coprime((long)p, d)) continue;
-            if (!fits(u, i, p / (double)d, most, &code)) continue;
-            mpq_set_si(q[i], (long)p, (unsigned long)d);
-            if (code == 0) code = polish(u);
-        }
-    return code;
+    double p = nearbyint(u->x[i] * (double)d);
+    if (u->fixed[i] || !coprime((long)p, d)) return 0;
+    if (!fits(u, i, p / (double)d, most, &code)) return code;
+    mpq_set_si(q[i], (long)p, (unsigned long)d);
+    return code == 0 ? polish(u) : code;
+}
+
+/* The smallest denominators first, whichever coefficient has them. */
+static int fix_by_denominator(Simplex *u, double most, mpq_t *q)
+{
+    for (long d = 1; d <= DENOMINATORS; d++)
+        for (size_t i = 0; i < u->form->n; i++) TRY(try_fraction(u, i, d, most, q));
+    return 0;
+}
+
+/* One coefficient after another in the order of the text: those written first decide the others. */
+static int fix_by_text(Simplex *u, double most, mpq_t *q)
+{
+    for (size_t i = 0; i < u->form->n; i++)
+        for (long d = 1; d <= DENOMINATORS; d++) TRY(try_fraction(u, i, d, most, q));
+    return 0;
 }
 
 /* The first convergent of the continued fraction of x that is x but for rounding; 0: none. */
@@ -100,26 +113,42 @@ static int has_order(Form *f, mpq_t *q, int decimal, int *yes)
     return code;
 }
 
+/* Fractions for all from x, by one way of fixing them; *found: the order holds exactly. */
+static int round_by(int (*fix)(Simplex *u, double most, mpq_t *q), Simplex *u, const Search *s,
+                    double most, mpq_t *q, int *found)
+{
+    size_t n = u->form->n;
+    memcpy(u->x, s->x, n * sizeof *u->x);
+    memset(u->fixed, 0, n);
+    TRY(fix(u, most, q));
+    *found = 1;
+    for (size_t i = 0; i < n; i++)
+        if (!u->fixed[i]) *found &= read_fraction(u->x[i], q[i]);
+    return *found ? has_order(u->form, q, 0, found) : 0;
+}
+
+/* Those that are fixed as they are, the others to 16 decimals. */
+static int keep_decimals(Simplex *u, Search *s)
+{
+    int yes;
+    s->decimal = 1;
+    for (size_t i = 0; i < u->form->n; i++)
+        if (!u->fixed[i]) read_decimal(u->x[i], s->rounded[i]);
+    TRY(has_order(u->form, s->rounded, 1, &yes));
+    if (yes) return 0;
+    return error_set(ERR_ACCURACY, "%s: the rounded coefficients have not order %d",
+                     u->form->table->name, u->form->order);
+}
+
 int search_round(Form *f, const SearchOptions *o, Search *s)
 {
     Simplex u;
-    int yes = 0;
+    int found = 0;
     double least = o->objective->sign * s->figure, most = least + o->rise * fabs(least) + 1e-13;
     int code = simplex_new(f, o, s, &u);
-    if (code == 0) memcpy(u.x, s->x, f->n * sizeof *u.x);
-    if (code == 0) code = fix_by_denominator(&u, most, s->rounded);
-    for (size_t i = 0; code == 0 && i < f->n; i++)
-        if (!u.fixed[i]) s->decimal |= !read_fraction(u.x[i], s->rounded[i]);
-    if (code == 0 && !s->decimal) code = has_order(f, s->rounded, 0, &yes);
-    if (code == 0 && !yes) {
-        s->decimal = 1;
-        for (size_t i = 0; i < f->n; i++)
-            if (!u.fixed[i]) read_decimal(u.x[i], s->rounded[i]);
-        code = has_order(f, s->rounded, 1, &yes);
-        if (code == 0 && !yes)
-            code = error_set(ERR_ACCURACY, "%s: the rounded coefficients have not order %d",
-                             f->table->name, f->order);
-    }
+    if (code == 0) code = round_by(fix_by_denominator, &u, s, most, s->rounded, &found);
+    if (code == 0 && !found) code = round_by(fix_by_text, &u, s, most, s->rounded, &found);
+    if (code == 0 && !found) code = keep_decimals(&u, s);
     simplex_free(&u);
     return code;
 }
