@@ -4,6 +4,7 @@
 const Command *const command_table[] = {&command_schemes,
                                         &command_expand,
                                         &command_stability,
+                                        &command_design,
                                         &command_order,
                                         &command_plot,
                                         &command_verify,

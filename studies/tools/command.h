@@ -36,7 +36,8 @@ typedef struct {
 } Command;
 
 /* clang-format off */
-extern const Command command_schemes, command_expand, command_stability, command_order, command_plot,
+extern const Command command_schemes, command_expand, command_stability, command_design, command_order,
+    command_plot,
     command_verify,
     command_data, command_bpe, command_train, command_eval, command_generate,
     command_finetune, command_classify,

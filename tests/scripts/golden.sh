@@ -54,6 +54,7 @@ say expand expand --scheme macaron,rk4,ab2 --degree 5 --csv
 say expand-brackets expand --scheme strang-marchuk --basis brackets --degree 5 --out expand
 say expand-latex expand --scheme macaron --latex
 say stability stability --scheme rk4,ab2 --out stability
+say design design --scheme looped-learn --objective real --evaluations 200 --out design
 say stability-split stability --scheme macaron,heun --split --csv
 say order order --csv
 say order-text order --scheme rk4,heun,macaron --system linear --out order

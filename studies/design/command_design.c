@@ -1,0 +1,376 @@
+/* command_design.c: a scheme whose coefficients are searched for. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/design/search.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+#include "studies/tools/select.h"
+
+enum { DEGREE = 6, SERIES = 8 }; /* trees compared; lines of the plot */
+
+#define BESIDE "euler,heun,looped:2,fgfg2"
+
+static const Option form_options[] = {
+    {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines", 0, 0},
+    SELECT_FILE,
+    {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
+     "what is made best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
+     "stability limit; error: least truncation error at h = 1 in the layers of --model",
+     0, 0},
+    {"order", OPTION_SIZE, NULL, "P",
+     "the result has this order at least (default: the form's own at its starting values, at least 1)",
+     1, DEGREE - 1},
+    {0},
+};
+
+static const Option search_options[] = {
+    {"starts", OPTION_SIZE, "8", "N", "the form's own values, and N - 1 draws about them", 1,
+     10000},
+    {"evaluations", OPTION_SIZE, "4000", "N", "of the objective, of all starts together", 1, 1e9},
+    {"seed", OPTION_SIZE, "1", "N", "of the draws", 0, 1e18},
+    {"within", OPTION_REAL, "4", "X", "coefficients stay in [-X, X]", 1e-3, 100},
+    {"rise", OPTION_REAL, "0.01", "X", "by this share rounding may worsen the figure", 0, 1},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes whose figures stand beside, or none", 0, 0},
+    {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write result.scheme, design.csv, design.md, search.csv and a plot", 0, 0},
+    PLOT_FIGURE,
+    {0},
+};
+
+static const Option model_options[] = {
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "a trained language model, whose layers are the fields of truncation errors", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0,
+     .needs = "model"},
+    {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000,
+     .needs = "model"},
+    {"tokens", OPTION_SIZE, NULL, "N",
+     "of a sentence at most, <eos> first (default: as many as the model was trained on)", 2, 65536,
+     .needs = "model"},
+    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024,
+     .needs = "model"},
+    {0},
+};
+
+static const OptionGroup model_group = {"Trained layers", 1, model_options};
+static const OptionGroup form_group = {"Form", 1, form_options};
+static const OptionGroup search_group = {"Search", 1, search_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&form_group, &model_group, &search_group, &output_group,
+                                            NULL};
+
+typedef struct {
+    const char *role, *scheme;
+    Theory theory;
+    int exact;
+    double real_limit, imag_limit;
+    double error;
+    size_t evals_F, evals_G, evals_C;
+} DesignRow;
+
+static const Column design_columns[] = {
+    COLUMN(
+        DesignRow, role,
+        .words =
+            "start: the form at its starting values; optimum: what the search found; result: with "
+            "coefficients rounded; beside: for comparison"),
+    COLUMN(DesignRow, scheme),
+    FIELD(DesignRow, "order", theory.order),
+    COLUMN(DesignRow, exact, .form = SHEET_FLAG),
+    FIELD(DesignRow, "error_norm2", theory.error_norm2),
+    FIELD(DesignRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
+    COLUMN(DesignRow, real_limit, .digits = 7),
+    COLUMN(DesignRow, imag_limit, .digits = 7),
+    FIELD(
+        DesignRow, "truncation_error", error, .sparse = 1, .digits = 5,
+        .words =
+            "of a step of h = 1 in the layers of the model, over the flow's displacement; median over "
+            "sentences and layers"),
+    COLUMN(DesignRow, evals_F),
+    COLUMN(DesignRow, evals_G),
+    COLUMN(DesignRow, evals_C, .sparse = 1),
+    {0}};
+
+static const Column search_columns[] = {
+    COLUMN(SearchPoint, start, .words = "number of the start, 0: the form's own values"),
+    COLUMN(SearchPoint, evaluation, .words = "evaluations of the objective so far, of all starts"),
+    COLUMN(SearchPoint, best, .words = "best figure of this start so far"),
+    {0}};
+
+typedef struct {
+    Selection schemes; /* the form, then those beside */
+    SearchOptions options;
+    Form form;
+    Fields fields;
+    Search search;
+    Table *start, *optimum, *result;
+    Sheet *sheet, *gains;
+} Study;
+
+/* ---- the search --------------------------------------------------------------------------------------- */
+
+/* Whether a scheme beside has a truncation error in the layers of the model. */
+static int measurable(const Study *u, const Table *t)
+{
+    return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
+           table_sets(t, OP_F) <= 1 && table_sets(t, OP_G) <= 1;
+}
+
+static int add_row(Study *u, const char *role, const Table *scheme)
+{
+    DesignRow row = {.role = role,
+                     .scheme = scheme->name,
+                     .exact = scheme->exact,
+                     .error = NAN,
+                     .evals_F = table_evals(scheme, OP_F),
+                     .evals_G = table_evals(scheme, OP_G),
+                     .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX};
+    TRY(theory_search(scheme, DEGREE, &row.theory));
+    Table *t = table_freeze(scheme);
+    if (!t) return ERR_MEMORY;
+    int code = stability_limits(t, &row.real_limit, &row.imag_limit);
+    if (code == 0 && row.theory.consistent && measurable(u, t))
+        code = fields_error(&u->fields, t, &row.error);
+    if (code == ERR_ACCURACY) code = 0; /* its step is not finite */
+    table_free(t);
+    if (code == 0) sheet_row(u->sheet, &row);
+    return code;
+}
+
+/* The form's own figures, its order where none is asked for, and whether the objective is defined. */
+static int open_form(const Options *o, Study *u)
+{
+    const Table *t = u->schemes.scheme[0];
+    Theory theory;
+    int order = (int)options_size(o, "order");
+    if (u->schemes.count != 1)
+        return error_set(ERR_INPUT, "--scheme: expected one form, not %zu schemes",
+                         u->schemes.count);
+    select_warn_times(t);
+    if (u->options.objective->stages_over_H && !table_over(t, OP_H))
+        return error_set(
+            ERR_INPUT,
+            "--objective %s: %s tells F and G apart; in one colour every stage must be H",
+            u->options.objective->name, t->name);
+    if (order == 0) {
+        TRY(theory_search(t, DEGREE, &theory));
+        order = theory.order > 1 ? theory.order : 1;
+    }
+    TRY(form_new(t, order, &u->form));
+    u->start = table_freeze(t);
+    return u->start ? 0 : ERR_MEMORY;
+}
+
+/* The layers of --model, where it is given. */
+static int open_fields(const Options *o, Study *u)
+{
+    FieldsChoice c = {.model = options_text(o, "model"),
+                      .text = options_text(o, "text"),
+                      .sentences = options_size(o, "sentences"),
+                      .tokens = options_size(o, "tokens"),
+                      .seed = options_size(o, "seed"),
+                      .threads = options_size(o, "threads")};
+    if (u->options.objective->in_layers && !c.model)
+        return error_set(ERR_INPUT, "--objective %s: --model is needed, a trained language model",
+                         u->options.objective->name);
+    if (!c.model) return 0;
+    if (!c.text) return error_set(ERR_INPUT, "--text is needed");
+    TRY(fields_open(&c, &u->fields));
+    u->options.fields = &u->fields;
+    if (u->options.objective->in_layers && !measurable(u, u->start))
+        return error_set(
+            ERR_INPUT,
+            "--objective %s: %s has history, C or several sets; errors of a search are of "
+            "one-step schemes of F and G with one set each",
+            u->options.objective->name, u->start->name);
+    return 0;
+}
+
+static int replace(char **text, const char *words)
+{
+    char *copy = memory_string(words);
+    if (!copy) return ERR_MEMORY;
+    memory_free(*text);
+    *text = copy;
+    return 0;
+}
+
+static int figure_of(const Study *u, const Table *t, double *figure)
+{
+    return u->options.objective->figure(
+        &(Against){u->form.forest, u->form.order, u->options.fields}, t, figure);
+}
+
+/* A name, where it comes from, and the figures that chose it. */
+static int sign_result(Study *u)
+{
+    const char *objective = u->options.objective->name, *form = u->start->name;
+    double start, result;
+    char name[TABLE_NAME], words[512];
+    snprintf(name, sizeof name, "%.*s-%s", TABLE_NAME - 32, form, objective);
+    table_rename(u->result, name);
+    snprintf(words, sizeof words,
+             "own: trotter design --scheme %s --objective %s --order %d --seed %llu", form,
+             objective, u->form.order, (unsigned long long)u->options.seed);
+    TRY(replace(&u->result->source, words));
+    TRY(figure_of(u, u->start, &start));
+    TRY(figure_of(u, u->result, &result));
+    snprintf(words, sizeof words, "%s: %.6g at the start, %.6g at the optimum, %.6g here",
+             objective, start, u->search.figure, result);
+    return replace(&u->result->note, words);
+}
+
+static int find(Study *u)
+{
+    TRY(search_run(&u->form, &u->options, &u->search));
+    TRY(form_at(&u->form, u->search.x, &u->optimum));
+    u->optimum->exact = 0;
+    progress_show("rounding");
+    TRY(search_round(&u->form, &u->options, &u->search));
+    progress_clear();
+    TRY(form_at_rational(&u->form, u->search.rounded, u->search.decimal, &u->result));
+    return sign_result(u);
+}
+
+static int fill(Study *u)
+{
+    TRY(sheet_new(design_columns, &u->sheet));
+    TRY(add_row(u, "start", u->start));
+    TRY(add_row(u, "optimum", u->optimum));
+    TRY(add_row(u, "result", u->result));
+    for (size_t i = 1; i < u->schemes.count; i++) TRY(add_row(u, "beside", u->schemes.scheme[i]));
+    TRY(sheet_new(search_columns, &u->gains));
+    for (size_t i = 0; i < u->search.points; i++) sheet_row(u->gains, &u->search.point[i]);
+    return 0;
+}
+
+/* ---- what is written ---------------------------------------------------------------------------------- */
+
+static int draw(const Study *u, const char *dir)
+{
+    const Objective *objective = u->options.objective;
+    PlotFrame frame = {"search", "Search for coefficients", "evaluations of the objective",
+                       objective->words, 0};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    size_t drawn = 0, last = SIZE_MAX;
+    for (size_t i = 0; i < u->search.points && drawn < SERIES; i++) {
+        size_t start = u->search.point[i].start;
+        char value[32], title[64];
+        if (start == last) continue;
+        snprintf(value, sizeof value, "%zu", start);
+        snprintf(title, sizeof title, start ? "start %zu" : "own values", start + 1);
+        plot_series(p, "search.csv", sheet_column(search_columns, "start"), value,
+                    sheet_column(search_columns, "evaluation"),
+                    sheet_column(search_columns, "best"), title);
+        last = start;
+        drawn++;
+    }
+    return plot_finish(p);
+}
+
+static int save(const Study *u, const char *dir)
+{
+    Output o;
+    TRY(output_directory(dir));
+    TRY(output_open(&o));
+    TRY(output_put(&o, table_print(u->result, o.f), dir, "result.scheme"));
+    TRY(output_sheet(u->sheet, SHEET_CSV, dir, "design.csv"));
+    TRY(output_sheet(u->sheet, SHEET_MARKDOWN, dir, "design.md"));
+    TRY(output_sheet(u->gains, SHEET_CSV, dir, "search.csv"));
+    return draw(u, dir);
+}
+
+static int show(const Options *o, const Study *u)
+{
+    if (options_flag(o, "print")) return table_print(u->result, stdout);
+    if (options_flag(o, "csv")) return sheet_write(u->sheet, SHEET_CSV, stdout);
+    printf("%s of order %d at least; objective %s: %s\n%zu evaluations, the best from %s%s\n\n",
+           u->start->name, u->form.order, u->options.objective->name, u->options.objective->words,
+           u->search.evaluations,
+           u->search.start ? "drawn starting values" : "the form's own values",
+           u->search.decimal ? "; some coefficients are decimals, as no fraction was found" : "");
+    TRY(sheet_write(u->sheet, SHEET_PLAIN, stdout));
+    putchar('\n');
+    return table_print(u->result, stdout);
+}
+
+static int study(const Options *o, Study *u)
+{
+    const char *beside = options_text(o, "beside"), *dir = options_text(o, "out");
+    if (!options_text(o, "scheme"))
+        return error_set(ERR_INPUT, "--scheme is needed: a form of --scheme-file");
+    TRY(options_needs(o));
+    TRY(options_either(o, "csv", "print"));
+    u->options = (SearchOptions){.objective = &objectives[options_choice(o, "objective")],
+                                 .starts = options_size(o, "starts"),
+                                 .evaluations = options_size(o, "evaluations"),
+                                 .seed = options_size(o, "seed"),
+                                 .within = options_real(o, "within"),
+                                 .rise = options_real(o, "rise")};
+    TRY(select_open(o, "exact", &u->schemes));
+    TRY(open_form(o, u));
+    if (strcmp(beside, "none") != 0) TRY(select_add(beside, "exact", &u->schemes));
+    TRY(open_fields(o, u));
+    TRY(find(u));
+    TRY(fill(u));
+    TRY(show(o, u));
+    return dir ? save(u, dir) : 0;
+}
+
+static int run(Options *o)
+{
+    Study u = {0};
+    int code = study(o, &u);
+    search_free(&u.search);
+    form_free(&u.form);
+    fields_close(&u.fields);
+    table_free(u.start);
+    table_free(u.optimum);
+    table_free(u.result);
+    sheet_free(u.sheet);
+    sheet_free(u.gains);
+    select_close(&u.schemes);
+    return code;
+}
+
+static const Kind kinds[] = {
+    {.command = "design",
+     .title = "A scheme searched for",
+     .about =
+         "Coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
+     .table = {{"design", design_columns, "The form, what was found, and schemes beside it.",
+                KIND_ALL},
+               {"search", search_columns, "Gains of the search, as drawn", 0}},
+     .plot = {{"search", "Best figure of each start against evaluations of the objective."}}},
+    {0}};
+
+const Command command_design = {
+    .name = "design",
+    .purpose = "search the coefficients of a scheme for an objective",
+    .about =
+        "A form is a scheme whose free coefficients are 'learn a = 1/2' lines; the search begins at these "
+        "values and\n"
+        "at draws about them. Every point it tries is first put where the scheme has the order asked for: the "
+        "order\n"
+        "conditions of all rooted trees in two colours hold to 1e-13 (Gauss-Newton); there the objective is made "
+        "best\n"
+        "by Nelder and Mead's simplex. Coefficients are then rounded, the smallest denominators first, as long as "
+        "the\n"
+        "order holds exactly and the figure is worse by 1 % at most (--rise). What no fraction is found for stays a\n"
+        "decimal. The result is a text that --scheme-file reads. The same options give the same result. A search\n"
+        "does not prove that there is nothing better.\n",
+    .groups = groups,
+    .kinds = kinds,
+    .run = run,
+};

@@ -1,0 +1,135 @@
+/* fields.c: truncation errors at h = 1 in the layers of a trained model. */
+#include "studies/design/fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/progress.h"
+
+/* Of the flows, relative to |y|: far below any error at h = 1, and within reach of fields with kinks. */
+static const double tolerance = 1e-8;
+
+static double rms_apart(size_t N, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)N);
+}
+
+static int check_model(const FieldsChoice *c, const Network *n)
+{
+    if (n->encoder)
+        return error_set(
+            ERR_INPUT, "--model %s: expected a language model, not one with an encoder", c->model);
+    if (n->table->word || plan_sets(model_plan(n->model), SIDE_TARGET, SLOT_ATTENTION) != 1 ||
+        plan_sets(model_plan(n->model), SIDE_TARGET, SLOT_FEEDFORWARD) != 1)
+        return error_set(
+            ERR_INPUT,
+            "--model %s: expected layers with one set of attention and one of feed-forward, "
+            "as transformer or heun have; this one was trained as %s",
+            c->model, n->table->name);
+    return 0;
+}
+
+/* One layer at x (tokens, d). */
+static int add_layer(Fields *f, int layer, size_t tokens, const double *x)
+{
+    size_t k = f->count++;
+    double apart, one = 1;
+    TRY(bridge_system(f->network.model, &(LayerOf){.layer = layer, .n = tokens}, &f->system[k]));
+    System *s = f->system[k];
+    size_t N = s->n * s->d;
+    s->initial = memory_new(N, sizeof *s->initial);
+    f->end[k] = memory_new(N, sizeof(double));
+    if (!s->initial || !f->end[k]) return ERR_MEMORY;
+    memcpy(s->initial, x, N * sizeof *x);
+    TRY(reference_within(s, tolerance, &one, 1, f->end[k], &apart));
+    f->displacement[k] = rms_apart(N, f->end[k], x);
+    return bridge_system_failed(s);
+}
+
+static int add_sentences(Fields *f)
+{
+    size_t layers = model_plan(f->network.model)->layers[SIDE_TARGET],
+           d = model_config(f->network.model)->width;
+    Truncator *u;
+    TRY(truncator_new(f->network.model, f->network.table, &(TruncationOptions){0}, &u));
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < f->drawn.of.count; i++) {
+        Sentence one = sentence_at(&f->drawn.of, i);
+        size_t tokens = one.n[SIDE_TARGET];
+        progress_show("flows of sentence %zu of %zu", i + 1, f->drawn.of.count);
+        code = truncator_sentence(u, &one, NULL);
+        for (size_t l = 0; code == 0 && l < layers; l++)
+            code = add_layer(f, (int)l, tokens, truncator_states(u) + l * tokens * d);
+    }
+    truncator_free(u);
+    return code;
+}
+
+int fields_open(const FieldsChoice *c, Fields *out)
+{
+    *out = (Fields){0};
+    TRY(trained_load(c->model, 0, c->threads, &out->network));
+    TRY(check_model(c, &out->network));
+    const Network *n = &out->network;
+    size_t most = model_config(n->model)->max_length;
+    TRY(text_read_pieces(c->text, n->bpe, &n->vocab, &out->text));
+    TRY(sentences_draw(&n->vocab, &out->text, NULL, c->sentences,
+                       c->tokens && c->tokens < most ? c->tokens : most, c->seed, &out->drawn));
+    size_t room = out->drawn.of.count * model_plan(n->model)->layers[SIDE_TARGET];
+    out->system = memory_new(room, sizeof *out->system);
+    out->end = memory_new(room, sizeof *out->end);
+    out->displacement = memory_new(room, sizeof *out->displacement);
+    out->relative = memory_new(room, sizeof *out->relative);
+    if (!out->system || !out->end || !out->displacement || !out->relative) return ERR_MEMORY;
+    int code = add_sentences(out);
+    progress_clear();
+    return code;
+}
+
+void fields_close(Fields *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        system_free(f->system[i]);
+        memory_free(f->end[i]);
+    }
+    memory_free(f->system);
+    memory_free(f->end);
+    memory_free(f->displacement);
+    memory_free(f->relative);
+    sentences_free(&f->drawn);
+    text_free(&f->text);
+    network_free(&f->network);
+    *f = (Fields){0};
+}
+
+/* A step of h = 1 from x. */
+static int one_step(const Table *t, const System *s, const double *end, double *apart)
+{
+    Stepper *st;
+    TRY(stepper_new(t, s, &st));
+    int code = stepper_history(st) == 0
+                   ? stepper_begin(st, 0, 1, s->initial, START_GIVEN, NULL)
+                   : error_set(ERR_INPUT, "%s: errors of a search are of schemes without history",
+                               t->name);
+    if (code == 0) code = stepper_step(st);
+    if (code == 0) *apart = rms_apart(s->n * s->d, stepper_state(st), end);
+    stepper_free(st);
+    if (code == ERR_NUMERIC) code = error_set(ERR_ACCURACY, "%s: a step is not finite", t->name);
+    return code == 0 ? bridge_system_failed(s) : code;
+}
+
+int fields_error(Fields *f, const Table *t, double *error)
+{
+    if (t->flows || t->colours > 2 || table_sets(t, OP_F) > 1 || table_sets(t, OP_G) > 1)
+        return error_set(ERR_INPUT, "%s: expected stages of F and G with one set each", t->name);
+    for (size_t i = 0; i < f->count; i++) {
+        TRY(one_step(t, f->system[i], f->end[i], &f->relative[i]));
+        f->relative[i] /= f->displacement[i];
+    }
+    *error = spread_of(f->relative, f->count).median;
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* objective.c: the objectives of a search, each a row. */
+#include "studies/design/objective.h"
+
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* sum of (defect/sigma)^2 over the trees of order p + 1, those of F alone or all: Theory.error_norm2 where the order is p,
+ * and 0 where it is more. */
+static int norm2(const Against *a, const Table *t, int one_colour, double *figure)
+{
+    double *term = memory_new(a->forest->count, sizeof *term), sum = 0;
+    if (!term) return ERR_MEMORY;
+    int code = theory_terms(a->forest, t, a->order + 1, term);
+    for (size_t i = 0; code == 0 && i < a->forest->count; i++)
+        if (!one_colour || tree_is_F(a->forest, i)) sum += term[i] * term[i];
+    memory_free(term);
+    *figure = sum;
+    return code;
+}
+
+static int norm(const Against *a, const Table *t, double *figure)
+{
+    return norm2(a, t, 0, figure);
+}
+
+static int norm_one_colour(const Against *a, const Table *t, double *figure)
+{
+    return norm2(a, t, 1, figure);
+}
+
+static int real_limit(const Against *a, const Table *t, double *figure)
+{
+    (void)a;
+    double imag;
+    TRY(stability_limits(t, figure, &imag));
+    *figure = -*figure;
+    return 0;
+}
+
+static int imag_limit(const Against *a, const Table *t, double *figure)
+{
+    (void)a;
+    double real;
+    return stability_limits(t, &real, figure);
+}
+
+static int error(const Against *a, const Table *t, double *figure)
+{
+    return fields_error(a->fields, t, figure);
+}
+
+const Objective objectives[] = {
+    {"norm", "squared norm of the leading error, two colours", 1, norm, 0, 0},
+    {"norm-one-colour", "squared norm of the leading error, one colour", 1, norm_one_colour, 1, 0},
+    {"real", "length of the stability interval, negative real axis", -1, real_limit, 0, 0},
+    {"imag", "length of the stability interval, imaginary axis", -1, imag_limit, 0, 0},
+    {"error", "truncation error at h = 1, median over sentences and layers", 1, error, 0, 1},
+    {0}};

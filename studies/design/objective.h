@@ -1,0 +1,29 @@
+/* objective.h: what a search makes as small as it can. */
+#ifndef TROTTER_DESIGN_OBJECTIVE_H
+#define TROTTER_DESIGN_OBJECTIVE_H
+
+#include "studies/design/fields.h"
+#include "studies/design/form.h"
+
+/* What a figure is read off beside the scheme. */
+typedef struct {
+    const Forest *forest; /* trees of order up to order + 1 */
+    int order;
+    Fields *fields; /* NULL: no model was given */
+} Against;
+
+typedef struct {
+    const char *name;
+    const char *words; /* the axis of a plot */
+    double sign;       /* -1: the figure is to be large, and the search has it negative */
+    /* figure out, of a table without learned names. */
+    int (*figure)(const Against *a, const Table *t, double *figure);
+    int stages_over_H; /* 1: defined only where every stage is H */
+    int in_layers;     /* 1: of the layers of a model */
+} Objective;
+
+/* In the order of objective_names, ended by a NULL name. */
+extern const Objective objectives[];
+#define OBJECTIVES "norm|norm-one-colour|real|imag|error"
+
+#endif

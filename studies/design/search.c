@@ -1,0 +1,186 @@
+/* search.c: Nelder and Mead's simplex on the manifold of the order conditions. */
+#include "studies/design/search.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multimin.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "studies/design/simplex.h"
+#include "studies/tools/progress.h"
+
+static const double refused = 1e30; /* the simplex takes finite numbers alone */
+
+int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure)
+{
+    Table *t;
+    for (size_t i = 0; i < f->n; i++)
+        if (!(fabs(x[i]) <= o->within))
+            return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", o->within,
+                             o->within);
+    TRY(form_at(f, x, &t));
+    int code = o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure);
+    table_free(t);
+    if (code == 0 && !isfinite(*figure)) code = error_set(ERR_ACCURACY, "no finite figure");
+    return code;
+}
+
+/* Keeps a gain of this start for the plot. */
+static int keep(Simplex *u, double value)
+{
+    Search *s = u->search;
+    if (!(value < u->best)) return 0;
+    u->best = value;
+    if (!u->told) return 0;
+    SearchPoint *grown = memory_grow(s->point, s->points, s->points + 1, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    s->point = grown;
+    grown[s->points++] =
+        (SearchPoint){u->start, s->evaluations, u->options->objective->sign * value};
+    return 0;
+}
+
+/* The objective at the point that the simplex asks for, once that is put where the conditions hold. Points that are put at the
+ * same place are told apart by their distances from it, so that the simplex shrinks onto it. */
+static double evaluate(const gsl_vector *free, void *data)
+{
+    Simplex *u = data;
+    double figure = 0, away = 0;
+    if (u->code != 0) return refused;
+    u->search->evaluations++;
+    for (size_t i = 0, k = 0; i < u->form->n; i++)
+        u->at[i] = u->fixed[i] ? u->x[i] : gsl_vector_get(free, k++);
+    memcpy(u->asked, u->at, u->form->n * sizeof *u->at);
+    int code = form_project(u->form, u->fixed, u->at);
+    if (code == 0) code = objective_at(u->form, u->options, u->at, &figure);
+    if (code == ERR_ACCURACY) return refused;
+    double value = u->options->objective->sign * figure;
+    double before = u->best;
+    if (code == 0) code = keep(u, value);
+    if (code == 0 && u->best < before) memcpy(u->least, u->at, u->form->n * sizeof *u->at);
+    u->code = code;
+    for (size_t i = 0; i < u->form->n; i++)
+        away += (u->asked[i] - u->at[i]) * (u->asked[i] - u->at[i]);
+    if (u->told)
+        progress_show("start %zu, evaluation %zu: %g", u->start + 1, u->search->evaluations,
+                      u->options->objective->sign * u->best);
+    return value + (1e-2 + fabs(value)) * away;
+}
+
+/* One simplex, until it is small or `most` evaluations are made. */
+static int descend(Simplex *u, gsl_multimin_fminimizer *m, gsl_vector *at, gsl_vector *step,
+                   double size, size_t most)
+{
+    gsl_multimin_function g = {evaluate, at->size, u};
+    for (size_t i = 0, k = 0; i < u->form->n; i++)
+        if (!u->fixed[i]) gsl_vector_set(at, k++, u->x[i]);
+    gsl_vector_set_all(step, size);
+    if (gsl_multimin_fminimizer_set(m, &g, at, step) != 0) return ERR_NUMERIC;
+    while (u->code == 0 && u->search->evaluations < most)
+        if (gsl_multimin_fminimizer_iterate(m) != 0 || gsl_multimin_fminimizer_size(m) < 1e-8)
+            break;
+    return u->code;
+}
+
+int simplex_run(Simplex *u, double size, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->form->n; i++) n += !u->fixed[i];
+    if (n == 0) return 0;
+    gsl_vector *at = gsl_vector_alloc(n), *step = gsl_vector_alloc(n);
+    gsl_multimin_fminimizer *m =
+        gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, n);
+    int code = at && step && m ? 0 : error_set(ERR_MEMORY, "out of memory");
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    for (double before = INFINITY; code == 0 && u->search->evaluations < most;) {
+        code = descend(u, m, at, step, size, most);
+        if (!isfinite(u->best)) break;
+        memcpy(u->x, u->least, u->form->n * sizeof *u->x);
+        if (!(before - u->best > 1e-10 * (fabs(u->best) + 1e-3))) break;
+        before = u->best;
+        size /= 4;
+    }
+    gsl_set_error_handler(handler);
+    if (m) gsl_multimin_fminimizer_free(m);
+    if (at) gsl_vector_free(at);
+    if (step) gsl_vector_free(step);
+    return code;
+}
+
+int simplex_new(Form *f, const SearchOptions *o, Search *s, Simplex *u)
+{
+    size_t n = f->n;
+    *u = (Simplex){.form = f, .options = o, .search = s, .best = INFINITY};
+    u->x = memory_new(4 * n, sizeof *u->x);
+    u->fixed = memory_new(n, 1);
+    if (!u->x || !u->fixed) return ERR_MEMORY;
+    u->at = u->x + n;
+    u->asked = u->x + 2 * n;
+    u->least = u->x + 3 * n;
+    return 0;
+}
+
+void simplex_free(Simplex *u)
+{
+    memory_free(u->x);
+    memory_free(u->fixed);
+}
+
+/* Start k: the form's own values, then normal draws about them. */
+static int try_start(Simplex *u, const double *own, size_t k)
+{
+    Search *s = u->search;
+    const SearchOptions *o = u->options;
+    size_t n = u->form->n, share = o->evaluations / o->starts;
+    for (size_t i = 0; i < n; i++) u->x[i] = own[i] + (k ? .5 * random_normal(o->seed, k, i) : 0);
+    u->start = k;
+    u->best = INFINITY;
+    TRY(simplex_run(u, .25, s->evaluations + (share ? share : 1)));
+    if (!(u->best < o->objective->sign * s->figure) && isfinite(s->figure)) return 0;
+    if (!isfinite(u->best)) return 0;
+    s->figure = o->objective->sign * u->best;
+    s->start = k;
+    memcpy(s->x, u->least, n * sizeof *s->x);
+    return 0;
+}
+
+int search_run(Form *f, const SearchOptions *o, Search *out)
+{
+    Simplex u;
+    *out = (Search){.figure = NAN, .n = f->n};
+    out->x = memory_new(f->n, sizeof *out->x);
+    out->rounded = memory_new(f->n, sizeof(mpq_t));
+    double *own = memory_new(f->n, sizeof *own);
+    if (!out->x || !out->rounded || !own) {
+        memory_free(own);
+        out->n = 0;
+        return ERR_MEMORY;
+    }
+    for (size_t i = 0; i < f->n; i++) mpq_init(out->rounded[i]);
+    form_values(f, own);
+    int code = simplex_new(f, o, out, &u);
+    u.told = 1;
+    for (size_t k = 0; code == 0 && k < o->starts; k++) code = try_start(&u, own, k);
+    simplex_free(&u);
+    memory_free(own);
+    progress_clear();
+    if (code == 0 && !isfinite(out->figure))
+        code = error_set(
+            ERR_ACCURACY,
+            "%s: no start reached coefficients of order %d with a finite objective: give more "
+            "--starts, other starting values, or a lower --order",
+            f->table->name, f->order);
+    return code;
+}
+
+void search_free(Search *s)
+{
+    for (size_t i = 0; s->rounded && i < s->n; i++) mpq_clear(s->rounded[i]);
+    memory_free(s->rounded);
+    memory_free(s->x);
+    memory_free(s->point);
+    *s = (Search){0};
+}

@@ -1,0 +1,28 @@
+/* simplex.h: one descent over those coefficients that are not fixed, shared by search.c and round.c. */
+#ifndef TROTTER_DESIGN_SIMPLEX_H
+#define TROTTER_DESIGN_SIMPLEX_H
+
+#include "studies/design/search.h"
+
+typedef struct {
+    Form *form; /* borrowed, as the next two */
+    const SearchOptions *options;
+    Search *search;             /* counts evaluations, keeps the gains */
+    unsigned char *fixed;       /* (n) 1: stays at x */
+    double *x;                  /* (n) in: where to begin; out: the best point */
+    double *at, *asked, *least; /* (n) work */
+    double best;                /* sign * figure at the best point; INFINITY: none yet */
+    size_t start;
+    int told; /* 1: gains are kept and shown */
+    int code; /* a failure within the simplex */
+} Simplex;
+
+int simplex_new(Form *f, const SearchOptions *o, Search *s, Simplex *u); /* all at 0, none fixed */
+void simplex_free(Simplex *u);
+/* Begins with steps of `size`; ends when search->evaluations is `most`. */
+int simplex_run(Simplex *u, double size, size_t most);
+
+/* The objective's figure at x, as it is. ERR_ACCURACY: out of bounds, or not finite. */
+int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure);
+
+#endif

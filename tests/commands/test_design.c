@@ -1,0 +1,278 @@
+/* test_design.c: `trotter design`: known answers, the order of what it finds, and what it refuses. */
+#include "tests/lib/test.h"
+
+#include "studies/design/form.h"
+#include "studies/design/objective.h"
+#include "tests/lib/program.h"
+
+static const char forms[] =
+    "scheme two\nlearn a = 1\nlearn b = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\n"
+    "y' = y + (1-b)*k1 + b*k2\n"
+    "scheme three\nlearn a = 1/2\nlearn b = 1/2\nlearn c = 1/4\nlearn u = 1/3\nlearn v = 1/3\n"
+    "k1 = H(y)\nk2 = H(y + a*k1)\nk3 = H(y + b*k1 + c*k2)\n"
+    "y' = y + u*k1 + v*k2 + (1-u-v)*k3\n"
+    "scheme fg\nlearn a = 1\nk1 = F(y)\nk2 = G(y + a*k1)\ny' = y + k1 + k2\n"
+    "scheme fgfg\nlearn a = 1/2\nlearn b = 1/2\nlearn c = 1/2\nlearn d = 1/2\nlearn e = 1/2\n"
+    "learn f = 1/2\nlearn p = 1/2\nlearn q = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\n"
+    "k3 = F(y + b*k1 + c*k2)\nk4 = G(y + d*k1 + e*k2 + f*k3)\n"
+    "y' = y + p*k1 + q*k2 + (1-p)*k3 + (1-q)*k4\n"
+    "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
+    "scheme gated\ngate g = sigmoid(y)\nk1 = H(y)\ny' = y + g*k1\n";
+
+static int open_forms(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    file_text("forms.scheme", forms);
+    return 0;
+}
+
+#define DESIGN "design --scheme-file forms.scheme "
+
+/* Ralston 1962: of two stages and order 2 the least error has the second at 2/3; the tall tree's 1/6 is all that is left. One F
+ * and one G: 1/4 + 1/4 of F'F and G'G, and (a - 1/2)^2 + 1/4 of the mixed ones. R = 1 + z + c z^2 has |R| <= 1 to -1/c where
+ * c >= 1/8: 8, Chebyshev's. R = 1 + z + z^2/2 + c z^3 on the imaginary axis: |R|^2 - 1 = y^4 (1/4 - 2c + c^2 y^2), so y^2 =
+ * (2c - 1/4)/c^2, at most 4. */
+static const struct {
+    const char *form, *objective, *column;
+    int order;
+    double best;
+    const char *part; /* of the result's text; NULL: any of the best */
+} known[] = {
+    {"two", "norm-one-colour", "error_norm2_one_colour", 2, 1 / 36., "k2 = H(y + 2/3*k1)\n"},
+    {"fg", "norm", "error_norm2", 1, 3 / 4., "k2 = G(y + 1/2*k1)\n"},
+    {"two", "real", "real_limit", 1, -8, NULL},
+    {"three", "imag", "imag_limit", 2, 2, NULL},
+};
+
+static void run_known(size_t i, const char *more)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             DESIGN "--scheme %s --objective %s --order %d --evaluations 2000 --starts 4 %s",
+             known[i].form, known[i].objective, known[i].order, more);
+    run_ok(line);
+}
+
+TEST(known_answers)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        run_known(i, "--beside none --csv");
+        assert_int_equal(count_lines(out), 4);
+        assert_string_equal(out_cell(1, "role"), "start");
+        for (int row = 2; row <= 3; row++) {
+            double figure = strtod(out_cell(row, known[i].column), NULL);
+            if (!(fabs(figure - known[i].best) <= (row == 2 ? 1e-5 : .01) * fabs(known[i].best)))
+                fail_msg("%s, %s: %g, not %g", known[i].form, known[i].objective, figure,
+                         known[i].best);
+            assert_int_equal(atoi(out_cell(row, "order")), known[i].order);
+        }
+        assert_string_equal(out_cell(3, "exact"), "yes");
+        run_known(i, "--print");
+        assert_null(strstr(out, "learn"));
+        if (known[i].part) assert_non_null(strstr(out, known[i].part));
+    }
+}
+
+/* Two F and two G of order 2: not above the zoo's; the text says the same when it is read again, and one coefficient spoilt
+ * takes its order away. */
+TEST(four_stages)
+{
+    static const char search[] = DESIGN
+        "--scheme fgfg --order 2 --starts 2 --evaluations 1500 --rise 0.0003 --beside fgfg2 ";
+    char line[256];
+    snprintf(line, sizeof line, "%s--csv --out found", search);
+    run_ok(line);
+    double result = strtod(out_cell(3, "error_norm2"), NULL),
+           zoo = strtod(out_cell(4, "error_norm2"), NULL);
+    assert_string_equal(out_cell(4, "scheme"), "fgfg2");
+    assert_true(result <= zoo && result > .11);
+    shell_ok("test -s found/design.md && test -s found/search.csv && test -s found/search.gp && "
+             "grep -q '^start,fgfg,1,' found/design.csv");
+    run_ok("schemes --scheme-file found/result.scheme --scheme fgfg-norm --csv");
+    assert_string_equal(out_cell(1, "order"), "2");
+    assert_true(fabs(strtod(out_cell(1, "error_norm2"), NULL) - result) <= 1e-12);
+    shell_ok("sed 's,^k2 = .*,k2 = G(y + 1/5*k1),' found/result.scheme >spoilt.scheme");
+    run_ok("schemes --scheme-file spoilt.scheme --scheme fgfg-norm --csv");
+    assert_string_equal(out_cell(1, "order"), "1");
+}
+
+/* The same options give the same bytes; other draws end at the same figure. */
+TEST(deterministic)
+{
+    run_known(0, "--out one --print");
+    run_known(0, "--out two --print");
+    assert_same_file("one", "two", "result.scheme", 1);
+    assert_same_file("one", "two", "search.csv", 1);
+    run_known(0, "--seed 2 --out three --print");
+    assert_same_file("one", "three", "search.csv", 0);
+    assert_non_null(strstr(out, "k2 = H(y + 2/3*k1)"));
+}
+
+/* Order 2 asks for a^2 = 1/2: no fraction, so a decimal, which reads back with order 2. */
+TEST(decimals)
+{
+    run_ok(DESIGN "--scheme root --order 2 --out root");
+    assert_non_null(strstr(out, "some coefficients are decimals"));
+    assert_non_null(strstr(out, "0.70710678118654"));
+    run_ok("schemes --scheme-file root/result.scheme --scheme root-norm --csv");
+    assert_string_equal(out_cell(1, "order"), "2");
+    assert_string_equal(out_cell(1, "exact"), "no");
+}
+
+TEST(refused_words)
+{
+    static const char *const lines[][2] = {
+        {"--order 2", "--scheme is needed"},
+        {"--scheme heun", "no free coefficient"},
+        {"--scheme gated", "is a gate"},
+        {"--scheme lie-trotter", "no free coefficient"},
+        {"--scheme two,fg", "expected one form"},
+        {"--scheme fg --objective norm-one-colour", "every stage must be H"},
+        {"--scheme two --csv --print", "not both"},
+        {"--scheme two --beside nothing-of-this-name", "nothing-of-this-name"},
+        {"--scheme two --objective area", "objective"},
+    };
+    char line[256];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(line, sizeof line, DESIGN "%s", lines[i][0]);
+        must_refuse(line, lines[i][1]);
+    }
+    expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
+    assert_true(says("no start reached coefficients of order 2"));
+}
+
+/* ---- trained layers ------------------------------------------------------------------------------------ */
+
+static void train_model(const char *scheme)
+{
+    char line[512];
+    snprintf(
+        line, sizeof line,
+        "train --corpus markov:20 --scheme %s --width 16 --heads 2 --inner 32 --layers 2 --max-steps 20 "
+        "--activation gelu --sequence 16 --batch-tokens 256 --threads 1 --out %s",
+        scheme, scheme);
+    run_ok(line);
+}
+
+#define LAYERS "--model transformer --text text.txt --sentences 1 "
+
+/* The objective is what `trotter truncation` measures of the text that was found: of one sentence and two layers the median
+ * is the mean of the two. */
+TEST(trained_layers)
+{
+    train_model("transformer");
+    train_model("macaron");
+    file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");
+    run_ok(DESIGN "--scheme two --order 1 --objective error " LAYERS
+                  "--starts 2 --evaluations 300 --beside euler --csv --out layers");
+    double start = strtod(out_cell(1, "truncation_error"), NULL),
+           optimum = strtod(out_cell(2, "truncation_error"), NULL),
+           result = strtod(out_cell(3, "truncation_error"), NULL),
+           euler = strtod(out_cell(4, "truncation_error"), NULL);
+    assert_true(optimum < start && result <= 1.01 * optimum + 1e-12 && start < euler);
+    run_ok("truncation " LAYERS
+           "--scheme two-error,euler --scheme-file layers/result.scheme --halvings 4 "
+           "--csv --summary");
+    for (int row = 1; row <= 3; row += 2) {
+        double mean = (strtod(out_cell(row, "relative_error"), NULL) +
+                       strtod(out_cell(row + 1, "relative_error"), NULL)) /
+                      2;
+        assert_true(fabs(mean - (row == 1 ? result : euler)) <= 1e-6 * mean);
+    }
+    must_refuse(DESIGN "--scheme two --objective error", "--model is needed");
+    must_refuse(DESIGN "--scheme two --sentences 3", "--sentences has no meaning without --model");
+    must_refuse(DESIGN "--scheme two --model transformer", "--text is needed");
+    must_refuse(DESIGN "--scheme two --model macaron --text text.txt", "with one set of attention");
+}
+
+/* ---- conditions --------------------------------------------------------------------------------------- */
+
+/* Values x of the form `name`, of this order, are met to within what rounding leaves. */
+static int meets(Form *f, const double *x)
+{
+    double c[64], most = 0;
+    assert_true(f->conditions <= 64);
+    assert_int_equal(form_conditions(f, x, c), 0);
+    for (size_t i = 0; i < f->conditions; i++) most = fabs(c[i]) <= most ? most : fabs(c[i]);
+    return most <= 1e-13;
+}
+
+static void find_form(const Zoo *z, const char *name, int order, Form *f)
+{
+    Table *t;
+    assert_int_equal(zoo_find(z, name, "exact", &t), 0);
+    assert_int_equal(form_new(t, order, f), 0);
+    table_free(t);
+}
+
+static void read_forms(Zoo *z)
+{
+    assert_int_equal(zoo_open(z), 0);
+    assert_int_equal(zoo_read(z, file_path("forms.scheme")), 0);
+}
+
+/* Conditions hold for Heun's coefficients and do not where one of them is spoilt; the projection puts it back, or, where
+ * that one is fixed, moves the other; where nothing can be moved it says so. */
+TEST(spoilt_conditions)
+{
+    Zoo z;
+    Form f;
+    read_forms(&z);
+    find_form(&z, "two", 2, &f);
+    double x[2] = {1, .5}, y[2] = {1 + 1e-9, .5};
+    assert_true(meets(&f, x));
+    assert_false(meets(&f, y));
+    assert_int_equal(form_project(&f, NULL, y), 0);
+    assert_true(meets(&f, y) && fabs(y[0] - 1) < 1e-8);
+    double w[2] = {.8, .5};
+    unsigned char fixed[2] = {1, 0};
+    assert_int_equal(form_project(&f, fixed, w), 0);
+    assert_true(meets(&f, w) && w[0] == .8 && fabs(w[1] - .625) < 1e-12);
+    fixed[1] = 1;
+    w[1] = .5;
+    assert_int_equal(form_project(&f, fixed, w), ERR_ACCURACY);
+    form_free(&f);
+    zoo_close(&z);
+}
+
+/* The values of --objective are the rows of the table, in its order. */
+TEST(objectives_are_the_options)
+{
+    char names[256] = "";
+    for (size_t k = 0; objectives[k].name; k++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? "|" : "",
+                 objectives[k].name);
+    assert_string_equal(names, OBJECTIVES);
+}
+
+/* The objectives are the figures of the theory where the order is the one asked for. */
+TEST(objectives_are_the_theorys)
+{
+    static const char *const names[] = {"heun", "ralston", "fgfg2", "strang-marchuk:heun"};
+    Zoo z;
+    read_forms(&z);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Table *t;
+        Theory theory;
+        Forest *forest;
+        double figure, limit[2];
+        assert_int_equal(zoo_find(&z, names[i], "exact", &t), 0);
+        assert_int_equal(theory_search(t, 4, &theory), 0);
+        assert_int_equal(forest_new(theory.order + 1, t->colours, &forest), 0);
+        assert_int_equal(stability_limits(t, &limit[0], &limit[1]), 0);
+        const double told[] = {theory.error_norm2, theory.error_norm2_one_colour, -limit[0],
+                               limit[1]};
+        for (size_t k = 0; objectives[k].name; k++) {
+            if (objectives[k].in_layers) continue;
+            if (objectives[k].stages_over_H && !table_over(t, OP_H)) continue;
+            assert_int_equal(
+                objectives[k].figure(&(Against){forest, theory.order, NULL}, t, &figure), 0);
+            assert_true(fabs(figure - told[k]) <= 1e-14 * (1 + fabs(told[k])));
+        }
+        forest_free(forest);
+        table_free(t);
+    }
+    zoo_close(&z);
+}
+
+TEST_MAIN(open_forms, program_close)
