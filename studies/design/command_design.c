@@ -156,7 +156,6 @@ static int open_form(const Options *o, Study *u)
     if (u->schemes.count != 1)
         return error_set(ERR_INPUT, "--scheme: expected one form, not %zu schemes",
                          u->schemes.count);
-    select_warn_times(t);
     if (u->options.objective->stages_over_H && !table_over(t, OP_H))
         return error_set(
             ERR_INPUT,
