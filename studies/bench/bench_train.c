@@ -28,8 +28,6 @@ static const Option options[] = {
     {"width", OPTION_CHOICE, "both", "both|512|128|1024",
      "512: inner 2048, 8 heads; 128: inner 512, 4 heads; 1024: 12 layers, 16384 tokens of 256", 0,
      0},
-    {"growth", OPTION_FLAG, NULL, NULL,
-     "instead: cost against layers, width, sequence, batch, stages", 0, 0},
     {0},
 };
 const OptionGroup bench_train_group = {"Training", 1, options};

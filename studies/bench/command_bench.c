@@ -18,6 +18,14 @@ static const Option ode_options[] = {
     {0},
 };
 
+static const Option growth_options[] = {
+    {"growth", OPTION_FLAG, NULL, NULL,
+     "instead of the peers: ode: cost of fields, steps and theory against particles and trees; train: speed "
+     "against layers, width, sequence length, batch and stages",
+     0, 0},
+    {0},
+};
+
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "what,variant,value,unit as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too", 0, 0},
@@ -26,26 +34,19 @@ static const Option output_options[] = {
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,
-                                            &ode_group,
-                                            &bench_train_group,
-                                            &bench_step_group,
-                                            &bench_size_group,
-                                            &bench_pairs_group,
-                                            &bench_translate_group,
-                                            &bench_peer_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
-static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &output_group, NULL};
-static const OptionGroup *const for_train[] = {&bench_group,
-                                               &bench_train_group,
-                                               &bench_step_group,
-                                               &bench_peer_group,
-                                               &network_machine_group,
-                                               &output_group,
-                                               NULL};
+static const OptionGroup *const groups[] = {&bench_group,       &ode_group,
+                                            &bench_train_group, &growth_group,
+                                            &bench_step_group,  &bench_size_group,
+                                            &bench_pairs_group, &bench_translate_group,
+                                            &bench_peer_group,  &network_machine_group,
+                                            &output_group,      NULL};
+static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
+                                             NULL};
+static const OptionGroup *const for_train[] = {
+    &bench_group,      &bench_train_group,     &growth_group, &bench_step_group,
+    &bench_peer_group, &network_machine_group, &output_group, NULL};
 static const OptionGroup *const for_pairs[] = {
     &bench_group,      &bench_size_group,      &bench_pairs_group, &bench_step_group,
     &bench_peer_group, &network_machine_group, &output_group,      NULL};

@@ -43,6 +43,21 @@ TEST(test_values)
     assert_true(isnan(value("henon.rk5.rate", "trotter", "steps/s")));
 }
 
+/* Fields that see all particles cost more than twice with twice of them, a grid about twice. */
+TEST(test_growth)
+{
+    run_ok("bench ode --growth --repeats 3 --csv");
+    double attention =
+        value("growth.attention", "2048", "us") / value("growth.attention", "512", "us");
+    double grid = value("growth.grid", "4096", "us") / value("growth.grid", "1024", "us");
+    print_message("# four times the particles: attention %.1f, grid %.1f times the time\n",
+                  attention, grid);
+    assert_true(attention > 1 && grid > 1);
+    assert_true(value("growth.order of rk4, by trees", "1202", "us") >
+                value("growth.order of rk4, by trees", "72", "us"));
+    assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
+}
+
 /* Boost's rows hold a number, or say that they were skipped. */
 TEST(test_boost)
 {
