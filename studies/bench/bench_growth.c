@@ -20,13 +20,13 @@ typedef struct {
 
 static const Axis axes[] = {
     {"attention", OF_FIELD, "attention", "euler", 128, 2048},
-    {"exchange, all with all", OF_FIELD, "convection-diffusion", "euler", 64, 512},
-    {"exchange, by cells", OF_FIELD, "convection-diffusion", "euler", 1024, 8192},
+    {"exchange of all with all", OF_FIELD, "convection-diffusion", "euler", 64, 512},
+    {"exchange by cells", OF_FIELD, "convection-diffusion", "euler", 1024, 8192},
     {"grid", OF_FIELD, "transport", "euler", 256, 4096},
     {"rk4 on a grid", OF_STEP, "transport", "rk4", 256, 4096},
     {"implicit-midpoint on a grid", OF_STEP, "transport", "implicit-midpoint", 32, 512},
     {"etd-rk2 on a grid", OF_STEP, "transport", "etd-rk2", 32, 512},
-    {"order of rk4, by trees", OF_THEORY, NULL, "rk4", 3, 7},
+    {"order of rk4 by trees", OF_THEORY, NULL, "rk4", 3, 7},
 };
 
 typedef struct {

@@ -53,8 +53,8 @@ TEST(test_growth)
     print_message("# four times the particles: attention %.1f, grid %.1f times the time\n",
                   attention, grid);
     assert_true(attention > 1 && grid > 1);
-    assert_true(value("growth.order of rk4, by trees", "1202", "us") >
-                value("growth.order of rk4, by trees", "72", "us"));
+    assert_true(value("growth.order of rk4 by trees", "1202", "us") >
+                value("growth.order of rk4 by trees", "72", "us"));
     assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
 }
 
