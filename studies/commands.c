@@ -1,6 +1,7 @@
 /* commands.c: the table of commands, in the order of the help. */
 #include "studies/tools/command.h"
 
+/* clang-format off */
 const Command *const command_table[] = {&command_schemes,
                                         &command_expand,
                                         &command_stability,
@@ -27,3 +28,4 @@ const Command *const command_table[] = {&command_schemes,
                                         &command_report,
                                         &command_manual,
                                         NULL};
+/* clang-format on */

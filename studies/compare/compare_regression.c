@@ -84,12 +84,21 @@ static int read_dial(const char *name, size_t *parts, double *theta)
     return *end == '\0';
 }
 
-/* A level of the dial of these parts and this depth, a map of its own without a run that diverged. */
-static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
+/* A level of the dial of these parts and this depth: runs of which none diverged. */
+static int is_of_dial(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
 {
     size_t S;
-    return c->layers == layers && c->runs > 0 && &u->cell[c->same] == c &&
-           read_dial(c->scheme->name, &S, theta) && S == parts && !compare_diverged(u, c);
+    return c->layers == layers && c->runs > 0 && read_dial(c->scheme->name, &S, theta) &&
+           S == parts && !compare_diverged(u, c);
+}
+
+/* The same, and no cell before it is this level under another name. Levels of two dials may be one map, as theta = 0 is. */
+static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
+{
+    double other;
+    for (const Cell *b = u->cell; b < c; b++)
+        if (b->same == c->same && is_of_dial(u, b, parts, layers, &other)) return 0;
+    return is_of_dial(u, c, parts, layers, theta);
 }
 
 static void add_point(Compare *u, const Cell *c, size_t parts, double theta)
@@ -216,6 +225,9 @@ int compare_regression_plot(const Compare *u)
     PlotFrame frame = {"dial", title, "theta", "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "dial:S,THETA");
+    if (u->seeds > 1)
+        plot_note(
+            p, "what a seed does to all levels is in these intervals, and not in the regression");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     for (size_t i = 0; i < u->cells; i++)
         if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&

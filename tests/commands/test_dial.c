@@ -95,6 +95,12 @@ TEST_BETWEEN(none, undrawn, NULL)
     run_ok("compare --seeds 2 --epochs 1 --out few --scheme 'dial:2,0,dial:2,1'" TINY);
     assert_null(strstr(out, "Along dial"));
     shell_ok("test -s few/dial.csv && ! test -e few/regression.csv");
+    /* theta = 0 is one map in both dials, a level of each; 1/2 and 0.5 are one level */
+    run_ok("compare --seeds 1 --epochs 1 --out both --scheme "
+           "'dial:2,0,dial:2,1/2,dial:2,0.5,dial:4,0,dial:4,1/3'" TINY);
+    file_read("both/dial.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 5);
+    assert_non_null(strstr(big, "\n4,1,0,"));
     run_ok("compare --seeds 1 --epochs 1 --out other --scheme euler,heun" TINY);
     shell_ok("! test -e other/dial.csv && ! test -e other/dial.gp");
 }
