@@ -276,6 +276,11 @@ static const Kind kinds[] = {
                 "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals "
                 "over designs, of 7 or more.",
                 KIND_ALL},
+               {"regression", regression_columns,
+                "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
+                "point of order 2, with 95 % intervals.",
+                KIND_ALL},
+               {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
                PUBLISHED_TABLE(published_schemes),
                {"tune", tune_columns, "Rates and dropouts tried, and those chosen.", KIND_SOME},
                {"runs", run_columns, "Trainings", 0},
@@ -286,6 +291,7 @@ static const Kind kinds[] = {
               {"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity against evaluations of F and G a layer."},
+              {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."},

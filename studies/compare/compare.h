@@ -71,8 +71,9 @@ typedef struct {
     size_t cells;
     Cell *cell; /* (schemes, depths) */
     Sheet *table, *differences, *pairs, *curves, *epochs, *correlations, *choices;
-    size_t last_epoch; /* that any run has reached */
-    size_t failed;     /* runs */
+    Sheet *dial, *regression; /* without rows where no dial:S,THETA is among the schemes */
+    size_t last_epoch;        /* that any run has reached */
+    size_t failed;            /* runs */
 } Compare;
 
 /* ---- compare_runs.c ---- */
@@ -136,6 +137,16 @@ int compare_pairs(Compare *u);
 const Cell *compare_baseline(const Compare *u, const Cell *c);
 /* runs_diverged of its runs. */
 int compare_diverged(const Compare *u, const Cell *c);
+
+/* ---- compare_regression.c ---- */
+
+/* u->dial, regression: perplexity along the dial. ERR_MEMORY. */
+extern const Column regression_columns[], dial_columns[];
+int compare_regression(Compare *u);
+int compare_regression_show(const Compare *u, int form, FILE *f);
+/* DIR/dial.csv, regression.csv, regression.tex; dial.gp and its drawings; nothing where there are no rows. */
+int compare_regression_save(const Compare *u);
+int compare_regression_plot(const Compare *u);
 
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 

@@ -349,5 +349,6 @@ int compare_plots(const Compare *u)
         TRY(draw_gradients(u));
     }
     TRY(draw_against_evaluations(u));
+    TRY(compare_regression_plot(u));
     return draw_against_truncation(u);
 }

@@ -158,6 +158,8 @@ void compare_close(Compare *u)
     sheet_free(u->epochs);
     sheet_free(u->correlations);
     sheet_free(u->choices);
+    sheet_free(u->dial);
+    sheet_free(u->regression);
     convergence_free(&u->orders);
     corpus_free(&u->corpus);
     select_close(&u->schemes);

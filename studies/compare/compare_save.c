@@ -259,6 +259,7 @@ static int print_all(const Compare *u, int form, FILE *f)
     print_caption(u, f);
     TRY(sheet_write(u->table, form, f));
     TRY(print_differences(u, form, f));
+    TRY(compare_regression_show(u, form, f));
     fputs(correlation_words, f);
     return sheet_write(u->correlations, form, f);
 }
@@ -326,6 +327,7 @@ int compare_save(const Compare *u)
     }
     TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
     TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
+    TRY(compare_regression_save(u));
     TRY(save_runs(u));
     TRY(save_markdown(u));
     TRY(save_published(u));

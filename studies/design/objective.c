@@ -52,9 +52,9 @@ static int error(const Against *a, const Table *t, double *figure)
 }
 
 const Objective objectives[] = {
-    {"norm", "squared norm of the leading error, two colours", 1, norm, 0, 0},
-    {"norm-one-colour", "squared norm of the leading error, one colour", 1, norm_one_colour, 1, 0},
-    {"real", "length of the stability interval, negative real axis", -1, real_limit, 0, 0},
-    {"imag", "length of the stability interval, imaginary axis", -1, imag_limit, 0, 0},
-    {"error", "truncation error at h = 1, median over sentences and layers", 1, error, 0, 1},
+    {"norm", "leading error, squared norm", 1, norm, 0, 0},
+    {"norm-one-colour", "leading error, squared norm, one colour", 1, norm_one_colour, 1, 0},
+    {"real", "stability limit, negative real axis", -1, real_limit, 0, 0},
+    {"imag", "stability limit, imaginary axis", -1, imag_limit, 0, 0},
+    {"error", "truncation error at h = 1, median", 1, error, 0, 1},
     {0}};

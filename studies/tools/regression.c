@@ -1,0 +1,95 @@
+/* regression.c: least squares within seeds (regression.h). */
+#include "studies/tools/regression.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_multifit.h>
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Rows of the runs, less the means of their seed; A (runs, K), b (runs). */
+static void fill_rows(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
+                      gsl_matrix *A, gsl_vector *b)
+{
+    size_t row = 0;
+    for (size_t j = 0; j < seeds; j++) {
+        size_t first = row;
+        for (size_t i = 0; i < levels; i++) {
+            if (isnan(y[i * seeds + j])) continue;
+            for (size_t k = 0; k < K; k++) gsl_matrix_set(A, row, k, x[i * K + k]);
+            gsl_vector_set(b, row++, y[i * seeds + j]);
+        }
+        for (size_t k = 0; k <= K && row > first; k++) {
+            double mean = 0;
+            for (size_t r = first; r < row; r++)
+                mean += (k < K ? gsl_matrix_get(A, r, k) : gsl_vector_get(b, r)) /
+                        (double)(row - first);
+            for (size_t r = first; r < row; r++)
+                if (k < K)
+                    gsl_matrix_set(A, r, k, gsl_matrix_get(A, r, k) - mean);
+                else
+                    gsl_vector_set(b, r, gsl_vector_get(b, r) - mean);
+        }
+    }
+}
+
+static void find_slope(const Regression *r, double estimate, double variance, Slope *out)
+{
+    *out = (Slope){estimate, NAN, NAN, NAN, NAN};
+    if (r->df == 0) return;
+    double df = (double)r->df, half;
+    out->error = sqrt(variance);
+    half = gsl_cdf_tdist_Pinv(0.975, df) * out->error;
+    out->low = estimate - half;
+    out->high = estimate + half;
+    out->p = estimate == 0 ? 1 : 2 * gsl_cdf_tdist_Q(fabs(estimate) / out->error, df);
+}
+
+static int fit(gsl_matrix *A, gsl_vector *b, size_t K, Slope *slope, Regression *out)
+{
+    gsl_vector *beta = gsl_vector_alloc(K);
+    gsl_matrix *covariance = gsl_matrix_alloc(K, K);
+    gsl_multifit_linear_workspace *w = gsl_multifit_linear_alloc(out->runs, K);
+    int code = beta && covariance && w ? 0 : error_set(ERR_MEMORY, "out of memory");
+    double square;
+    size_t rank = 0;
+    if (code == 0) gsl_multifit_linear_tsvd(A, b, 1e-10, beta, covariance, &square, &rank, w);
+    if (code == 0 && rank < K)
+        code = error_set(ERR_ACCURACY, "the levels do not tell %zu slopes apart", K);
+    if (code == 0) {
+        /* GSL's covariance is for runs - K degrees of freedom; the seeds' means have taken some. */
+        double df = (double)out->df, share = ((double)out->runs - (double)K) / df;
+        out->sd = out->df ? sqrt(square / df) : NAN;
+        for (size_t k = 0; k < K; k++)
+            find_slope(out, gsl_vector_get(beta, k), gsl_matrix_get(covariance, k, k) * share,
+                       &slope[k]);
+    }
+    if (w) gsl_multifit_linear_free(w);
+    if (covariance) gsl_matrix_free(covariance);
+    if (beta) gsl_vector_free(beta);
+    return code;
+}
+
+int regression_within(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
+                      Slope *slope, Regression *out)
+{
+    *out = (Regression){.sd = NAN};
+    for (size_t j = 0; j < seeds; j++) {
+        size_t before = out->runs;
+        for (size_t i = 0; i < levels; i++) out->runs += isnan(y[i * seeds + j]) ? 0 : 1;
+        out->seeds += out->runs > before;
+    }
+    if (out->runs < out->seeds + K || out->runs <= K)
+        return error_set(ERR_ACCURACY, "%zu runs of %zu seeds are too few for %zu slopes",
+                         out->runs, out->seeds, K);
+    out->df = out->runs - out->seeds - K;
+    gsl_matrix *A = gsl_matrix_alloc(out->runs, K);
+    gsl_vector *b = gsl_vector_alloc(out->runs);
+    int code = A && b ? 0 : error_set(ERR_MEMORY, "out of memory");
+    if (code == 0) fill_rows(y, x, levels, seeds, K, A, b);
+    if (code == 0) code = fit(A, b, K, slope, out);
+    if (A) gsl_matrix_free(A);
+    if (b) gsl_vector_free(b);
+    return code;
+}

@@ -1,0 +1,108 @@
+/* test_dial.c: `trotter compare` along dial:S,THETA: the regression's table, its words, files and plot. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/study.h"
+
+#define TINY NETWORK "--inner 16 --system linear --truncation 0 --corpus text "
+enum { LEVELS = 5, SEEDS = 3 };
+static const char *const names[LEVELS] = {"dial:2-0", "dial:2-1/2", "dial:2-1", "dial:2-1.5",
+                                          "dial:2-2"};
+
+static int begin(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    return 0;
+}
+
+/* Runs of made-up perplexities of models of so many parameters. */
+static void write_runs(const char *dir, const char *params, double ppl[LEVELS][SEEDS])
+{
+    static char runs[4096], rows[4096];
+    char name[64];
+    size_t n = (size_t)sprintf(
+        runs, "scheme,layers,params,seed,best_epoch,valid_ppl,test_ppl,tokens_per_s,peak_bytes\n");
+    size_t m =
+        (size_t)sprintf(rows, "scheme,layers,seeds,truncation,truncation_low,truncation_high,"
+                              "truncation_slope,layer_truncation,layer_truncation_slope,"
+                              "gaining,rate,dropout\n");
+    for (size_t i = 0; i < LEVELS; i++) {
+        for (size_t j = 0; j < SEEDS; j++)
+            n += (size_t)sprintf(runs + n, "%s,1,%s,%zu,1,%.17g,%.17g,1,1\n", names[i], params,
+                                 j + 1, ppl[i][j], 2 * ppl[i][j]);
+        m += (size_t)sprintf(rows + m, "%s,1,%d,,,,,,,0,1e-3,0\n", names[i], SEEDS);
+    }
+    mkdir(file_path(dir), 0777);
+    snprintf(name, sizeof name, "%s/runs.csv", dir);
+    file_write(name, runs, n);
+    snprintf(name, sizeof name, "%s/compare.csv", dir);
+    file_write(name, rows, m);
+}
+
+/* The cell of a row of dial/regression.csv that begins so. */
+static double told(const char *row, const char *name)
+{
+    return number(big, row, name);
+}
+
+/* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred, which are orthogonal: sums of squares a seed 5/2 and 7/10. Planted: 4 + .3
+ * theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first seed and at theta = 2 of the second. So
+ * the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), the bend -.2 + .01 (1 - 3/5) / (21/10) - .01 (1 - 3/5) / (21/10) =
+ * -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes. */
+TEST(slopes)
+{
+    double ppl[LEVELS][SEEDS];
+    for (size_t i = 0; i < LEVELS; i++)
+        for (size_t j = 0; j < SEEDS; j++) {
+            double theta = (double)i / 2;
+            ppl[i][j] = 4 + .3 * theta - .2 * fabs(theta - 1) + .1 * (double)j;
+        }
+    ppl[0][0] += .01;
+    ppl[4][1] -= .01;
+    run_ok("compare --scheme dial:2,0 --seeds 1 --epochs 1 --csv --out made" TINY);
+    char params[32];
+    snprintf(params, sizeof params, "%s", out_cell(1, "params"));
+    write_runs("planted", params, ppl);
+    static const char all[] = "compare --from planted --seeds 3 --out dial --scheme "
+                              "'dial:2,0,dial:2,1/2,dial:2,1,dial:2,1.5,dial:2,2'" TINY;
+    run_ok(all);
+    assert_non_null(strstr(out, "Along dial:S,THETA"));
+    file_read("dial/regression.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 5);
+    for (int test = 0; test < 2; test++) {
+        const char *theta = test ? "2,1,test,theta," : "2,1,validation,theta,",
+                   *distance = test ? "2,1,test,distance," : "2,1,validation,distance,";
+        double scale = test ? 2 : 1, slope = .3 - .02 / 7.5;
+        assert_true(fabs(told(theta, "estimate") - scale * slope) <= 1e-9);
+        assert_true(fabs(told(distance, "estimate") + scale * .2) <= 1e-9);
+        assert_true(told(theta, "df") == 10 && told(theta, "levels") == 5);
+        /* the two errors are as their sums of squares, 15/2 and 21/10 */
+        assert_true(fabs(told(theta, "error") * sqrt(7.5) - told(theta, "sd")) <= 1e-12);
+        assert_true(fabs(told(distance, "error") * sqrt(2.1) - told(theta, "sd")) <= 1e-12);
+        assert_true(told(theta, "estimate_low") < slope * scale && told(theta, "p") < 1e-6);
+    }
+    file_read("dial/dial.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), LEVELS + 1);
+    assert_non_null(strstr(big, "\n2,1,0.5,"));
+    shell_ok(
+        "test -s dial/regression.tex && test -s dial/dial.gp && grep -q 'Along dial' dial/compare.md");
+    run_ok("report dial");
+}
+
+/* Two levels have no regression, and schemes that are no dial no table. */
+TEST_BETWEEN(none, undrawn, NULL)
+{
+    run_ok("compare --seeds 2 --epochs 1 --out few --scheme 'dial:2,0,dial:2,1'" TINY);
+    assert_null(strstr(out, "Along dial"));
+    shell_ok("test -s few/dial.csv && ! test -e few/regression.csv");
+    /* theta = 0 is one map in both dials, a level of each; 1/2 and 0.5 are one level */
+    run_ok("compare --seeds 1 --epochs 1 --out both --scheme "
+           "'dial:2,0,dial:2,1/2,dial:2,0.5,dial:4,0,dial:4,1/3'" TINY);
+    file_read("both/dial.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 5);
+    assert_non_null(strstr(big, "\n4,1,0,"));
+    run_ok("compare --seeds 1 --epochs 1 --out other --scheme euler,heun" TINY);
+    shell_ok("! test -e other/dial.csv && ! test -e other/dial.gp");
+}
+
+TEST_MAIN(begin, program_close)

@@ -1,0 +1,99 @@
+/* test_regression.c: slopes within seeds: normal equations by hand, planted slopes, and how often intervals hold. */
+#include "tests/lib/test.h"
+
+#include "kernels/error.h"
+#include "kernels/random.h"
+#include "studies/tools/regression.h"
+
+/* By hand: x = -1, 0, 1 in two seeds, y = 0, 1, 5 and 10, 12, 13. Less the seeds' means: -2, -1, 3 and -5/3, 1/3, 4/3.
+ * X'X = 4, X'y = 5 + 3 = 8: beta = 2. Residuals 0, -1, 1 and 1/3, 1/3, -2/3: sum of squares 8/3, df = 6 - 2 - 1 = 3, sigma^2 =
+ * 8/9, error = sqrt(2/9). t_(0.975, 3) = 3.182446305 (Student's table). A run that is missing takes itself away. */
+TEST(by_hand)
+{
+    const double x[] = {-1, 0, 1}, y[] = {0, 10, 1, 12, 5, 13};
+    Slope s;
+    Regression r;
+    assert_int_equal(regression_within(y, x, 3, 2, 1, &s, &r), 0);
+    assert_true(r.runs == 6 && r.seeds == 2 && r.df == 3);
+    assert_true(fabs(s.estimate - 2) <= 1e-12 && fabs(s.error - sqrt(2 / 9.)) <= 1e-12);
+    assert_true(fabs(r.sd - sqrt(8 / 9.)) <= 1e-12);
+    assert_true(fabs(s.high - 2 - 3.182446305 * sqrt(2 / 9.)) <= 1e-8);
+    assert_true(fabs(s.high + s.low - 4) <= 1e-12);
+    const double missing[] = {0, NAN, 1, NAN, 5, 13};
+    assert_int_equal(regression_within(missing, x, 3, 2, 1, &s, &r), 0);
+    assert_true(r.runs == 4 && r.seeds == 2 &&
+                r.df == 1); /* 13 is its seed's mean: it tells nothing */
+    assert_true(fabs(s.estimate - 2.5) <= 1e-12);
+}
+
+/* Two slopes on levels that are symmetric about 1: theta and |theta - 1| are orthogonal there, and planted slopes without
+ * errors are found whatever the seeds do. On levels of one side they are one column. */
+TEST(planted)
+{
+    enum { LEVELS = 7, SEEDS = 3 };
+    static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2};
+    double x[2 * LEVELS], y[LEVELS * SEEDS];
+    Slope s[2];
+    Regression r;
+    for (size_t i = 0; i < LEVELS; i++) {
+        x[2 * i] = theta[i];
+        x[2 * i + 1] = fabs(theta[i] - 1);
+        for (size_t j = 0; j < SEEDS; j++)
+            y[i * SEEDS + j] = 180 + 3 * x[2 * i] - 2 * x[2 * i + 1] + 10 * (double)j;
+    }
+    assert_int_equal(regression_within(y, x, LEVELS, SEEDS, 2, s, &r), 0);
+    assert_true(r.df == LEVELS * SEEDS - SEEDS - 2);
+    assert_true(fabs(s[0].estimate - 3) <= 1e-10 && fabs(s[1].estimate + 2) <= 1e-10);
+    assert_true(r.sd <= 1e-10);
+    assert_int_equal(regression_within(y, x, 4, SEEDS, 2, s, &r), ERR_ACCURACY);
+    assert_int_equal(regression_within(y, x, LEVELS, 0, 2, s, &r), ERR_ACCURACY);
+    assert_int_equal(regression_within(y, x, 2, 1, 2, s, &r), ERR_ACCURACY);
+}
+
+/* Shares of drawn studies whose intervals hold both slopes, each by itself: 7 levels, 4 seeds of standard deviation tau beside
+ * errors of 1; `missing` runs are left out; `narrow` scales the intervals. */
+static void coverage(double tau, size_t missing, double narrow, double held[2])
+{
+    enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
+    static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2}, beta[2] = {1.3, -.4};
+    held[0] = held[1] = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        double x[2 * LEVELS], y[LEVELS * SEEDS];
+        Slope s[2];
+        Regression r;
+        for (size_t i = 0; i < LEVELS; i++) {
+            x[2 * i] = theta[i];
+            x[2 * i + 1] = fabs(theta[i] - 1);
+            for (size_t j = 0; j < SEEDS; j++)
+                y[i * SEEDS + j] = beta[0] * x[2 * i] + beta[1] * x[2 * i + 1] +
+                                   tau * random_normal(3, 2, SEEDS * k + j) +
+                                   random_normal(3, 1, LEVELS * SEEDS * k + i * SEEDS + j);
+        }
+        for (size_t m = 0; m < missing; m++) y[5 * m] = NAN;
+        assert_int_equal(regression_within(y, x, LEVELS, SEEDS, 2, s, &r), 0);
+        for (size_t n = 0; n < 2; n++)
+            held[n] += fabs(s[n].estimate - beta[n]) <= narrow * (s[n].high - s[n].estimate);
+    }
+    held[0] /= DRAWS;
+    held[1] /= DRAWS;
+}
+
+/* 95 % but for 3 standard deviations of 4,000 draws, .0103; intervals of .8 of the length are seen. */
+TEST(intervals_hold)
+{
+    static const struct {
+        double tau;
+        size_t missing;
+    } studies[] = {{0, 0}, {1, 0}, {5, 0}, {1, 3}};
+    double held[2];
+    for (size_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+        coverage(studies[i].tau, studies[i].missing, 1, held);
+        for (size_t n = 0; n < 2; n++)
+            if (!(fabs(held[n] - .95) <= .0104))
+                fail_msg("tau %g, slope %zu: %g", studies[i].tau, n, held[n]);
+    }
+    coverage(1, 0, .8, held);
+    assert_true(held[0] < .93 && held[1] < .93);
+}
+
+TEST_MAIN(NULL, NULL)
