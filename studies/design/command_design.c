@@ -224,6 +224,10 @@ static int sign_result(Study *u)
     TRY(replace(&u->result->source, words));
     TRY(figure_of(u, u->start, &start));
     TRY(figure_of(u, u->result, &result));
+    if (result == 0)
+        notice_warn(
+            "the terms of order %d can vanish altogether: --order %d asks for the best of those schemes",
+            u->form.order + 1, u->form.order + 1);
     snprintf(words, sizeof words, "%s: %.6g at the start, %.6g at the optimum, %.6g here",
              objective, start, u->search.figure, result);
     return replace(&u->result->note, words);
@@ -311,6 +315,7 @@ static int study(const Options *o, Study *u)
         return error_set(ERR_INPUT, "--scheme is needed: a form of --scheme-file");
     TRY(options_needs(o));
     TRY(options_either(o, "csv", "print"));
+    if (dir) TRY(output_check(dir));
     u->options = (SearchOptions){.objective = &objectives[options_choice(o, "objective")],
                                  .starts = options_size(o, "starts"),
                                  .evaluations = options_size(o, "evaluations"),

@@ -22,7 +22,7 @@ typedef struct {
     int in_layers;     /* 1: of the layers of a model */
 } Objective;
 
-/* In the order of objective_names, ended by a NULL name. */
+/* In the order of OBJECTIVES, which --objective takes; ended by a NULL name. */
 extern const Objective objectives[];
 #define OBJECTIVES "norm|norm-one-colour|real|imag|error"
 

@@ -41,7 +41,8 @@ typedef struct {
 /* ERR_ACCURACY with words where no start reaches the order. Caller: search_free in any case. */
 int search_run(Form *f, const SearchOptions *o, Search *out);
 /* Fills `rounded` from x: the smallest denominators up to 64 one after another, the others put back where the conditions
- * hold; those that are then decided are read as fractions. Where some are none, once more in the order of the text. Decimals where the order does not hold exactly so. */
+ * hold; those that are then decided are read as fractions. Where some are none, once more in the order of the text.
+ * Decimals where the order does not hold exactly so. */
 int search_round(Form *f, const SearchOptions *o, Search *s);
 void search_free(Search *s);
 

@@ -137,6 +137,9 @@ TEST(refused_words)
         snprintf(line, sizeof line, DESIGN "%s", lines[i][0]);
         must_refuse(line, lines[i][1]);
     }
+    must_refuse(DESIGN "--scheme two --out forms.scheme", "forms.scheme");
+    run_ok(DESIGN "--scheme two --order 1"); /* order 2 is there to be had */
+    assert_true(says("--order 2 asks for the best of those"));
     expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
     assert_true(says("no start reached coefficients of order 2"));
 }

@@ -45,10 +45,10 @@ static double told(const char *row, const char *name)
     return number(big, row, name);
 }
 
-/* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred, which are orthogonal: sums of squares a seed 5/2 and 7/10. Planted: 4 + .3
- * theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first seed and at theta = 2 of the second. So
- * the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), the bend -.2 + .01 (1 - 3/5) / (21/10) - .01 (1 - 3/5) / (21/10) =
- * -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes. */
+/* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred, which are orthogonal: sums of squares a seed 5/2 and
+ * 7/10. Planted: 4 + .3 theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first seed and at
+ * theta = 2 of the second. So the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), the bend -.2 + .01 (1 - 3/5) /
+ * (21/10) - .01 (1 - 3/5) / (21/10) = -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes. */
 TEST(slopes)
 {
     double ppl[LEVELS][SEEDS];
