@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernels/file.h"
@@ -120,13 +121,19 @@ static int drop_result(const Training *r)
     return 0;
 }
 
-/* One process at a time writes there. */
+/* One process at a time writes there. A training that is killed while it starts a program, as gnuplot, leaves its claim to that
+ * for a moment, until it is begun: so it is looked for a second. */
 static int claim_directory(Training *r)
 {
+    enum { LOOKS = 20 };
+    const struct timespec pause = {.tv_nsec = 50000000};
     char path[OUTPUT_PATH];
-    int mine;
+    int mine = 0;
     TRY(output_path(path, r->dir, "train.claim"));
-    TRY(lease_take(path, worker_find().name, &r->claim, &mine));
+    for (int i = 0; i < LOOKS && !mine; i++) {
+        if (i) nanosleep(&pause, NULL);
+        TRY(lease_take(path, worker_find().name, &r->claim, &mine));
+    }
     if (mine) return 0;
     char *who = NULL;
     size_t bytes;
