@@ -41,13 +41,10 @@ const PeerLibrary *peers_boost(void)
 }
 
 static const PeerPair pairs[] = {
-    {"gsl:rkf45", "rkf45", 0, 5, 4},
-    {"gsl:rkck", "rkck", 0, 5, 4},
-    {"gsl:rk8pd", "rk8pd", 0, 8, 7},
-    {"gsl:msbdf", "msbdf", 0, -1, -1},
-    {"boost:cash-karp", "cash-karp", 1, 5, 4},
-    {"boost:dopri5", "dopri5", 1, 5, 4},
-    {"boost:fehlberg78", "fehlberg78", 1, 8, 7},
+    {"gsl:rkf45", "rkf45", 0, 5, 4},     {"gsl:rkck", "rkck", 0, 5, 4},
+    {"gsl:rk8pd", "rk8pd", 0, 8, 7},     {"gsl:msbdf", "msbdf", 0, -1, -1},
+    {"gsl:bsimp", "bsimp", 0, -1, -1},   {"boost:cash-karp", "cash-karp", 1, 5, 4},
+    {"boost:dopri5", "dopri5", 1, 5, 4}, {"boost:fehlberg78", "fehlberg78", 1, 8, 7},
 };
 
 const PeerPair *peers_pair(size_t i)
@@ -94,7 +91,8 @@ static const struct {
 } gsl_types[] = {{"rkf45", &gsl_odeiv2_step_rkf45},
                  {"rkck", &gsl_odeiv2_step_rkck},
                  {"rk8pd", &gsl_odeiv2_step_rk8pd},
-                 {"msbdf", &gsl_odeiv2_step_msbdf}};
+                 {"msbdf", &gsl_odeiv2_step_msbdf},
+                 {"bsimp", &gsl_odeiv2_step_bsimp}};
 
 static const gsl_odeiv2_step_type *gsl_type(const char *method)
 {
