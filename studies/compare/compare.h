@@ -39,6 +39,7 @@ typedef struct {
     double best_epoch;           /* mean */
     size_t numbers;              /* of the model that the options make */
     int measured;                /* 1: what compare.csv has of it was read (compare_from) */
+    size_t singles;              /* rows of one run each that were read there */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
     /* From the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not compared */
@@ -89,6 +90,8 @@ int compare_train(Compare *u, int wait);
 
 /* What follows from the results and errors of single runs, of every cell. */
 void compare_summarise(Compare *u);
+/* The part of it that follows from the truncation errors of a cell's runs. */
+void compare_summarise_errors(const Compare *u, Cell *c);
 
 /* 1: the runs are recorded ones (--from). */
 int compare_recorded(const Compare *u);

@@ -89,7 +89,23 @@ static int read_rows(Compare *u, const char *dir, const char *name,
 
 /* ---- compare.csv ------------------------------------------------------------------------------- */
 
-/* Of the same runs, the first of these rows. */
+/* A row of one run among several, which were recorded seed by seed: its errors are a run's. */
+static void take_single(const Compare *u, Cell *c, double governs)
+{
+    c->errors[c->singles] = (RunErrors){.split = c->split.mean,
+                                        .split_slope = c->split_slope.mean,
+                                        .layer = c->layer.mean,
+                                        .layer_slope = c->layer_slope.mean,
+                                        .check = NAN,
+                                        .leading = c->leading,
+                                        .governed = governs};
+    if (++c->singles == c->runs) {
+        compare_summarise_errors(u, c);
+        c->measured = 1;
+    }
+}
+
+/* Of the same runs, the first of these rows; or of one run each, all of them. */
 static int take_measured(Compare *u, const Csv *t, size_t row)
 {
     Cell *c;
@@ -98,7 +114,8 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     TRY(find_cell(u, t, row, &c));
     if (!c || c->measured) return 0;
     TRY(number_of(t, row, "seeds", &runs));
-    if (runs != (double)c->runs) return 0;
+    int single = runs == 1 && c->runs > 1 && c->singles < c->runs;
+    if (runs != (double)c->runs && !single) return 0;
     const struct {
         const char *name;
         double *at;
@@ -121,8 +138,11 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     TRY(column_of(t, "dropout", &dropout));
     snprintf(c->rate, sizeof c->rate, "%s", csv_cell(t, row, rate));
     snprintf(c->dropout, sizeof c->dropout, "%s", csv_cell(t, row, dropout));
-    c->gaining = gaining > 0 ? (size_t)gaining : 0;
-    c->measured = 1;
+    c->gaining = (single ? c->gaining : 0) + (gaining > 0 ? (size_t)gaining : 0);
+    if (single)
+        take_single(u, c, c->governed);
+    else
+        c->measured = 1;
     return 0;
 }
 

@@ -191,6 +191,11 @@ static void summarise(Compare *u, Cell *c)
     c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
     c->valid = statistics_positive(&r->valid_ppl, STRIDE, u->seeds);
     c->test = statistics_positive(&r->test_ppl, STRIDE, u->seeds);
+    compare_summarise_errors(u, c);
+}
+
+void compare_summarise_errors(const Compare *u, Cell *c)
+{
     enum { STEP = sizeof(RunErrors) / sizeof(double) };
     const RunErrors *e = c->errors;
     c->split = statistics_positive(&e->split, STEP, u->seeds);
