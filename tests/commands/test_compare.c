@@ -167,6 +167,36 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
+/* A study that is recorded seed by seed has the figures of one of all seeds; a seed that is missing is told. */
+TEST(test_from_seeds)
+{
+    static const char args[] =
+        " --scheme transformer,heun-layer --layers 1 --epochs 1 --activation "
+        "gelu --truncation 1 --csv ";
+    static const char *const columns[] = {"valid_ppl",       "valid_low",       "truncation",
+                                          "truncation_high", "test_ppl",        "truncation_slope",
+                                          "gaining",         "layer_truncation"};
+    static char whole[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --seeds 2 --out whole %s" MEASURED, args);
+    run_ok(line);
+    strcpy(whole, out);
+    for (int seed = 1; seed <= 2; seed++) {
+        snprintf(line, sizeof line, "compare --seeds 1 --seed %d --out seed%d %s" MEASURED, seed,
+                 seed, args);
+        run_ok(line);
+    }
+    snprintf(line, sizeof line,
+             "compare --from seed1 --from seed2 --seeds 2 --out both %s" MEASURED, args);
+    run_ok(line);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double a = number(whole, "heun-layer,", columns[i]),
+               b = number(out, "heun-layer,", columns[i]);
+        if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
+    }
+    spoil("seed2/compare.csv", "heun-layer", "heun-other");
+    refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
+}
+
 /* runs.csv and compare.csv of a directory of perplexities made up, of models of so many parameters. */
 static void write_runs(const char *dir, const char *params)
 {
