@@ -197,6 +197,8 @@ static void draw_orders(void)
     trotter("order", "--system", "convection-diffusion", "--particles", "8", "--frames", "2",
             "--out", odd_path("frames"), NULL);
     trotter("expand", "--scheme", "word:sffs,word:ssff", "--out", odd_path("expand"), NULL);
+    trotter("design", "--scheme", "looped-learn", "--starts", "2", "--evaluations", "40", "--out",
+            odd_path("design"), NULL);
     trotter("stability", "--scheme", "heun,leapfrog", "--out", odd_path("stability"), NULL);
     trotter("stability", "--scheme", "heun", "--split", "--out", odd_path("split"), NULL);
     trotter("stability", "--scheme", "heun", "--system", "transport", "--peclet", "1,3",
@@ -211,6 +213,8 @@ static void draw_models(void)
             NULL);
     trotter("compare", NET, "--scheme", "transformer,euler,heun-layer,rk4-layer", "--seeds", "2",
             "--truncation", "1", "--out", odd_path("compare"), NULL);
+    trotter("compare", NET, "--scheme", "dial:2,0,dial:2,1/2,dial:2,1", "--seeds", "2",
+            "--truncation", "0", "--rate", "0.1", "--warmup", "1", "--out", odd_path("dial"), NULL);
     trotter("compare", NET, "--source", "a", "--target", "b", "--pair",
             "transformer/transformer,macaron/macaron", "--seeds", "2", "--truncation", "1",
             "--rate", "0.03", "--warmup", "1", "--out", odd_path("pairs"),
@@ -369,7 +373,7 @@ TEST(test_points)
     need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);) {
         char image[PATH_MAX];
-        if (!is_plot(script, "evaluations")) continue;
+        if (!is_plot(script, "evaluations") || strstr(script, "/dial/")) continue;
         draw_script(script, image);
         FILE *f = fopen(image, "rb");
         assert_non_null(f);
