@@ -3,23 +3,24 @@
 # its stages go with perplexity? The family is dial:S,THETA (ode/README.md): at S = 2 the leading error is proportional to
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
-#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,factorial,four,wide] [--seeds N] [--processes N]
-#                              [--rate X] [--dropout P]
+#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,new,four,wide] [--first N] [--seeds N]
+#                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
 #
 #   tune       rates and dropouts of three designs; choose from OUT/tune/compare.csv, and give --rate and --dropout below
-#   two        S = 2: seven levels
-#   factorial  in turn against at one point, order 1 against 2: looped:2, fgfg2, and the plain layer
+#   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
+#   new        other blocks of two evaluations: the papers', and those of studies/schemes and studies/design
 #   four       S = 4: five levels
 #   wide       four designs again at width 128, six seeds
 #
+# Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 8 hours on two cores. Needs build/trotter.
 set -eu
 cd "$(dirname "$0")/../.."
-corpus='' out='' only=two,factorial,four,wide seeds=8 processes=$(nproc) rate=4e-3 dropout=0.1 extra=''
+corpus='' out='' only=two,new,four,wide first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
-    --corpus | --out | --only | --seeds | --processes | --rate | --dropout | --extra)
+    --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
         [ $# -gt 1 ] || { echo "dial.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift 2 ;;
@@ -35,8 +36,8 @@ mkdir -p "$out"
 
 # The rate falls to 0, so that the last epoch is the one that counts.
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
-        --warmup 400 --threads 1 --truncation 64"
-narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
+        --warmup 400 --threads 1 --precision $precision --truncation 64"
+trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
 
 about() {
     echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
@@ -64,12 +65,12 @@ part() {
 
 # shellcheck disable=SC2086
 {
-    part tune $narrow --scheme dial:2,0,dial:2,1,looped:2 --baseline dial:2,1 --tune --tune-rate 2e-3,4e-3,8e-3 \
-        --tune-dropout 0,0.1,0.2 --seeds 1
-    part two $narrow --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2 --rate "$rate" \
-        --dropout "$dropout" --seeds "$seeds"
-    part factorial $narrow --baseline dial:2,1 --scheme dial:2,1,looped:2,fgfg2,transformer --rate "$rate" --dropout "$dropout" --seeds "$seeds"
-    part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 --rate "$rate" \
-        --dropout "$dropout" --seeds "$seeds"
-    part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 --rate "$rate" --dropout "$dropout" --seeds 6
+    part tune $narrow --scheme dial:2,0,dial:2,1,looped:2 --baseline dial:2,1 --tune --tune-rate 4e-3,8e-3,1.6e-2 \
+        --tune-dropout 0,0.1 --seeds 1
+    part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" \
+        --scheme dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
+    part new $narrow --baseline heun-layer $trained --seed "$first" --seeds "$seeds" --scheme-file studies/schemes/study.scheme \
+        --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,parted,half-coupled
+    part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
+    part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
 }
