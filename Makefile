@@ -74,7 +74,7 @@ LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
-LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c)))
+LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c) ode/systems/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
@@ -191,7 +191,7 @@ $(B)/kernels/cuda.o: kernels/cuda.cu Makefile
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
 # The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
-ODE_HOT = combine system_attention system_hamilton system_reaction
+ODE_HOT = combine systems/attention systems/hamilton systems/reaction
 $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
@@ -396,7 +396,7 @@ lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) ode/systems studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
 
 # ---- a machine with a GPU ------------------------------------------------------------------------
 BUNDLED = $(patsubst %,$(B)/tests/%,$(shell sed -n "s/^device_tests='\(.*\)'/\1/p" studies/scripts/gpu.sh))

@@ -76,6 +76,14 @@ int scheme_named(const char *name)
     return n > 0 && n < TABLE_NAME && name[n] == '\0';
 }
 
+int scheme_many(const char *name)
+{
+    static const char *const group[SCHEMES_GROUPS] = {"all", "decoders", "implicit", "exponential"};
+    for (int i = 0; i < SCHEMES_GROUPS; i++)
+        if (strcmp(name, group[i]) == 0) return i;
+    return -1;
+}
+
 static int scheme_name(Cursor *c, char *name)
 {
     cursor_blanks(c);
@@ -86,7 +94,7 @@ static int scheme_name(Cursor *c, char *name)
                             TABLE_NAME / 2 - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
-    if (zoo_is_group(name))
+    if (scheme_many(name) >= 0)
         return cursor_error(c, "expected another name: '%s' means many schemes", name);
     c->at += n;
     return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");

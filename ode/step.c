@@ -37,34 +37,13 @@
 
 #include "ode/combine.h"
 #include "ode/implicit.h"
+#include "ode/sums.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
 enum { WARM = 8 };
 enum { WINDOW = 512 }; /* coordinates, 4 KiB an array: the 7 of rk4 in 32 KiB */
-
-typedef struct {
-    int eval, past;
-    double c;
-} Part;
-
-/* sum of c * (state or slope), at time node[op] * h; plain: it is y itself. */
-typedef struct {
-    size_t parts;
-    Part *part;
-    double node[COLOURS];
-    int plain;
-    double scale; /* of an exponential stage */
-} Sum;
-
-/* A compiled table. */
-typedef struct {
-    size_t points;
-    Sum *point; /* (points) */
-    Sum update;
-    Sum error; /* of a pair */
-} Program;
 
 struct Stepper {
     const Table *table;
@@ -77,8 +56,8 @@ struct Stepper {
     int depth;     /* steps a full program looks back: max(past_y, past_k) */
     int stage_y;   /* deepest y[-j] of a stage argument */
     int recursive; /* a stage argument uses past slopes */
-    Program *program; /* (depth + 1): program[i] runs with i past steps */
-    int *pair;        /* (evals) 1: F + G of this evaluation and the next are one slope */
+    Sums *program; /* (depth + 1): program[i] runs with i past steps */
+    int *pair;     /* (evals) 1: F + G of this evaluation and the next are one slope */
     double *fraction; /* (flows) of h */
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
@@ -103,88 +82,6 @@ struct Stepper {
 
 /* ---- compiling a table --------------------------------------------------------------------------- */
 
-static void sum_free(Sum *s)
-{
-    s->part = memory_free(s->part);
-}
-
-/* The second slope of a pair is in the first. */
-static int sum_compile(const Row *r, const int *pair, Sum *s)
-{
-    s->part = memory_new(r->terms, sizeof *s->part);
-    if (!s->part) return ERR_MEMORY;
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *term = &r->term[i];
-        if (term->eval > 0 && pair[term->eval - 1]) continue;
-        s->part[s->parts++] = (Part){term->eval, term->past, table_double(term->c)};
-    }
-    const Part *p = s->part;
-    s->plain = s->parts == 1 && p->eval == TABLE_STATE && p->past == 0 && p->c == 1;
-    return 0;
-}
-
-static void program_free(Program *p)
-{
-    for (size_t i = 0; i < p->points; i++) sum_free(&p->point[i]);
-    p->point = memory_free(p->point);
-    sum_free(&p->update);
-    sum_free(&p->error);
-}
-
-/* What is left of a point's row once the slopes of this step are apart: implicit.c adds them. */
-static void keep_known(Sum *s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->parts; i++)
-        if (s->part[i].eval == TABLE_STATE || s->part[i].past) s->part[n++] = s->part[i];
-    s->parts = n;
-    s->plain = 0;
-}
-
-static int program_compile(const Table *t, const int *pair, Program *p)
-{
-    p->point = memory_new(t->points, sizeof *p->point);
-    if (!p->point) return ERR_MEMORY;
-    p->points = t->points;
-    for (size_t i = 0; i < t->points; i++) {
-        TRY(sum_compile(&t->point[i].row, pair, &p->point[i]));
-        for (int op = 0; op < t->colours; op++)
-            p->point[i].node[op] = table_node(t, &t->point[i], op);
-        p->point[i].scale = table_double(t->point[i].scale);
-    }
-    TRY(sum_compile(&t->error, pair, &p->error));
-    return sum_compile(&t->update, pair, &p->update);
-}
-
-/* Every term of slope e has its like of slope e + 1. */
-static int row_pairs(const Row *r, int e)
-{
-    size_t first = 0, second = 0, alike = 0;
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *a = &r->term[i];
-        first += a->eval == e;
-        second += a->eval == e + 1;
-        for (size_t k = 0; a->eval == e && k < r->terms; k++) {
-            const Term *b = &r->term[k];
-            alike += b->eval == e + 1 && b->past == a->past && mpq_equal(b->c, a->c);
-        }
-    }
-    return first == second && first == alike;
-}
-
-/* F and G of one set at one point and time, told apart by no row. */
-static int is_pair(const Table *t, int e)
-{
-    const Eval *a = &t->eval[e], *b = a + 1;
-    const Point *p = &t->point[a->point];
-    if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
-    if (table_node(t, p, OP_F) != table_node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
-    if (!row_pairs(&t->error, e)) return 0;
-    for (size_t i = 0; i < t->points; i++)
-        if (!row_pairs(&t->point[i].row, e)) return 0;
-    return 1;
-}
-
 static int compile_tables(Stepper *st, Table **start)
 {
     int programs = st->depth + 1, evals = (int)st->table->evals;
@@ -192,13 +89,13 @@ static int compile_tables(Stepper *st, Table **start)
         if (!(start[i] = table_start(st->table, i))) return ERR_MEMORY;
     for (int e = 0; st->system.both && !st->implicit && e + 1 < evals; e++) {
         st->pair[e] = 1;
-        for (int i = 0; i < programs; i++) st->pair[e] &= is_pair(start[i], e);
+        for (int i = 0; i < programs; i++) st->pair[e] &= sums_joined(start[i], e);
     }
-    for (int i = 0; i < programs; i++) TRY(program_compile(start[i], st->pair, &st->program[i]));
+    for (int i = 0; i < programs; i++) TRY(sums_new(start[i], st->pair, &st->program[i]));
     for (int i = 0, krylov; st->implicit && i < programs; i++) {
         TRY(implicit_krylov(start[i], &st->system, &krylov));
         TRY(implicit_new(start[i], &st->system, krylov, &st->implicit[i]));
-        for (size_t p = 0; p < st->program[i].points; p++) keep_known(&st->program[i].point[p]);
+        for (size_t p = 0; p < st->program[i].points; p++) sum_known(&st->program[i].point[p]);
     }
     return 0;
 }
@@ -242,7 +139,7 @@ static size_t survey(Stepper *st)
 static void survey_pair(Stepper *st)
 {
     const Table *t = st->table;
-    const Program *p = &st->program[st->depth];
+    const Sums *p = &st->program[st->depth];
     size_t n = 0;
     for (; n < t->evals; n++) {
         const Sum *at = &p->point[t->eval[n].point];
@@ -319,7 +216,7 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
 void stepper_free(Stepper *st)
 {
     if (!st) return;
-    for (int i = 0; st->program && i <= st->depth; i++) program_free(&st->program[i]);
+    for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
     void *owned[] = {st->program, st->pair, st->fraction, st->state, st->slope,    st->argument,
                      st->phi,     st->x,    st->c,        st->error, st->implicit, st->known};
@@ -353,7 +250,7 @@ static size_t window_size(const Stepper *st)
 static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
-        const Part *p = &s->part[m];
+        const SumPart *p = &s->part[m];
         int is_state = p->eval == TABLE_STATE;
         st->c[m] = is_state ? p->c : p->c * st->h;
         st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
@@ -402,7 +299,7 @@ static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *
 
 /* The row to form once the evaluations before `after` are done: the next point, NULL where that is
  * still `point`, or the update. */
-static const Sum *next_row(const Table *t, const Program *p, size_t after, int point)
+static const Sum *next_row(const Table *t, const Sums *p, size_t after, int point)
 {
     if (after >= t->evals) return &p->update;
     return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
@@ -411,7 +308,7 @@ static const Sum *next_row(const Table *t, const Program *p, size_t after, int p
 /* All slopes of the step from time t that are not ready, in the window, and the update to out (NULL: not wanted). Two
  * buffers take turns as argument: a block may read more of the old one than its own rows. 1 where out
  * is finite. */
-static int evaluate(Stepper *st, const Program *p, double t, double *out)
+static int evaluate(Stepper *st, const Sums *p, double t, double *out)
 {
     const Table *table = st->table;
     size_t windowed = st->rows < st->n; /* one block: one buffer, and room for the rest */
@@ -440,7 +337,7 @@ static int evaluate(Stepper *st, const Program *p, double t, double *out)
 }
 
 /* The slopes of a step with implicit stages. */
-static int solve_stages(Stepper *st, const Program *p, double t)
+static int solve_stages(Stepper *st, const Sums *p, double t)
 {
     for (size_t i = 0; i < p->points; i++) {
         double *out = st->known + i * st->N;
@@ -455,10 +352,10 @@ static int solve_stages(Stepper *st, const Program *p, double t)
 }
 
 /* A pass over one window; p: NULL for a table of flows. */
-typedef int Pass(Stepper *st, const Program *p, double t);
+typedef int Pass(Stepper *st, const Sums *p, double t);
 
 /* The pass over every window. */
-static int sweep(Stepper *st, Pass *pass, const Program *p, double t)
+static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
 {
     int code = 0;
     for (size_t row = 0; row < st->n && code == 0; row += st->rows) {
@@ -502,7 +399,7 @@ int stepper_history(const Stepper *st)
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
 
-static int slopes_pass(Stepper *st, const Program *p, double t)
+static int slopes_pass(Stepper *st, const Sums *p, double t)
 {
     if (st->implicit) return solve_stages(st, p, t);
     evaluate(st, p, t, NULL);
@@ -560,7 +457,7 @@ static int not_finite(const Stepper *st)
 }
 
 /* Sub-flows one after another, each by its operator's clock. */
-static int flow_pass(Stepper *st, const Program *p, double t)
+static int flow_pass(Stepper *st, const Sums *p, double t)
 {
     double clock[COLOURS] = {0}, *y = state(st, -1);
     (void)p;
@@ -574,7 +471,7 @@ static int flow_pass(Stepper *st, const Program *p, double t)
     return combine_finite(window_size(st), y) ? 0 : not_finite(st);
 }
 
-static int table_pass(Stepper *st, const Program *p, double t)
+static int table_pass(Stepper *st, const Sums *p, double t)
 {
     double *y = state(st, -1);
     if (st->table->evals && !st->implicit) return evaluate(st, p, t, y) ? 0 : not_finite(st);
@@ -598,7 +495,7 @@ int stepper_step(Stepper *st)
 
 /* ---- tries of a pair ------------------------------------------------------------------------------ */
 
-static int try_pass(Stepper *st, const Program *p, double t)
+static int try_pass(Stepper *st, const Sums *p, double t)
 {
     if (st->implicit) {
         TRY(solve_stages(st, p, t));
@@ -672,7 +569,7 @@ static size_t arrays(const Sum *s)
 static size_t table_arrays(const Stepper *st)
 {
     const Table *t = st->table;
-    const Program *p = &st->program[st->depth];
+    const Sums *p = &st->program[st->depth];
     size_t moved = arrays(&p->update);
     for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
     for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;

@@ -1,4 +1,4 @@
-/* system.h: what a family of particle systems gives to the table in system.c. Private to ode/.
+/* system.h: what a family of particle systems (ode/systems) gives to the table in system.c. Private to ode/.
  *
  * A row is a System with its default sizes and functions filled in, the sizes it can have, and an
  * init that writes param and initial. The functions may use the tail of param as scratch: a System
@@ -21,15 +21,15 @@ typedef struct {
 } SystemKind;
 
 /* Families, in the order of reading. */
-extern const SystemKind system_attention;                     /* system_attention.c */
-extern const SystemKind system_linear, system_commuting;      /* system_linear.c */
-extern const SystemKind system_nilpotent3, system_nilpotent4; /* system_linear.c */
-extern const SystemKind system_fisher, system_forced;         /* system_reaction.c */
-extern const SystemKind system_kuramoto;                      /* system_kuramoto.c */
-extern const SystemKind system_vortex;                        /* system_vortex.c */
-extern const SystemKind system_kepler, system_henon;          /* system_hamilton.c */
-extern const SystemKind system_exchange;                      /* system_exchange.c */
-extern const SystemKind system_transport;                     /* system_transport.c */
+extern const SystemKind system_attention;                     /* systems/attention.c */
+extern const SystemKind system_linear, system_commuting;      /* systems/linear.c */
+extern const SystemKind system_nilpotent3, system_nilpotent4; /* systems/linear.c */
+extern const SystemKind system_fisher, system_forced;         /* systems/reaction.c */
+extern const SystemKind system_kuramoto;                      /* systems/kuramoto.c */
+extern const SystemKind system_vortex;                        /* systems/vortex.c */
+extern const SystemKind system_kepler, system_henon;          /* systems/hamilton.c */
+extern const SystemKind system_exchange;                      /* systems/exchange.c */
+extern const SystemKind system_transport;                     /* systems/transport.c */
 
 /* Streams of random numbers: the initial state, then a family's own draws from STREAM_PARAM on. */
 enum { STREAM_INITIAL = 1, STREAM_PARAM = 2 };

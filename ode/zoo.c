@@ -535,29 +535,20 @@ static int add_exponential(const Zoo *z, int colours, const char *solver, Table 
 }
 
 static const struct {
-    const char *name;
     int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
     int colours;
-} groups[] = {{"all", add_all, 2},
-              {"decoders", add_all, 3},
-              {"implicit", add_implicit, 2},
-              {"exponential", add_exponential, 2}};
-
-int zoo_is_group(const char *name)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (strcmp(name, groups[i].name) == 0) return 1;
-    return 0;
-}
+} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {add_all, 2},
+                           [SCHEMES_DECODERS] = {add_all, 3},
+                           [SCHEMES_IMPLICIT] = {add_implicit, 2},
+                           [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
 
 /* The schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (strcmp(name, groups[i].name) == 0)
-            return groups[i].add(z, groups[i].colours, solver, list, count);
-    return add_found(z, name, solver, list, count);
+    int g = scheme_many(name);
+    if (g < 0) return add_found(z, name, solver, list, count);
+    return group[g].add(z, group[g].colours, solver, list, count);
 }
 
 /* Length of the first name of "A, B,...", with the blanks behind it. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # circles.sh DIR: the files of a room, and of a folder of studies/, call one another in one direction, so that it can be read
-# from the bottom up. In ode/ the list of systems calls its rows, which call it: that room is not looked at. Looks at the objects that a build left in DIR (build/release). It is first shown two objects that call
+# from the bottom up. Looks at the objects that a build left in DIR (build/release). It is first shown two objects that call
 # each other and has to object.
 cd "$(dirname "$0")/../.." || exit 1
 dir=${1:-build/release}
@@ -28,7 +28,7 @@ for f in a b c; do ${CC:-gcc} -c -o "$bad/$f.o" "$bad/$f.c" || exit 1; done
 [ -z "$(circle "$bad/a.o" "$bad/c.o")" ] || say "a file that calls another is taken for a circle"
 
 # ---- the rooms
-for room in nn bridge studies/*/; do
+for room in ode nn bridge studies/*/; do
     room=${room%/}
     set --
     for f in "$room"/*.c; do [ ! -f "$f" ] || set -- "$@" "$dir/${f%c}o"; done
@@ -41,5 +41,5 @@ for room in nn bridge studies/*/; do
 $found"
 done
 
-[ $failed = 0 ] && echo "circles: none in nn/, bridge/ and the folders of studies/"
+[ $failed = 0 ] && echo "circles: none in ode/, nn/, bridge/ and the folders of studies/"
 exit $failed

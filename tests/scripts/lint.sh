@@ -16,6 +16,7 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 #   room:  allowed rooms (or single files)
 rules='kernels: kernels
 ode: ode kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
+ode/systems: ode kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
 nn: nn kernels
 bridge: bridge nn ode kernels
 studies: studies/tools kernels
@@ -107,7 +108,7 @@ printf '![Shown](plots/shown.svg), and a word of plots/hidden.svg\n' >"$bad/READ
     say "the check of recorded plots does not tell one that a README shows from one that none does"
 
 # ---- the repository
-for room in kernels ode nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
+for room in kernels ode ode/systems nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
     [ -n "$files" ] || continue
     found=$(format $files)

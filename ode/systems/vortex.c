@@ -1,4 +1,4 @@
-/* system_vortex.c: point vortices with smoothed cores in an external strain.
+/* vortex.c: point vortices with smoothed cores in an external strain.
  *
  *   F: z_i' = sum_j Gamma_j (-(y_i - y_j), x_i - x_j) / (2 pi (r_ij^2 + delta^2))   no closed flow
  *   G: (x, y)' = e (x, -y)                                                          closed

@@ -1,4 +1,4 @@
-/* system_exchange.c: convection and diffusion by particles that carry a strength: the equation that the source papers name.
+/* exchange.c: convection and diffusion by particles that carry a strength: the equation that the source papers name.
  *
  * Particle i stands at (x_i, y_i), has the strength z_i and the volume V = pi R^2 / n, the same for all:
  *

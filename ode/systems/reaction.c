@@ -1,4 +1,4 @@
-/* system_reaction.c: logistic growth in every coordinate, with two ways of mixing. Closed sub-flows.
+/* reaction.c: logistic growth in every coordinate, with two ways of mixing. Closed sub-flows.
  *
  *   fisher  F: diffusion on a periodic line, u_i' = D (u_{i-1} - 2 u_i + u_{i+1})
  *           G: u' = r_c u (1 - u), rate r_c of column c

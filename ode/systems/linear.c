@@ -1,4 +1,4 @@
-/* system_linear.c: y' = A y + B y, y of N = n d coordinates. Closed sub-flows and solution.
+/* linear.c: y' = A y + B y, y of N = n d coordinates. Closed sub-flows and solution.
  *
  *   linear            A dense, B one dense (d, d) block a particle: they do not commute; of a decoder's scheme + C y,
  *                     C blocks like those of B, as cross-attention to a memory at rest sees each particle alone

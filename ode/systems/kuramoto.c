@@ -1,4 +1,4 @@
-/* system_kuramoto.c: coupled phase oscillators, each pinned to a direction.
+/* kuramoto.c: coupled phase oscillators, each pinned to a direction.
  *
  *   F: theta_i' = K/n sum_j sin(theta_j - theta_i)      no closed flow
  *   G: theta_i' = omega_i + a sin(2 theta_i)            closed, since omega_i > a

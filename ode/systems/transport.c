@@ -1,4 +1,4 @@
-/* system_transport.c: convection and diffusion on a grid of n points, u_t + (a u)_x = nu u_xx on (0, 2 pi).
+/* transport.c: convection and diffusion on a grid of n points, u_t + (a u)_x = nu u_xx on (0, 2 pi).
  *
  *   F: u_i' = nu (u_{i-1} - 2 u_i + u_{i+1}) / dx^2
  *   G: u_i' = (a_{i-1} u_{i-1} - a_{i+1} u_{i+1}) / (2 dx),  a(x) = 1 + wave sin x

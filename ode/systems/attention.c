@@ -1,4 +1,4 @@
-/* system_attention.c: the Transformer's own dynamics, with fixed seeded matrices.
+/* attention.c: the Transformer's own dynamics, with fixed seeded matrices.
  *
  *   F: y_i' = sum_j p_ij V y_j,  p_i = softmax_j(<Q y_i, K y_j> / sqrt(d))     no closed flow
  *   G: y_i' = W2 tanh(W1 y_i + b), W1 (m, d), W2 (d, m), m = 2 d               no closed flow

@@ -1,4 +1,4 @@
-/* system_hamilton.c: H = |p|^2/2 + V(q), a particle is (q1, q2, p1, p2); both sub-flows are closed.
+/* hamilton.c: H = |p|^2/2 + V(q), a particle is (q1, q2, p1, p2); both sub-flows are closed.
  *
  *   F: the kick, p' = -grad V(q)          G: the drift, q' = p
  *   kepler  V = -1/|q|: ellipses of semi-axis 1, from the perihelion; closed solution
