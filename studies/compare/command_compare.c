@@ -292,6 +292,8 @@ static const Kind kinds[] = {
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity against evaluations of F and G a layer."},
               {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
+              {"dial-error",
+               "Truncation error against theta of dial:S,THETA, with 95 % intervals."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."},

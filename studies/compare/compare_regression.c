@@ -3,7 +3,9 @@
  *   perplexity = a + slope theta + bend |theta - 1/(S - 1)| + seed + rest
  *
  * 1/(S - 1) is where the order is 2, and the leading error goes in proportion to the distance from it (S = 2: |theta - 1|). So
- * `bend` says error, and `slope`, which levels symmetric about that point leave apart from it, displacement of the stages. */
+ * `bend` says error, and `slope`, which levels symmetric about that point leave apart from it, displacement of the stages. The same
+ * for the logarithm of the measured truncation error in the place of perplexity; and perplexity on theta and that
+ * logarithm, for which the distance stands as an instrument (regression.h), since errors are those of the same runs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 enum { SLOPES = 2 };
 static const char *const slope_names[SLOPES] = {"theta", "distance"};
+static const char *const error_names[SLOPES] = {NULL, "error"};
 
 typedef struct {
     size_t parts, layers;
@@ -25,19 +28,23 @@ typedef struct {
     Slope slope;
     Regression fit;
     size_t levels;
+    double first;
 } RegressionRow;
 
 const Column regression_columns[] = {
     COLUMN(RegressionRow, parts, .words = "S of dial:S,THETA: evaluations of F + G a step"),
     COLUMN(RegressionRow, layers),
-    COLUMN(RegressionRow, text, .words = "whose perplexity"),
+    COLUMN(RegressionRow, text,
+           .words = "whose perplexity is told; error: the logarithm of the truncation error is"),
     COLUMN(
         RegressionRow, term,
         .words =
             "theta: perplexity a unit of theta, the displacement of stages; distance: a unit of |theta - "
-            "1/(S-1)|, which the leading error is proportional to"),
+            "1/(S-1)|, which the leading error is proportional to; error: a unit of the logarithm of the truncation "
+            "error, beside theta, by two-stage least squares with the distance as the instrument"),
     FIELD(RegressionRow, "estimate", slope.estimate, .form = SHEET_FIXED, .digits = 2,
-          .low = "estimate_low", .high = "estimate_high", .words = "perplexity a unit"),
+          .low = "estimate_low", .high = "estimate_high",
+          .words = "perplexity, or logarithm of the error, a unit"),
     FIELD(RegressionRow, "error", slope.error, .form = SHEET_FIXED, .digits = 2,
           .words = "standard error of the estimate"),
     FIELD(RegressionRow, "estimate_low", slope.low, .form = SHEET_FIXED, .digits = 2,
@@ -50,13 +57,17 @@ const Column regression_columns[] = {
           .words = "standard deviation of a run about the line, its seed's part taken away"),
     COLUMN(RegressionRow, levels, .words = "thetas"),
     FIELD(RegressionRow, "runs", fit.runs, .words = "trainings"),
+    COLUMN(
+        RegressionRow, first, .digits = 3,
+        .words =
+            "F of the instrument in the first stage; below 10 it is weak, and the interval not to be relied on"),
     {0}};
 
 typedef struct {
     size_t parts, layers;
     double theta;
     const char *scheme;
-    Interval valid, test;
+    Interval valid, test, error;
 } DialRow;
 
 const Column dial_columns[] = {
@@ -69,6 +80,10 @@ const Column dial_columns[] = {
     FIELD(DialRow, "test_ppl", test.mean, .low = "test_low", .high = "test_high"),
     FIELD(DialRow, "test_low", test.low, .words = "lower end of its own runs' 95 % interval"),
     FIELD(DialRow, "test_high", test.high, .words = "upper end of its own runs' 95 % interval"),
+    FIELD(DialRow, "truncation", error.mean, .digits = 3, .low = "truncation_low",
+          .high = "truncation_high", .words = "truncation error of the network's own step"),
+    FIELD(DialRow, "truncation_low", error.low, .words = STATISTICS_POSITIVE_LOW),
+    FIELD(DialRow, "truncation_high", error.high),
     COLUMN(DialRow, scheme),
     {0}};
 
@@ -103,48 +118,98 @@ static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers
 
 static void add_point(Compare *u, const Cell *c, size_t parts, double theta)
 {
-    sheet_row(u->dial, &(DialRow){parts, c->layers, theta, c->scheme->name, c->valid, c->test});
+    sheet_row(u->dial,
+              &(DialRow){parts, c->layers, theta, c->scheme->name, c->valid, c->test, c->split});
 }
 
-static int fit(Compare *u, RegressionRow *row, const double *y, const double *x)
+/* What is known of the levels of one dial: (levels) and, of runs, (levels, seeds); NaN: no run. */
+typedef struct {
+    double *theta, *distance, *x; /* x (levels, SLOPES): both */
+    double *valid, *test, *error; /* error: its logarithm */
+} Levels;
+
+static size_t levels_room(const Compare *u)
 {
-    Slope slope[SLOPES];
-    int code = regression_within(y, x, row->levels, u->seeds, SLOPES, slope, &row->fit);
-    if (code == ERR_ACCURACY) {
-        progress_note("no regression of the %s text along dial:%zu: %s", row->text, row->parts,
-                      error_text());
-        return 0;
-    }
-    for (size_t k = 0; code == 0 && k < SLOPES; k++) {
-        row->term = slope_names[k];
-        row->slope = slope[k];
-        sheet_row(u->regression, row);
-    }
-    return code;
+    return (2 + SLOPES + 3 * u->seeds) * u->cells;
 }
 
-/* One dial at one depth. x (cells, SLOPES), valid, test (cells, seeds): room. */
-static int add_dial(Compare *u, size_t parts, size_t layers, double *x, double *valid, double *test)
+static Levels levels_in(const Compare *u, double *room)
 {
-    RegressionRow row = {.parts = parts, .layers = layers};
+    double *runs = room + (2 + SLOPES) * u->cells;
+    size_t n = u->seeds * u->cells;
+    return (Levels){room, room + u->cells, room + 2 * u->cells, runs, runs + n, runs + 2 * n};
+}
+
+static size_t find_levels(Compare *u, size_t parts, size_t layers, const Levels *l)
+{
+    size_t n = 0;
     double theta;
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
         if (!is_level(u, c, parts, layers, &theta)) continue;
         add_point(u, c, parts, theta);
-        x[SLOPES * row.levels] = theta;
-        x[SLOPES * row.levels + 1] = fabs(theta - 1 / ((double)parts - 1));
-        for (size_t j = 0; j < u->seeds; j++) {
-            valid[row.levels * u->seeds + j] = c->result[j].valid_ppl;
-            test[row.levels * u->seeds + j] = c->result[j].test_ppl;
+        l->theta[n] = l->x[SLOPES * n] = theta;
+        l->distance[n] = l->x[SLOPES * n + 1] = fabs(theta - 1 / ((double)parts - 1));
+        for (size_t j = 0, at = n * u->seeds; j < u->seeds; j++, at++) {
+            l->valid[at] = c->result[j].valid_ppl;
+            l->test[at] = c->result[j].test_ppl;
+            l->error[at] = c->errors[j].split > 0 ? log(c->errors[j].split) : NAN;
         }
-        row.levels++;
+        n++;
     }
+    return n;
+}
+
+/* Rows of the slopes that have a name; too few runs: words and no row. */
+static int add_rows(Compare *u, RegressionRow *row, int code, const char *const name[SLOPES],
+                    const Slope *slope)
+{
+    if (code == ERR_ACCURACY) {
+        progress_note("no regression of the %s along dial:%zu: %s", row->text, row->parts,
+                      error_text());
+        return 0;
+    }
+    for (size_t k = 0; code == 0 && k < SLOPES; k++) {
+        row->term = name[k];
+        row->slope = slope[k];
+        if (name[k]) sheet_row(u->regression, row);
+    }
+    return code;
+}
+
+static int add_slopes(Compare *u, RegressionRow row, const char *text, const double *y,
+                      const Levels *l)
+{
+    Slope slope[SLOPES];
+    row.text = text;
+    int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
+    return add_rows(u, &row, code, slope_names, slope);
+}
+
+static int add_error(Compare *u, RegressionRow row, const char *text, const double *y,
+                     const Levels *l)
+{
+    Slope slope[SLOPES];
+    row.text = text;
+    int code = regression_instrumented(y, l->error, l->theta, l->distance, row.levels, u->seeds,
+                                       slope, &row.first, &row.fit);
+    return add_rows(u, &row, code, error_names, slope);
+}
+
+/* One dial at one depth. */
+static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
+{
+    RegressionRow row = {.parts = parts, .layers = layers, .first = NAN};
+    size_t measured = 0;
+    row.levels = find_levels(u, parts, layers, l);
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
-    row.text = "validation";
-    TRY(fit(u, &row, valid, x));
-    row.text = "test";
-    return fit(u, &row, test, x);
+    TRY(add_slopes(u, row, "validation", l->valid, l));
+    TRY(add_slopes(u, row, "test", l->test, l));
+    for (size_t k = 0; k < row.levels * u->seeds; k++) measured += isnan(l->error[k]) ? 0 : 1;
+    if (measured == 0) return 0;
+    TRY(add_slopes(u, row, "error", l->error, l));
+    TRY(add_error(u, row, "validation", l->valid, l));
+    return add_error(u, row, "test", l->test, l);
 }
 
 /* Whether no cell before this one is a level of the same dial and depth. */
@@ -158,17 +223,17 @@ static int is_first(const Compare *u, size_t i, size_t parts)
 
 int compare_regression(Compare *u)
 {
-    size_t parts, runs = u->cells * u->seeds;
+    size_t parts;
     double theta;
     TRY(sheet_new(dial_columns, &u->dial));
     TRY(sheet_new(regression_columns, &u->regression));
-    double *room = memory_new(SLOPES * u->cells + 2 * runs, sizeof *room);
+    double *room = memory_new(levels_room(u), sizeof *room);
     int code = room ? 0 : ERR_MEMORY;
+    Levels l = levels_in(u, room);
     for (size_t i = 0; code == 0 && i < u->cells; i++)
         if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&
             is_first(u, i, parts))
-            code = add_dial(u, parts, u->cell[i].layers, room, room + SLOPES * u->cells,
-                            room + SLOPES * u->cells + runs);
+            code = add_dial(u, parts, u->cell[i].layers, &l);
     memory_free(room);
     return code;
 }
@@ -182,7 +247,9 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
         f,
         "\nAlong dial:S,THETA, at equal evaluations, parameters and depth: perplexity = a + slope theta + bend "
         "|theta -\n1/(S-1)| + seed, 95 %% intervals (Student's t). distance, |theta - 1/(S-1)|, is what the "
-        "leading error is\nproportional to; theta is the displacement of the stages.\n\n");
+        "leading error is\nproportional to; theta is the displacement of the stages. Where truncation errors were "
+        "measured: the same of\ntheir logarithm (text: error); and perplexity a unit of this logarithm, beside "
+        "theta (term: error), by two-stage\nleast squares with the distance as the instrument.\n\n");
     return sheet_write(u->regression, form, f);
 }
 
@@ -195,34 +262,51 @@ int compare_regression_save(const Compare *u)
     return output_sheet(u->regression, SHEET_LATEX, u->dir, "regression.tex");
 }
 
+/* A plot: the columns of dial.csv that it shows against theta. */
+typedef struct {
+    PlotFrame frame;
+    const char *mean, *low, *high;
+} DialPlot;
+
+static const DialPlot plots[] = {
+    {{"dial", "Validation perplexity along the dial", "theta", "validation perplexity", 0},
+     "valid_ppl",
+     "valid_low",
+     "valid_high"},
+    {{"dial-error", "Truncation error along the dial", "theta",
+      "truncation error over displacement, h = 1", PLOT_LOG_Y},
+     "truncation",
+     "truncation_low",
+     "truncation_high"}};
+
 /* The levels of one dial and depth, and the intervals of their own runs. */
-static void draw_dial(const Compare *u, Plot *p, size_t parts, size_t layers, size_t style)
+static void draw_dial(const Compare *u, const DialPlot *d, Plot *p, size_t parts, size_t layers,
+                      size_t style)
 {
     char title[64];
     int S = sheet_column(dial_columns, "parts"), L = sheet_column(dial_columns, "layers"),
-        theta = sheet_column(dial_columns, "theta"), ppl = sheet_column(dial_columns, "valid_ppl"),
-        low = sheet_column(dial_columns, "valid_low"),
-        high = sheet_column(dial_columns, "valid_high");
+        theta = sheet_column(dial_columns, "theta"), mean = sheet_column(dial_columns, d->mean),
+        low = sheet_column(dial_columns, d->low), high = sheet_column(dial_columns, d->high);
     snprintf(title, sizeof title, u->depths > 1 ? "S = %zu, %zu layers" : "S = %zu", parts, layers);
     plot_item(p, "dial.csv", "using ($%d == %zu && $%d == %zu ? $%d : NaN):%d:(0):($%d-$%d)", S,
               parts, L, layers, theta, low, high, low);
     plot_interval(p, plot_colour(style), 1.5);
     plot_item(p, "dial.csv",
               "using ($%d == %zu && $%d == %zu ? $%d : NaN):%d with points title %s noenhanced", S,
-              parts, L, layers, theta, ppl, title);
+              parts, L, layers, theta, mean, title);
     plot_style(p, style);
 }
 
-int compare_regression_plot(const Compare *u)
+static int draw(const Compare *u, const DialPlot *d)
 {
     char title[256];
     size_t parts, style = 0;
     double theta;
     Plot *p;
-    if (sheet_rows(u->dial) == 0) return 0;
-    snprintf(title, sizeof title, "Validation perplexity along the dial%s",
+    PlotFrame frame = d->frame;
+    snprintf(title, sizeof title, "%s%s", frame.title,
              u->seeds == 1 ? "" : ", 95 % intervals over seeds");
-    PlotFrame frame = {"dial", title, "theta", "validation perplexity", 0};
+    frame.title = title;
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "dial:S,THETA");
     if (u->seeds > 1)
@@ -232,6 +316,23 @@ int compare_regression_plot(const Compare *u)
     for (size_t i = 0; i < u->cells; i++)
         if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&
             is_first(u, i, parts))
-            draw_dial(u, p, parts, u->cell[i].layers, style++);
+            draw_dial(u, d, p, parts, u->cell[i].layers, style++);
     return plot_finish(p);
+}
+
+static int any_error(const Compare *u)
+{
+    double theta;
+    size_t parts;
+    for (size_t i = 0; i < u->cells; i++)
+        if (read_dial(u->cell[i].scheme->name, &parts, &theta) && u->cell[i].split.mean > 0)
+            return 1;
+    return 0;
+}
+
+int compare_regression_plot(const Compare *u)
+{
+    if (sheet_rows(u->dial) == 0) return 0;
+    TRY(draw(u, &plots[0]));
+    return any_error(u) ? draw(u, &plots[1]) : 0;
 }

@@ -93,3 +93,92 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
     if (b) gsl_vector_free(b);
     return code;
 }
+
+/* ---- with an instrument ---------------------------------------------------------------------------- */
+
+enum { X, E, Z, Y, COLUMNS_OF_RUNS };
+typedef double Run[COLUMNS_OF_RUNS];
+
+/* The runs that have both, less the means of their seed; run (levels seeds). */
+static void gather_runs(const double *y, const double *e, const double *x, const double *z,
+                        size_t levels, size_t seeds, Run *run, Regression *out)
+{
+    for (size_t j = 0; j < seeds; j++) {
+        size_t first = out->runs;
+        Run mean = {0};
+        for (size_t i = 0; i < levels; i++) {
+            const Run r = {x[i], e[i * seeds + j], z[i], y[i * seeds + j]};
+            if (isnan(r[E]) || isnan(r[Y])) continue;
+            for (int c = 0; c < COLUMNS_OF_RUNS; c++) mean[c] += run[out->runs][c] = r[c];
+            out->runs++;
+        }
+        for (size_t k = first; k < out->runs; k++)
+            for (int c = 0; c < COLUMNS_OF_RUNS; c++)
+                run[k][c] -= mean[c] / (double)(out->runs - first);
+        out->seeds += out->runs > first;
+    }
+}
+
+static double product(Run *run, size_t runs, int a, int b)
+{
+    double sum = 0;
+    for (size_t k = 0; k < runs; k++) sum += run[k][a] * run[k][b];
+    return sum;
+}
+
+/* out = M^-1; 0 where there is none. */
+static int invert(double M[2][2], double out[2][2])
+{
+    double det = M[0][0] * M[1][1] - M[0][1] * M[1][0];
+    double size = fabs(M[0][0] * M[1][1]) + fabs(M[0][1] * M[1][0]);
+    if (!(fabs(det) > 1e-10 * size)) return 0;
+    out[0][0] = M[1][1] / det, out[1][1] = M[0][0] / det;
+    out[0][1] = -M[0][1] / det, out[1][0] = -M[1][0] / det;
+    return 1;
+}
+
+/* Of the model of run[.][y] on x and `by`, with x and Z as instruments; by = Z: least squares. */
+static int solve(Run *run, int y, int by, Slope slope[2], Regression *out)
+{
+    size_t n = out->runs;
+    double ZW[2][2] = {{product(run, n, X, X), product(run, n, X, by)},
+                       {product(run, n, Z, X), product(run, n, Z, by)}};
+    double ZZ[2][2] = {{ZW[0][0], product(run, n, X, Z)}, {ZW[1][0], product(run, n, Z, Z)}};
+    double Zy[2] = {product(run, n, X, y), product(run, n, Z, y)}, I[2][2], square = 0;
+    if (!invert(ZW, I)) return error_set(ERR_ACCURACY, "the levels do not tell 2 slopes apart");
+    double beta[2] = {I[0][0] * Zy[0] + I[0][1] * Zy[1], I[1][0] * Zy[0] + I[1][1] * Zy[1]};
+    for (size_t k = 0; k < n; k++) {
+        double left = run[k][y] - beta[0] * run[k][X] - beta[1] * run[k][by];
+        square += left * left;
+    }
+    out->sd = out->df ? sqrt(square / (double)out->df) : NAN;
+    for (int k = 0; k < 2; k++) {
+        double variance = 0;
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++) variance += I[k][a] * ZZ[a][b] * I[k][b];
+        find_slope(out, beta[k], out->sd * out->sd * variance, &slope[k]);
+    }
+    return 0;
+}
+
+int regression_instrumented(const double *y, const double *e, const double *x, const double *z,
+                            size_t levels, size_t seeds, Slope slope[2], double *first,
+                            Regression *out)
+{
+    Slope stage[2];
+    *out = (Regression){.sd = NAN};
+    Run *run = memory_new(levels * seeds, sizeof *run);
+    if (!run) return ERR_MEMORY;
+    gather_runs(y, e, x, z, levels, seeds, run, out);
+    int code = 0;
+    if (out->runs < out->seeds + 2 || out->runs <= 2)
+        code = error_set(ERR_ACCURACY, "%zu runs of %zu seeds are too few for 2 slopes", out->runs,
+                         out->seeds);
+    else
+        out->df = out->runs - out->seeds - 2;
+    if (code == 0) code = solve(run, E, Z, stage, out);
+    if (code == 0) *first = pow(stage[1].estimate / stage[1].error, 2);
+    if (code == 0) code = solve(run, Y, E, slope, out);
+    memory_free(run);
+    return code;
+}

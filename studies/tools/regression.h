@@ -30,4 +30,18 @@ typedef struct {
 int regression_within(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                       Slope *slope, Regression *out);
 
+/* y_ij = a + beta_1 x_i + beta_2 e_ij + b_j + error, where e is measured in the same runs and so may go with their errors: z stands
+ * for it, which acts on y through e alone (two-stage least squares, as many instruments as there are such e). With W = (x, e) and
+ * Z = (x, z), less each seed's means,
+ *
+ *   beta = (Z'W)^-1 Z'y,   cov beta = sigma^2 (Z'W)^-1 (Z'Z) (W'Z)^-1
+ *
+ * which holds as the runs are many and e goes with z: first out, the F of z in the regression of e on x and z, above 10 by the
+ * usual rule. Source: Wooldridge 2010, Econometric Analysis of Cross Section and Panel Data, chapter 5; Staiger, Stock 1997.
+ *
+ * y, e (levels, seeds), NaN: no run; x, z (levels). Errors as above. */
+int regression_instrumented(const double *y, const double *e, const double *x, const double *z,
+                            size_t levels, size_t seeds, Slope slope[2], double *first,
+                            Regression *out);
+
 #endif

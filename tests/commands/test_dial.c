@@ -89,6 +89,29 @@ TEST(slopes)
     run_ok("report dial");
 }
 
+/* Where errors are measured their logarithm has slopes too, and perplexity one in it: as there are as many instruments as
+ * errors, that is the ratio of the two slopes in the distance (indirect least squares). */
+TEST(errors)
+{
+    run_ok(
+        "compare --seeds 2 --epochs 1 --out errors --scheme dial:2,0,dial:2,1/2,dial:2,1,dial:2,1.5 " NETWORK
+        "--inner 16 --system linear --truncation 2 --activation gelu --corpus text ");
+    file_read("errors/regression.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 9);
+    double bend = told("2,1,error,distance,", "estimate");
+    assert_true(bend != 0 && told("2,1,error,theta,", "df") == 4);
+    for (int test = 0; test < 2; test++) {
+        double ppl = told(test ? "2,1,test,distance," : "2,1,validation,distance,", "estimate");
+        const char *row = test ? "2,1,test,error," : "2,1,validation,error,";
+        double ratio = told(row, "estimate");
+        if (!(fabs(ratio - ppl / bend) <= 1e-8 * fabs(ratio)))
+            fail_msg("%g, %g / %g", ratio, ppl, bend);
+        assert_true(told(row, "first") > 0 && told(row, "estimate_low") < ratio);
+    }
+    shell_ok("test -s errors/dial-error.gp && ! test -e dial/dial-error.gp");
+    run_ok("report errors");
+}
+
 /* Two levels have no regression, and schemes that are no dial no table. */
 TEST_BETWEEN(none, undrawn, NULL)
 {

@@ -214,7 +214,7 @@ static void draw_models(void)
     trotter("compare", NET, "--scheme", "transformer,euler,heun-layer,rk4-layer", "--seeds", "2",
             "--truncation", "1", "--out", odd_path("compare"), NULL);
     trotter("compare", NET, "--scheme", "dial:2,0,dial:2,1/2,dial:2,1", "--seeds", "2",
-            "--truncation", "0", "--rate", "0.1", "--warmup", "1", "--out", odd_path("dial"), NULL);
+            "--truncation", "1", "--rate", "0.1", "--warmup", "1", "--out", odd_path("dial"), NULL);
     trotter("compare", NET, "--source", "a", "--target", "b", "--pair",
             "transformer/transformer,macaron/macaron", "--seeds", "2", "--truncation", "1",
             "--rate", "0.03", "--warmup", "1", "--out", odd_path("pairs"),
