@@ -174,6 +174,23 @@ TEST(goes_on)
 #undef LONG
 }
 
+/* Ctrl-C in a trial: status 130, one line, which says how it goes on. */
+TEST(interrupted)
+{
+#define ENDLESS \
+    "finetune --model run --task yes.tsv --threads 1 --rates 1e-2 --epochs 10000 --patience 0"
+    pid_t pid = shell_start("endless", "%s " ENDLESS " --out endless", program);
+    for (int i = 0; i < 1000 && !file_exists("endless/pretrained/rate0.01-seed1/state.safetensors");
+         i++)
+        usleep(20000);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(shell_finish(pid), 130);
+    shell_ok(
+        "tail -1 endless.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
+    assert_false(file_exists("endless/result.csv"));
+#undef ENDLESS
+}
+
 /* ---- several ------------------------------------------------------------------------------------------- */
 
 TEST(several_encoders)
