@@ -251,7 +251,11 @@ TEST(refusals)
                 "--values has no meaning");
     must_refuse("finetune --model language --task yes.tsv --out r", "trains one");
     must_refuse(TASK " --rates 1e-3,1e-3 --out r", "twice");
-    must_refuse(TASK " --part 0.9999 --out r", "leaves none");
+    must_refuse(TASK " --part 0.9999 --out r", "yes.tsv: a part of 0.9999 leaves none");
+    shell_ok(
+        "printf 'sentence\\tlabel\\nw1\\t1e300\\nw2\\t-1e300\\nw3\\t2\\n' >far.tsv && sed 's/1e300/7/' far.tsv >near.tsv");
+    must_refuse("finetune --model run --task far.tsv --values --out r", "no standard deviation");
+    run_ok("finetune --model run --task near.tsv --values" GRID " --epochs 1 --out near");
     run_ok(TASK " --epochs 1 --pretrained-only --out r");
     must_refuse(TASK " --epochs 2 --pretrained-only --out r", "other options");
     run_ok(
