@@ -183,7 +183,7 @@ TEST(interrupted)
     for (int i = 0; i < 1000 && !file_exists("endless/pretrained/rate0.01-seed1/state.safetensors");
          i++)
         usleep(20000);
-    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(test_signal(pid, SIGINT), 0);
     assert_int_equal(shell_finish(pid), 130);
     shell_ok(
         "tail -1 endless.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
