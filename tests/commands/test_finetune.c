@@ -230,6 +230,8 @@ TEST(labels_of_sentences)
     assert_true(strtod(out_cell(1, "probability"), NULL) > .5);
     must_refuse("eval --model asked --text sentences", "trotter classify");
     must_refuse("generate --model asked", "trotter classify");
+    must_refuse("score --model asked --text sentences", "trotter classify");
+    must_refuse("translate --model asked --text sentences", "trotter classify");
     must_refuse("attention --model asked --text sentences --out a", "trotter classify");
     must_refuse("classify --model run --text three", "trotter finetune");
     shell_ok("printf 'w1\\tw0\\n' >two");

@@ -269,12 +269,13 @@ TEST(what_is_refused)
         {"train --objective masked --corpus text --sequence 1 --out no", "<cls>"},
         {"train --objective masked --next-sentence --corpus text --sequence 2 --out no", "<cls>"},
         {"train --objective masked --corpus marked --out no", "<mask>"},
-        {"generate --model run", "encoder alone"},
-        {"attention --model run --text text/valid.txt", "two models"},
-        {"translate --model run --text text/valid.txt", "run is"},
+        {"generate --model told", "encoder alone"},
+        {"attention --model told --text text/valid.txt", "two models"},
+        {"translate --model told --text text/valid.txt", "encoder alone"},
+        {"score --model told --text text/valid.txt --sequence 200", "encoder alone"},
         {"eval --model plain --corpus text --one-by-one", "next words"},
     };
-    run_ok(TRAIN SHORT " --out run --resume");
+    run_ok(TRAIN SHORT " --out told");
     run_ok("train --corpus text" SIZE SHORT " --out plain");
     shell_ok("cp -r text marked; echo 'a <mask> b' >>marked/train.txt");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) must_refuse(row[i][0], row[i][1]);
