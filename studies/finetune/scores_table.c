@@ -127,14 +127,6 @@ static void find_cells(Table *t)
     }
 }
 
-/* Answers of a run, or what is right, in the form of the metric. */
-static Answers answers(const Scores *s, const double *x, int32_t *label)
-{
-    if (agreements[s->choose].of == ANSWERS_VALUES) return (Answers){s->n, NULL, x};
-    for (size_t i = 0; i < s->n; i++) label[i] = (int32_t)x[i];
-    return (Answers){s->n, label, NULL};
-}
-
 /* Numbers of a cell's runs; x (runs): room. */
 static void summarise(const Table *t, ScoreCell *c, size_t k, double *x)
 {
@@ -270,9 +262,9 @@ static int make(Table *t)
     int code = run && x && list ? 0 : ERR_MEMORY;
     if (code == 0) {
         find_cells(t);
-        t->gold = answers(s, s->gold, t->label);
+        t->gold = scores_answers(s, s->gold, t->label);
         for (size_t i = 0; i < s->runs; i++)
-            t->said[i] = answers(s, s->run[i].said, t->label + (i + 1) * s->n);
+            t->said[i] = scores_answers(s, s->run[i].said, t->label + (i + 1) * s->n);
         for (size_t k = 0; k < t->cells; k++) {
             summarise(t, &t->cell[k], k, x);
             list[k] = t->cell[k].score;

@@ -210,6 +210,9 @@ TEST(several_encoders)
     run_ok("finetune --model run --task blind.tsv" GRID " --epochs 1 --pretrained-only --out of-3");
     must_refuse("finetune --from of-1 --from of-3 --out mixed", "task");
     must_refuse("finetune --from of-1 --model run --out x", "--model and --from");
+    shell_ok(
+        "cp -r of-1 spoilt && awk -F, -v OFS=, '$1 == \"fresh\" && $2 == 1 { $4 = 1 - $4 } 1' of-1/predictions.csv >spoilt/predictions.csv");
+    must_refuse("finetune --from spoilt --out x", "accuracy of fresh is");
 }
 
 /* ---- what it is for ------------------------------------------------------------------------------------- */
