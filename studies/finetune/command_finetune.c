@@ -529,7 +529,7 @@ static void judge(const Csv *c, Verdict *v)
 {
     for (size_t i = 0; i < c->rows; i++) {
         double score;
-        if (csv_number(c, i, csv_column(c, "score"), &score) == 0)
+        if (*csv_named(c, i, "start") && csv_number(c, i, csv_column(c, "score"), &score) == 0)
             verdict_say(v, "%.60s, %.20s: %.3f; ", csv_named(c, i, "scheme"),
                         csv_named(c, i, "start"), score);
     }

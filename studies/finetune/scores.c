@@ -18,7 +18,7 @@ const Column score_results[] = {
     COLUMN(ScoreRow, scheme),
     COLUMN(ScoreRow, start,
            .words = "pretrained; fresh: the same encoder without pre-training; majority: the most "
-                    "frequent label always"),
+                    "frequent label always, of numbers their mean"),
     COLUMN(ScoreRow, layers),
     COLUMN(ScoreRow, params),
     COLUMN(ScoreRow, model_seed, .words = "of the pre-training"),

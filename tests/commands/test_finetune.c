@@ -84,6 +84,10 @@ TEST(classes)
         "for f in config.ini grid.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
     run_ok("report yes --out page.html");
+    shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
+    shell_ok(
+        "awk -F, '$4 == \"majority\" { print \"majority,\" $12 }' yes/result.csv | cmp - majority");
+    shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
 }
 
 /* The control: labels that have nothing to do with the sentences are not told. */
