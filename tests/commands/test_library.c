@@ -232,15 +232,18 @@ TEST(encoders_by_numpy)
         "name, p = label([0] + [0] * (len(said[0]) + 1) + [1] * (len(said[1]) + 1))\n"
         "assert name == line[1] and abs(p - float(line[2])) < 1e-9, (name, p, line)\n"
         "assert abs(label(None)[1] - float(line[2])) > 1e-6\n"
-        "a = trotter.load('first-relu').logits([1, 2, 3])\n"
-        "b = read_model.logits(*read_model.read('first-relu/model.safetensors'), [1, 2, 3])\n"
-        "assert abs(a - b).max() < 1e-12 * abs(a).max()\n"
+        "for d in ('first-relu', 'gate', 'learn'):\n"
+        "    a = trotter.load(d).logits([1, 2, 3])\n"
+        "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
+        "    assert abs(a - b).max() < 1e-12 * abs(a).max(), d\n"
         "for d in ('post', 'span', 'leapfrog'):\n"
         "    try: read_model.read(d + '/model.safetensors')\n"
         "    except ValueError as e: assert 'not read here' in str(e)\n"
         "    else: raise SystemExit(d + ' is read')\n";
 #define OTHER \
-    "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 1" SMALL_TRAINING
+    "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
+    run_ok(OTHER " --scheme rk2-gate --out gate");
+    run_ok(OTHER " --scheme looped-learn --out learn");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --span 4 --out span");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
