@@ -38,10 +38,34 @@ static Text beginning(const Compare *u)
     return t;
 }
 
-static int evaluate(const Compare *u, const char *dir, Evaluation *e)
+/* *row: of a model on the text t. */
+static int evaluate_text(Network *n, const Text *t, const char *name, WordsRow *row)
+{
+    const TrainConfig c = network_training(n->options);
+    const Asking ask = {.what = ASK_MASKED, .each = 1};
+    double nll = 0, mean;
+    Batches *b;
+    TRY(batches_new(t, NULL, &n->vocab, &ask, c.context, c.batch_tokens, c.sequence, 0, &b));
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < batches_count(b); i++) {
+        Batch x;
+        progress_show("%s: %.0f words, one by one", name, row->words);
+        if (command_stop)
+            code = error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+        if (code == 0) code = batches_get(b, i, &x);
+        if (code == 0) code = model_forward(n->model, &x, 0, 0, NULL, &mean);
+        if (code != 0) break;
+        nll += mean * (double)batch_asked(&x);
+        row->words += (double)batch_asked(&x);
+    }
+    batches_free(b);
+    row->ppl = exp(nll / row->words);
+    return code;
+}
+
+static int evaluate(const Compare *u, const char *name, const char *dir, WordsRow *row)
 {
     static const OptionGroup *const given[] = {&network_machine_group, NULL};
-    const Asking ask = {.what = ASK_MASKED, .each = 1};
     Text t = beginning(u);
     Options *machine;
     Network n;
@@ -50,17 +74,17 @@ static int evaluate(const Compare *u, const char *dir, Evaluation *e)
     if (code == 0) code = network_load(dir, machine, &n);
     options_free(machine);
     TRY(code);
-    const TrainConfig c = network_training(n.options);
-    code = train_eval(n.model, &t, NULL, &n.vocab, &ask, c.context, c.batch_tokens, c.sequence, e);
+    *row = (WordsRow){.asked = asked(u)};
+    code = evaluate_text(&n, &t, name, row);
     network_free(&n);
     return code;
 }
 
-static int save(const Compare *u, const char *dir, const Evaluation *e)
+static int save(const char *dir, const WordsRow *row)
 {
     Sheet *s;
     TRY(sheet_new(columns, &s));
-    sheet_row(s, &(WordsRow){asked(u), (double)e->tokens, exp(e->mean)});
+    sheet_row(s, row);
     int code = output_sheet(s, SHEET_CSV, dir, "one_by_one.csv");
     sheet_free(s);
     return code;
@@ -82,14 +106,13 @@ static int load(const Compare *u, const char *dir, RunErrors *e)
 static int measure(Compare *u, const RunSpec *spec, const char *name, const char *dir, RunErrors *e)
 {
     (void)spec;
-    Evaluation of;
+    WordsRow row;
     double begun = progress_now();
-    progress_show("words of %s, one by one", name);
-    TRY(evaluate(u, dir, &of));
-    TRY(save(u, dir, &of));
-    e->one_by_one = exp(of.mean);
-    runs_note(&u->runs, "%s: pseudo-perplexity %.2f of %zu words, one by one, in %.1f s", name,
-              e->one_by_one, of.tokens, progress_now() - begun);
+    TRY(evaluate(u, name, dir, &row));
+    TRY(save(dir, &row));
+    e->one_by_one = row.ppl;
+    runs_note(&u->runs, "%s: pseudo-perplexity %.2f of %.0f words, one by one, in %.1f s", name,
+              row.ppl, row.words, progress_now() - begun);
     return 0;
 }
 
