@@ -215,6 +215,12 @@ static void tell_task(const Finetune *u)
                   "tokens are <unk>",
                   u->name, u->rest.count, u->chosen.count, u->dev.count,
                   100 * (double)u->on_rest.unknown / (double)tokens);
+    const Examples *all[] = {&u->on_rest, &u->on_chosen, &u->on_dev};
+    size_t longer = 0;
+    for (int i = 0; i < 3; i++) longer += examples_longer(all[i], u->net.vocab.eos, u->sequence);
+    if (longer)
+        progress_note("%s: %zu of all are longer than --sequence %zu and lose their ends", u->name,
+                      longer, u->sequence);
 }
 
 /* Steps of a trial: the rate rises over their first tenth. */

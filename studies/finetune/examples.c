@@ -67,6 +67,20 @@ int examples_new(const Network *n, const char *file, const Labelled *l, Scale s,
     return 0;
 }
 
+size_t examples_longer(const Examples *e, int32_t eos, size_t sequence)
+{
+    const Text *text[] = {&e->first, &e->second};
+    size_t at[2] = {0}, longer = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        size_t rows = 1;
+        for (int k = 0; k < 2; k++)
+            for (int32_t id = -1; at[k] < text[k]->tokens && id != eos; rows++)
+                id = text[k]->id[at[k]++];
+        longer += rows > sequence;
+    }
+    return longer;
+}
+
 void examples_free(Examples *e)
 {
     text_free(&e->first);

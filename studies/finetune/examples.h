@@ -33,6 +33,8 @@ int examples_new(const Network *n, const char *file, const Labelled *l, Scale s,
 int examples_of(const Network *n, const char *file, char *const *first, char *const *second,
                 size_t count, Examples *out);
 void examples_free(Examples *e);
+/* How many of them have more rows than a sequence, <cls> and every <eos> counted: these lose their ends. */
+size_t examples_longer(const Examples *e, int32_t eos, size_t sequence);
 
 /* z (count, C) out: what the model says of each example, logits of classes or with C = 1 the number, unscaled by s.
  * stop NULL or set: ERR_INTERRUPTED. */

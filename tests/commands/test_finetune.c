@@ -80,6 +80,7 @@ TEST(classes)
     }
     shell_ok("test $(wc -l <yes/predictions.csv) = 161"); /* a tenth of 800, by two starts */
     assert_true(says("648 examples to train on, 72 to choose by, 80 of dev"));
+    assert_false(says("lose their ends"));
     shell_ok(
         "for f in config.ini grid.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
@@ -88,6 +89,21 @@ TEST(classes)
     shell_ok(
         "awk -F, '$4 == \"majority\" { print \"majority,\" $12 }' yes/result.csv | cmp - majority");
     shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
+}
+
+/* Sentences of four words take six rows with <cls> and <eos>; a pair of them eleven. */
+TEST(long_sentences_are_told)
+{
+    run_ok(TASK " --epochs 1 --pretrained-only --sequence 6 --out six");
+    assert_false(says("lose their ends"));
+    run_ok(TASK " --epochs 1 --pretrained-only --sequence 5 --out five");
+    assert_true(says("800 of all are longer than --sequence 5 and lose their ends"));
+    run_ok("finetune --model run --task pair.tsv" GRID
+           " --epochs 1 --pretrained-only --sequence 11 --out eleven");
+    assert_false(says("lose their ends"));
+    run_ok("finetune --model run --task pair.tsv" GRID
+           " --epochs 1 --pretrained-only --sequence 10 --out ten");
+    assert_true(says("800 of all are longer than --sequence 10"));
 }
 
 /* The control: labels that have nothing to do with the sentences are not told. */
