@@ -45,7 +45,8 @@ def logits(told, w, ids):
         for name, value in step:
             op[name.strip("'")] = eval(value, op)
         y = op["y"]
-    return norm(w, "final_norm", y) @ w.get("output.weight", w["embed.weight"]).T
+    y = norm(w, "final_norm", y) if "final_norm.weight" in w else y
+    return y @ w.get("output.weight", w["embed.weight"]).T
 
 if __name__ == "__main__":
     np.savetxt(sys.stdout, logits(*read(sys.argv[1] + "/model.safetensors"), list(map(int, sys.argv[2:]))), "%.9g")
