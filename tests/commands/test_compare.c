@@ -688,7 +688,8 @@ TEST(test_two_workers)
  * no program at all. */
 TEST(test_program_built_anew)
 {
-    shell_ok("cp '%s' mine", program);
+    const char *blank = strrchr(program, ' '); /* behind words for its surroundings */
+    shell_ok("cp '%s' mine", blank ? blank + 1 : program);
     pid_t pid = shell_start(
         "anew",
         "./mine compare --scheme euler,transformer --seeds 2 --epochs 2 --csv --out anew" TINY);
