@@ -67,6 +67,15 @@ static const Option truncation_options[] = {
     {0},
 };
 
+static const Option masked_options[] = {
+    {"one-by-one", OPTION_SIZE, NULL, "N",
+     "of --objective masked: pseudo-perplexity with one word masked at a time too, of the first N "
+     "tokens of the validation text, to the end of their line (default: none). It takes a pass of "
+     "a sequence for every word",
+     1, 1e15},
+    {0},
+};
+
 static const Option depth_options[] = {
     {"layers", OPTION_SIZES, "1", "L,...",
      "blocks, each one step of the scheme; several: a row each", 1, NETWORK_LAYERS},
@@ -104,16 +113,16 @@ static const Option output_options[] = {
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
+static const OptionGroup masked_group = {"Masked words", 1, masked_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup score_group = {"Translations", 1, score_options};
 static const OptionGroup statistics_group = {"Statistics", 0, statistics_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {
-    &scheme_group,           &truncation_group,   &tuning_group,
-    &network_text_group,     &depth_group,        &network_model_group,
-    &network_training_group, &network_seed_group, &network_machine_group,
-    &network_limit_group,    &translator_group,   &score_group,
-    &statistics_group,       &output_group,       NULL};
+    &scheme_group,       &truncation_group,      &masked_group,        &tuning_group,
+    &network_text_group, &depth_group,           &network_model_group, &network_training_group,
+    &network_seed_group, &network_machine_group, &network_limit_group, &translator_group,
+    &score_group,        &statistics_group,      &output_group,        NULL};
 
 static int verdict(const Compare *u)
 {
@@ -200,6 +209,8 @@ static int save(void *study)
 static int study(Compare *u)
 {
     TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
+    if (options_text(u->options, "one-by-one") && !u->corpus.marks)
+        return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
     if (u->corpus.source[SPLIT_TRAIN].tokens) return translations_run(u->options, &u->corpus);
     TRY(check_text(u));
     TRY(open_study(u));

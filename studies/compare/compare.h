@@ -1,5 +1,6 @@
 /* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), runs
- * recorded before (compare_from.c), the truncation errors of what was trained (compare_truncation.c), the choice of rate and dropout
+ * recorded before (compare_from.c), what is measured on the networks (compare_measure.c): truncation errors (compare_truncation.c), words one by
+ * one (compare_one_by_one.c); the choice of rate and dropout
  * (compare_tune.c), differences from the baseline (compare_differences.c), tables (compare_table.c,
  * compare_epochs.c), correlations (compare_relate.c), words and files (compare_save.c), plots (compare_plot.c).
  *
@@ -16,7 +17,7 @@
 
 enum { COMPARE_DEPTHS = 16 };
 
-/* Truncation errors of a run's network over the flow's displacement at h = 1, and their slopes;
+/* What is measured on a run's network: truncation errors over the flow's displacement at h = 1, and their slopes;
  * NaN: not asked for, or not to be had. */
 typedef struct {
     double split, split_slope; /* of y' = F + G */
@@ -24,6 +25,7 @@ typedef struct {
     double check;              /* sublayers against a forward pass */
     double leading;  /* leading term of split's error, over the displacement; NaN: none is told */
     double governed; /* share of sentences and layers whose error is near to that (truncation.h) */
+    double one_by_one; /* pseudo-perplexity, one word masked at a time */
 } RunErrors;
 
 typedef struct {
@@ -47,6 +49,7 @@ typedef struct {
     double valid_equal, test_equal; /* p of these being --equivalence or more; NaN: not asked for */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
     double leading, governed;                        /* mean over seeds, as of RunErrors */
+    Interval one_by_one;                             /* over seeds */
 } Cell;
 
 /* The designs of a depth and their seeds (statistics.h). */
@@ -114,12 +117,23 @@ int compare_add_controls(Compare *u);
  * none. */
 void compare_controlled(const Compare *u, const Table *t, char out[512]);
 
-/* ---- compare_truncation.c ---- */
+/* ---- compare_measure.c, compare_truncation.c, compare_one_by_one.c ---- */
 
-/* The truncation errors of a run that is there: t->more, a RunErrors. For tasks_run. */
+/* A measure of a trained run's network, kept in a file of its directory `dir`. */
+typedef struct {
+    const char *claim; /* who is at it: a file's name */
+    int (*wanted)(const Compare *u);
+    int (*load)(const Compare *u, const char *dir, RunErrors *e); /* 1: it is there */
+    int (*measure)(Compare *u, const RunSpec *spec, const char *name, const char *dir,
+                   RunErrors *e); /* and saves it */
+} Measure;
+/* The layers of a post-norm network are no steps on a field: no truncation error is wanted of them. */
+extern const Measure compare_truncation, compare_one_by_one;
+
+/* All wanted measures of a run that is there: t->more, a RunErrors. For tasks_run. */
 int compare_measure(void *study, Task *t);
-/* 1 where they are wanted and there are any: the layers of a post-norm network are no steps on a field. */
-int compare_truncates(const Compare *u);
+/* 1 where any is wanted. */
+int compare_measures(const Compare *u);
 
 /* Whether the order governs a cell's error at h = 1: 1, 0; -1: not told (compare_table.c). */
 int compare_governs(const Cell *c);

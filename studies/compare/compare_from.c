@@ -98,7 +98,8 @@ static void take_single(const Compare *u, Cell *c, double governs)
                                         .layer_slope = c->layer_slope.mean,
                                         .check = NAN,
                                         .leading = c->leading,
-                                        .governed = governs};
+                                        .governed = governs,
+                                        .one_by_one = c->one_by_one.mean};
     if (++c->singles == c->runs) {
         compare_summarise_errors(u, c);
         c->measured = 1;
@@ -132,6 +133,15 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     c->leading = c->governed = NAN;
     if (csv_column(t, "truncation_leading") >= 0)
         TRY(number_of(t, row, "truncation_leading", &c->leading));
+    c->one_by_one = (Interval){.mean = NAN, .low = NAN, .high = NAN};
+    const struct {
+        const char *name;
+        double *at;
+    } words[] = {{"one_by_one", &c->one_by_one.mean},
+                 {"one_by_one_low", &c->one_by_one.low},
+                 {"one_by_one_high", &c->one_by_one.high}};
+    for (size_t i = 0; i < 3; i++)
+        if (csv_column(t, words[i].name) >= 0) TRY(number_of(t, row, words[i].name, words[i].at));
     const char *governs = csv_named(t, row, "truncation_governs");
     if (*governs) c->governed = strcmp(governs, "yes") == 0;
     TRY(column_of(t, "rate", &rate));

@@ -124,7 +124,7 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     if (!c->result || !c->errors) return ERR_MEMORY;
     for (size_t k = 0; k < u->seeds; k++) {
         c->result[k] = runs_none;
-        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     }
     RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
     TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b, &c->numbers));
@@ -204,6 +204,7 @@ void compare_summarise_errors(const Compare *u, Cell *c)
     c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
     c->leading = statistics_mean(&e->leading, STEP, u->seeds).mean;
     c->governed = statistics_mean(&e->governed, STEP, u->seeds).mean;
+    c->one_by_one = statistics_positive(&e->one_by_one, STEP, u->seeds);
 }
 
 void compare_summarise(Compare *u)
@@ -221,7 +222,7 @@ static void take_results(Compare *u, const Task *list)
     compare_summarise(u);
 }
 
-/* The truncation errors of all runs that are there; not of diverged ones, worse than drawing words blindly,
+/* What is measured on all runs that are there; not on diverged ones, worse than drawing words blindly,
  * whose flows may leave the numbers after long hours. */
 static int measure_all(Compare *u, const Task *list, size_t n, int wait)
 {
@@ -250,7 +251,7 @@ int compare_train(Compare *u, int wait)
     }
     const Work w = {.runs = &u->runs, .wait = wait};
     int code = tasks_run(&w, list, n);
-    if (code == 0 && compare_truncates(u)) code = measure_all(u, list, n, wait);
+    if (code == 0 && compare_measures(u)) code = measure_all(u, list, n, wait);
     if (code == 0) take_results(u, list);
     memory_free(list);
     return code;

@@ -58,7 +58,7 @@ static void print_controls(const Compare *u, FILE *f)
 
 static void print_truncation(const Compare *u, FILE *f)
 {
-    if (!compare_truncates(u)) return;
+    if (!compare_truncation.wanted(u)) return;
     fprintf(
         f,
         "error: of the trained network's own step (h = 1) against the exact flow of its F + G, "
@@ -141,6 +141,11 @@ static void print_caption(const Compare *u, FILE *f)
             f,
             "Encoders alone, asked masked words: each perplexity is a pseudo-perplexity, over one\n"
             "set of masks that is the same for all ('trotter eval --help').\n");
+    if (options_text(o, "one-by-one"))
+        fprintf(f,
+                "one by one: that of the first %zu tokens of the validation text, to the end of "
+                "their line,\none word masked at a time.\n",
+                options_size(o, "one-by-one"));
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);

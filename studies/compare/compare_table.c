@@ -134,6 +134,14 @@ const Column compare_columns[] = {
         CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
         .words =
             "whether the order governs h = 1: error within 20 % of its leading term, their means"),
+    FIELD(CompareRow, "one_by_one", cell.one_by_one.mean, .form = SHEET_FIXED, .digits = 2,
+          .low = "one_by_one_low", .high = "one_by_one_high", .head = "one by one", .half = "±",
+          .place = 15, .page = 23, .sparse = 1,
+          .words = "pseudo-perplexity of the beginning of the validation text, one word masked at "
+                   "a time"),
+    FIELD(CompareRow, "one_by_one_low", cell.one_by_one.low, .sparse = 1,
+          .words = STATISTICS_POSITIVE_LOW),
+    FIELD(CompareRow, "one_by_one_high", cell.one_by_one.high, .sparse = 1),
     {0}};
 
 /* For people alone. */

@@ -4,12 +4,11 @@
  * sentences and layers. The field is F + G; of schemes over L also y' = L(y), the ODE of their
  * paper.
  *
- * A run's numbers are kept in its directory, truncation.csv, and claimed like the run itself. */
+ * A run's numbers are kept in its directory, truncation.csv. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/runs/lease.h"
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/csv.h"
@@ -107,7 +106,7 @@ static int save(const Compare *u, const char *dir, const RunErrors *e)
 /* 1 where the file is there, of the same sentences. */
 static int load(const Compare *u, const char *dir, RunErrors *e)
 {
-    ErrorRow row, now = row_of(u, e);
+    ErrorRow now = row_of(u, e), row = now;
     char path[OUTPUT_PATH];
     Csv c;
     if (output_path(path, dir, "truncation.csv") != 0 || !output_exists(path)) return 0;
@@ -119,44 +118,24 @@ static int load(const Compare *u, const char *dir, RunErrors *e)
     return there;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-static int do_claimed(const Compare *u, Task *t, const char *name, const char *dir)
-{
-    RunErrors *e = t->more;
-    t->state = RUN_THERE;
-    if (load(u, dir, e)) return 0;
-    double begun = progress_now();
-    progress_show("truncation error of %s", name);
-    TRY(measure(u, &t->spec, dir, e));
-    TRY(save(u, dir, e));
-    t->state = RUN_TRAINED;
-    runs_note(&u->runs, "%s: truncation error %.4g of the flow at h = 1, slope %.2f, in %.1f s",
-              name, e->split, e->split_slope, progress_now() - begun);
-    return 0;
-}
-
-int compare_truncates(const Compare *u)
+static int wanted(const Compare *u)
 {
     return options_size(u->options, "truncation") > 0 &&
            network_bridge(u->options).norm == NORM_PRE;
 }
 
-int compare_measure(void *study, Task *t)
+static int measure_and_save(Compare *u, const RunSpec *spec, const char *name, const char *dir,
+                            RunErrors *e)
 {
-    Compare *u = study;
-    char name[512], dir[OUTPUT_PATH], path[OUTPUT_PATH];
-    Lease claim;
-    int mine;
-    TRY(runs_name(&t->spec, name));
-    TRY(runs_directory(u->dir, &t->spec, dir));
-    t->state = RUN_THERE;
-    if (load(u, dir, t->more)) return 0;
-    TRY(output_path(path, dir, "truncation.claim"));
-    TRY(lease_take(path, u->worker.name, &claim, &mine));
-    t->state = RUN_BUSY;
-    if (!mine) return 0;
-    int code = do_claimed(u, t, name, dir);
-    lease_drop(&claim);
-    return code;
+    double begun = progress_now();
+    progress_show("truncation error of %s", name);
+    TRY(measure(u, spec, dir, e));
+    TRY(save(u, dir, e));
+    runs_note(&u->runs, "%s: truncation error %.4g of the flow at h = 1, slope %.2f, in %.1f s",
+              name, e->split, e->split_slope, progress_now() - begun);
+    return 0;
 }
+
+const Measure compare_truncation = {"truncation.claim", wanted, load, measure_and_save};

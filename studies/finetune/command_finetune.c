@@ -95,6 +95,17 @@ static const OptionGroup *const groups[] = {
 enum { PART_SEED = 1, DEV_SEED = 2 };
 static const double dev_part = 0.1;
 
+/* labelled_split, whose refusals here name the file. */
+static int split(const char *file, const Labelled *all, double part, uint64_t seed, Labelled *rest,
+                 Labelled *chosen)
+{
+    char words[256];
+    int code = labelled_split(all, part, seed, rest, chosen);
+    if (code != ERR_INPUT) return code;
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "%s: %s", file, words);
+}
+
 /* FILE.tsv, and its dev text. whole: what both are windows of where it is one file. */
 static int read_own(Finetune *u, int change, Labelled *whole)
 {
@@ -104,7 +115,7 @@ static int read_own(Finetune *u, int change, Labelled *whole)
     u->task = options_flag(u->options, "values") ? &labelled_values : &labelled_classes;
     if (!dev) {
         TRY(labelled_read(u->task, file, change, NULL, whole));
-        return labelled_split(whole, dev_part, DEV_SEED, &u->train, &u->dev);
+        return split(file, whole, dev_part, DEV_SEED, &u->train, &u->dev);
     }
     TRY(labelled_read(u->task, file, change, NULL, &u->train));
     return labelled_read(u->task, dev, change, &u->train, &u->dev);
@@ -139,7 +150,9 @@ static int read_task(Finetune *u, Labelled *whole)
     }
     u->metric = u->task->metric[0];
     u->scale = examples_scale(&u->train);
-    return labelled_split(&u->train, options_real(o, "part"), PART_SEED, &u->rest, &u->chosen);
+    if (!isfinite(u->scale.sd))
+        return error_set(ERR_INPUT, "%s: labels so far apart have no standard deviation", task);
+    return split(task, &u->train, options_real(o, "part"), PART_SEED, &u->rest, &u->chosen);
 }
 
 /* ---- the encoder --------------------------------------------------------------------------------- */
@@ -486,6 +499,8 @@ static int train(Options *o)
     int code = read_task(&u, &whole);
     if (code == 0) code = claim(&u, &lease);
     if (code == 0) code = finetune(&u, o);
+    if (code == ERR_INTERRUPTED)
+        code = error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
     progress_clear();
     lease_drop(&lease);
     free_all(&u, &whole);
@@ -514,7 +529,7 @@ static void judge(const Csv *c, Verdict *v)
 {
     for (size_t i = 0; i < c->rows; i++) {
         double score;
-        if (csv_number(c, i, csv_column(c, "score"), &score) == 0)
+        if (*csv_named(c, i, "start") && csv_number(c, i, csv_column(c, "score"), &score) == 0)
             verdict_say(v, "%.60s, %.20s: %.3f; ", csv_named(c, i, "scheme"),
                         csv_named(c, i, "start"), score);
     }

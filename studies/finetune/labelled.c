@@ -340,6 +340,13 @@ static int read_line(Reading *r, const Line *l, size_t line)
     return 0;
 }
 
+static int is_constant(const Labelled *l)
+{
+    for (size_t i = 1; i < l->count; i++)
+        if (l->value[i] != l->value[0]) return 0;
+    return 1;
+}
+
 static int read_lines(Reading *r, const Labelled *train)
 {
     Labelled *out = r->out;
@@ -357,6 +364,9 @@ static int read_lines(Reading *r, const Labelled *train)
     if (r->learns && r->words.size == 1)
         return error_set(ERR_INPUT, "%s: all labels are '%.60s': expected two classes or more",
                          l->file, r->words.word[0].text);
+    if (out->value && !train && is_constant(out))
+        return error_set(ERR_INPUT, "%s: all labels are %g: expected two numbers or more", l->file,
+                         out->value[0]);
     if (out->label) TRY(keep_classes(r));
     return r->change ? write_sentences(r) : 0;
 }

@@ -69,8 +69,8 @@ typedef struct {
 /* The examples of a file. `train`, or NULL: the training text, whose classes and number of sentences these have to have;
  * nothing of it is borrowed. ERR_INPUT with file and line: a file that is not there or empty, a NUL byte, invalid
  * UTF-8, a column that the header lacks or has twice, another number of columns than the header's, an empty sentence or
- * label, a label that is no class or no number of the range, no example, a training text whose labels are all the same
- * while classes come from it. ERR_MEMORY. Caller: labelled_free, which is needed after success alone. */
+ * label, a label that is no class or no number of the range, no example, a training text whose labels are all the same,
+ * numbers or classes that come from it. ERR_MEMORY. Caller: labelled_free, which is needed after success alone. */
 int labelled_read(const LabelledTask *t, const char *file, int change, const Labelled *train,
                   Labelled *out);
 

@@ -18,7 +18,7 @@ const Column score_results[] = {
     COLUMN(ScoreRow, scheme),
     COLUMN(ScoreRow, start,
            .words = "pretrained; fresh: the same encoder without pre-training; majority: the most "
-                    "frequent label always"),
+                    "frequent label always, of numbers their mean"),
     COLUMN(ScoreRow, layers),
     COLUMN(ScoreRow, params),
     COLUMN(ScoreRow, model_seed, .words = "of the pre-training"),
@@ -124,6 +124,29 @@ static int is_there(const Scores *s, const ScoreRow *r)
     return 0;
 }
 
+Answers scores_answers(const Scores *s, const double *x, int32_t *label)
+{
+    if (agreements[s->choose].of == ANSWERS_VALUES) return (Answers){s->n, NULL, x};
+    for (size_t i = 0; i < s->n; i++) label[i] = (int32_t)x[i];
+    return (Answers){s->n, label, NULL};
+}
+
+/* The score of a row is that of its predictions. */
+static int same_score(const Directory *d, const ScoreRow *row, const double *said)
+{
+    const Scores *s = d->s;
+    int m = s->choose;
+    double score = NAN;
+    int32_t *label = memory_new(s->n, 2 * sizeof *label);
+    if (!label) return ERR_MEMORY;
+    Answers p = scores_answers(s, said, label), g = scores_answers(s, s->gold, label + s->n);
+    int code = agreement_score(m, &p, &g, &score);
+    memory_free(label);
+    if (code != 0 || fabs(score - row->score[m]) <= 1e-9) return code;
+    return error_set(ERR_INPUT, "%s: %s of %s is %.6g in result.csv and %.6g of predictions.csv",
+                     d->dir, agreements[m].name, row->start, row->score[m], score);
+}
+
 static int add_run(Directory *d, const ScoreRow *row)
 {
     Scores *s = d->s;
@@ -136,6 +159,7 @@ static int add_run(Directory *d, const ScoreRow *row)
     if (grown) s->run = grown;
     int code = grown && said && gold ? take_predictions(d, row->start, n, said, gold) : ERR_MEMORY;
     if (code == 0) code = same_gold(d, n, gold);
+    if (code == 0) code = same_score(d, row, said);
     memory_free(gold);
     if (code != 0) {
         memory_free(said);

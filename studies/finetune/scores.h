@@ -50,8 +50,10 @@ typedef struct {
 } Scores;
 
 /* Adds the runs of a directory. ERR_INPUT: not such files, another task or dev text than those before, an encoder of that
- * scheme and seed that is there already. */
+ * scheme and seed that is there already, a score that is not that of its predictions. */
 int scores_take(Scores *s, const char *dir);
+/* x (n), a run's or the gold ones, in the form of the metric; borrows x and label (n), of which classes need room. */
+Answers scores_answers(const Scores *s, const double *x, int32_t *label);
 /* finetune.csv, .md and .tex in dir, and the table on stdout, or with csv != 0 that of the file. */
 int scores_tell(const Scores *s, const char *dir, int csv);
 void scores_free(Scores *s);

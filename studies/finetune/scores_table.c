@@ -25,7 +25,7 @@ typedef struct {
     Interval score;   /* of the metric that chose, over seeds */
     double low, high; /* over drawn examples */
     Gap gain,
-        scheme; /* pretrained less fresh of the same scheme; less the first scheme of the same start */
+        less_first; /* pretrained less fresh of the same scheme; less the first scheme of the same start */
     const char *name, *start;
 } ScoreCell;
 
@@ -64,7 +64,7 @@ const Column score_columns[] = {
     MEAN(AGREEMENT_PEARSON, "pearson"),
     MEAN(AGREEMENT_SPEARMAN, "spearman"),
     GAP(gain, "score less that of the same encoder without pre-training"),
-    GAP(scheme, "score less that of the first scheme with the same start"),
+    GAP(less_first, "score less that of the first scheme with the same start"),
     {0}};
 
 /* For people alone. */
@@ -122,17 +122,9 @@ static void find_cells(Table *t)
                                               .layers = r->layers,
                                               .params = r->params,
                                               .gain = no_gap,
-                                              .scheme = no_gap};
+                                              .less_first = no_gap};
         t->of[i] = k;
     }
-}
-
-/* Answers of a run, or what is right, in the form of the metric. */
-static Answers answers(const Scores *s, const double *x, int32_t *label)
-{
-    if (agreements[s->choose].of == ANSWERS_VALUES) return (Answers){s->n, NULL, x};
-    for (size_t i = 0; i < s->n; i++) label[i] = (int32_t)x[i];
-    return (Answers){s->n, label, NULL};
 }
 
 /* Numbers of a cell's runs; x (runs): room. */
@@ -227,8 +219,8 @@ static int find_gaps(Table *t, Answers *run)
             add_gap(t, c, "%s: %s less %s", "fresh", &c->gain);
         }
         if (first == k) continue;
-        TRY(find_gap(t, first, k, run, &c->scheme));
-        add_gap(t, c, "%s, %s, less %s", t->cell[first].name, &c->scheme);
+        TRY(find_gap(t, first, k, run, &c->less_first));
+        add_gap(t, c, "%s, %s, less %s", t->cell[first].name, &c->less_first);
     }
     return 0;
 }
@@ -240,11 +232,12 @@ static int print_all(const Table *t, int form, FILE *f)
     const Scores *s = t->s;
     const Agreement *a = &agreements[s->choose];
     fprintf(f,
-            "Task %s: %zu examples of the dev text. score: %s; always the most frequent label has "
-            "%.3f.\nfresh: the same encoder without pre-training. (seeds): half of the 95 %% "
+            "Task %s: %zu examples of the dev text. score: %s; majority: always %s.\n"
+            "fresh: the same encoder without pre-training. (seeds): half of the 95 %% "
             "interval over pre-trainings;\n(examples): 95 %% of %d dev texts drawn from the "
             "examples of this one.\n\n",
-            s->task, s->n, a->title, s->majority.score[s->choose], DRAWS);
+            s->task, s->n, a->title,
+            a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label", DRAWS);
     TRY(sheet_write(t->table, form, f));
     if (t->cells < 2) return 0;
     fprintf(f, "\nDifferences. A ranking needs both intervals to leave out 0; p is of one "
@@ -261,6 +254,19 @@ static int save(const Table *t, const char *dir)
     return output_put(&o, print_all(t, SHEET_MARKDOWN, o.f), dir, "finetune.md");
 }
 
+/* Whom to beat, in the table itself. */
+static void add_majority(Table *t)
+{
+    const ScoreRow *r = &t->s->majority;
+    const char *name[AGREEMENTS + 2] = {"score"};
+    double value[AGREEMENTS + 1] = {r->score[t->s->choose]};
+    for (int m = 0; m < AGREEMENTS; m++) {
+        name[m + 1] = agreements[m].name;
+        value[m + 1] = r->score[m];
+    }
+    if (r->start) sheet_bound(t->table, r->start, name, value);
+}
+
 static int make(Table *t)
 {
     const Scores *s = t->s;
@@ -270,9 +276,9 @@ static int make(Table *t)
     int code = run && x && list ? 0 : ERR_MEMORY;
     if (code == 0) {
         find_cells(t);
-        t->gold = answers(s, s->gold, t->label);
+        t->gold = scores_answers(s, s->gold, t->label);
         for (size_t i = 0; i < s->runs; i++)
-            t->said[i] = answers(s, s->run[i].said, t->label + (i + 1) * s->n);
+            t->said[i] = scores_answers(s, s->run[i].said, t->label + (i + 1) * s->n);
         for (size_t k = 0; k < t->cells; k++) {
             summarise(t, &t->cell[k], k, x);
             list[k] = t->cell[k].score;
@@ -281,6 +287,7 @@ static int make(Table *t)
         code = find_gaps(t, run);
     }
     for (size_t k = 0; k < t->cells; k++) sheet_row(t->table, &t->cell[k]);
+    add_majority(t);
     memory_free(run);
     memory_free(x);
     memory_free(list);

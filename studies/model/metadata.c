@@ -341,15 +341,19 @@ int network_no_labels(const Network *n, const char *dir)
                      dir);
 }
 
-int network_alone(const Network *n, const char *dir)
+int network_tells_next(const Network *n, const char *dir)
 {
     TRY(network_no_labels(n, dir));
-    if (model_plan(n->model)->bidirectional)
-        return error_set(
-            ERR_INPUT,
-            "%s is an encoder alone, which tells masked words and no next ones; 'trotter "
-            "eval' measures it",
-            dir);
+    if (!model_plan(n->model)->bidirectional) return 0;
+    return error_set(ERR_INPUT,
+                     "%s is an encoder alone, which tells masked words and no next ones; 'trotter "
+                     "eval' measures it",
+                     dir);
+}
+
+int network_alone(const Network *n, const char *dir)
+{
+    TRY(network_tells_next(n, dir));
     if (!n->encoder) return 0;
     return error_set(ERR_INPUT,
                      "%s is an encoder and a decoder, which reads no text without its source; "

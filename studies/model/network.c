@@ -141,7 +141,7 @@ static const Option training_options[] = {
      0.99, .sets = {TO(model.activation_dropout)}},
     {"word-dropout", OPTION_REAL, NULL, "P",
      "of pairs, on whole words of the source: in training such a word has no embedding but its "
-     "position's",
+     "position's, and the others' are 1 / (1 - P) times as large (default: 0)",
      0, 0.99, .sets = {TO(model.word_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "

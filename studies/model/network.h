@@ -183,6 +183,8 @@ int network_own_corpus(const Network *n, int untested, Corpus *c);
 
 /* ERR_INPUT, naming it, where it was fine-tuned: for what is asked of words. */
 int network_no_labels(const Network *n, const char *dir);
+/* ERR_INPUT, naming it, where it is an encoder alone: for what needs next words, given a source or not. */
+int network_tells_next(const Network *n, const char *dir);
 /* ERR_INPUT, naming it, where it is an encoder and a decoder, or an encoder alone: for what can only be done with a language model. */
 int network_alone(const Network *n, const char *dir);
 

@@ -23,7 +23,7 @@ typedef struct {
     const char *name;     /* in CSV; NULL: for people alone */
     const char *head;     /* for people */
     int half;             /* 1: half of the column's interval */
-    int absent;           /* a sparse column that no row has so far */
+    int absent;           /* a sparse column that no row has so far, or its half */
     double scale;         /* people see so many times the number */
 } Slot;
 
@@ -83,7 +83,7 @@ int sheet_new(const Column *list, Sheet **out)
     for (const Column *c = list; c->name || c->head; c++) {
         double scale = c->scale != 0 ? c->scale : 1;
         *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, scale};
-        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, 0, scale};
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse, scale};
     }
     choose_view(*out);
     return 0;
@@ -222,6 +222,7 @@ void sheet_row(Sheet *s, const void *record)
             add_member(s, &s->slot[j], at + c->at);
             if (s->slot[j].absent && s->code == 0 && s->cell[s->cells - 1].exact[0]) {
                 s->slot[j].absent = 0;
+                if (c->half) s->slot[j + 1].absent = 0;
                 choose_view(s);
             }
             continue;

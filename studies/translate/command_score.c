@@ -155,7 +155,8 @@ static int run(Options *o)
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
     TRY(network_load(dir, o, &n));
-    int code = score(o, &n);
+    int code = network_tells_next(&n, dir);
+    if (code == 0) code = score(o, &n);
     network_free(&n);
     return code;
 }

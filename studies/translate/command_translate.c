@@ -251,7 +251,8 @@ static int run(Options *o)
     const char *dir = options_text(o, "model");
     if (!dir) return error_set(ERR_INPUT, "--model is needed");
     TRY(network_load(dir, o, &j.net));
-    int code = translate(&j);
+    int code = network_tells_next(&j.net, dir);
+    if (code == 0) code = translate(&j);
     if (j.in.fd > STDIN_FILENO) close(j.in.fd);
     memory_free(j.in.bytes);
     translator_free(j.translator);

@@ -84,6 +84,10 @@ TEST(classes)
         "for f in config.ini grid.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
     run_ok("report yes --out page.html");
+    shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
+    shell_ok(
+        "awk -F, '$4 == \"majority\" { print \"majority,\" $12 }' yes/result.csv | cmp - majority");
+    shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
 }
 
 /* The control: labels that have nothing to do with the sentences are not told. */
@@ -174,6 +178,23 @@ TEST(goes_on)
 #undef LONG
 }
 
+/* Ctrl-C in a trial: status 130, one line, which says how it goes on. */
+TEST(interrupted)
+{
+#define ENDLESS \
+    "finetune --model run --task yes.tsv --threads 1 --rates 1e-2 --epochs 10000 --patience 0"
+    pid_t pid = shell_start("endless", "%s " ENDLESS " --out endless", program);
+    for (int i = 0; i < 1000 && !file_exists("endless/pretrained/rate0.01-seed1/state.safetensors");
+         i++)
+        usleep(20000);
+    assert_int_equal(test_signal(pid, SIGINT), 0);
+    assert_int_equal(shell_finish(pid), 130);
+    shell_ok(
+        "tail -1 endless.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
+    assert_false(file_exists("endless/result.csv"));
+#undef ENDLESS
+}
+
 /* ---- several ------------------------------------------------------------------------------------------- */
 
 TEST(several_encoders)
@@ -193,6 +214,9 @@ TEST(several_encoders)
     run_ok("finetune --model run --task blind.tsv" GRID " --epochs 1 --pretrained-only --out of-3");
     must_refuse("finetune --from of-1 --from of-3 --out mixed", "task");
     must_refuse("finetune --from of-1 --model run --out x", "--model and --from");
+    shell_ok(
+        "cp -r of-1 spoilt && awk -F, -v OFS=, '$1 == \"fresh\" && $2 == 1 { $4 = 1 - $4 } 1' of-1/predictions.csv >spoilt/predictions.csv");
+    must_refuse("finetune --from spoilt --out x", "accuracy of fresh is");
 }
 
 /* ---- what it is for ------------------------------------------------------------------------------------- */
@@ -213,6 +237,8 @@ TEST(labels_of_sentences)
     assert_true(strtod(out_cell(1, "probability"), NULL) > .5);
     must_refuse("eval --model asked --text sentences", "trotter classify");
     must_refuse("generate --model asked", "trotter classify");
+    must_refuse("score --model asked --text sentences", "trotter classify");
+    must_refuse("translate --model asked --text sentences", "trotter classify");
     must_refuse("attention --model asked --text sentences --out a", "trotter classify");
     must_refuse("classify --model run --text three", "trotter finetune");
     shell_ok("printf 'w1\\tw0\\n' >two");
@@ -234,7 +260,11 @@ TEST(refusals)
                 "--values has no meaning");
     must_refuse("finetune --model language --task yes.tsv --out r", "trains one");
     must_refuse(TASK " --rates 1e-3,1e-3 --out r", "twice");
-    must_refuse(TASK " --part 0.9999 --out r", "leaves none");
+    must_refuse(TASK " --part 0.9999 --out r", "yes.tsv: a part of 0.9999 leaves none");
+    shell_ok(
+        "printf 'sentence\\tlabel\\nw1\\t1e300\\nw2\\t-1e300\\nw3\\t2\\n' >far.tsv && sed 's/1e300/7/' far.tsv >near.tsv");
+    must_refuse("finetune --model run --task far.tsv --values --out r", "no standard deviation");
+    run_ok("finetune --model run --task near.tsv --values" GRID " --epochs 1 --out near");
     run_ok(TASK " --epochs 1 --pretrained-only --out r");
     must_refuse(TASK " --epochs 2 --pretrained-only --out r", "other options");
     run_ok(

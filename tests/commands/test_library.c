@@ -189,6 +189,68 @@ TEST(what_python_is_refused)
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }
 
+/* Encoders alone beside the program: words one by one, and classes of pairs of sentences. Each mistake of a reading is seen. */
+TEST(encoders_by_numpy)
+{
+    need_numpy();
+#define ENCODER                                                                                 \
+    "--corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --first-relu " \
+    "--layers 2 --activation gelu --positions both --max-steps 8" SMALL_TRAINING
+    run_ok("train --objective masked --next-sentence " ENCODER " --out encoder");
+    run_ok("train --no-final-norm " ENCODER " --out first-relu");
+    shell_ok("printf 'and the lord said unto moses\n' >said");
+    run_ok(
+        "eval --model encoder --text said --one-by-one --context sentence --precision f64 --logits words.npy");
+    shell_ok(
+        "awk 'BEGIN { srand(3); print \"sentence\\tsentence2\\tlabel\"; for (i = 0; i < 40; i++) { k = int(3 * rand()); "
+        "print \"and the lord\\tof \" (k ? k == 1 ? \"god\" : \"the people\" : \"all\") \"\\t\" k } }' >pairs.tsv");
+    run_ok(
+        "finetune --model encoder --task pairs.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 2 --pretrained-only --out labels");
+    shell_ok("printf 'the lord said\\tof the people of god\\n' >pair");
+    run_ok("classify --model labels --text pair --precision f64 --csv");
+    file_write("classified.csv", out, strlen(out));
+    static const char code[] =
+        "import numpy, read_model, trotter\n"
+        "def vocabulary(d): return {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
+        "v, right = vocabulary('encoder'), numpy.load('words.npy')\n"
+        "ids = [v[x] for x in '<cls> and the lord said unto moses <eos>'.split()]\n"
+        "def words(**changed):\n"
+        "    told, w = read_model.read('encoder/model.safetensors')\n"
+        "    told.update(changed)\n"
+        "    one = lambda k: read_model.logits(told, w, ids[:k] + [v['<mask>']] + ids[k + 1:])[k]\n"
+        "    return abs(numpy.array([one(k) for k in range(1, 7)]) - right).max()\n"
+        "assert words() < 1e-6 * abs(right).max(), words()\n"
+        "assert words(format='trotter language model 1') > 1e-3\n"
+        "assert words(**{'first-relu': 'no'}) > 1e-3\n"
+        "v, said = vocabulary('labels'), [x.split() for x in open('pair').read().split('\\t')]\n"
+        "ids = [v['<cls>']] + [v[x] for s in said for x in s + ['<eos>']]\n"
+        "line = open('classified.csv').read().split('\\n')[1].split(',')\n"
+        "def label(segments):\n"
+        "    told, w = read_model.read('labels/model.safetensors')\n"
+        "    z = read_model.classes(told, w, ids, segments)\n"
+        "    return told['labels'].split('\\t')[z.argmax()], (numpy.exp(z - z.max()) / numpy.exp(z - z.max()).sum()).max()\n"
+        "name, p = label([0] + [0] * (len(said[0]) + 1) + [1] * (len(said[1]) + 1))\n"
+        "assert name == line[1] and abs(p - float(line[2])) < 1e-9, (name, p, line)\n"
+        "assert abs(label(None)[1] - float(line[2])) > 1e-6\n"
+        "for d in ('first-relu', 'gate', 'learn'):\n"
+        "    a = trotter.load(d).logits([1, 2, 3])\n"
+        "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
+        "    assert abs(a - b).max() < 1e-12 * abs(a).max(), d\n"
+        "for d in ('post', 'span', 'leapfrog'):\n"
+        "    try: read_model.read(d + '/model.safetensors')\n"
+        "    except ValueError as e: assert 'not read here' in str(e)\n"
+        "    else: raise SystemExit(d + ' is read')\n";
+#define OTHER \
+    "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
+    run_ok(OTHER " --scheme rk2-gate --out gate");
+    run_ok(OTHER " --scheme looped-learn --out learn");
+    run_ok(OTHER " --norm post --out post");
+    run_ok(OTHER " --span 4 --out span");
+    run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
+    file_write("encoders.py", code, strlen(code));
+    if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
+}
+
 int main(void)
 {
     return test_run(open_all, program_close);

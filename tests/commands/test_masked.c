@@ -35,18 +35,23 @@ static Row read_row(const char *csv, const char *head)
     return r;
 }
 
-static double result_of(const char *dir, const char *column)
+/* A column of the first row of a file. */
+static double first_of(const char *file, const char *column)
 {
-    char line[200];
-    snprintf(line, sizeof line,
-             "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s\") k = i } "
-             "NR == 2 { print $k }' %s/result.csv >number",
-             column, dir);
-    shell_ok("%s", line);
+    shell_ok("awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s\") k = i } "
+             "NR == 2 { print $k }' %s >number",
+             column, file);
     char *text = file_slurp("number", NULL);
     double x = strtod(text, NULL);
     free(text);
     return x;
+}
+
+static double result_of(const char *dir, const char *column)
+{
+    char file[512];
+    snprintf(file, sizeof file, "%s/result.csv", dir);
+    return first_of(file, column);
 }
 
 /* Of a text of n words and `lines` lines; how many of them are neither ends of lines. */
@@ -112,6 +117,32 @@ TEST(next_sentences)
     free(text);
 }
 
+/* It learns whether lines follow: four lines in a row are of one topic. Where lines are in any order, nothing tells. */
+TEST(next_sentences_are_learned)
+{
+    static const char *const texts[] = {"topics", "mixed"};
+    double told[2];
+    shell_ok(
+        "mkdir -p topics mixed && for f in train valid test; do awk -v f=$f 'BEGIN { srand(f == \"train\" ? 1 : f == \"valid\" ? 2 : "
+        "3); for (i = 0; i < (f == \"train\" ? 3000 : 600); i++) { if (i %% 4 == 0) t = int(6 * rand()); line = \"\"; for (k = 0; k < "
+        "4; k++) line = line \" t\" t \"w\" int(2 * rand()); print line } }' >topics/$f.txt; awk 'BEGIN { srand(4) } { print rand() "
+        "\"\\t\" $0 }' topics/$f.txt | sort -n | cut -f2 >mixed/$f.txt; done");
+    for (int k = 0; k < 2; k++) {
+        char line[400];
+        snprintf(
+            line, sizeof line,
+            "train --objective masked --next-sentence --corpus %s --width 32 --inner 64 --heads 4 --sequence 12 --layers 1 "
+            "--batch-tokens 512 --threads 1 --rate 3e-3 --warmup 20 --epochs 12 --dropout 0 --out learnt-%s",
+            texts[k], texts[k]);
+        run_ok(line);
+        snprintf(line, sizeof line, "learnt-%s", texts[k]);
+        told[k] = result_of(line, "test_exact");
+    }
+    /* 300 sequences of two lines: .5 +- .03 by chance */
+    if (!(told[0] > .8 && told[1] > .35 && told[1] < .65))
+        fail_msg("told right: %g and, where nothing tells, %g", told[0], told[1]);
+}
+
 /* Stopped at a step and gone on with, it is the run that was not stopped: by the numbers of its state, as the stop has a validation
  * more, of which the best model may be. */
 static void check_resume(const char *more)
@@ -143,6 +174,13 @@ TEST(every_context_and_norm)
     run_ok(TRAIN SHORT " --positions both --precision f64 --layers 2 --scheme rk4-layer --out b");
     run_ok(TRAIN SHORT " --bpe 10 --label-smoothing 0.1 --out c");
     run_ok(TRAIN SHORT " --level char --scheme macaron --out d");
+    run_ok(TRAIN SHORT " --scheme macaron --activation gelu --out gelu");
+    run_ok(TRAIN SHORT " --scheme macaron --activation gelu --first-relu --out first");
+    char *first = eval_csv("first --corpus text");
+    Row r = read_row(first, "tokens,nll,ppl\n");
+    assert_true(fabs(r.ppl - result_of("first", "valid_ppl")) <= 1e-6 * r.ppl);
+    assert_true(r.ppl != result_of("gelu", "valid_ppl"));
+    free(first);
     char *text = eval_csv("c --corpus text");
     read_row(text, "tokens,nll,ppl\n");
     free(text);
@@ -150,13 +188,59 @@ TEST(every_context_and_norm)
 
 /* ---- studies -------------------------------------------------------------------------------------------- */
 
+#define STUDY                                                                                    \
+    "compare --objective masked --corpus twice" SIZE " --positions both --epochs 8 --dropout 0 " \
+    "--activation gelu --scheme transformer,rk2-gate --truncation 2 "
+
+static double one_by_one(const char *run)
+{
+    char what[100];
+    snprintf(what, sizeof what, "%s --text beginning --one-by-one", run);
+    char *text = eval_csv(what);
+    Row r = read_row(text, "tokens,nll,ppl\n");
+    assert_true(r.tokens == 30);
+    free(text);
+    return r.ppl;
+}
+
+/* Words one by one are those of `eval`, of the lines up to the one of the 25-th token: three of 10 words and <eos>. */
 TEST(compared)
 {
-    run_ok("compare --objective masked --corpus twice" SIZE
-           " --positions both --epochs 8 --dropout 0"
-           " --activation gelu --scheme transformer,rk2-gate --seeds 2 --out study");
+    run_ok(STUDY "--seeds 2 --one-by-one 25 --out study");
     assert_non_null(strstr(out, "pseudo-perplexity"));
     shell_ok("grep -c . study/compare.csv | grep -q '^4$'");
+    shell_ok("head -3 twice/valid.txt >beginning");
+    double mean =
+        (one_by_one("study/runs/transformer-seed1") + one_by_one("study/runs/transformer-seed2")) /
+        2;
+    double told = first_of("study/compare.csv", "one_by_one");
+    if (!(fabs(told - mean) <= 1e-9 * mean)) fail_msg("%.17g, not %.17g", told, mean);
+    assert_true(fabs(told - first_of("study/compare.csv", "valid_ppl")) > 1e-6 * told);
+    run_ok(STUDY "--seeds 2 --one-by-one 60 --out study"); /* other words: measured again */
+    assert_true(first_of("study/compare.csv", "one_by_one") != told);
+    run_ok(STUDY "--seeds 2 --out study"); /* not asked for: no column */
+    shell_ok("! head -1 study/compare.csv | grep -q one_by_one");
+    shell_ok("grep -q 'peak .B |$' study/compare.md && ! grep -q 'one by one' study/compare.md");
+    run_ok(STUDY "--seeds 2 --one-by-one 25 --out study"); /* the control */
+    shell_ok("grep -q 'peak .B | one by one | *± |$' study/compare.md");
+    must_refuse("compare --corpus twice --one-by-one 25 --out no", "--objective masked");
+}
+
+/* Recorded seed by seed, they are the same table. */
+TEST(compared_seed_by_seed)
+{
+    run_ok(STUDY "--seeds 1 --seed 1 --one-by-one 25 --out seed-1");
+    run_ok(STUDY "--seeds 1 --seed 2 --one-by-one 25 --out seed-2");
+    run_ok(STUDY "--seeds 2 --one-by-one 25 --out both");
+    run_ok(STUDY "--seeds 2 --one-by-one 25 --from seed-1 --from seed-2 --out again");
+    static const char *const column[] = {"one_by_one", "one_by_one_low", "one_by_one_high"};
+    for (int k = 0; k < 3; k++) {
+        double x = first_of("both/compare.csv", column[k]);
+        double y = first_of("again/compare.csv", column[k]);
+        assert_true(isfinite(x) && fabs(x - y) <= 1e-12 * (1 + fabs(x)));
+    }
+    assert_true(first_of("seed-1/compare.csv", "one_by_one") !=
+                first_of("both/compare.csv", "one_by_one"));
 }
 
 TEST(truncation_of_an_encoder)
@@ -177,6 +261,7 @@ TEST(what_is_refused)
 {
     static const char *const row[][2] = {
         {TRAIN " --adaptive 4 --out no", "adaptive embeddings are of language models"},
+        {TRAIN " --word-dropout 0.1 --out no", "word dropout is of a source"},
         {TRAIN " --span 8 --out no", "attention spans are of language models"},
         {"train --next-sentence --out no", "without --objective"},
         {"train --objective next --next-sentence --out no", "of --objective masked"},
@@ -184,12 +269,13 @@ TEST(what_is_refused)
         {"train --objective masked --corpus text --sequence 1 --out no", "<cls>"},
         {"train --objective masked --next-sentence --corpus text --sequence 2 --out no", "<cls>"},
         {"train --objective masked --corpus marked --out no", "<mask>"},
-        {"generate --model run", "encoder alone"},
-        {"attention --model run --text text/valid.txt", "two models"},
-        {"translate --model run --text text/valid.txt", "run is"},
+        {"generate --model told", "encoder alone"},
+        {"attention --model told --text text/valid.txt", "two models"},
+        {"translate --model told --text text/valid.txt", "encoder alone"},
+        {"score --model told --text text/valid.txt --sequence 200", "encoder alone"},
         {"eval --model plain --corpus text --one-by-one", "next words"},
     };
-    run_ok(TRAIN SHORT " --out run --resume");
+    run_ok(TRAIN SHORT " --out told");
     run_ok("train --corpus text" SIZE SHORT " --out plain");
     shell_ok("cp -r text marked; echo 'a <mask> b' >>marked/train.txt");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) must_refuse(row[i][0], row[i][1]);

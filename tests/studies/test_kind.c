@@ -12,6 +12,16 @@ static const char *untold(const Kind *k)
     return NULL;
 }
 
+/* The first column that a table of a kind has twice. */
+static const char *ambiguous(const Kind *k)
+{
+    for (const KindTable *t = k->table; t->file; t++)
+        for (const Column *c = t->columns; c->name || c->head; c++)
+            for (const Column *d = t->columns; d < c; d++)
+                if (c->name && d->name && strcmp(c->name, d->name) == 0) return c->name;
+    return NULL;
+}
+
 /* The first table or plot that stands twice in a kind. */
 static const char *twice(const Kind *k)
 {
@@ -29,6 +39,7 @@ TEST(every_column_has_words)
     size_t kinds = 0;
     for (const Kind *k = kind_next(NULL); k; k = kind_next(k), kinds++) {
         if (untold(k)) fail_msg("%s: what is in column %s?", k->command, untold(k));
+        if (ambiguous(k)) fail_msg("%s: two columns %s in a table", k->command, ambiguous(k));
         if (twice(k)) fail_msg("%s: %s is there twice", k->command, twice(k));
     }
     assert_true(kinds > 10);
@@ -42,6 +53,10 @@ TEST(what_lacks_words_is_seen)
                               .plot = {{"p", ""}, {"q", ""}}};
     assert_string_equal(untold(&kind), "nobody-knows");
     assert_string_equal(twice(&kind), "a");
+    static const Column pair[] = {{.name = "scheme"}, {.name = "score"}, {.name = "scheme"}, {0}};
+    static const Kind table = {.command = "z", .table = {{"a", pair, "", 0}}};
+    assert_string_equal(ambiguous(&table), "scheme");
+    assert_null(ambiguous(&kind));
     static const Kind plots = {.command = "y", .plot = {{"p", ""}, {"q", ""}, {"p", ""}}};
     assert_string_equal(twice(&plots), "p");
 }

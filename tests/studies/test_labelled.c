@@ -275,6 +275,7 @@ TEST(refusals)
         {"v", "sentence\tlabel\na\t1e999\n", "data.tsv:2: label '1e999': expected a number"},
         {"v", "sentence\tlabel\na\t\n", "data.tsv:2: an empty label"},
         {"v", "sentence\tlabel\n", "data.tsv has no examples"},
+        {"v", "sentence\tlabel\na\t1.5\nb\t1.50\n", "data.tsv: all labels are 1.5: expected two"},
         {"stsb", "sentence1\tsentence2\tscore\na\tb\t5.1\n",
          "data.tsv:2: label '5.1': expected a number from 0 to 5"},
         {"stsb", "sentence1\tsentence2\tscore\na\tb\t-0.1\n",
@@ -435,7 +436,8 @@ TEST(split_refuses)
                      "expected a part between 0 and 1 of the examples");
     expect_words(labelled_split(&all, .95, 1, &rest, &chosen), "a part of 0.95 leaves none of 5");
     labelled_free(&all);
-    numbered(1, 0, 1, &all);
+    numbered(2, 0, 1, &all);
+    all.count = 1;
     expect_words(labelled_split(&all, .1, 1, &rest, &chosen), "leaves none of 1 example");
     labelled_free(&all);
 }

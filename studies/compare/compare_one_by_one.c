@@ -1,0 +1,96 @@
+/* compare_one_by_one.c: the pseudo-perplexity of every trained encoder with one word masked at a time (nn/masking.h, Asking.each;
+ * Salazar et al. 2020), of the beginning of the validation text: up to the line of the token that --one-by-one tells.
+ *
+ * A run's numbers are kept in its directory, one_by_one.csv. */
+#include <math.h>
+
+#include "studies/compare/compare.h"
+#include "studies/tools/command.h"
+#include "studies/tools/csv.h"
+#include "studies/tools/progress.h"
+
+typedef struct {
+    double asked, words; /* --one-by-one; words masked */
+    double ppl;
+} WordsRow;
+
+static const Column columns[] = {
+    FIELD(WordsRow, "one_by_one", asked), COLUMN(WordsRow, words), COLUMN(WordsRow, ppl), {0}};
+
+static double asked(const Compare *u)
+{
+    return (double)options_size(u->options, "one-by-one");
+}
+
+static int wanted(const Compare *u)
+{
+    return asked(u) > 0;
+}
+
+/* The validation text up to the line of its N-th token; borrows it. */
+static Text beginning(const Compare *u)
+{
+    Text t = u->corpus.text[SPLIT_VALID];
+    size_t n = options_size(u->options, "one-by-one");
+    int32_t eos = u->corpus.vocab.eos;
+    while (n < t.tokens && t.id[n - 1] != eos) n++;
+    if (n < t.tokens) t.tokens = n;
+    return t;
+}
+
+static int evaluate(const Compare *u, const char *dir, Evaluation *e)
+{
+    static const OptionGroup *const given[] = {&network_machine_group, NULL};
+    const Asking ask = {.what = ASK_MASKED, .each = 1};
+    Text t = beginning(u);
+    Options *machine;
+    Network n;
+    TRY(options_new(given, &machine));
+    int code = options_given(machine, u->options);
+    if (code == 0) code = network_load(dir, machine, &n);
+    options_free(machine);
+    TRY(code);
+    const TrainConfig c = network_training(n.options);
+    code = train_eval(n.model, &t, NULL, &n.vocab, &ask, c.context, c.batch_tokens, c.sequence, e);
+    network_free(&n);
+    return code;
+}
+
+static int save(const Compare *u, const char *dir, const Evaluation *e)
+{
+    Sheet *s;
+    TRY(sheet_new(columns, &s));
+    sheet_row(s, &(WordsRow){asked(u), (double)e->tokens, exp(e->mean)});
+    int code = output_sheet(s, SHEET_CSV, dir, "one_by_one.csv");
+    sheet_free(s);
+    return code;
+}
+
+static int load(const Compare *u, const char *dir, RunErrors *e)
+{
+    WordsRow row;
+    char path[OUTPUT_PATH];
+    Csv c;
+    if (output_path(path, dir, "one_by_one.csv") != 0 || !output_exists(path)) return 0;
+    if (csv_open(&c, path) != 0) return 0;
+    int there = c.rows == 1 && csv_record(&c, 0, columns, &row) == 0 && row.asked == asked(u);
+    csv_close(&c);
+    if (there) e->one_by_one = row.ppl;
+    return there;
+}
+
+static int measure(Compare *u, const RunSpec *spec, const char *name, const char *dir, RunErrors *e)
+{
+    (void)spec;
+    Evaluation of;
+    double begun = progress_now();
+    progress_show("words of %s, one by one", name);
+    TRY(evaluate(u, dir, &of));
+    TRY(save(u, dir, &of));
+    e->one_by_one = exp(of.mean);
+    runs_note(&u->runs, "%s: pseudo-perplexity %.2f of %zu words, one by one, in %.1f s", name,
+              e->one_by_one, of.tokens, progress_now() - begun);
+    return 0;
+}
+
+const Measure compare_one_by_one = {"one_by_one.claim", wanted, load, measure};
