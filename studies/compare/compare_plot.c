@@ -292,7 +292,8 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "scheme (evaluations)");
-    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
+                    "set yrange [0<*:*]"); /* where no perplexity is */
     plot_setting(p, "part(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
