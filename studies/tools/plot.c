@@ -354,12 +354,12 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words)
 }
 
 /* Words beside the ends of the guides, from the top down. Only gnuplot knows the axis, after it has
- * drawn: a first plot goes nowhere. Words closer than a line of text move down. */
+ * drawn: a first plot is a table that nobody reads. Words closer than a line of text move down. */
 static void write_guides(const Plot *p, FILE *f)
 {
     if (p->guides == 0) return;
     fprintf(f,
-            "set terminal unknown\nplot %s\n"
+            "set table $axes\nplot %s\nunset table\n"
             "height(y) = log(y / GPVAL_Y_MIN) / log(GPVAL_Y_MAX / GPVAL_Y_MIN)\n"
             "below(a, b) = a < b ? a : b\nline = %g\nend = 1 + line\n",
             p->items.text, figure_width ? 0.07 : 0.045);
@@ -392,7 +392,8 @@ static size_t columns_below(size_t entries, size_t longest)
 {
     double across = figure_points(), each = ((double)longest + 6) * 0.58 * 7.5;
     if (figure_width == 0 || entries == 0 || (each <= 0.3 * across && !plot_narrow())) return 0;
-    size_t columns = (size_t)(0.95 * across / each);
+    size_t columns =
+        (size_t)((across - 45) / each); /* in the middle of the axes, not of the image */
     return columns > 1 ? columns : 1;
 }
 
@@ -403,7 +404,7 @@ static double key_height(const Plot *p)
     count_key(p, &entries, &longest);
     size_t columns = columns_below(entries, longest);
     size_t lines = columns ? (entries + columns - 1) / columns : 0;
-    return 11 * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 7 : 0);
+    return 11 * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 15 : 0);
 }
 
 /* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
@@ -420,15 +421,22 @@ static void write_key(const Plot *p, FILE *f)
         fputs(" left font small\n", f);
     }
     if (columns) {
-        fprintf(f, "set key bmargin center horizontal maxcols %zu height 0.8\n", columns);
+        fprintf(f, "set key bmargin center horizontal maxcols %zu height 1.6\n", columns);
         fputs("set xlabel offset 0,0.3\n", f); /* off the key */
         if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
     } else if (beside || p->equal) {
-        size_t room = figure_width ? longest * 6 / 7 + 5 : longest + 8;
-        /* Right of the words of guides, some 66 of 900 pixels wide; a letter of a margin has 12. */
-        double left = 800 - 12 * (double)(room + beside), away = left > 200 ? 66 / left : 0.33;
-        away = !p->guides ? 0.04 : figure_width ? 0.16 : away > 0.14 ? away : 0.14;
+        /* Right of the words of guides, some 66 of 900 pixels wide, or 42 points. A letter of a margin has 12 pixels; 4.7 points
+         * in SVG and 5.8 in Cairo's drawings, whose letters are as wide. */
+        size_t room = figure_width ? longest * 14 / 15 + 8 : longest + 8;
+        double across = figure_width ? figure_points() - 54 : 800, words = figure_width ? 42 : 66;
+        double left = across - (figure_width ? 5.3 : 12) * (double)(room + beside);
+        double away = left > 3 * words ? words / left : 0.33;
+        if (!p->guides) away = 0.04;
+        if (p->guides && !figure_width && away < 0.14) away = 0.14;
         fprintf(f, "set key at graph %.4g,1 left top\nset rmargin %zu\n", 1 + away, room + beside);
+    } else if (figure_width) {
+        /* gnuplot takes SVG's letters for narrower than they are, by a tenth. */
+        fprintf(f, "set key width %zu\n", longest / 8 + 1);
     }
 }
 

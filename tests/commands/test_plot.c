@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "studies/tools/plot.h"
+#include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 
 #define HEAD "scheme,h,error\n"
@@ -371,6 +372,32 @@ TEST(test_figure)
                      "--figure: expected one of 84");
 }
 
+/* The key beside the words of guides, beside the axes alone and below them fits the image, whatever its names are. */
+TEST(test_keys)
+{
+    static const char *const names[] = {"rk4", "rk4,strang-marchuk:exact",
+                                        "euler,heun,rk4,ab2,bogacki-shampine"};
+    static const char *const plot[] = {"order", "work"};
+    static char svg[1 << 20], line[256];
+    need_tool("gnuplot");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int width = 84; width <= 174; width += 90) {
+            snprintf(line, sizeof line, "order --scheme %s --halvings 4 --figure %d --out keys",
+                     names[i], width);
+            run_ok(line);
+            for (int k = 0; k < 2; k++) {
+                snprintf(line, sizeof line, "keys/%s.svg", plot[k]);
+                file_read(line, svg, sizeof svg);
+                if (svg_fault(svg)) fail_msg("%s, %d: %s", names[i], width, svg_fault(svg));
+                /* gnuplot leaves out what begins outside. */
+                assert_non_null(strstr(svg, ">rk4<"));
+                assert_true(i != 1 || strstr(svg, ">strang-marchuk:exact<"));
+            }
+        }
+    memcpy(strstr(svg, "width=\"658\""), "width=\"600\"", 11); /* the control */
+    assert_non_null(svg_fault(svg));
+}
+
 /* A gnuplot without some terminals draws what it can, and stops at none. */
 TEST(test_terminals)
 {
@@ -380,6 +407,7 @@ TEST(test_terminals)
     shell_ok(
         "sed -i s/pdfcairo/nosuch/ bare/overlay.gp && sed -i s/pngcairo/nosuch/ bare/overlay.gp");
     shell_ok("cd bare && rm overlay.png overlay.svg && rm -f overlay.pdf && gnuplot overlay.gp");
+    assert_string_equal(err, ""); /* nor speaks of an unknown one */
     assert_true(file_exists("bare/overlay.svg"));
     assert_false(file_exists("bare/overlay.pdf"));
     file_text("bare/control.gp", "set terminal nosuch\n");
