@@ -257,7 +257,7 @@ static inline const char *gnuplot_fault(const char *script)
 /* ---- drawings ----------------------------------------------------------------------------------------- */
 
 /* The first text of an SVG by gnuplot that does not fit its image, in words; NULL: all do. A letter of DejaVu Sans is some
- * 0.58 of its size wide. */
+ * 0.58 of its size wide. One of more than 80 letters may be too long for any. */
 static inline const char *svg_fault(const char *svg)
 {
     static char words[256];
@@ -291,7 +291,7 @@ static inline const char *svg_fault(const char *svg)
                                             : 0,
                from = turned && turned < text ? high - y : x,
                most = turned && turned < text ? high : wide;
-        if (from + behind > most + 1 || from - (length - behind) < -1) {
+        if (letters <= 80 && (from + behind > most + 1 || from - (length - behind) < -1)) {
             snprintf(words, sizeof words, "%.200s", text);
             return words;
         }
