@@ -62,7 +62,7 @@ static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &system
 
 typedef struct {
     const char *scheme;
-    double real_limit, imag_limit, ssp, r_infinity;
+    double real_limit, imag_limit, ssp, r_infinity, alpha;
     int a_stable, l_stable;
     Phase phase;
     const char *dispersion, *dissipation;
@@ -86,6 +86,10 @@ static const Column limit_columns[] = {
     COLUMN(LimitRow, a_stable, .form = SHEET_FLAG, .sparse = 1,
            .words = "of implicit stages: |R(z)| <= 1 wherever Re z <= 0; of the implicit operator "
                     "alone where only one is"),
+    COLUMN(LimitRow, alpha, .digits = 4, .sparse = 1,
+           .words =
+               "of implicit stages: |R(z)| <= 1 in the sector of this angle, in degrees, on either "
+               "side of the negative axis; 90: A-stable"),
     COLUMN(LimitRow, l_stable, .form = SHEET_FLAG, .sparse = 1,
            .words = "A-stable, and R(z) goes to 0 as z goes to infinity"),
     COLUMN(LimitRow, r_infinity, .digits = 7, .sparse = 1,
@@ -186,12 +190,13 @@ static int add_stiff(const Table *t, LimitRow *row)
 {
     Stiff s;
     row->a_stable = row->l_stable = -1;
-    row->r_infinity = NAN;
+    row->r_infinity = row->alpha = NAN;
     if (!table_implicit(t)) return 0;
     TRY(stability_stiff(t, &s));
     if (s.a_stable != TOLD_NOT) row->a_stable = s.a_stable == TOLD_YES;
     if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;
     row->r_infinity = s.r_infinity;
+    row->alpha = s.alpha;
     return 0;
 }
 
