@@ -664,14 +664,18 @@ const Command command_stability = {
         "+ ..., positive where it damps; of a word of weights F, G nu times their mean is in the place of nu. "
         "inf: no\n"
         "error; empty: not told. trotter stability --scheme rk4 tells 4, 1/120 and 5, 1/144. ssp: the coefficient of strong\n"
-        "stability, of one-step schemes whose stages are all H (Gottlieb, Ketcheson, Shu 2011).\n"
+        "stability, of one-step schemes whose stages are all H (Gottlieb, Ketcheson, Shu 2011). Of implicit stages\n"
+        "a_stable, l_stable and r_infinity, |R| at infinity, are decided exactly of one-step schemes and searched of "
+        "others;\n"
+        "alpha, in degrees, is the angle of A(alpha)-stability. Of an IMEX scheme all four are of its implicit part.\n"
         "\n"
         "--system tells the largest stable step on a particle system: |R| <= 1 for the eigenvalues of its\n"
         "Jacobian at the initial state, split by Rayleigh quotients into lambda_F and lambda_G (exact for\n"
         "stages H, and where F and G commute and are normal). Particles that move on curves have growing\n"
         "eigenvalues in the Jacobian of one moment; those are left out and counted. On linear systems\n"
         "runs of 800 steps stand beside it; they do not see growth that is slower than the decay of other\n"
-        "waves.\n",
+        "waves. F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: how stiff\n"
+        "it is, and whether it is dissipative.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
