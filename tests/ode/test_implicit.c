@@ -212,6 +212,7 @@ TEST(test_a_stability)
         {"implicit-midpoint", 1, 0, 1, -1},
         {"trapezoid", 1, 0, 1, -1},
         {"sdirk2", 1, 1, 0, -1},
+        {"tr-bdf2", 1, 1, 0, -1},
         {"gauss4", 1, 0, 1, -1},
         {"radau-iia3", 1, 1, 0, -1},
         {"radau-iia5", 1, 1, 0, -1},
