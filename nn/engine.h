@@ -317,6 +317,12 @@ static inline int activation(const Model *m, int slot)
     return m->config.first_relu && m->plan->slot[slot].set == 1 ? ACT_RELU : m->config.act;
 }
 
+/* A norm stands behind the last layer. */
+static inline int ends_in_norm(const Model *m)
+{
+    return !m->plan->post && !m->config.no_final_norm;
+}
+
 /* The longest sequence of either side. */
 static inline size_t longest(const Model *m)
 {

@@ -240,7 +240,8 @@ typedef struct {
     int positions; /* bits of POSITIONS_*; 0: none */
     size_t clip;   /* of relative positions: 8 */
     int untied;    /* output.weight of its own */
-    int act;       /* ACT_RELU, ACT_GELU */
+    int no_final_norm; /* 1: the logits are of the last layer's output as it is; of a post plan that is so anyway */
+    int act; /* ACT_RELU, ACT_GELU */
     int first_relu; /* 1: ReLU in feed-forward sets 1, whatever act is; so the public code of Macaron's BERT */
     double dropout; /* on embedding, sublayer outputs, attention weights, activations */
     /* 1: attention weights and activations have rates of their own. */

@@ -182,7 +182,7 @@ void params_list(Model *m)
     size_t D = m->config.width;
     int untied = m->config.untied;
     m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
-    if (!p->post) {
+    if (ends_in_norm(m)) {
         m->out.norm_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
         m->out.norm_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
     }

@@ -358,10 +358,9 @@ static void run_back(const Model *m, const Pass *p)
         if (m->pull[side] < 0) pull(m, p, side, -1);
 }
 
-/* A post plan's output is normalised. */
 void pass_end(const Model *m, const Pass *p)
 {
-    if (m->plan->post) {
+    if (!ends_in_norm(m)) {
         m->backend->copy(m->out.hidden, m->state[m->plan->output], p->N * m->config.width);
         return;
     }
@@ -372,7 +371,7 @@ void pass_end(const Model *m, const Pass *p)
 static void final_norm_back(const Model *m, const Pass *p)
 {
     int r = m->plan->output;
-    if (m->plan->post) {
+    if (!ends_in_norm(m)) {
         m->backend->copy(m->adjoint[r], m->out.dhidden, p->N * m->config.width);
         return;
     }

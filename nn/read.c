@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -79,20 +80,24 @@ int read_text(const char *file, char **bytes, size_t *count)
     return code;
 }
 
-/* The King James text's part that a name has; 0: it has none. */
+/* The King James text's part that a name has; 0: it has none, ERR_INPUT: it begins like one and no file has it. */
 static int find_builtin(const char *name, BuiltinText *b)
 {
     static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};
     for (int i = 0; i < SPLITS; i++)
         if (strcmp(name, part[i]) == 0) return *b = builtin_kjv(i), 1;
-    return 0;
+    if (strncmp(name, "kjv", 3) != 0 || access(name, F_OK) == 0) return 0;
+    return error_set(ERR_INPUT, "no text '%s': neither a file nor %s, %s or %s", name, part[0],
+                     part[1], part[2]);
 }
 
 int read_named(const char *name, char **bytes, size_t *count)
 {
     BuiltinText b;
     if (strcmp(name, "-") == 0) return read_text("/dev/stdin", bytes, count);
-    if (!find_builtin(name, &b)) return read_text(name, bytes, count);
+    int built_in = find_builtin(name, &b);
+    if (built_in < 0) return built_in;
+    if (!built_in) return read_text(name, bytes, count);
     *bytes = memory_new(b.count + 1, 1);
     if (!*bytes) return ERR_MEMORY;
     memcpy(*bytes, b.bytes, b.count);

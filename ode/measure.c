@@ -13,8 +13,13 @@
  * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
  * random walk of rounding, and its drift, where errors rise at the finest points.
  *
- * History comes from the reference solution at negative times: no starting error, whole interval. A
- * study of the local error takes one step from there, and the reference at its end.
+ * Where the errors come near c h^p with a c that is known to be other than 0, that shows the order p, whatever a
+ * line through steps says that are too coarse or too near to rounding for it (is_leading).
+ *
+ * History comes from the reference solution at negative times: no starting error, whole interval. Back in time a
+ * stiff solution grows beyond all use; then the first steps are the history, and the scheme goes on from there. The
+ * constant is the same, since those steps are a share of the way that vanishes with h. A study of the local error
+ * takes one step from history at negative times, and the reference at its end.
  */
 #include "ode/fit.h"
 #include "ode/system.h"
@@ -33,6 +38,7 @@ enum { HALVINGS_MAX = 24 }; /* of the options */
 _Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
 static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
+static const double known = 0.15; /* what the constant may be off, relative, to say anything */
 
 /* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
 enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
@@ -58,14 +64,15 @@ typedef struct {
     Stepper *stepper;
     size_t N;
     int local, repeats;
+    int forward; /* the history is the first steps' */
     double t_end, norm;
     double agreement;     /* of the reference at t_end */
     double drift;         /* rounding a step that repeats itself */
     double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
     double done, planned; /* steps of the points so far, of all that are planned */
     double *exact;        /* (N) at t_end, or after one step */
-    double *past;         /* (history, N) */
-    double *times;        /* (history) */
+    double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
+    double *times;        /* (1 + history) of these */
 } Runs;
 
 static double rms(size_t N, const double *a, const double *b)
@@ -82,14 +89,23 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* History of a step h. How well it is known is the point's own: back in time a stiff system grows, and
- * only the coarse steps reach far back. */
+/* Steps that are history and not the scheme's. */
+static size_t given_steps(const Runs *r)
+{
+    return r->forward ? (size_t)stepper_history(r->stepper) : 0;
+}
+
+/* State and history of a step h. How well they are known is the point's own: back in time a stiff system grows,
+ * and only the coarse steps reach far back. */
 static int solve_past(Runs *r, double h, double *agreement)
 {
-    size_t history = (size_t)stepper_history(r->stepper);
+    size_t history = (size_t)stepper_history(r->stepper), given = given_steps(r);
     *agreement = 0;
-    for (size_t j = 0; j < history; j++) r->times[j] = -(double)(j + 1) * h;
-    return history ? reference_solve(r->solved, r->times, history, r->past, agreement) : 0;
+    memcpy(r->past, r->system->initial, r->N * sizeof *r->past);
+    for (size_t j = 0; j <= history; j++) r->times[j] = ((double)given - (double)j) * h;
+    if (!history) return 0;
+    if (r->forward) return reference_solve(r->solved, r->times, history + 1, r->past, agreement);
+    return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
 }
 
 static int all_steps(Runs *r, size_t steps)
@@ -110,9 +126,9 @@ static int timed_steps(Runs *r, OrderPoint *p)
     const double brief = 0.02;
     p->seconds = INFINITY;
     for (int i = 0; i <= r->repeats; i++) {
-        TRY(stepper_begin(r->stepper, 0, p->h, r->system->initial, START_GIVEN, r->past));
+        TRY(stepper_begin(r->stepper, r->times[0], p->h, r->past, START_GIVEN, r->past + r->N));
         double start = now();
-        int code = all_steps(r, r->local ? 1 : p->steps);
+        int code = all_steps(r, r->local ? 1 : p->steps - given_steps(r));
         double seconds = now() - start;
         p->seconds = fmin(p->seconds, seconds);
         if (code != 0 || seconds > brief) return code;
@@ -125,6 +141,7 @@ static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
     p->error = INFINITY;
+    if (p->steps <= given_steps(r)) return 0;
     double past = 0;
     p->agreement = r->agreement;
     int code = r->local ? reference_solve(r->solved, &p->h, 1, r->exact, &p->agreement) : 0;
@@ -164,8 +181,8 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
     TRY(stepper_new(r->table, s, &r->stepper));
     size_t history = (size_t)stepper_history(r->stepper);
     r->exact = memory_new(r->N, sizeof(double));
-    r->past = memory_new(history, r->N * sizeof(double));
-    r->times = memory_new(history, sizeof(double));
+    r->past = memory_new(1 + history, r->N * sizeof(double));
+    r->times = memory_new(1 + history, sizeof(double));
     if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
     TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
     r->norm = rms(r->N, r->exact, NULL);
@@ -228,11 +245,27 @@ static int find_reach(Runs *r)
     return code;
 }
 
+/* *forward: whether the history of a step h leaves, back in time, by more than `far` times what the solution goes in
+ * all of the study. */
+static int choose_history(Runs *r, double h)
+{
+    const double far = 4;
+    size_t history = (size_t)stepper_history(r->stepper);
+    double agreement;
+    if (!history || r->local) return 0;
+    if (r->reach == 0) TRY(find_reach(r));
+    int code = solve_past(r, h, &agreement);
+    if (code < 0 && code != ERR_NUMERIC) return code;
+    const double *last = r->past + history * r->N;
+    r->forward = code != 0 || !(rms(r->N, last, r->system->initial) <= far * r->reach);
+    return 0;
+}
+
 /* Marks the points that are unstable. One is where the error is larger than the whole way of the exact
  * solution, and the next step's result is farther from it than that again: no number is being
  * approached. (A scheme that converges to another field's flow may err as much, but halving its step
- * changes little; a stable one errs less by then, or is so coarse that it is no loss.) A finest point
- * is held against the one before it. The error of one step alone has no stability. */
+ * changes little; a stable one errs less by then, or is so coarse that it is no loss.) With them go all coarser
+ * ones: a few long steps may not have grown that far. A finest point is held against the one before it. The error of one step alone has no stability. */
 static int find_unstable(Runs *r, OrderStudy *o)
 {
     double way = rms(r->N, r->exact, r->system->initial); /* at most the reach */
@@ -247,6 +280,8 @@ static int find_unstable(Runs *r, OrderStudy *o)
         }
         if (p->unstable) o->unstable = p->h;
     }
+    for (size_t i = 0; i < o->points; i++)
+        o->point[i].unstable |= o->point[i].h >= o->unstable && o->unstable > 0;
     return 0;
 }
 
@@ -304,16 +339,18 @@ static int grows(const OrderStudy *o)
 }
 
 /* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
- * agreed with: `disagree` asks for smaller steps, and `unstable`, of a scheme that would converge,
- * where it is for want of stable ones. */
+ * agreed with: `disagree` asks for smaller steps, `floor` says that errors of smaller ones are rounding, and
+ * `unstable`, of a scheme that would converge, is for want of stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
     int converges = zero_stable && (o->expected >= 1 || !grows(o));
-    if (converges && o->unstable > 0 && !(f->tolerance <= tolerance_max)) return VERDICT_UNSTABLE;
+    int settles = f->tolerance <= tolerance_max, smaller = fit_usable(&p[o->points - 1]);
+    if (converges && o->unstable > 0 && !settles) return VERDICT_UNSTABLE;
     if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
-    if (f->count == 0) return fit_usable(&p[o->points - 1]) ? VERDICT_DISAGREE : VERDICT_FLOOR;
+    if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
+    if (!settles && !smaller) return VERDICT_FLOOR;
     return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
@@ -353,21 +390,38 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     return 0;
 }
 
+/* Whether the errors are seen to come near c h^p: c is known to be other than 0, and the finest error that is
+ * used is c h^p but for a factor of 2. Errors of another power have no such c: it would be 0 or grow without end. */
+static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    if (f->count == 0 || o->expected < 1 || !(o->constant_off <= known * o->constant)) return 0;
+    const FitPoint *finest = &p[f->first + f->count - 1];
+    double ratio = o->constant * pow(finest->h, o->expected) / finest->error;
+    return ratio >= 0.5 && ratio <= 2;
+}
+
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
 {
     FitPoint p[FIT_MAX];
     Fit f;
     r->planned = (double)steps * (ldexp(1, halvings + 1) - 1);
+    TRY(choose_history(r, r->t_end / (double)steps));
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
+    TRY(find_constant(o, p, &f));
     o->verdict = judge(o, p, &f, zero_stable);
+    int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE;
+    if (differs && is_leading(o, p, &f)) o->verdict = VERDICT_AGREE;
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
-    if (o->verdict == VERDICT_UNSTABLE) f = (Fit){.slope = NAN, .tolerance = INFINITY};
+    if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
+        f = (Fit){.slope = NAN, .tolerance = INFINITY};
+        o->constant = NAN, o->constant_off = INFINITY;
+    }
     for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    return find_constant(o, p, &f);
+    return 0;
 }
 
 /* Number of coarsest steps: h0 is rounded so that t_end is a whole number of them. */
@@ -432,12 +486,16 @@ void order_free(OrderStudy *o)
 
 int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e)
 {
-    const double narrow = 0.01, wide = 0.15;
+    const double narrow = 0.01;
     double off = o->constant_off;
+    int higher = o->verdict == VERDICT_HIGHER;
     if (isnan(predicted)) return -1;
-    if (o->verdict == VERDICT_HIGHER) return predicted > 0 ? VERDICT_DISAGREE : VERDICT_AGREE;
-    if (o->verdict == VERDICT_FLOOR) return predicted > 0 ? -1 : VERDICT_AGREE;
-    if (o->verdict != VERDICT_AGREE || predicted == 0 || !(off <= wide * o->constant)) return -1;
+    if (predicted == 0 && (higher || o->verdict == VERDICT_FLOOR)) return VERDICT_AGREE;
+    if (predicted == 0 || !(higher || o->verdict == VERDICT_AGREE)) return -1;
+    if (!higher && !(off <= known * o->constant)) return -1;
     double allowed = fmax(off, narrow * o->constant) + accuracy * predicted;
-    return rms(o->N, o->leading, e) <= allowed ? VERDICT_AGREE : VERDICT_DISAGREE;
+    if (!(rms(o->N, o->leading, e) <= allowed)) return VERDICT_DISAGREE;
+    return higher
+               ? -1
+               : VERDICT_AGREE; /* a slope above the order, and a constant that may be the predicted one */
 }

@@ -348,7 +348,8 @@ void order_free(OrderStudy *o);
  * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared
  * (predicted is NaN, the slope is another, or the measured constant is known to no better than 15 %).
  * Vectors are compared, so direction and sign count: |leading - e| <= constant_off, at least 1 % of
- * it, + accuracy * predicted. A constant 0 is met by a higher order. */
+ * it, + accuracy * predicted. A constant 0 is met by a higher order; another disagrees with one only where it lies
+ * outside of what is measured. */
 int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e);
 
 /* ---- adapt.c: steps by tolerance ------------------------------------------------------------------ */

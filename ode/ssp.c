@@ -1,10 +1,10 @@
-/* ssp.c: the coefficient of strong stability of an explicit one-step method, its radius of absolute monotonicity
+/* ssp.c: the coefficient of strong stability of a one-step method, its radius of absolute monotonicity
  *
  *     C = sup { r >= 0 : K (I + r K)^-1 >= 0 and r K (I + r K)^-1 e <= e },   K = (A 0; b 0), e = (1, ..., 1)
  *
  * entry by entry: what Euler's method does not increase for h <= h0, as a total variation, the method does not increase for h
- * <= C h0. Both hold on all of [0, C], so C is found by bisection; K is strictly lower triangular, so the inverse is a
- * substitution. Source: Kraaijevanger 1991, theorem 4.2; Gottlieb, Ketcheson, Shu 2011, chapter 3. */
+ * <= C h0. Both hold on all of [0, C], so C is found by bisection. It is at most the number of stages of an explicit method,
+ * and infinite for implicit Euler. Source: Kraaijevanger 1991, theorem 4.2; Gottlieb, Ketcheson, Shu 2011, chapters 3 and 7. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -31,17 +31,44 @@ static int fill(const Table *t, double *K)
     return 1;
 }
 
-/* M (n, n) = K (I + r K)^-1, and whether both conditions hold. M = K - r M K, column by column from the last. */
-static int is_monotonic(const double *K, size_t n, double r, double *M)
+/* W (n, 2 n) out: I + r K, lost, and beside it M = (I + r K)^-1 K, which is K (I + r K)^-1, by elimination with row
+ * pivots. 0: I + r K is singular. */
+static int solve(const double *K, size_t n, double r, double *W)
+{
+    size_t wide = 2 * n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            W[i * wide + j] = (i == j) + r * K[i * n + j];
+            W[i * wide + n + j] = K[i * n + j];
+        }
+    for (size_t j = 0; j < n; j++) {
+        size_t best = j;
+        for (size_t i = j + 1; i < n; i++)
+            if (fabs(W[i * wide + j]) > fabs(W[best * wide + j])) best = i;
+        if (W[best * wide + j] == 0) return 0;
+        for (size_t c = j; c < wide && best != j; c++) {
+            double swap = W[j * wide + c];
+            W[j * wide + c] = W[best * wide + c];
+            W[best * wide + c] = swap;
+        }
+        for (size_t c = wide; c-- > j;) W[j * wide + c] /= W[j * wide + j];
+        for (size_t i = 0; i < n; i++) {
+            double x = W[i * wide + j];
+            for (size_t c = j; c < wide && i != j && x != 0; c++)
+                W[i * wide + c] -= x * W[j * wide + c];
+        }
+    }
+    return 1;
+}
+
+static int is_monotonic(const double *K, size_t n, double r, double *W)
 {
     const double tiny = 1e-12;
-    int holds = 1;
-    for (size_t i = 0; i < n; i++) {
+    int holds = solve(K, n, r, W);
+    for (size_t i = 0; i < n && holds; i++) {
         double sum = 0;
-        for (size_t j = n; j-- > 0;) {
-            double m = K[i * n + j];
-            for (size_t k = j + 1; k < n; k++) m -= r * M[i * n + k] * K[k * n + j];
-            M[i * n + j] = m;
+        for (size_t j = 0; j < n; j++) {
+            double m = W[i * 2 * n + n + j];
             sum += m;
             holds &= m >= -tiny;
         }
@@ -50,13 +77,16 @@ static int is_monotonic(const double *K, size_t n, double r, double *M)
     return holds;
 }
 
-static double find(const double *K, size_t n, double *M)
+static double find(const double *K, size_t n, double *W)
 {
-    double low = 0, high = 2 * (double)n; /* C <= stages */
-    if (!is_monotonic(K, n, 0, M)) return 0;
+    const double far = 1e6;
+    double low = 0, high = 2 * (double)n;
+    if (!is_monotonic(K, n, 0, W)) return 0;
+    if (is_monotonic(K, n, far, W)) return INFINITY;
+    while (high < far && is_monotonic(K, n, high, W)) high *= 2;
     for (int i = 0; i < HALVINGS; i++) {
         double r = (low + high) / 2;
-        *(is_monotonic(K, n, r, M) ? &low : &high) = r;
+        *(is_monotonic(K, n, r, W) ? &low : &high) = r;
     }
     return low < 1e-9 ? 0 : low;
 }
@@ -65,8 +95,8 @@ int stability_ssp(const Table *t, double *coefficient)
 {
     size_t n = t->stages + 1;
     *coefficient = NAN;
-    if (!table_over(t, OP_H) || t->past_y || t->past_k || table_implicit(t)) return 0;
-    double *K = memory_new(n, 2 * n * sizeof *K);
+    if (!table_over(t, OP_H) || t->past_y || t->past_k || table_phi(t)) return 0;
+    double *K = memory_new(n, 3 * n * sizeof *K);
     if (!K) return ERR_MEMORY;
     if (fill(t, K)) *coefficient = find(K, n, K + n * n);
     memory_free(K);

@@ -246,13 +246,17 @@ int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- stiff.c: A-stability and stiff decay --------------------------------------------------------- */
 
-/* Of R(z), the factor of a one-step table's step on y' = lambda y. Where every implicit stage is of one colour (IMEX) the
+/* Of R(z), the factor of a step on y' = lambda y; with history |R| is the largest factor. Where every implicit stage is of one colour (IMEX) the
  * other colours' lambda is 0; else lambda is the same in every colour, as in stability_limits. */
 typedef struct {
-    int a_stable; /* TOLD_*: |R| <= 1 wherever Re z <= 0, decided exactly; TOLD_NOT: history, very long numbers */
+    /* TOLD_*: |R| <= 1 wherever Re z <= 0, decided exactly of one-step tables, with history where the search for alpha
+     * finds 90; TOLD_NOT: explicit with history, very long numbers. */
+    int a_stable;
     int l_stable;      /* A-stable, and R(inf) = 0 */
     double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: not told */
-    int colour;        /* the one that is implicit; -1: R is that of all */
+    double
+        alpha; /* degrees: |R| <= 1 wherever |arg(-z)| <= alpha; of implicit stages, NaN: not told, or not zero-stable */
+    int colour; /* the one that is implicit; -1: R is that of all */
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);
 
@@ -278,7 +282,8 @@ int phase_errors(const Table *t, const double *nu, size_t count, double *dispers
 
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 
-/* The coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H and explicit; NaN of others. */
+/* The coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H, explicit or implicit, may be
+ * inf; NaN of others. */
 int stability_ssp(const Table *t, double *coefficient);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/compare/compare.h"
@@ -23,41 +24,40 @@ static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation
     plot_item(p, "compare.csv", "every ::1::%zu using ($%d-spread(%d)):($0%+g):(2*spread(%d)):(0)",
               n, ppl, sd, shift, sd);
     plot_interval(p, "#222222", 1.5);
-    plot_item(p, "compare.csv",
-              "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd "
-              "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
-              "small notitle",
-              n, ppl, sd, shift, sd, ppl, sd);
-}
-
-/* Half of a narrow figure has names and numbers: few tics below the bars, at 2, 5 or 10 times a power of ten. */
-static void set_few_tics(const Compare *u, Plot *p)
-{
-    double most = 0;
-    for (size_t i = 0; i < u->cells; i++) most = fmax(most, u->cell[i].valid.mean);
-    if (!(most > 0 && isfinite(most))) return;
-    double power = pow(10, floor(log10(most / 2))), rest = most / 2 / power;
-    plot_setting(p, "set xtics 0,%.6g", power * (rest <= 2 ? 2 : rest <= 5 ? 5 : 10));
+    plot_item(
+        p, "compare.csv",
+        "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? %s : '%%.1f', $%d, "
+        "spread(%d))) with labels left offset 0.6,0 noenhanced font small notitle",
+        n, ppl, sd, shift, sd, plot_narrow() ? "%.1f" : "%.1f, sd %.1f", ppl, sd);
 }
 
 static int draw_perplexities(const Compare *u)
 {
     char title[256], name[CELL_NAME];
-    size_t n = u->cells;
+    size_t n = u->cells, longest = 0;
+    double most = 0;
     Plot *p;
     snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
              plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
     PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %g, 0, 0",
-                 n - 1, plot_narrow() ? 0.8 : 0.18);
     plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
     plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
     for (size_t i = 0; i < n; i++) {
         compare_cell_name(u, &u->cell[i], name);
         plot_tic(p, i, name);
+        longest = strlen(name) > longest ? strlen(name) : longest;
+        most = fmax(most, u->cell[i].valid.mean);
     }
-    if (plot_narrow()) set_few_tics(u, p);
+    /* Names are left of the bars and numbers right of them, 13 letters, or 6 where standard deviations are drawn alone, of
+     * the width that names and key leave. */
+    double across, up, room;
+    plot_size(p, &across, &up);
+    room = fmax(1.6 * across - (double)longest - (plot_narrow() ? 8 : 28), 20);
+    double numbers = fmin((plot_narrow() ? 6 : 13) / room, 0.6);
+    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %.3g, 0, 0",
+                 n - 1, numbers / (1 - numbers));
+    plot_few_tics(p, most / (1 - numbers), plot_narrow() ? 2 : 6);
     if (n > 6) plot_taller(p, 70 * (n - 6));
     draw_bars(p, n, "valid_ppl", "valid_sd", -0.19, 0, "validation");
     draw_bars(p, n, "test_ppl", "test_sd", 0.19, 5, "test");
@@ -278,7 +278,7 @@ static void set_counts(const Compare *u, Plot *p)
 static void set_range(Plot *p, double low, double high)
 {
     plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
-    if (high > 1000 * low) return;
+    if (high > (plot_narrow() ? 20 : 100) * low) return;
     plot_setting(p,
                  "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
 }
@@ -292,7 +292,8 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "scheme (evaluations)");
-    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
+                    "set yrange [0<*:*]"); /* where no perplexity is */
     plot_setting(p, "part(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {

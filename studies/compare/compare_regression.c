@@ -273,8 +273,8 @@ static const DialPlot plots[] = {
      "valid_ppl",
      "valid_low",
      "valid_high"},
-    {{"dial-error", "Truncation error along the dial", "theta",
-      "truncation error over displacement, h = 1", PLOT_LOG_Y},
+    {{"dial-error", "Truncation error along the dial", "theta", "error / displacement at h = 1",
+      PLOT_LOG_Y},
      "truncation",
      "truncation_low",
      "truncation_high"}};

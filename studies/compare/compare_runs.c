@@ -215,9 +215,9 @@ void compare_summarise(Compare *u)
 static void take_results(Compare *u, const Task *list)
 {
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
-        Cell *c = &u->cell[i / u->seeds];
+        Cell *c = &u->cell[i % u->cells];
         u->failed += list[i].state == RUN_FAILED;
-        if (work_is_there(&list[i])) c->result[i % u->seeds] = list[i].result;
+        if (work_is_there(&list[i])) c->result[i / u->cells] = list[i].result;
     }
     compare_summarise(u);
 }
@@ -238,15 +238,16 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
     return code;
 }
 
+/* Seed by seed, so that a study that is stopped has whole seeds of all designs. */
 int compare_train(Compare *u, int wait)
 {
     size_t n = u->cells * u->seeds;
     Task *list = memory_new(n, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        Cell *c = &u->cell[i / u->seeds];
+        Cell *c = &u->cell[i % u->cells];
         list[i] =
-            (Task){.spec = compare_spec(u, c, i % u->seeds), .more = &c->errors[i % u->seeds]};
+            (Task){.spec = compare_spec(u, c, i / u->cells), .more = &c->errors[i / u->cells]};
     }
     const Work w = {.runs = &u->runs, .wait = wait};
     int code = tasks_run(&w, list, n);

@@ -12,7 +12,13 @@ static int draw_bleu(const Translations *u)
     char title[256];
     Plot *p;
     size_t there = 0;
-    for (size_t i = 0; i < u->cells; i++) there += isnan(u->cell[i].test_bleu.mean) ? 0 : 1;
+    double from = INFINITY,
+           to = -INFINITY; /* fmin and fmax leave out NaN: a single run has no interval */
+    for (size_t i = 0; i < u->cells; i++) {
+        there += isnan(u->cell[i].test_bleu.mean) ? 0 : 1;
+        from = fmin(from, fmin(u->cell[i].test_bleu.low, u->cell[i].test_bleu.mean));
+        to = fmax(to, fmax(u->cell[i].test_bleu.high, u->cell[i].test_bleu.mean));
+    }
     if (there == 0) return 0;
     snprintf(title, sizeof title, "Test BLEU on %s: mean and 95 %% interval, seeds %zu to %zu",
              plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
@@ -21,8 +27,10 @@ static int draw_bleu(const Translations *u)
     int mean = sheet_column(translation_columns, "test_bleu"),
         low = sheet_column(translation_columns, "test_bleu_low"),
         high = sheet_column(translation_columns, "test_bleu_high");
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset offsets graph 0.05, graph %g, 0, 0", u->cells - 1,
-                 plot_narrow() ? 0.3 : 0.18);
+    plot_setting(
+        p, "set yrange [%zu.5:-0.7]\nset xrange [0<*:*]\nset offsets graph 0.05, graph %g, 0, 0",
+        u->cells - 1, plot_narrow() ? 0.3 : 0.18);
+    if (plot_narrow()) plot_few_tics(p, to - from, 2);
     plot_setting(p, "set grid noytics\nunset key\nset ytics scale 0 ()");
     for (size_t i = 0; i < u->cells; i++) plot_tic(p, i, u->cell[i].name);
     if (u->cells > 6) plot_taller(p, 40 * (u->cells - 6));

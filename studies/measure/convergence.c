@@ -215,11 +215,18 @@ static void show_pace(void *arg, const char *what, double share)
                   p->count, what, *left ? ", about " : "", left, *left ? " left" : "");
 }
 
+/* Refuses what the system cannot take before anything is measured. */
+static int check_schemes(const ConvergenceStudy *u, const Selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) TRY(system_takes(u->system, s->scheme[i]));
+    return 0;
+}
+
 static int measure_all(ConvergenceStudy *u, const Selection *s)
 {
     Pace pace = {.system = u->system->name, .count = s->count};
     const Watch watch = {show_pace, &pace};
-    int code = 0;
+    int code = check_schemes(u, s);
     u->system->watch = &watch;
     for (size_t i = 0; i < s->count && code == 0; i++) {
         pace.scheme = s->scheme[i]->name;

@@ -8,7 +8,7 @@
 #include "studies/tools/select.h"
 #include "studies/model/trained.h"
 
-enum { CONVERGENCE_TREES = 6 }; /* exact orders are looked for up to this one */
+enum { CONVERGENCE_TREES = TREE_MAX }; /* exact orders are looked for up to this one */
 
 typedef struct {
     Theory theory;

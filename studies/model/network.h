@@ -45,7 +45,7 @@ typedef struct {
     {"parts", OPTION_REALS, NULL, "X,Y,Z",                                                         \
      "shares of one file's lines for training, validation and test, in this order (default: "      \
      PARTS_USUAL ")",                                                                              \
-     1e-9, 1e9},                                                                                   \
+     1e-9, 1e9, .alias = {"split"}},                                                               \
     {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
      "pairs of a directory: the source's files end in .LANGUAGE, as train.en", 0, 0},              \
     {"target", OPTION_TEXT, NULL, "LANGUAGE", "and the target's, line by line their translation",  \

@@ -104,6 +104,12 @@ static int draw(const Frames *u, const char *dir)
     size_t columns = count_columns(u->count, wide[1] / wide[0]);
     size_t rows = (u->count + columns - 1) / columns;
     TRY(plot_new(dir, &frame, &p));
+    /* Between two rows there is room for words: two lines and a half, of which so many fit the image. */
+    double across, up;
+    plot_size(p, &across, &up);
+    double line =
+        fmax((double)columns * wide[0] / (across - 12), (double)rows * wide[1] / (up - 3));
+    wide[1] = fmax(wide[1], high[1] - low[1] + 2.5 * line);
     plot_setting(p, "unset xtics\nunset ytics\nunset border\nunset grid\n"
                     "set colorbox user origin graph 1.02, screen 0.25 size graph 0.03, screen 0.5\n"
                     "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 "
@@ -114,7 +120,7 @@ static int draw(const Frames *u, const char *dir)
                  high[1] + 0.1 * wide[1]);
     for (size_t k = 0; k < u->count; k++) {
         double right = wide[0] * (double)(k % columns), down = wide[1] * (double)(k / columns);
-        plot_setting(p, "set label 't = %.4g' at %.9g,%.9g center offset 0,0.7", u->t[k],
+        plot_setting(p, "set label 't = %.4g' at %.9g,%.9g center offset 0,0.9", u->t[k],
                      (low[0] + high[0]) / 2 + right, high[1] - down);
         plot_item(p, "frames.csv",
                   "using ($%d == %zu ? $%d + %.9g : NaN):($%d - %.9g):%d with points pt 7 ps %.3g "

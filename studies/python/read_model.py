@@ -68,7 +68,7 @@ def step(w, told, layer, y):
     return op["y"]
 
 def hidden(told, w, ids, segments=None):
-    """The output under its norm, a row for each id; segments: 0 or 1 for each id, of a model of two."""
+    """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
     D, T = int(told["width"]), len(ids)
     y, angle = w["embed.weight"][ids], np.arange(T)[:, None] * 10000.0 ** -(np.arange(D // 2) / max(D // 2 - 1, 1))
     if "segment.weight" in w:
@@ -78,7 +78,7 @@ def hidden(told, w, ids, segments=None):
         y = y + np.concatenate([np.sin(angle), np.cos(angle)], 1)
     for layer in range(int(told["layers"])):
         y = step(w, told, layer, y)
-    return norm(w, "final_norm", y)
+    return norm(w, "final_norm", y) if "final_norm.weight" in w else y
 
 def logits(told, w, ids, segments=None):
     """Of words: for each id what follows it, of an encoder alone what it is."""

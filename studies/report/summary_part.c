@@ -243,6 +243,8 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
     Csv c;
     if (open_commands(s, study->dir, full, &c) != 1) return;
     size_t n = choose_rows(&c, study->kind, row);
+    /* What another command ended with is told where that one's own study is. */
+    while (n && !is_command(csv_named(&c, row[n - 1], "command"), study->kind->command)) n--;
     const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
     if (strcmp(status, "0") != 0) {
         size_t used = strlen(v->words);

@@ -15,7 +15,8 @@
 #include "studies/tools/command.h"
 
 /* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
- * and the end of the parent stops it, as if interrupted. Only what may follow a fork. */
+ * and the end of the parent stops it, as if interrupted. Only what may follow a fork. It is the parent's program, also
+ * where a new one was built over it since: its file then has no name any more. */
 static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
 {
     int null = open("/dev/null", O_RDWR);
@@ -25,6 +26,7 @@ static void become(char *const argv[], const char *program, pid_t parent, const 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     lease_pass(claim);
     if (getppid() == parent) execv(program, argv);
+    if (getppid() == parent) execv("/proc/self/exe", argv);
     _exit(127);
 }
 

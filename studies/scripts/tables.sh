@@ -2,7 +2,7 @@
 # tables.sh: the source papers' language-model tables, trained under one recipe, in order of importance.
 #
 #   sh studies/scripts/tables.sh --corpus DIR [--wikitext DIR] [--out DIR] [--full] [--jobs N] [--only NAME,...]
-#                        [--list] [--help]
+#                        [--first N] [--seeds N] [--device D] [--precision P] [--list] [--help]
 #
 #   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; one layer
 #   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
@@ -12,6 +12,10 @@
 #   words-characters, words-wikitext
 #                the same on letters, and on --wikitext
 #   layers       table 5 with two layers
+#   layers-long  the same for as many epochs as table5
+#   released     two layers with the defaults of the ODE Transformer's released code, as far as known: relative positions
+#                beside sinusoids, an output matrix of its own, no final norm; dense history (dlcl, rk2-dlcl), its first release's
+#                decoder (repeat:2), and Runge-Kutta blocks whose slopes are whole layers (rk2-released, rk4-released)
 #   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
 #   baseline, sentences, relative, untied, history
 #                one factor at a time on the residual and RK2 rows of table 5
@@ -20,7 +24,8 @@
 # was stopped, so the script is given again after a stop, and by as many processes as there are cores (--jobs
 # N starts that many of each command; they share the trainings). table5, macaron and controls have the recipe of
 # studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
-# quarter of the time). --full is the papers' size and recipe on a GPU, for all. Corpora are folders
+# quarter of the time). --full is the papers' size and recipe, for all, on a GPU or with --device cpu --precision bf16. --seeds N
+# are those from --first on; tables of other seeds are joined by `trotter compare --from A --from B`. Corpora are folders
 # with train, valid and test text; without --wikitext that table is left out. --list shows the commands alone, and needs
 # no corpus. Exit status: of the first that failed.
 set -uf
@@ -32,7 +37,7 @@ refuse() {
     exit 2
 }
 
-out= corpus= wikitext= jobs=1 only= full=0 list=0
+out= corpus= wikitext= jobs=1 only= full=0 list=0 first=1 count= device= precision=
 while [ $# -gt 0 ]; do
     case $1 in
     --full) full=1 ;;
@@ -40,15 +45,24 @@ while [ $# -gt 0 ]; do
     --help)
         sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/tables.sh
         exit 0 ;;
-    --out | --corpus | --wikitext | --jobs | --only)
+    --out | --corpus | --wikitext | --jobs | --only | --first | --device | --precision)
         [ $# -gt 1 ] || refuse "$1 needs a value"
         eval "${1#--}=\$2"
+        shift ;;
+    --seeds)
+        [ $# -gt 1 ] || refuse "$1 needs a value"
+        count=$2
         shift ;;
     *) refuse "$1: no such option (--help tells those there are)" ;;
     esac
     shift
 done
-case $jobs in '' | 0* | *[!0-9]* | ????*) refuse "--jobs $jobs: expected a number from 1 to 999" ;; esac
+number() {
+    case $2 in '' | 0* | *[!0-9]* | ????*) refuse "$1 $2: expected a number from 1 to 999" ;; esac
+}
+number --jobs "$jobs"
+number --first "$first"
+[ -z "$count" ] || number --seeds "$count"
 
 # A path is of the caller's folder; as given where that is this one, since a run's config.ini keeps the spelling.
 place() {
@@ -65,20 +79,23 @@ out=$(place "$out") corpus=$(place "$corpus") wikitext=$(place "$wikitext")
 
 if [ $full = 1 ]; then
     recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
-            --rate 7e-4 --warmup 2000 --device cuda --precision tf32"
+            --rate 7e-4 --warmup 2000 --device ${device:-cuda} --precision ${precision:-tf32}"
     seeds=5 context=sentence other=stream
     long="--epochs 20"
     brief=$long letters=$long wiki=
     words="--pairs 8 --permutations 20 --random 20"
 else
     recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
-            --activation gelu --precision bf16 --threads 1"
+            --activation gelu ${device:+--device $device }--precision ${precision:-bf16} --threads 1"
     seeds=3 context=stream other=sentence
     long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
     letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
 fi
+table5=transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
 rows=transformer,heun-layer
+[ -z "$count" ] || seeds=$count
+[ "$first" = 1 ] || recipe="$recipe --seed $first"
 status=0
 
 wanted() {
@@ -123,7 +140,7 @@ study() {
 tables() {
     names=
     shared runs table5 compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
-        --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+        --scheme $table5
     shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
         --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
     shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation 4 \
@@ -134,7 +151,11 @@ tables() {
         study words-wikitext sweep $brief $wiki --corpus "$wikitext" $words --interleaved --sandwiches --confirm
     fi
     shared runs-brief layers compare $brief --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation 4 \
-        --scheme transformer,heun-layer,rk2-unit,rk2-gate,rk4-layer
+        --scheme $table5
+    shared runs layers-long compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation 4 \
+        --scheme $table5
+    study released compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation 4 \
+        --positions both --untied --no-final-norm --baseline dlcl --scheme dlcl,repeat:2,rk2-dlcl,rk2-released,rk4-released
     shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation 4 \
         --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
     shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows

@@ -145,6 +145,7 @@ static const char *family_colour(const Word *w)
 static int draw_seeds(const Sweep *u)
 {
     size_t rows = 0;
+    double low = INFINITY, high = -INFINITY;
     Plot *p;
     PlotFrame frame = {"seeds", "Validation perplexity by seed", "validation perplexity", "", 0};
     for (size_t i = 0; i < u->words; i++) rows += u->word[i].valid.n > 1;
@@ -158,6 +159,8 @@ static int draw_seeds(const Sweep *u)
         if (w->valid.n < 2) continue;
         snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
         plot_tic(p, row, name);
+        low = fmin(low, w->valid.mean - w->valid.sd);
+        high = fmax(high, w->valid.mean + w->valid.sd);
         plot_item(
             p, "sweep.csv",
             "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb %s",
@@ -169,6 +172,7 @@ static int draw_seeds(const Sweep *u)
                   w->valid.mean, row);
         row++;
     }
+    if (plot_narrow()) plot_few_tics(p, high - low, 4);
     if (rows > 8) plot_taller(p, 45 * (rows - 8));
     return plot_finish(p);
 }
@@ -179,7 +183,8 @@ static int draw_areas(const Sweep *u)
 {
     Plot *p;
     PlotFrame frame = {"area", "Validation perplexity against the signed area of a word",
-                       "signed area of [F,G], positive where s comes first",
+                       plot_narrow() ? "signed area, positive: s first"
+                                     : "signed area of [F,G], positive where s comes first",
                        "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");

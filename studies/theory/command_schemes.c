@@ -17,8 +17,9 @@ static const Option scheme_options[] = {
 };
 
 static const Option output_options[] = {
-    {"degree", OPTION_SIZE, "6", "N", "trees are compared up to this order (decoders: at most 6)",
-     2, TREE_MAX},
+    {"degree", OPTION_SIZE, "8", "N",
+     "trees are compared up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
+     TREE_MAX},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
@@ -214,10 +215,10 @@ static int show_structure(const Options *o, const Selection *s)
     Sheet *r = NULL;
     int csv = options_flag(o, "csv"), code = 0;
     const char *dir = options_text(o, "out");
-    TRY(structure_report(s, (int)options_size(o, "degree"), &r));
+    size_t degree = options_rank(o, "degree") == OPTION_DEFAULT ? 6 : options_size(o, "degree");
+    TRY(structure_report(s, (int)degree, &r));
     if (!csv)
-        printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words,
-               options_size(o, "degree"));
+        printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
     code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && dir) code = output_directory(dir);
     if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "structure.csv");

@@ -62,7 +62,7 @@ static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &system
 
 typedef struct {
     const char *scheme;
-    double real_limit, imag_limit, ssp, r_infinity;
+    double real_limit, imag_limit, ssp, r_infinity, alpha;
     int a_stable, l_stable;
     Phase phase;
     const char *dispersion, *dissipation;
@@ -86,6 +86,10 @@ static const Column limit_columns[] = {
     COLUMN(LimitRow, a_stable, .form = SHEET_FLAG, .sparse = 1,
            .words = "of implicit stages: |R(z)| <= 1 wherever Re z <= 0; of the implicit operator "
                     "alone where only one is"),
+    COLUMN(LimitRow, alpha, .digits = 4, .sparse = 1,
+           .words =
+               "of implicit stages: |R(z)| <= 1 in the sector of this angle, in degrees, on either "
+               "side of the negative axis; 90: A-stable"),
     COLUMN(LimitRow, l_stable, .form = SHEET_FLAG, .sparse = 1,
            .words = "A-stable, and R(z) goes to 0 as z goes to infinity"),
     COLUMN(LimitRow, r_infinity, .digits = 7, .sparse = 1,
@@ -186,12 +190,13 @@ static int add_stiff(const Table *t, LimitRow *row)
 {
     Stiff s;
     row->a_stable = row->l_stable = -1;
-    row->r_infinity = NAN;
+    row->r_infinity = row->alpha = NAN;
     if (!table_implicit(t)) return 0;
     TRY(stability_stiff(t, &s));
     if (s.a_stable != TOLD_NOT) row->a_stable = s.a_stable == TOLD_YES;
     if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;
     row->r_infinity = s.r_infinity;
+    row->alpha = s.alpha;
     return 0;
 }
 
@@ -647,9 +652,8 @@ const Command command_stability = {
         "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary "
         "parts\n"
         "(real parts 0). The plot overlays the boundaries |R| = 1 and shades where more or fewer of the schemes\n"
-        "are stable; of a single scheme it shades |R| inside. Of a decoder's scheme each of F, C and G has lambda/3; with --split F and C share "
-        "the axis\n"
-        "of lambda_F, half of it each.\n"
+        "are stable; of a single scheme it shades |R| inside. Of a decoder's scheme each of F, C and G has\n"
+        "lambda/3; with --split F and C share the axis of lambda_F, half of it each.\n"
         "Dispersion and dissipation (van der Houwen, Sommeijer 1987), on y' = i omega y with nu = omega h and "
         "R the\n"
         "factor that is 1 at nu = 0: the phase error nu - arg R(i nu) = dispersion_constant "
@@ -659,14 +663,18 @@ const Command command_stability = {
         "+ ..., positive where it damps; of a word of weights F, G nu times their mean is in the place of nu. "
         "inf: no\n"
         "error; empty: not told. trotter stability --scheme rk4 tells 4, 1/120 and 5, 1/144. ssp: the coefficient of strong\n"
-        "stability, of one-step schemes whose stages are all H (Gottlieb, Ketcheson, Shu 2011).\n"
+        "stability, of one-step schemes whose stages are all H (Gottlieb, Ketcheson, Shu 2011). Of implicit stages\n"
+        "a_stable, l_stable and r_infinity, |R| at infinity, are decided exactly of one-step schemes and searched of "
+        "others;\n"
+        "alpha, in degrees, is the angle of A(alpha)-stability. Of an IMEX scheme all four are of its implicit part.\n"
         "\n"
         "--system tells the largest stable step on a particle system: |R| <= 1 for the eigenvalues of its\n"
         "Jacobian at the initial state, split by Rayleigh quotients into lambda_F and lambda_G (exact for\n"
         "stages H, and where F and G commute and are normal). Particles that move on curves have growing\n"
         "eigenvalues in the Jacobian of one moment; those are left out and counted. On linear systems\n"
         "runs of 800 steps stand beside it; they do not see growth that is slower than the decay of other\n"
-        "waves.\n",
+        "waves. F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: how stiff\n"
+        "it is, and whether it is dissipative.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -152,6 +152,8 @@ static int draw(const Lattice *l, const Table *t, const char *dir, const char *n
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (fmax(l->end.x, l->end.y) >= 2 && fmax(l->end.x, l->end.y) <= 24)
         plot_setting(p, "set xtics 1\nset ytics 1");
+    else if (plot_narrow() && fmax(l->end.x, l->end.y) < 2)
+        plot_setting(p, "set xtics 0.5\nset ytics 0.5");
     int code = add_words(p, t);
     if (code != 0) {
         plot_drop(p);

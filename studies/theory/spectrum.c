@@ -33,7 +33,7 @@ static const double level = 1 + 1e-9; /* |R| of what is stable */
 
 typedef struct {
     size_t line;
-    double peclet, largest_h, run_h;
+    double peclet, largest_h, run_h, F_least, F_greatest;
     size_t particles, growing;
     const char *scheme, *system;
 } StepRow;
@@ -49,6 +49,10 @@ const Column spectrum_columns[] = {
     COLUMN(StepRow, particles, .place = 4, .words = "particles, or points of a grid"),
     COLUMN(StepRow, growing, .place = 7, .sparse = 1,
            .words = "eigenvalues with a positive real part, left out"),
+    COLUMN(StepRow, F_least, .place = 8, .digits = 4,
+           .words = "least real part of the eigenvalues of F's Jacobian"),
+    COLUMN(StepRow, F_greatest, .place = 9, .digits = 4,
+           .words = "greatest real part of these: 0 or less, to rounding, where F is dissipative"),
     COLUMN(StepRow, scheme, .place = 1),
     COLUMN(StepRow, system, .place = 2),
     {0}};
@@ -66,9 +70,10 @@ typedef struct {
     System *system;
     double (*pair)[2][2]; /* (N): lambda_F, lambda_G */
     size_t pairs, growing;
-    double radius;         /* largest |lambda_F| + |lambda_G| */
+    double radius; /* largest |lambda_F| + |lambda_G| */
+    double F_least, F_greatest;
     size_t meshes, points; /* sizes of the system; Peclet numbers */
-    size_t drawn;          /* finite steps */
+    size_t drawn, unbound; /* finite steps, infinite ones */
 } Spectrum;
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------- */
@@ -105,6 +110,28 @@ static void add_pair(Spectrum *u, const gsl_matrix *const J[2], const gsl_vector
         u->pairs++;
 }
 
+/* Ends of the real parts of the eigenvalues of J (N, N), which is lost; lambda (N) for work. A part that is rounding of
+ * the largest eigenvalue, 1e-8 of it with J by differences, is 0. */
+static int find_ends(gsl_matrix *J, gsl_vector_complex *lambda, double *least, double *greatest)
+{
+    double size = 0;
+    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(J->size1);
+    if (!w) return ERR_MEMORY;
+    int failed = gsl_eigen_nonsymm(J, lambda, w);
+    gsl_eigen_nonsymm_free(w);
+    if (failed) return error_set(ERR_NUMERIC, "the eigenvalues of F were not found");
+    *least = INFINITY, *greatest = -INFINITY;
+    for (size_t i = 0; i < lambda->size; i++) {
+        double real = GSL_REAL(gsl_vector_complex_get(lambda, i));
+        size = fmax(size, gsl_complex_abs(gsl_vector_complex_get(lambda, i)));
+        *least = fmin(*least, real);
+        *greatest = fmax(*greatest, real);
+    }
+    if (fabs(*least) < 1e-8 * size) *least = 0;
+    if (fabs(*greatest) < 1e-8 * size) *greatest = 0;
+    return 0;
+}
+
 static int find_pairs(Spectrum *u)
 {
     const System *s = u->system;
@@ -138,6 +165,7 @@ static int find_pairs(Spectrum *u)
         gsl_vector_complex_const_view v = gsl_matrix_complex_const_column(vectors, k);
         add_pair(u, (const gsl_matrix *const *)J, &v.vector);
     }
+    if (code == 0) code = find_ends(J[OP_F], lambda, &u->F_least, &u->F_greatest);
     if (w) gsl_eigen_nonsymmv_free(w);
     gsl_matrix_complex_free(vectors);
     gsl_vector_complex_free(lambda);
@@ -240,6 +268,7 @@ static int find_steps(Spectrum *u, size_t i, Kept *k)
     k->row.scheme = u->schemes->scheme[i]->name;
     k->row.particles = u->system->n;
     k->row.growing = u->growing ? u->growing : SIZE_MAX;
+    k->row.F_least = u->F_least, k->row.F_greatest = u->F_greatest;
     snprintf(k->system, sizeof k->system, "%s", u->system->name);
     progress_show("largest step of %s on %s", t->name, k->system);
     int code = t->colours > 2
@@ -250,6 +279,7 @@ static int find_steps(Spectrum *u, size_t i, Kept *k)
         k->row.largest_h = largest_step(u, s);
         code = run_step(u, t, k->row.largest_h, &k->row.run_h);
         u->drawn += isfinite(k->row.largest_h) && k->row.largest_h > 0;
+        u->unbound += isinf(k->row.largest_h) != 0;
     }
     stability_free(s);
     table_free(t);
@@ -338,7 +368,10 @@ static int draw(const Spectrum *u, const Options *o, const char *dir)
             plot_style(p, plot_again(i, u->schemes->count, mesh));
         }
     plot_note(
-        p, "lines: by the eigenvalues; marks: by runs of 800 steps, where slow growth is not seen");
+        p,
+        u->unbound
+            ? "lines: by the eigenvalues, none where any step is stable; marks: by runs of 800 steps"
+            : "lines: by the eigenvalues; marks: by runs of 800 steps, where slow growth is not seen");
     return plot_finish(p);
 }
 

@@ -211,11 +211,20 @@ static int is_alias(const Option *p, const char *name)
     return 0;
 }
 
-static Value *value_find(const Options *o, const char *name)
+/* The option of this very name, not of an alias. */
+static Value *value_named(const Options *o, const char *name)
 {
     for (Value *v = o->value; v < o->value + o->count; v++)
-        if (strcmp(v->option->name, name) == 0 || is_alias(v->option, name)) return v;
+        if (strcmp(v->option->name, name) == 0) return v;
     return NULL;
+}
+
+static Value *value_find(const Options *o, const char *name)
+{
+    Value *named = value_named(o, name);
+    for (Value *v = o->value; v < o->value + o->count && !named; v++)
+        if (is_alias(v->option, name)) named = v;
+    return named;
 }
 
 static int value_set(Value *v, int rank, const char *text)
@@ -237,9 +246,13 @@ static int value_set(Value *v, int rank, const char *text)
 
 static int unknown_name(const Options *o, const char *where, const char *dashes, const char *name)
 {
-    const char *names[128];
+    const char *names[256];
     size_t n = 0;
-    for (; n < o->count && n < 128; n++) names[n] = o->value[n].option->name;
+    for (size_t i = 0; i < o->count && n + 1 + OPTION_ALIASES <= 256; i++) {
+        const Option *p = o->value[i].option;
+        names[n++] = p->name;
+        for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++) names[n++] = p->alias[k];
+    }
     const char *near = nearest_name(name, names, n);
     if (!near) return error_set(ERR_INPUT, "%sunknown option '%s%s'", where, dashes, name);
     return error_set(ERR_INPUT, "%sunknown option '%s%s'; the nearest is '%s%s'", where, dashes,
@@ -271,7 +284,7 @@ static int set_once(Options *o, int rank, const char *where, const char *name, c
 int options_given(Options *o, const Options *from)
 {
     for (const Value *v = from->value; v < from->value + from->count; v++) {
-        if (v->rank != OPTION_ARGUMENT || !value_find(o, v->option->name)) continue;
+        if (v->rank != OPTION_ARGUMENT || !value_named(o, v->option->name)) continue;
         for (size_t i = 0; i < v->count; i++)
             TRY(options_set(o, OPTION_ARGUMENT, "", v->option->name, v->item[i]));
     }

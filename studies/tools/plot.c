@@ -32,6 +32,7 @@ struct Plot {
     size_t series, count; /* lines of points; items of the plot command */
     size_t more;          /* height beyond the usual, of the vector image */
     int equal;            /* both axes have one unit */
+    size_t word;          /* letters of the longest word on the y axis */
     size_t aside;         /* letters of room between plot and key */
     char key_title[64];
     size_t guides; /* their words stand between plot and key */
@@ -353,13 +354,15 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words)
     p->guides++;
 }
 
+enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a screen's line of letters */ };
+
 /* Words beside the ends of the guides, from the top down. Only gnuplot knows the axis, after it has
- * drawn: a first plot goes nowhere. Words closer than a line of text move down. */
+ * drawn: a first plot is a table that nobody reads. Words closer than a line of text move down. */
 static void write_guides(const Plot *p, FILE *f)
 {
     if (p->guides == 0) return;
     fprintf(f,
-            "set terminal unknown\nplot %s\n"
+            "set table $axes\nplot %s\nunset table\n"
             "height(y) = log(y / GPVAL_Y_MIN) / log(GPVAL_Y_MAX / GPVAL_Y_MIN)\n"
             "below(a, b) = a < b ? a : b\nline = %g\nend = 1 + line\n",
             p->items.text, figure_width ? 0.07 : 0.045);
@@ -384,26 +387,41 @@ static void count_key(const Plot *p, size_t *entries, size_t *longest)
         for (at += sizeof title - 1; *at != '\''; at++) letters += (*at & 0xc0) != 0x80;
         if (letters > *longest) *longest = letters;
     }
+    size_t above = strlen(p->key_title); /* which begins left of the samples */
+    if (*entries && above > *longest + 6) *longest = above - 6;
 }
 
-/* Columns of a key below a figure; 0: it stands beside a wide one, where it takes less than 0.3 of the width. Its letters are
- * small, some 0.58 of their 7.5 points wide, with a sample of five. */
-static size_t columns_below(size_t entries, size_t longest)
+/* The width of a key's small letter, and how wide the whole image is: points of a figure, pixels of a screen. */
+static double small_letter(void)
 {
-    double across = figure_points(), each = ((double)longest + 6) * 0.58 * 7.5;
-    if (figure_width == 0 || entries == 0 || (each <= 0.3 * across && !plot_narrow())) return 0;
-    size_t columns = (size_t)(0.95 * across / each);
-    return columns > 1 ? columns : 1;
+    return figure_width ? 0.58 * 7.5 : 8.2;
 }
 
-/* The key's height below a figure, in points. */
+static double image_across(void)
+{
+    return figure_width ? figure_points() : SCREEN_ACROSS;
+}
+
+/* Columns of a key below the axes, with a sample of six letters; 0: it stands beside them, where it takes less than a third
+ * of the width. */
+static size_t columns_below(const Plot *p, size_t entries, size_t longest)
+{
+    double each = ((double)longest + 6) * small_letter(), across = image_across();
+    if (entries == 0 || each <= (plot_narrow() ? 0 : figure_width ? 0.3 : 0.33) * across) return 0;
+    /* In the middle of the axes, not of the image: what stands left of them is lost on the right too. */
+    double left = fmax(10 * small_letter(), ((double)p->word + 5) * small_letter());
+    return across - left > each ? (size_t)((across - left) / each) : 1;
+}
+
+/* The key's height below the axes, in points of a figure, pixels of a screen. */
 static double key_height(const Plot *p)
 {
     size_t entries, longest;
     count_key(p, &entries, &longest);
-    size_t columns = columns_below(entries, longest);
+    size_t columns = columns_below(p, entries, longest);
     size_t lines = columns ? (entries + columns - 1) / columns : 0;
-    return 11 * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 7 : 0);
+    double line = figure_width ? 11 : 22;
+    return line * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 15 : 0);
 }
 
 /* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
@@ -412,23 +430,32 @@ static void write_key(const Plot *p, FILE *f)
 {
     size_t entries, longest, beside = (p->guides ? 7 : 0) + p->aside;
     count_key(p, &entries, &longest);
-    size_t columns = columns_below(entries, longest);
-    if (figure_width) fputs("set key samplen 2 font small\n", f);
+    size_t columns = columns_below(p, entries, longest);
+    if (figure_width || columns) fputs("set key samplen 2 font small\n", f);
     if (*p->key_title) { /* below a figure an empty line keeps it off the x label */
         fprintf(f, "set key title %s", columns ? "\"\\n\"." : "");
         write_text(f, p->key_title, '\0');
         fputs(" left font small\n", f);
     }
     if (columns) {
-        fprintf(f, "set key bmargin center horizontal maxcols %zu height 0.8\n", columns);
+        int wide = (double)(longest + p->word + 16) * small_letter() > image_across();
+        fprintf(f, "set key bmargin %s horizontal maxcols %zu height 1.6\n",
+                wide ? "right" : "center", columns);
         fputs("set xlabel offset 0,0.3\n", f); /* off the key */
         if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
     } else if (beside || p->equal) {
-        size_t room = figure_width ? longest * 6 / 7 + 5 : longest + 8;
-        /* Right of the words of guides, some 66 of 900 pixels wide; a letter of a margin has 12. */
-        double left = 800 - 12 * (double)(room + beside), away = left > 200 ? 66 / left : 0.33;
-        away = !p->guides ? 0.04 : figure_width ? 0.16 : away > 0.14 ? away : 0.14;
+        /* Right of the words of guides, some 66 of 900 pixels wide, or 42 points. A letter of a margin has 12 pixels; 4.7 points
+         * in SVG and 5.8 in Cairo's drawings, whose letters are as wide. */
+        size_t room = figure_width ? longest * 14 / 15 + 8 : longest + 8;
+        double across = figure_width ? figure_points() - 54 : 800, words = figure_width ? 42 : 66;
+        double left = across - (figure_width ? 5.3 : 12) * (double)(room + beside);
+        double away = left > 3 * words ? words / left : 0.33;
+        if (!p->guides) away = 0.04;
+        if (p->guides && !figure_width && away < 0.14) away = 0.14;
         fprintf(f, "set key at graph %.4g,1 left top\nset rmargin %zu\n", 1 + away, room + beside);
+    } else if (figure_width) {
+        /* gnuplot takes SVG's letters for narrower than they are, by a tenth. */
+        fprintf(f, "set key width %zu\n", longest / 8 + 1);
     }
 }
 
@@ -449,13 +476,15 @@ void plot_level(Plot *p, double y, const char *words)
 /* A tic's word is a format to gnuplot. */
 static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
 {
-    fprintf(p->settings.f, "set %s %sadd (", tics, plot_narrow() ? "font small " : "");
+    fprintf(p->settings.f, "set %s %sadd (", tics, figure_width ? "font small " : "");
     write_text(p->settings.f, word, '%');
     fprintf(p->settings.f, " %zu) noenhanced\n", at);
 }
 
 void plot_tic(Plot *p, size_t y, const char *word)
 {
+    size_t letters = strlen(word);
+    p->word = letters > p->word ? letters : p->word;
     write_tic(p, "ytics", y, word);
 }
 
@@ -469,6 +498,14 @@ void plot_count(Plot *p, size_t n)
     plot_setting(p, "set xrange [0.7:%zu.3]\nset xtics 1,%zu", n, n / 12 + 1);
 }
 
+void plot_few_tics(Plot *p, double span, size_t most)
+{
+    double least = span / (double)most;
+    if (!(least > 0 && isfinite(least))) return;
+    double power = pow(10, floor(log10(least))), rest = least / power;
+    plot_setting(p, "set xtics %.6g", power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10));
+}
+
 /* A kind of image: its terminals, the first of which a gnuplot knows is taken. */
 static void write_terminal(FILE *f, const char *image, const char *terminal, const char *how)
 {
@@ -478,15 +515,15 @@ static void write_terminal(FILE *f, const char *image, const char *terminal, con
         image, terminal, terminal, how);
 }
 
-enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a screen's line of letters */ };
-
 /* For a screen: a vector and a pixel image of equal proportions. */
 static void write_screen(const Plot *p, FILE *f)
 {
     char how[256];
     size_t entries, longest, key, height;
     count_key(p, &entries, &longest);
-    key = entries > 16 ? 29 * (entries - 16) : 0;
+    size_t below = columns_below(p, entries, longest);
+    entries += entries && *p->key_title ? 2 : 0;
+    key = below ? (size_t)key_height(p) : entries > 16 ? 29 * (entries - 16) : 0;
     height = SCREEN_UP + (key > p->more ? key : p->more);
     snprintf(how, sizeof how,
              "size %d,%zu font 'DejaVu Sans,Verdana,sans-serif,14' background 'white'",

@@ -65,6 +65,9 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words);
 void plot_level(Plot *p, double y, const char *words);
 /* Whole numbers 1 .. n on the x axis, as many as fit. */
 void plot_count(Plot *p, size_t n);
+/* Few tics on a linear x axis whose numbers would run together: steps of 1, 2 or 5 times a power of ten, `most` or fewer
+ * of them over a span. */
+void plot_few_tics(Plot *p, double span, size_t most);
 /* Words above the key. */
 void plot_key_title(Plot *p, const char *words);
 /* A word on the y axis; one on the x axis, upright. */

@@ -49,7 +49,8 @@ static void check_room(char *const *environment)
     _exit(error_status(code));
 }
 
-/* Where this fails the program goes on as it is. It does not try where the dynamic linker was called as a
+/* Where this fails the program goes on as it is. The second way is for a program whose file has no name any more (child.c),
+ * and shows another name in lists of processes. It does not try where the dynamic linker was called as a
  * program (AT_BASE 0), which then is what /proc/self/exe names. */
 static void begin_anew(char **arguments, char *const *environment)
 {
@@ -63,6 +64,7 @@ static void begin_anew(char **arguments, char *const *environment)
     memcpy(with + 1, environment, (n + 1) * sizeof *with);
     with[0] = spins;
     execve(program, arguments, with);
+    execve("/proc/self/exe", arguments, with);
 }
 
 static void start(int count, char **arguments, char **environment)

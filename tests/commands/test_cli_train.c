@@ -572,7 +572,13 @@ TEST(test_one_file)
         assert_string_equal(out, one);
         free(one);
     }
+    run_ok("data --corpus one.txt --split 10,1,1 --csv"); /* another name of it */
+    char *split = strdup(out);
+    run_ok("data --corpus one.txt --parts 8,2,2 --csv");
+    assert_string_not_equal(out, split);
     run_ok("data --corpus one.txt --parts 10,1,1 --csv");
+    assert_string_equal(out, split);
+    free(split);
     const char *sum = strrchr(out, ',') + 1;
     shell_ok("echo %.64s > told; sha256sum text/test.txt | cut -c1-64 > sum", sum);
     assert_true(same_files("told", "sum"));

@@ -684,6 +684,22 @@ TEST(test_two_workers)
     assert_int_equal(count_words(err, "there already"), 6);
 }
 
+/* A new program is put in the place of the one that runs: the trainings still to come are the old one's. What is put there is
+ * no program at all. */
+TEST(test_program_built_anew)
+{
+    const char *blank = strrchr(program, ' '); /* behind words for its surroundings */
+    shell_ok("cp '%s' mine", blank ? blank + 1 : program);
+    pid_t pid = shell_start(
+        "anew",
+        "./mine compare --scheme euler,transformer --seeds 2 --epochs 2 --csv --out anew" TINY);
+    for (int i = 0; i < 2000 && !file_exists("anew/runs/euler-seed1/log.csv"); i++) pause_ms(5);
+    shell_ok("echo exit 9 >other && chmod +x other && mv other mine");
+    assert_int_equal(shell_finish(pid), 0);
+    assert_true(file_exists("anew/runs/transformer-seed2/result.csv"));
+    assert_int_not_equal(shell("./mine --version"), 0);
+}
+
 /* The first worker is killed in the middle of a run; the second takes that run over, goes on
  * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
 TEST(test_killed_worker)

@@ -154,6 +154,8 @@ TEST(texts_by_name)
             program),
         0);
     assert_string_equal(out, "the cat sat on a mat\n");
+    run_ok(with_model("generate", "w", "--text begin --tokens 4 --temperature 0"));
+    assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
     must_refuse(with_model("generate", "w", "--prompt a --prompt-file begin"), "not both");
     run_ok(
         "train --corpus kjv --vocabulary 50 --width 8 --inner 8 --heads 1 --sequence 16 --max-steps 1 "
@@ -167,7 +169,11 @@ TEST(texts_by_name)
     assert_true(part < 200 && whole > 10000);
     run_ok(with_model("truncation", "k", "--text kjv:valid --sentences 1"));
     run_ok(with_model("score", "k", "--text kjv:valid --sequence 200 --batch-tokens 256"));
-    must_refuse(with_model("eval", "k", "--text kjv:tset"), "kjv:tset");
+    must_refuse(with_model("eval", "k", "--text kjv:tset"),
+                "no text 'kjv:tset': neither a file nor kjv:train, kjv:valid or kjv:test");
+    must_refuse(with_model("eval", "k", "--text kjv"), "kjv:valid");
+    file_text("kjv", "and the lord\n"); /* a file is one, whatever its name */
+    run_ok(with_model("eval", "k", "--text kjv"));
 }
 
 TEST(bad_words_are_refused)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "studies/tools/plot.h"
+#include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 
 #define HEAD "scheme,h,error\n"
@@ -229,8 +230,10 @@ TEST(test_stopped)
     shell_ok("chmod 755 gnuplot");
     pid_t child =
         shell_start("stopped", "env PATH=.:..:$PATH %s plot good.csv --out drawn", program);
-    for (int n = 0; n < 1000 && !file_exists("drawer"); n++) pause_ms(10);
-    file_read("drawer", pid, sizeof pid);
+    for (int n = 0; n < 1000 && !strchr(pid, '\n'); n++) { /* it is there before it is written */
+        pause_ms(10);
+        if (file_exists("drawer")) file_read("drawer", pid, sizeof pid);
+    }
     for (int n = 0; n < 500 && !is_alive(pid); n++) pause_ms(10);
     assert_true(is_alive(pid));
     test_signal(child, SIGTERM);
@@ -371,6 +374,96 @@ TEST(test_figure)
                      "--figure: expected one of 84");
 }
 
+/* The key beside the words of guides, beside the axes alone and below them fits the image, whatever its names are. */
+TEST(test_keys)
+{
+    static const char *const names[] = {"rk4", "rk4,strang-marchuk:exact",
+                                        "euler,heun,rk4,ab2,bogacki-shampine"};
+    static const char *const plot[] = {"order", "work"};
+    static char svg[1 << 20], line[256];
+    need_tool("gnuplot");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int width = 84; width <= 174; width += 90) {
+            snprintf(line, sizeof line, "order --scheme %s --halvings 4 --figure %d --out keys",
+                     names[i], width);
+            run_ok(line);
+            for (int k = 0; k < 2; k++) {
+                snprintf(line, sizeof line, "keys/%s.svg", plot[k]);
+                file_read(line, svg, sizeof svg);
+                if (svg_fault(svg)) fail_msg("%s, %d: %s", names[i], width, svg_fault(svg));
+                /* gnuplot leaves out what begins outside. */
+                assert_non_null(strstr(svg, ">rk4<"));
+                assert_true(i != 1 || strstr(svg, ">strang-marchuk:exact<"));
+            }
+        }
+    memcpy(strstr(svg, "width=\"658\""), "width=\"600\"", 11); /* the control */
+    assert_non_null(svg_fault(svg));
+}
+
+/* Columns that the entries "entry N" of a drawing's key stand in. */
+static int key_columns(const char *file)
+{
+    static char svg[1 << 20];
+    double x, seen[8] = {0};
+    int n = 0;
+    file_read(file, svg, sizeof svg);
+    assert_null(svg_fault(svg));
+    for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++) {
+        const char *text = strstr(at, "<text>");
+        if (!text || strncmp(text, "<text>entry ", 12) != 0) continue;
+        int known = 0;
+        assert_int_equal(sscanf(at, "<g transform=\"translate(%lf", &x), 1);
+        for (int i = 0; i < n; i++) known |= seen[i] == x;
+        if (!known && n < 8) seen[n++] = x;
+    }
+    return n;
+}
+
+static void draw_entries(size_t entries, const char *words)
+{
+    PlotFrame frame = {"many", "Many", "x", "y", 0};
+    Plot *p;
+    assert_int_equal(plot_new(file_path("many"), &frame, &p), 0);
+    plot_key_title(p, "scheme (evaluations)");
+    for (size_t i = 1; i <= entries; i++)
+        plot_item(p, NULL, "%zu*x title %s with points", i, words);
+    assert_int_equal(plot_finish(p), 0);
+}
+
+/* A key of many entries stands in one column beside the axes, not over them; one of long entries stands below. */
+TEST(test_long_keys)
+{
+    static char script[1 << 16];
+    need_tool("gnuplot");
+    shell_ok("mkdir -p many");
+    for (size_t entries = 12; entries <= 24; entries += 3) {
+        draw_entries(entries, "entry");
+        file_read("many/many.gp", script, sizeof script);
+        assert_null(strstr(script, "bmargin"));
+        draw_entries(entries, "entry of a scheme");
+        if (key_columns("many/many.svg") != 1) fail_msg("%zu entries are not beside", entries);
+    }
+    shell_ok(
+        "cd many && sed -i 's/svg size 900,[0-9]*/svg size 900,540/' many.gp && gnuplot many.gp");
+    assert_true(key_columns("many/many.svg") > 1); /* the control: as it was, over the axes */
+    draw_entries(8, "entry of a scheme (of a folder/of-a-file.csv)");
+    file_read("many/many.gp", script, sizeof script);
+    assert_non_null(strstr(script, "set key bmargin"));
+    assert_true(key_columns("many/many.svg") >= 1);
+}
+
+/* Numbers of a narrow figure's axis do not run together. */
+TEST(test_tics)
+{
+    static char script[1 << 16];
+    run_ok("order --invariant --system kepler --scheme leapfrog --figure 84 --out tics");
+    file_read("tics/drift.gp", script, sizeof script);
+    assert_non_null(strstr(script, "set xtics 50\n"));
+    run_ok("order --invariant --system kepler --scheme leapfrog --t-end 20 --figure 84 --out tics");
+    file_read("tics/drift.gp", script, sizeof script);
+    assert_non_null(strstr(script, "set xtics 5\n"));
+}
+
 /* A gnuplot without some terminals draws what it can, and stops at none. */
 TEST(test_terminals)
 {
@@ -380,6 +473,7 @@ TEST(test_terminals)
     shell_ok(
         "sed -i s/pdfcairo/nosuch/ bare/overlay.gp && sed -i s/pngcairo/nosuch/ bare/overlay.gp");
     shell_ok("cd bare && rm overlay.png overlay.svg && rm -f overlay.pdf && gnuplot overlay.gp");
+    assert_string_equal(err, ""); /* nor speaks of an unknown one */
     assert_true(file_exists("bare/overlay.svg"));
     assert_false(file_exists("bare/overlay.pdf"));
     file_text("bare/control.gp", "set terminal nosuch\n");

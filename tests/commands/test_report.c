@@ -650,6 +650,28 @@ static char *measured(const char *page, const char *control)
     return told;
 }
 
+/* A folder of two studies by one command: how it ended is told of the comparison, not of the order study beside. */
+TEST(test_ended)
+{
+    make_dir("ended");
+    file_text("ended/compare.csv", COMPARE_HEAD COMPARE_ROW);
+    file_text("ended/summary.csv", ORDER_HEAD "heun,linear,2,2,2,2,1,agree,1,agree\n");
+    file_text("ended/commands.csv", "time,command,version,machine,status,words\n"
+                                    "now,trotter compare --out ended,1,m,1,weak\n");
+    char *page = page_of("ended");
+    const char *order = strstr(page, "Measured order of convergence</h2>");
+    assert_non_null(order);
+    assert_non_null(strstr(strstr(page, "Comparison of schemes</h2>"), "nded with status 1: weak"));
+    assert_null(strstr(order, "nded with status"));
+    free(page);
+    file_text("ended/commands.csv", "time,command,version,machine,status,words\n"
+                                    "now,trotter order --out ended,1,m,1,odd\n");
+    page = page_of("ended"); /* the control */
+    order = strstr(page, "Measured order of convergence</h2>");
+    assert_non_null(strstr(order, "nded with status 1: odd"));
+    free(page);
+}
+
 /* Nothing on the page reaches beyond a screen of 1200 or 390 pixels or beyond paper; without the style's sizes of type and
  * its blocks the same measure sees what does. The page itself has no script (check_page). */
 TEST(test_overflow)

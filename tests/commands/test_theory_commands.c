@@ -292,6 +292,11 @@ TEST(test_largest_steps)
         assert_true(fabs(h / exact - 1) <= 1e-4);
         assert_false(fabs(h / euler_on_ring(16, 1.01 / peclet) - 1) <= 1e-4);
         assert_true(peclet > 1 || fabs(run / h - 1) <= 0.01);
+        /* F's eigenvalues are from -4 nu / dx^2 to 0 */
+        double ends[2], least = -4 / peclet / pow(2 * acos(-1) / 16, 2);
+        assert_int_equal(sscanf(at, "%*d,%*f,%*f,%*f,%*d,%lf,%lf", ends, ends + 1), 2);
+        assert_true(fabs(ends[0] / least - 1) <= 1e-6 && ends[1] == 0);
+        assert_false(fabs(1.01 * ends[0] / least - 1) <= 1e-6);
     }
     assert_int_equal(found, 2);
     shell_ok("test $(wc -l < steps/steps.csv) = 9 && "
@@ -329,6 +334,8 @@ TEST(test_exponential)
     must_say("order --scheme etd-rk2 --system fisher --halvings 4 --summary", "agree");
     must_say("stability --scheme etd-rk4", "5.39250560385");
     refuse("order --scheme etd-rk2 --system attention");
+    refuse(
+        "order --scheme rk4,etd-rk2 --system attention --particles 2048 --halvings 20"); /* at once */
     refuse("train --scheme etd-rk2 --corpus markov:20 --out never");
     refuse("schemes --compose etd-rk2,etd-rk2");
 }

@@ -105,6 +105,8 @@ static inline GpToken gp_next(GpScript *s)
     }
     if (c == '`') gp_object(s, "a backquote outside single quotes");
     if (c == '@') gp_object(s, "a macro");
+    /* A block of data may hold what a plot's points are, to be looked at; nothing reads it. */
+    if (strncmp(from, "$axes\n", 6) == 0) return s->at += 5, (GpToken){GP_WORD, from, 5};
     if (c == '$' && !isdigit((unsigned char)from[1])) gp_object(s, "a block of data");
     s->at++;
     return (GpToken){c == '\n' || strchr(";{}", c) ? GP_LINE : GP_MARK, from, 1};
@@ -166,14 +168,16 @@ static inline void gp_check_set(GpScript *s)
         "xtics",    "ytics",    "size",      "zeroaxis",  "pointintervalbox",
         "offsets",  "palette",  "cblabel",   "colorbox",  "boxwidth",
         "terminal", "output",   "xzeroaxis", "yzeroaxis", "for",
-        NULL};
-    static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", "unknown", NULL};
+        "table",    NULL};
+    static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");
         return;
     }
     if (gp_is(s->token[1], "terminal") && (s->tokens < 3 || !gp_in(terminal, s->token[2])))
         gp_object(s, "another terminal");
+    if (gp_is(s->token[1], "table") && (s->tokens != 3 || !gp_is(s->token[2], "$axes")))
+        gp_object(s, "a table elsewhere");
     if (!gp_is(s->token[1], "output")) return;
     if (s->tokens < 3 || s->token[2].kind != GP_STRING ||
         !isalnum((unsigned char)*s->token[2].at) || memchr(s->token[2].at, '/', s->token[2].n))
@@ -248,6 +252,52 @@ static inline const char *gnuplot_judge(const char *script, const char *wanted, 
 static inline const char *gnuplot_fault(const char *script)
 {
     return gnuplot_judge(script, NULL, NULL);
+}
+
+/* ---- drawings ----------------------------------------------------------------------------------------- */
+
+/* The first text of an SVG by gnuplot that does not fit its image, in words; NULL: all do. A letter of DejaVu Sans is some
+ * 0.58 of its size wide. One of more than 80 letters may be too long for any. */
+static inline const char *svg_fault(const char *svg)
+{
+    static char words[256];
+    double wide = 0, high = 0;
+    size_t texts = 0;
+    const char *at = strstr(svg, "width=\"");
+    if (!at || sscanf(at, "width=\"%lf\" height=\"%lf\"", &wide, &high) != 2) return "no size";
+    for (at = svg; (at = strstr(at, "<g transform=\"translate("));) {
+        double x, y, size = 0, letters = 0;
+        sscanf(at, "<g transform=\"translate(%lf,%lf)", &x, &y);
+        const char *end = strstr(at, "</g>"), *text = strstr(at, "<text>"),
+                   *font = strstr(at, "font-size=\""), *anchor = strstr(at, "text-anchor=\""),
+                   *turned = strstr(at, "rotate(");
+        if (!end || !text || text > end || !font || !anchor) { /* a mark */
+            at++;
+            continue;
+        }
+        texts++;
+        size = atof(font + 11);
+        for (const char *c = text; c < end;
+             c += strcspn(c, "<")) { /* outside of marks; "&lt;" is a letter */
+            c += strcspn(c, ">") + 1;
+            for (; c < end && *c != '<'; c++) {
+                if (*c == '&') c += strcspn(c, ";");
+                letters += ((unsigned char)*c & 0xc0) != 0x80 && (unsigned char)*c > ' ';
+            }
+        }
+        double length = letters * size * 0.58,
+               behind = anchor[13] == 's'   ? length
+                        : anchor[13] == 'm' ? length / 2
+                                            : 0,
+               from = turned && turned < text ? high - y : x,
+               most = turned && turned < text ? high : wide;
+        if (letters <= 80 && (from + behind > most + 1 || from - (length - behind) < -1)) {
+            snprintf(words, sizeof words, "%.200s", text);
+            return words;
+        }
+        at = end;
+    }
+    return texts ? NULL : "no text";
 }
 
 #endif

@@ -177,8 +177,8 @@ void plain_logits(Model *m, const Batch *b, double *z)
         plain_add_attention(m, T, y);
         plain_add_feedforward(m, T, y);
         for (int i = 0; i < T; i++) {
-            plain_norm(fw, fb, y[i], x);
-            plain_affine(V, D, out, NULL, x, z + (first + (size_t)i) * V);
+            if (fw) plain_norm(fw, fb, y[i], x);
+            plain_affine(V, D, out, NULL, fw ? x : y[i], z + (first + (size_t)i) * V);
         }
     }
     memory_free(emb);

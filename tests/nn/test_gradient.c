@@ -171,6 +171,14 @@ TEST(first_relu)
     for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-7, 1e-5);
 }
 
+TEST(no_final_norm)
+{
+    ModelConfig c = tiny_config();
+    c.no_final_norm = 1;
+    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-4, 1e-6);
+    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, c, 1e-4, 1e-7);
+}
+
 /* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {

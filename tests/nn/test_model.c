@@ -28,15 +28,17 @@ TEST(agrees_with_plain_loops)
 {
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++)
-        for (int v = 0; v < 4; v++) {
+        for (int v = 0; v < 8; v++) {
             ModelConfig c = tiny_config();
             c.untied = v & 1;
             c.act = v & 2 ? ACT_RELU : ACT_GELU;
+            c.no_final_norm = v >> 2;
             Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
             double *z = logits(m, &b), plain[N * V];
             plain_logits(m, &b, plain);
             assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
-            set_tensor(m, "final_norm.weight", 3); /* the comparison sees one tensor */
+            /* The comparison sees one tensor. */
+            set_tensor(m, c.no_final_norm ? "layers.0.ffn.1.down.bias" : "final_norm.weight", 3);
             plain_logits(m, &b, plain);
             assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
             memory_free(z);

@@ -212,6 +212,7 @@ TEST(test_a_stability)
         {"implicit-midpoint", 1, 0, 1, -1},
         {"trapezoid", 1, 0, 1, -1},
         {"sdirk2", 1, 1, 0, -1},
+        {"tr-bdf2", 1, 1, 0, -1},
         {"gauss4", 1, 0, 1, -1},
         {"radau-iia3", 1, 1, 0, -1},
         {"radau-iia5", 1, 1, 0, -1},
@@ -249,11 +250,58 @@ TEST(test_a_stability)
                      s.r_infinity, s.colour);
         table_free(t);
     }
-    Table *t = frozen("bdf2");
+}
+
+/* Angles of A(alpha)-stability: Hairer, Wanner 1996, table V.2.1 (BDF), of theirs and others the behaviour at infinity; of IMEX
+ * schemes that of the implicit operator (Ascher, Ruuth, Wetton 1995). A BDF with two coefficients off by 1/11 has another
+ * angle. Of one-step schemes the search finds what is decided exactly. */
+TEST(sectors)
+{
+    static const struct {
+        const char *text;
+        double alpha, infinity;
+        int l;
+    } row[] = {
+        {"bdf2", 90, 0, 1},
+        {"k1 = H(18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1)\n"
+         "y' = 18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1",
+         86.03, 0, 0},
+        {"k1 = H(48/25*y - 36/25*y[-1] + 16/25*y[-2] - 3/25*y[-3] + 12/25*k1)\n"
+         "y' = 48/25*y - 36/25*y[-1] + 16/25*y[-2] - 3/25*y[-3] + 12/25*k1",
+         73.35, 0, 0},
+        {"k1 = H(300/137*y - 300/137*y[-1] + 200/137*y[-2] - 75/137*y[-3] + 12/137*y[-4] + 60/137*k1)\n"
+         "y' = 300/137*y - 300/137*y[-1] + 200/137*y[-2] - 75/137*y[-3] + 12/137*y[-4] + 60/137*k1",
+         51.84, 0, 0},
+        {"k1 = H(120/49*y - 150/49*y[-1] + 400/147*y[-2] - 75/49*y[-3] + 24/49*y[-4] - 10/147*y[-5] + 20/49*k1)\n"
+         "y' = 120/49*y - 150/49*y[-1] + 400/147*y[-2] - 75/49*y[-3] + 24/49*y[-4] - 10/147*y[-5] + 20/49*k1",
+         17.84, 0, 0},
+        {"adams-moulton3", 0, 1.7165, 0},
+        {"k1 = G(y)\nk2 = F(4/3*y - 1/3*y[-1] + 4/3*k1 - 2/3*k1[-1] + 2/3*k2)\n"
+         "y' = 4/3*y - 1/3*y[-1] + 4/3*k1 - 2/3*k1[-1] + 2/3*k2",
+         90, 0, 1},
+        {"k1 = G(y)\nk2 = F(y)\nk3 = F(y[-1] + 2*k1 + k2[-1] + k3)\ny' = y[-1] + 2*k1 + k2[-1] + k3",
+         90, 1, 0},
+        {"k1 = H(y + 9/20*k1)\ny' = y + k1", 0, 11. / 9, 0},
+        {"implicit-midpoint", 90, 1, 0},
+    };
     Stiff s;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Table *t = frozen(row[i].text);
+        assert_int_equal(stability_stiff(t, &s), 0);
+        if (!(fabs(s.alpha - row[i].alpha) < 0.01 && fabs(s.r_infinity - row[i].infinity) < 1e-3) ||
+            s.a_stable != (row[i].alpha == 90) || s.l_stable != row[i].l)
+            fail_msg("%s: %.6g degrees, R(inf) %.6g, A %d, L %d", row[i].text, s.alpha,
+                     s.r_infinity, s.a_stable, s.l_stable);
+        table_free(t);
+    }
+    Table *t = frozen("k1 = H(19/11*y - 10/11*y[-1] + 2/11*y[-2] + 6/11*k1)\n"
+                      "y' = 19/11*y - 10/11*y[-1] + 2/11*y[-2] + 6/11*k1");
     assert_int_equal(stability_stiff(t, &s), 0);
-    assert_int_equal(s.a_stable, TOLD_NOT);
-    assert_true(isnan(s.r_infinity));
+    assert_true(fabs(s.alpha - 86.03) > 0.1);
+    table_free(t);
+    t = frozen("ab2");
+    assert_int_equal(stability_stiff(t, &s), 0);
+    assert_true(s.a_stable == TOLD_NOT && isnan(s.alpha) && isnan(s.r_infinity));
     table_free(t);
 }
 

@@ -400,8 +400,9 @@ static System stiff(Rule *field, double h0)
 }
 
 /* On y' = -rate y a step is found to be unstable if and only if it lies beyond the end of the scheme's
- * stability interval, which stability.c computes from the table. Left out are methods that read past states and are stable
- * at any step: the exact past of a decay, exp(rate h) = 1e16, is not forgotten within a run. */
+ * stability interval, which stability.c computes from the table. Methods that read past states begin with the first
+ * steps' states: back in time the decay is exp(rate h) = 1e16. Left out are those whose implicit stages read past slopes: their
+ * history is ten steps, after which nothing of the decay is left to grow. */
 TEST(test_unstable_steps)
 {
     int found = 0, stable = 0;
@@ -412,8 +413,8 @@ TEST(test_unstable_steps)
             Table *t = table_freeze(zoo.scheme[i]);
             Theory th = theory(t);
             assert_int_equal(stability_limits(t, &real, &imag), 0);
-            int past = isinf(real) && t->past_y > 0;
-            if (table_over(t, OP_H) && th.order >= 1 && th.zero_stable && real < 0 && !past) {
+            int deep = table_implicit(t) && t->past_k > 0;
+            if (table_over(t, OP_H) && th.order >= 1 && th.zero_stable && real < 0 && !deep) {
                 OrderStudy m = measure(t, &s, usual, th.order, 1);
                 for (size_t k = 0; k < m.points; k++) {
                     double ratio = m.point[k].h * rate / -real;
@@ -428,6 +429,52 @@ TEST(test_unstable_steps)
             table_free(t);
         }
     assert_true(found >= 20 && stable >= 20);
+}
+
+/* Stable at any step, so judged on what stays of Prothero and Robinson's solution: order and constant are met although the
+ * solution back in time is far away, and a scheme of lower order does not pass. On the decay nothing is left to fit. */
+TEST(test_stiff_history)
+{
+    static const char *const texts[] = {
+        "bdf2",
+        "k1 = H(18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1)\n"
+        "y' = 18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1",
+    };
+    for (int i = 0; i < 2; i++) {
+        Table *t = scheme(texts[i]);
+        System s = stiff(follow, 0.125);
+        rate = 300;
+        OrderStudy m = measure(t, &s, usual, 2 + i, 1);
+        assert_int_equal(m.verdict, VERDICT_AGREE);
+        assert_true(m.unstable == 0 && m.constant_off <= 0.01 * m.constant);
+        order_free(&m);
+        m = measure(t, &s, usual, 3 + i, 1);
+        assert_int_equal(m.verdict, VERDICT_DISAGREE);
+        order_free(&m);
+        s = stiff(decay, 0.125);
+        m = measure(t, &s, usual, 2 + i, 1);
+        assert_int_equal(m.verdict, VERDICT_FLOOR);
+        order_free(&m);
+        table_free(t);
+    }
+}
+
+/* Errors of A-stable schemes on the decay fall faster than any power until they are rounding: no order, and no
+ * `higher`. */
+TEST(test_no_power)
+{
+    static const char *const names[] = {"trapezoid", "gauss4", "implicit-midpoint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Table *t = scheme(names[i]);
+        System s = stiff(decay, 0.125);
+        rate = 300;
+        OrderStudy m = measure(t, &s, usual, theory(t).order, 1);
+        if (m.verdict != VERDICT_FLOOR)
+            fail_msg("%s: %g, %s", names[i], m.slope, verdict_name(m.verdict));
+        assert_true(isnan(m.slope) && isnan(m.constant));
+        order_free(&m);
+        table_free(t);
+    }
 }
 
 /* Unstable steps make no order: on decay nothing is left to fit, at the end nothing of the solution is

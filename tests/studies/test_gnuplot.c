@@ -288,16 +288,24 @@ TEST(test_judged)
                 fail_msg("%s: the plot %s was not tried", k->command, p->file);
 }
 
-/* gnuplot as a user runs it by hand, without a filter; it must draw, and take no name for marked up text. */
+/* gnuplot as a user runs it by hand, without a filter; it must draw, take no name for marked up text, name no
+ * terminal unknown, and cut no text off. */
 static void draw_script(const char *script, char image[PATH_MAX])
 {
     char dir[PATH_MAX];
     const char *name = strrchr(script, '/') + 1;
     snprintf(dir, sizeof dir, "%.*s", (int)(name - 1 - script), script);
     int status = run((const char *const[]){"gnuplot", name, NULL}, dir);
-    if (status != 0 || strstr(err, "enhanced")) fail_msg("%s: status %d: %s", name, status, err);
+    if (status != 0 || strstr(err, "enhanced") || strstr(err, "WARNING"))
+        fail_msg("%s: status %d: %s", name, status, err);
     snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
     assert_int_equal(access(image, F_OK), 0);
+    static char svg[1 << 22];
+    FILE *f = fopen(image, "rb");
+    assert_non_null(f);
+    svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
+    fclose(f);
+    if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
 }
 
 /* No name is a command. */
@@ -434,6 +442,7 @@ TEST(test_control)
     static const char *const good[] = {
         "set xlabel 'it''s `x` @y $z \\'\nplot 'a.csv' using ($1 == 2 ? $3 : NaN):4, \\\n x with "
         "lines title 'b'\n",
+        "set table $axes\nplot x\nunset table\n",
         "f(a) = a + 1\ndo for [i in 'svg png'] {\n set output 'x.'.i\n plot f(x) # `id`\n}\n"};
     static const char *const bad[] = {
         "set xlabel 'x\n`touch P`\n'\n",
@@ -456,6 +465,8 @@ TEST(test_control)
         "set output '../x.svg'\n",
         "set print '|id'\n",
         "set table 'x'\n",
+        "set table $other\n",
+        "set table $axes append 'x'\n",
         "set terminal x11\n",
         "load 'x'\n",
         "eval 'x'\n",

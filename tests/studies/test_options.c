@@ -70,6 +70,7 @@ TEST(values_are_checked)
         {"sizes", "11111111111111111111111111111111", "or several separated by commas"},
         {"reals", "0.5,2", "expected a number from 0 to 1, or several"},
         {"sice", "3", "unknown option '--sice'; the nearest is '--size'"},
+        {"numeral-", "3", "unknown option '--numeral-'; the nearest is '--numeral'"},
         {"quite-another", "3", "unknown option '--quite-another'"},
     };
     Options *o = fresh();
