@@ -72,9 +72,9 @@ void tell_report(void *arg, const TrainReport *t)
             t->valid_ppl, exact, score, t->best ? "" : " (not the best)");
     else
         progress_show(
-            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, loss %.4f, %.0f %ss/s, %s left",
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, %s left, loss %.4f, %.0f %ss/s",
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
-            (unsigned long long)t->steps, t->train_loss, t->tokens_per_s, unit(r)->token, left);
+            (unsigned long long)t->steps, left, t->train_loss, t->tokens_per_s, unit(r)->token);
     tell_log(r);
 }
 

@@ -82,6 +82,7 @@ static int draw_layers(const TruncationStudy *u, const char *dir)
                                      : "error / exact flow's displacement at h = 1",
                        PLOT_LOG_Y};
     Plot *p;
+    if (u->layers < 2) return 0; /* one column of points: the table's numbers */
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);
     const Column *c = truncation_layers;

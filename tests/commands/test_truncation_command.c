@@ -71,6 +71,12 @@ TEST(test_unseen)
         if (!strstr(content, want)) fail_msg("%s has no %s", name, want);
     }
     assert_true(file_exists("study/path.png") && file_exists("study/path.csv"));
+    /* One layer is no line. */
+    run_fine("train --corpus markov:20 --width 16 --heads 2 --inner 32 --sequence 16 --max-steps 1 "
+             "--batch-tokens 64 --activation gelu --threads 1 --out single");
+    run_fine(STUDY "--model single --scheme heun --out study1");
+    assert_true(file_exists("study1/truncation.gp") && file_exists("study1/layers.csv"));
+    assert_false(file_exists("study1/layers.gp"));
 }
 
 /* What an error is divided by, as numbers and in words: in curves and plots by the flow's displacement over its own h,
