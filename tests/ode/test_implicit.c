@@ -117,6 +117,7 @@ TEST(test_orders)
                {"implicit-midpoint", 2, 1. / 12},
                {"trapezoid", 2, 1. / 12},
                {"sdirk2", 2, 0},
+               {"tr-bdf2", 2, 0},
                {"gauss4", 4, -1. / 720},
                {"radau-iia3", 3, -1. / 72},
                {"radau-iia5", 5, 1. / 7200},
