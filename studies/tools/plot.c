@@ -281,10 +281,20 @@ void plot_add_words(Plot *p, const char *format, ...)
     va_end(args);
 }
 
+/* Whether the last item is "with lines": gnuplot complains of marks there. */
+static int is_line(const Plot *p)
+{
+    const char *with = NULL;
+    fflush(p->items.f);
+    for (const char *at = p->items.text; at && (at = strstr(at, " with ")); at++) with = at;
+    return with && strncmp(with, " with lines ", 12) == 0;
+}
+
 void plot_style(Plot *p, size_t i)
 {
-    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s pt %d ps 1", plot_colour(i), OF(dash, i / 7),
-            OF(point, i));
+    int line = is_line(p);
+    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i), OF(dash, i / 7));
+    if (!line) fprintf(p->items.f, " pt %d ps 1", OF(point, i));
 }
 
 void plot_taller(Plot *p, size_t pixels)
