@@ -216,6 +216,7 @@ ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP
 $(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
 $(B)/tests/cuda/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/cuda/test_cuda_fragment: $(B)/tests/cuda/fragment.o
 $(B)/tests/cuda/%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
                       $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 
