@@ -216,6 +216,7 @@ ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP
 $(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
 $(B)/tests/cuda/test_cuda_attention: $(B)/tests/cuda/attention.o
+$(B)/tests/cuda/test_cuda_fragment: $(B)/tests/cuda/fragment.o
 $(B)/tests/cuda/%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
                       $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 
@@ -229,7 +230,7 @@ $(B)/tests/cuda/%.o: kernels/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs each in three orders of threads.
-VARIED   = kernels/test_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
+VARIED   = kernels/test_kernels kernels/test_attention kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
            nn/test_spans nn/test_share nn/test_sides nn/test_heads nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
@@ -261,6 +262,13 @@ check-race: deps
 build/nvcc/%.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
+
+# Machine code of the kernels of attention, which test_machine_code reads.
+MACHINE_CODE = $(if $(NVCC),$(if $(filter release,$(FLAVOUR)),$(patsubst %,$(B)/tests/cuda/machine_code.%.cubin,sm_80 sm_90)))
+$(B)/tests/cuda/machine_code.%.cubin: tests/cuda/machine_code.cu Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++20 -O3 -I. -arch=$* -MMD -MP -MF $(@:.cubin=.d) -cubin -o $@ $<
+$(B)/tests/cuda/test_machine_code: | $(MACHINE_CODE)
 
 tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests

@@ -9,8 +9,9 @@
  *     CUDA_DYNAMIC(T, name)
  *         in a kernel: T *name, the launch's dynamic shared memory, aligned to 16 bytes.
  *
- * Rules that keep a kernel within both: no triple brackets, no cooperative groups, no inline PTX, no
- * dynamic shared memory but through the macro, every thread of a block at every __syncthreads.
+ * Rules that keep a kernel within both: no triple brackets, no cooperative groups, no inline PTX but in cuda_mma.cuh
+ * (whose functions the stand-in has too), no dynamic shared memory but through the macro, every thread of a block at
+ * every __syncthreads.
  */
 #ifndef TROTTER_KERNELS_CUDA_H
 #define TROTTER_KERNELS_CUDA_H

@@ -1,5 +1,6 @@
 /* cuda_attention.cuh: attention of packed sequences without a (T, T) matrix in memory. Part of
- * cuda.cu. What is computed, and the formulas of backward: kernels/cpu_attention.h.
+ * cuda.cu. What is computed, and the formulas of backward: kernels/cpu_attention.h. cuda-bf16 has it on tensor cores where they
+ * serve: cuda_matrix.cuh.
  *
  * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). The widths of q, k, v
  * beyond SIDE are taken chunk by chunk; results of a row of tiles stay in registers while E <= SIDE
@@ -144,8 +145,16 @@ static __device__ inline const float *dout_of(const Heads *p, const HeadsBack *b
     return b->dout + (h->first + (size_t)i) * p->D + h->head * (size_t)p->E;
 }
 
+/* dout as the products of a backward pass take it. */
+struct AsItIs {
+    static __device__ float of(float x)
+    {
+        return x;
+    }
+};
+
 /* delta_i = dout_i . out_i, left in dq_i's first number: a warp a row. */
-static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
+template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
 {
     int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
@@ -154,7 +163,7 @@ static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
             for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
                 const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
                 float sum = 0;
-                for (int e = lane; e < p.E; e += WARP) sum += x[e] * y[e];
+                for (int e = lane; e < p.E; e += WARP) sum += x[e] * Taken::of(y[e]);
                 sum = warp_sum(sum);
                 if (lane == 0) *dq_of(&p, &b, &h, i) = sum;
             }
@@ -357,8 +366,8 @@ static size_t rows_met(const Attention *a)
     return (a->causal ? 1 : 2) * a->clip + 1;
 }
 
-/* At most `most` blocks. What they leave over, they do in turn. */
-static Heads heads_of(const Attention *a, size_t most)
+/* At most `most` blocks, each of tiles of `side` rows. What they leave over, they do in turn. */
+static Heads heads_of(const Attention *a, size_t most, size_t side)
 {
     Heads p = {a->start,
                a->memory ? a->memory : a->start,
@@ -384,7 +393,7 @@ static Heads heads_of(const Attention *a, size_t most)
                (float)a->longest_span,
                (float)a->ramp,
                keep_of(&a->drop)};
-    p.tiles = (int)lesser(lesser(blocks_for(a->longest, SIDE), TILES_MOST), most);
+    p.tiles = (int)lesser(lesser(blocks_for(a->longest, side), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && p.ldq % 4 == 0 && p.ldk % 4 == 0 && aligned(a->q) && aligned(a->k) &&
              aligned(a->v);
@@ -399,7 +408,7 @@ static size_t blocks_of(const Heads *p)
 
 static void cuda_attention(const Attention *a, void *out, void *lse)
 {
-    Heads p = heads_of(a, BLOCKS_MOST);
+    Heads p = heads_of(a, BLOCKS_MOST, SIDE);
     p.wide = p.wide && aligned(out);
     if (p.E <= SIDE)
         RUN((attend<1>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
@@ -428,7 +437,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
     size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
     size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
-    Heads all = heads_of(a, BLOCKS_MOST), sliced = heads_of(a, most ? most : 1);
+    Heads all = heads_of(a, BLOCKS_MOST, SIDE), sliced = heads_of(a, most ? most : 1, SIDE);
     HeadsBack b = {(const float *)lse,
                    (const float *)dout,
                    (float *)dq,
@@ -445,7 +454,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         if (size) b.slices = scratch;
         if (warps) b.spans = scratch + slices * size;
     }
-    RUN(attend_delta, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
+    RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
     if (a->longest <= SIDE && !a->memory && !more)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
     else if (all.E <= SIDE && !more)

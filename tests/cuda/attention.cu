@@ -4,6 +4,7 @@
 #include "kernels/cuda_device.cuh"
 
 static AttentionError planted;
+static int matrix;
 
 /* One scratch for all calls, filled with NaN. */
 static void *cuda_scratch(size_t bytes)
@@ -26,6 +27,7 @@ enum { BARRIERS_BEFORE = __COUNTER__ };
 #include "kernels/cuda_scores.cuh"
 #define row_sees(h, i, j) row_sees(h, i, (j)-planted.mask)
 #include "kernels/cuda_attention.cuh"
+#include "kernels/cuda_matrix_back.cuh"
 #undef row_sees
 #undef __syncthreads
 enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };
@@ -33,7 +35,7 @@ enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };
 cudaError_t attention_forward(const Attention *a, void *out, void *lse)
 {
     cuda.failed = cudaSuccess;
-    cuda_attention(a, out, lse);
+    (matrix ? cuda_attention_matrix : cuda_attention)(a, out, lse);
     return cuda.failed;
 }
 
@@ -42,8 +44,14 @@ cudaError_t attention_backward(const Attention *a, const void *out, const void *
                                void *drelative, void *dspan)
 {
     cuda.failed = cudaSuccess;
-    cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);
+    (matrix ? cuda_attention_matrix_back : cuda_attention_back)(a, out, lse, dout, dq, dk, dv, more,
+                                                                drelative, dspan);
     return cuda.failed;
+}
+
+void attention_matrix(int on)
+{
+    matrix = on;
 }
 
 void attention_plant(AttentionError error)

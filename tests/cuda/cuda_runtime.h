@@ -4,7 +4,7 @@
  * -DTROTTER_CUDA_HOST -Itests/cuda) and the C files that drive it. Names, argument orders and values
  * are those of the CUDA runtime API (version 13); what a call does is written at the head of
  * tests/cuda/runtime.c, and so is what this stand-in cannot see. The switches that only tests use
- * are in tests/cuda/host.h; what kernels call (C++) is in tests/cuda/device.h.
+ * are in tests/cuda/host.h; what kernels call (C++) is in tests/cuda/device.h and tests/cuda/matrix.h.
  */
 #ifndef TROTTER_CUDA_HOST_RUNTIME_H
 #define TROTTER_CUDA_HOST_RUNTIME_H
@@ -196,5 +196,6 @@ inline cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute 
 }
 
 #include "tests/cuda/device.h"
+#include "tests/cuda/matrix.h"
 #endif
 #endif

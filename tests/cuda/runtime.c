@@ -5,7 +5,7 @@
  *     fibre.c   stacks and the switch between them           heap.c    the device's addresses
  *     block.c   threads, barriers, warps, divergence         stream.c  streams, events, graphs
  *     launch.c  a grid, its arguments, illegal accesses      memory.c  allocations, copies
- *     blas.c    cuBLAS on OpenBLAS
+ *     blas.c    cuBLAS on OpenBLAS                       matrix.h  warp-matrix instructions
  *
  * What is found: a missing barrier (wrong numbers in forward, reverse or a shuffled order of
  * threads; blocks are shuffled too); divergence at barriers and in warps; accesses outside an
@@ -29,7 +29,7 @@
  *     - blocks that wait for each other (they run one after another: such a kernel hangs or faults)
  *     - registers, occupancy, static shared memory beyond 48 KiB, bank conflicts, any timing
  *     - misaligned float4 and the like, unless the compiler's own instruction traps
- *     - other rounding: libm for __expf, OpenBLAS for cuBLAS, no TF32, no fused multiply-add
+ *     - other rounding: libm for __expf, OpenBLAS for cuBLAS, no TF32, no fused multiply-add; the order of a tensor core's sums
  *     - a fork that does not join at the end of a capture
  *     - shared arrays in templates are not refilled with 0xA5 for each block (plain functions' are)
  *     - host memory reached by a kernel otherwise than through its arguments

@@ -17,6 +17,7 @@ typedef struct {
     size_t D, H, clip, longest; /* longest 0: as it is */
     int shift;                  /* numbers by which all arrays are off an aligned address */
     size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
+    int matrix;                 /* on tensor cores */
 } Case;
 
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
@@ -38,6 +39,21 @@ static const Case cases[] = {
     {{70, 20}, 68, 1, 0, (size_t)1 << 34, 0, {5, 140}},
 };
 enum { CASES = sizeof cases / sizeof *cases };
+
+/* On tensor cores: blocks of 16, 32 and 64 rows, one tile and many, E a half and a whole of what there are kernels for. */
+static const Case matrix_cases[] = {
+    {{1, 5, 16}, 32, 2, 0, 0, 0, {0}, 1},
+    {{31, 2, 17}, 32, 1, 0, 0, 0, {0}, 1},
+    {{64, 33, 40}, 96, 2, 0, 0, 0, {0}, 1},
+    {{130, 70, 3}, 64, 1, 0, (size_t)1 << 34, 0, {0}, 1},
+    {{67, 129}, 32, 2, 0, 131, 0, {0}, 1},
+    {{31, 16}, 80, 1, 0, 0, 0, {0}, 1},
+    {{70, 33, 2}, 256, 2, 0, 0, 0, {0}, 1},
+    {{1, 5, 40}, 32, 2, 0, 0, 0, {9, 1, 16}, 1},
+    {{64, 150, 33}, 64, 1, 0, 0, 0, {7, 30, 31}, 1},
+    {{3, 130, 65}, 128, 1, 0, 0, 0, {129, 1, 65}, 1},
+};
+enum { MATRIX_CASES = sizeof matrix_cases / sizeof *matrix_cases };
 
 /* DQ: dk and dv too where they are packed; DKV: of another text. */
 enum { OUT, LSE, DQ, DKV, DRELATIVE, DSPAN, RESULTS };
@@ -215,6 +231,7 @@ static int run(const Problem *p, double *y[RESULTS])
     for (int k = 0; k < RESULTS; k++)
         x.y[k] = floats_new(p->size[k], shift, NULL, accumulates(p, k) ? BEFORE : NAN);
     Attention a = with(p, &x, sizeof(float));
+    attention_matrix(p->c->matrix);
     ran = attention_forward(&a, x.y[OUT], x.y[LSE]) == cudaSuccess &&
           attention_backward(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
                              keys_at(p, x.y[DQ], x.y[DKV], 0, sizeof(float)),
@@ -240,9 +257,27 @@ static void run_free(double *y[RESULTS])
     for (int k = 0; k < RESULTS; k++) memory_free(y[k]);
 }
 
+/* The first result of tensor cores that is farther from what is expected than a share of its norm, or RESULTS. Rounding
+ * both factors of a product to 8 bits is 2^-8; adjoints go through two products. What results began at is in neither. */
+static int first_far(const Problem *p, double *const y[RESULTS])
+{
+    for (int k = 0; k < RESULTS; k++) {
+        double norm = 0, off = 0, before = accumulates(p, k) ? BEFORE : 0;
+        for (size_t i = 0; i < p->size[k]; i++) {
+            double x = p->expected[k][i];
+            norm += (x - before) * (x - before);
+            off += (y[k][i] - x) * (y[k][i] - x);
+        }
+        double share = k < DQ ? 0x1p-8 : 0x1p-7;
+        if (!(sqrt(off) <= share * sqrt(norm) + 1e-12)) return k;
+    }
+    return RESULTS;
+}
+
 /* The first result beyond its tolerance, or RESULTS. */
 static int first_wrong(const Problem *p, double *const y[RESULTS])
 {
+    if (p->c->matrix) return first_far(p, y);
     size_t E = p->a.D / p->a.H, longest = 0;
     for (size_t s = 0; s < p->S; s++) {
         longest = longest < p->c->length[s] ? p->c->length[s] : longest;
@@ -260,13 +295,20 @@ static int first_wrong(const Problem *p, double *const y[RESULTS])
 
 static const char *const result_names[] = {"out", "lse", "dq", "dkv", "drelative", "dspan"};
 
-CHECKED(agrees_with_cpu_f64)
+static double norm_of(const Problem *p, int k)
 {
-    for (size_t c = 0; c < CASES; c++)
+    double sum = 0;
+    for (size_t i = 0; i < p->size[k]; i++) sum += p->expected[k][i] * p->expected[k][i];
+    return sqrt(sum);
+}
+
+static void check_cases(const Case *list, size_t n)
+{
+    for (size_t c = 0; c < n; c++)
         for (int way = 0; way < 2 * KINDS; way++) {
             int drops = way & 1, kind = way / 2;
-            if (foreign(cases + c, kind)) continue;
-            Problem p = problem_new(cases + c, drops ? 0.1 : 0, kind);
+            if (foreign(list + c, kind) || (list[c].matrix && kind == SPANS)) continue;
+            Problem p = problem_new(list + c, drops ? 0.1 : 0, kind);
             double *y[RESULTS];
             assert_true(run(&p, y));
             int wrong = first_wrong(&p, y);
@@ -279,13 +321,23 @@ CHECKED(agrees_with_cpu_f64)
                 double kept = y[k][p.size[k] / 2];
                 y[k][p.size[k] / 2] = NAN;
                 assert_int_equal(first_wrong(&p, y), k);
-                y[k][p.size[k] / 2] = kept + 0.1;
+                y[k][p.size[k] / 2] = kept + (list[c].matrix ? 0x1p-6 * norm_of(&p, k) : 0.1);
                 assert_int_equal(first_wrong(&p, y), k);
                 y[k][p.size[k] / 2] = kept;
             }
             run_free(y);
             problem_free(&p);
         }
+}
+
+CHECKED(agrees_with_cpu_f64)
+{
+    check_cases(cases, CASES);
+}
+
+CHECKED(tensor_cores_agree_with_cpu_f64)
+{
+    check_cases(matrix_cases, MATRIX_CASES);
 }
 
 /* 1: the same bits in all orders of threads, equal to cpu-f64's numbers. */
@@ -305,10 +357,8 @@ static int right_in_all_orders(const Problem *p)
 
 /* Of these, each barrier matters to at least one. */
 static const Case planted_cases[] = {
-    {{20}, 36, 1, 8, 0, 0},
-    {{70}, 68, 1, 20, 0, 0},
-    {{66}, 4, 1, 40, 0, 0},
-    {{70}, 36, 1, 0, 0, 0, {20}},
+    {{20}, 36, 1, 8, 0, 0},       {{70}, 68, 1, 20, 0, 0},        {{66}, 4, 1, 40, 0, 0},
+    {{70}, 36, 1, 0, 0, 0, {20}}, {{70}, 16, 1, 0, 0, 0, {0}, 1}, {{70}, 32, 1, 0, 0, 0, {20}, 1},
 };
 enum { PLANTED = sizeof planted_cases / sizeof *planted_cases };
 
@@ -347,6 +397,69 @@ CHECKED(shifted_mask_shows)
                 run_free(y);
                 problem_free(&p);
             }
+}
+
+/* Tensor cores are used where they serve, and elsewhere what there is without them: by the bits. */
+CHECKED(tensor_cores_are_used)
+{
+    static const struct {
+        Case c;
+        int kind, serves;
+    } row[] = {
+        {{{20}, 32, 1, 0, 0, 0, {0}, 1}, CAUSAL, 1}, {{{70}, 16, 1, 0, 0, 0, {20}, 1}, ALL, 1},
+        {{{20}, 32, 1, 8, 0, 0, {0}, 1}, CAUSAL, 0}, {{{20}, 32, 1, 0, 0, 0, {0}, 1}, SPANS, 0},
+        {{{20}, 24, 1, 0, 0, 0, {0}, 1}, CAUSAL, 0}, {{{20}, 144, 1, 0, 0, 0, {0}, 1}, CAUSAL, 0},
+        {{{20}, 32, 1, 0, 0, 1, {0}, 1}, CAUSAL, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Case without = row[i].c;
+        without.matrix = 0;
+        Problem p = problem_new(&row[i].c, 0.1, row[i].kind),
+                q = problem_new(&without, 0.1, row[i].kind);
+        double *y[RESULTS], *z[RESULTS];
+        assert_true(run(&p, y) && run(&q, z));
+        for (int k = 0; k < RESULTS; k++)
+            if (p.size[k] && k < DRELATIVE)
+                assert_int_equal(same(y[k], z[k], p.size[k]), !row[i].serves);
+        run_free(y);
+        run_free(z);
+        problem_free(&p);
+        problem_free(&q);
+    }
+}
+
+/* What a sequence gets does not depend on the others of its batch, to the bit, though tiles do. */
+CHECKED(tensor_cores_take_sequences_alone)
+{
+    static const Case batch[] = {
+        {{5, 20}, 32, 2, 0, 0, 0, {0}, 1},
+        {{5, 31}, 32, 2, 0, 0, 0, {0}, 1},
+        {{5, 40}, 32, 2, 0, 0, 0, {0}, 1},
+        {{5, 131}, 32, 2, 0, 0, 0, {0}, 1},
+    };
+    static const Case others[] = {
+        {{20}, 256, 2, 0, 0, 0, {0}, 1},
+        {{20, 33}, 256, 2, 0, 0, 0, {0}, 1},
+        {{20, 70}, 256, 2, 0, 0, 0, {0}, 1},
+        {{5}, 32, 2, 0, 0, 0, {0}, 1},
+    };
+    for (int kind = CAUSAL; kind < KINDS; kind += ALL - CAUSAL)
+        for (size_t i = 0; i < sizeof batch / sizeof *batch + 2; i++) {
+            const Case *alone = i < 4 ? others + 3 : others,
+                       *c = i < 4 ? batch + i : others + i - 3;
+            Problem p = problem_new(alone, 0, kind), q = problem_new(c, 0, kind);
+            double *y[RESULTS], *z[RESULTS];
+            assert_true(run(&p, y) && run(&q, z));
+            for (int k = OUT; k <= DQ; k++) {
+                assert_true(same(y[k], z[k], p.size[k]));
+                z[k][p.size[k] - 1] *= 1 + DBL_EPSILON;
+                assert_false(same(y[k], z[k], p.size[k]));
+            }
+            run_free(y);
+            run_free(z);
+            problem_free(&p);
+            problem_free(&q);
+        }
 }
 
 TEST_MAIN(NULL, NULL)

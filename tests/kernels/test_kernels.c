@@ -893,7 +893,8 @@ TEST(nothing_leaks)
     assert_int_equal(memory_live(), 0);
 }
 
-/* Backends that differ in their matrix product alone have the same kernels: the first stands for all. */
+/* Backends that differ in their matrix product alone have the same kernels: the first stands for all. cuda-bf16's attention of
+ * heads whose width is a multiple of 16 is in test_attention.c. */
 static int find_kernels(void **state)
 {
     size_t n = 0;

@@ -1,0 +1,449 @@
+/* cuda_matrix_back.cuh: attention on tensor cores, backward. Part of cuda.cu. When: cuda_matrix.cuh.
+ *
+ * As cuda_attention.cuh has it: delta_i = dout_i . out_i first, left in dq_i's first number. Then a block takes a tile of
+ * columns, each warp 16 of them, walks down the rows 16 at a time and sums dk and dv in registers; its scores are turned,
+ * S^T = K Q^T, so that P^T and dS^T are left factors as they come. Then a block takes a tile of rows and sums dq; where
+ * one tile holds all keys (ALONE) the first does that too, from dS that its warps leave in shared memory. Sums go over the
+ * same pieces of 16 in the same order either way. Between the two kernels the words of dropout stay in scratch memory, a
+ * bit a weight, so that they are drawn once (KEPT_BYTES_MOST: beyond it, twice).
+ */
+#ifndef TROTTER_CUDA_MATRIX_BACK_CUH
+#define TROTTER_CUDA_MATRIX_BACK_CUH
+
+#include "kernels/cuda_matrix.cuh"
+
+/* Warps of a block. In shared memory it has K, V, q and dout, and dS of ALONE: below 48 KiB. */
+template <int E> static constexpr int BACK_WARPS = E > 64 ? 2 : 4;
+
+static constexpr size_t KEPT_BYTES_MOST = (size_t)256 << 20;
+
+/* out was made of rounded v; with dout rounded too delta is the mean of what dP is made of, and what is equal for all
+ * keys leaves nothing in dS. */
+struct Rounded {
+    static __device__ float of(float x)
+    {
+        return __uint_as_float(bf16_pair(0, x));
+    }
+};
+
+/* A block's shared memory. */
+template <int E> struct BackRoom {
+    uint16_t *K, *V, *Q, *G, *S; /* (side, E); G: dout; S (side, side): dS^T */
+    float *lse, *delta;          /* (side); lse in units of log 2 */
+    int side;
+};
+
+template <int E> static __device__ inline BackRoom<E> back_room(void *shared, int warps)
+{
+    int side = warps * STEP, tile = side * pitch<E>;
+    float *lse = (float *)shared;
+    uint16_t *K = (uint16_t *)(lse + 2 * side);
+    return BackRoom<E>{K,   K + tile,   K + 2 * tile, K + 3 * tile, K + 4 * tile,
+                       lse, lse + side, side};
+}
+
+template <int E> static size_t back_bytes(int warps, int alone)
+{
+    size_t side = (size_t)warps * STEP;
+    return 2 * side * sizeof(float) +
+           (4 * side * (size_t)pitch<E> + (alone ? side * (side + 8) : 0)) * sizeof(uint16_t);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------- */
+
+/* The words of a piece of 16 keys by 16 queries, of which the rows lie down the columns: lane (g, t) draws four keys from
+ * 4 (g / 2) of queries 2 t + g % 2 and 8 more, a nibble each. */
+static __device__ inline uint32_t draw_turned(const Heads *p, const OneHead *h, int i, int j)
+{
+    int g = lane_row(), query = i + 2 * lane_pair() + g % 2, key = j + g / 2 * 4;
+    return keep_four_bits(p, h, query, key) | keep_four_bits(p, h, query + 8, key) << 4;
+}
+
+/* Bit 4 n + 2 r + c of a lane: key g + 8 r, query 8 n + 2 t + c. */
+static __device__ inline uint32_t keep_turned(uint32_t drawn)
+{
+    uint32_t kept = 0;
+    UNROLL for (int r = 0; r < 2; r++) UNROLL for (int c = 0; c < 2; c++)
+    {
+        int from = ((lane_row() + 8 * r) / 4 * 2 + c) * 4 + lane_pair();
+        uint32_t word = __shfl_sync(ALL_LANES, drawn, from);
+        kept |= (word >> lane_row() % 4 & 0x11) << (2 * r + c);
+    }
+    return kept;
+}
+
+/* Words that wait between two kernels: a byte of each lane. */
+typedef struct {
+    uint8_t *at; /* (heads, pieces, pieces, WARP) by columns and rows; NULL: they are drawn again */
+    size_t pieces;
+} Kept;
+
+static __device__ inline uint8_t *kept_at(const Kept *k, size_t item, int i, int j)
+{
+    size_t piece = (item * k->pieces + (size_t)j / STEP) * k->pieces + (size_t)i / STEP;
+    return k->at + piece * WARP;
+}
+
+/* As keep_piece, of what draw_turned drew. */
+static __device__ inline uint32_t keep_stored(const uint8_t *words)
+{
+    uint32_t kept = 0;
+    int g = lane_row(), odd = lane_pair() % 2;
+    UNROLL for (int n = 0; n < 2; n++)
+    {
+        uint32_t word = words[((2 * n + lane_pair() / 2) * 2 + g % 2) * 4 + g / 2];
+        word = word >> 2 * odd & 0x33;
+        kept |= ((word & 3) | (word >> 2 & 12)) << 4 * n;
+    }
+    return kept;
+}
+
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+/* Left factors of a warp's 16 rows of a tile: in registers while they fit. */
+template <int E> struct Left {
+    uint32_t a[E <= 64 ? E / STEP : 1][4];
+    Shared at;
+};
+
+template <int E> static __device__ inline void left_begin(Left<E> *f, const uint16_t *tile)
+{
+    f->at = down(tile + warp_of() * STEP * pitch<E>, pitch<E>);
+    UNROLL for (int k = 0; E <= 64 && k < E / STEP; k++) matrix_load(f->a[k], f->at, k * STEP);
+}
+
+/* d = L R^T: 16 rows of `right` (.., E) from row i. */
+template <int E>
+static __device__ inline void piece_product(float (*d)[4], Left<E> *left, Shared right, int i)
+{
+    zero<2>(d);
+    UNROLL for (int k = 0; k < E / STEP; k++)
+    {
+        uint32_t b[4], *a = left->a[E <= 64 ? k : 0];
+        if (E > 64) matrix_load(a, left->at, k * STEP);
+        matrix_load(b, right, i * pitch<E> + k * STEP);
+        multiply(d, a, b);
+    }
+}
+
+/* acc (16, E) += a X, X: 16 rows (.., E) from row i. */
+template <int E>
+static __device__ inline void piece_add(float (*acc)[4], const uint32_t *a, Shared X, int i)
+{
+    UNROLL for (int e = 0; e < E / STEP; e++)
+    {
+        uint32_t b[4];
+        matrix_load_turned(b, X, i * pitch<E> + e * STEP);
+        multiply(acc + 2 * e, a, b);
+    }
+}
+
+/* P = exp(s - lse) of a score, in units of log 2. */
+static __device__ inline float piece_weight(const Heads *p, int sees, float s, float lse)
+{
+    return sees ? exp2f(__fmaf_rn(s, p->scale * LOG2_E, -lse)) : 0;
+}
+
+/* dS = P (m g - delta), of which `scale` is left to the end. */
+static __device__ inline float piece_adjoint(float P, float m, float g, float delta)
+{
+    return __fmul_rn(P, __fmaf_rn(m, g, -delta));
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+/* What a warp sums over rows: of its 16 columns. */
+template <int E> struct Columns16 {
+    Left<E> k, v;
+    float dk[E / 8][4], dv[E / 8][4];
+};
+
+/* Rows i .. of a tile's q and dout (r: their first there) against columns j .. of a warp; ALONE: dS^T is left in S. */
+template <int E, int ALONE>
+static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const OneHead *h,
+                                         const BackRoom<E> *m, int i, int r, int j, uint32_t drawn)
+{
+    float s[2][4], g[2][4];
+    uint32_t a[4], kept = p->keep.on ? keep_turned(drawn) : KEPT_ALL;
+    piece_product<E>(s, &w->k, along(m->Q, pitch<E>), r);
+    UNROLL for (int n = 0; n < 2; n++) UNROLL for (int x = 0; x < 4; x++)
+    {
+        int at = 8 * n + 2 * lane_pair() + x % 2, column = j + lane_row() + x / 2 * 8;
+        int sees = row_sees(h, i + at, column) && i + at < h->T;
+        s[n][x] = piece_weight(p, sees, s[n][x], m->lse[r + at]);
+        g[n][x] = kept_or_0(kept, n, x, s[n][x]);
+    }
+    a_of(a, g);
+    piece_add<E>(w->dv, a, down(m->G, pitch<E>), r);
+    piece_product<E>(g, &w->v, along(m->G, pitch<E>), r);
+    UNROLL for (int n = 0; n < 2; n++) UNROLL for (int x = 0; x < 4; x++)
+    {
+        int at = 8 * n + 2 * lane_pair() + x % 2;
+        s[n][x] =
+            piece_adjoint(s[n][x], kept_or_0(kept, n, x, p->keep.scale), g[n][x], m->delta[r + at]);
+    }
+    a_of(a, s);
+    piece_add<E>(w->dk, a, down(m->Q, pitch<E>), r);
+    UNROLL for (int x = 0; ALONE && x < 4; x++)
+    {
+        int row = warp_of() * STEP + lane_row() + x % 2 * 8;
+        *(uint32_t *)(m->S + row * (m->side + 8) + r + x / 2 * 8 + 2 * lane_pair()) = a[x];
+    }
+}
+
+/* A tile's q, dout, lse and delta. */
+template <int E, typename T>
+static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, const HeadsBack *b,
+                                         const OneHead *h, const T *q, const T *dout, int i0)
+{
+    tile_read<E>(m->Q, q, p->ldq, h->T - i0, m->side, p->E);
+    tile_read<E>(m->G, dout, p->D, h->T - i0, m->side, p->E);
+    for (int r = (int)threadIdx.x; r < m->side; r += (int)blockDim.x) {
+        int i = i0 + r, in = i < h->T;
+        m->lse[r] = in ? b->lse[(h->first + (size_t)i) * p->H + h->head] * LOG2_E : 0;
+        m->delta[r] = in ? *dq_of(p, b, h, i) : 0;
+    }
+}
+
+/* 1: some row of the 16 from i sees some column of the 16 from j. */
+static __device__ inline int piece_seen(const OneHead *h, int i, int j)
+{
+    return i < h->T && j < h->M && (!h->causal || i + STEP > j);
+}
+
+/* dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time. */
+template <int E>
+static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                         const BackRoom<E> *m, int i0, const float *c)
+{
+    int r = warp_of() * STEP, i = i0 + r;
+    Shared S = along(m->S + r, m->side + 8), K = down(m->K, pitch<E>);
+    ROLL for (int e = 0; e < E && i < h->T; e += 2 * STEP)
+    {
+        float dq[4][4];
+        zero<4>(dq);
+        ROLL for (int j = 0; j < m->side; j += STEP)
+        {
+            uint32_t a[4], k[4];
+            if (!piece_seen(h, i, j)) continue;
+            matrix_load_turned(a, S, j * (m->side + 8));
+            matrix_load_turned(k, K, j * pitch<E> + e);
+            multiply(dq, a, k);
+            matrix_load_turned(k, K, j * pitch<E> + e + STEP);
+            multiply(dq + 2, a, k);
+        }
+        rows_write<4>(dq_of(p, b, h, i) + e, p->ldq, h->T - i, p->E - e, dq, c, 0);
+    }
+}
+
+/* dk and dv of columns j0 .. of a head; ALONE: dq of all rows too. */
+template <int E, int ALONE>
+static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBack *b,
+                                                  const OneHead *h, const BackRoom<E> *m,
+                                                  const Kept *kept, size_t item, int j0)
+{
+    Columns16<E> w;
+    int j = j0 + warp_of() * STEP, begun = 0;
+    float ck[2] = {p->scale, p->scale}, cv[2] = {p->keep.scale, p->keep.scale};
+    zero<E / 8>(w.dk);
+    zero<E / 8>(w.dv);
+    for (int i0 = first_row(h, j0); i0 < h->T; i0 += m->side) {
+        __syncthreads(); /* tiles and dS may still be read */
+        if (!begun) {
+            tile_read<E>(m->K, h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+            tile_read<E>(m->V, h->v + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+        }
+        rows_ready<E>(m, p, b, h, h->q + (size_t)i0 * p->ldq, dout_of(p, b, h, i0), i0);
+        __syncthreads();
+        if (!begun) left_begin<E>(&w.k, m->K), left_begin<E>(&w.v, m->V);
+        begun = 1;
+        ROLL for (int r = 0; r < m->side; r += STEP)
+        {
+            if (!piece_seen(h, i0 + r, j)) continue;
+            uint32_t drawn = p->keep.on ? draw_turned(p, h, i0 + r, j) : 0;
+            if (!ALONE && kept->at) kept_at(kept, item, i0 + r, j)[lane_of()] = (uint8_t)drawn;
+            piece_back<E, ALONE>(&w, p, h, m, i0 + r, r, j, drawn);
+        }
+        if (!ALONE) continue;
+        __syncthreads(); /* dS is written */
+        rows_alone<E>(p, b, h, m, i0, ck);
+    }
+    size_t at = (h->key + (size_t)j) * p->ldk + h->head * (size_t)p->E;
+    rows_write<E / 8>(b->dk + at, p->ldk, h->M - j, p->E, w.dk, ck, b->more);
+    rows_write<E / 8>(b->dv + at, p->ldk, h->M - j, p->E, w.dv, cv, b->more);
+}
+
+/* The longest columns first, of all heads. */
+template <int E, int WARPS, int ALONE>
+static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E>) / WARPS)
+    attend_matrix_columns(Heads p, HeadsBack b, Kept kept)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    BackRoom<E> m = back_room<E>(attention_shared, WARPS);
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < h.M; j0 += p.tiles * m.side)
+            matrix_columns_back<E, ALONE>(&p, &b, &h, &m, &kept, item, j0);
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/* What a warp knows of its 16 rows, each lane of rows g and g + 8. */
+template <int E> struct RowsBack16 {
+    uint32_t q[E / STEP][4], g[E / STEP][4];
+    float dq[E / 8][4], lse[2], delta[2];
+};
+
+/* d = L R^T, L in registers: 16 rows of `right` (.., E) from row i. */
+template <int E>
+static __device__ inline void piece_product_of(float (*d)[4], const uint32_t (*left)[4],
+                                               Shared right, int i)
+{
+    zero<2>(d);
+    UNROLL for (int k = 0; k < E / STEP; k++)
+    {
+        uint32_t b[4];
+        matrix_load(b, right, i * pitch<E> + k * STEP);
+        multiply(d, left[k], b);
+    }
+}
+
+/* Rows i .. of a warp against columns j .., which are c .. of the tile. */
+template <int E>
+static __device__ inline void piece_rows_back(RowsBack16<E> *w, const Heads *p, const OneHead *h,
+                                              const BackRoom<E> *m, int i, int c, int j,
+                                              uint32_t kept)
+{
+    float s[2][4], g[2][4];
+    uint32_t a[4];
+    piece_product_of<E>(s, w->q, along(m->K, pitch<E>), c);
+    piece_product_of<E>(g, w->g, along(m->V, pitch<E>), c);
+    UNROLL for (int n = 0; n < 2; n++) UNROLL for (int x = 0; x < 4; x++)
+    {
+        int row = i + lane_row() + x / 2 * 8, column = j + 8 * n + 2 * lane_pair() + x % 2;
+        int sees = row_sees(h, row, column) && row < h->T;
+        s[n][x] = piece_weight(p, sees, s[n][x], w->lse[x / 2]);
+        s[n][x] =
+            piece_adjoint(s[n][x], kept_or_0(kept, n, x, p->keep.scale), g[n][x], w->delta[x / 2]);
+    }
+    a_of(a, s);
+    piece_add<E>(w->dq, a, down(m->K, pitch<E>), c);
+}
+
+/* dq of rows i0 .. of a head. */
+template <int E>
+static __device__ inline void matrix_rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                               const BackRoom<E> *m, const Kept *kept, size_t item,
+                                               int i0)
+{
+    RowsBack16<E> w;
+    int i = i0 + warp_of() * STEP, last = last_column(h, min(i0 + m->side, h->T) - 1);
+    float c[2] = {p->scale, p->scale};
+    rows_read<E>(w.q, h->q + (size_t)i * p->ldq, p->ldq, h->T - i, p->E);
+    rows_read<E>(w.g, dout_of(p, b, h, i), p->D, h->T - i, p->E);
+    zero<E / 8>(w.dq);
+    UNROLL for (int r = 0; r < 2; r++) /* before dq is written, barriers later */
+    {
+        int row = i + lane_row() + 8 * r, in = row < h->T;
+        w.lse[r] = in ? b->lse[(h->first + (size_t)row) * p->H + h->head] * LOG2_E : 0;
+        w.delta[r] = in ? *dq_of(p, b, h, row) : 0;
+    }
+    for (int j0 = 0; j0 <= last; j0 += m->side) {
+        __syncthreads(); /* the tiles may still be read */
+        tile_read<E>(m->K, h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+        tile_read<E>(m->V, h->v + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+        __syncthreads();
+        ROLL for (int x = 0; x < m->side; x += STEP)
+        {
+            int j = j0 + x;
+            if (!piece_seen(h, i, j)) continue;
+            uint32_t bits =
+                kept->at ? keep_stored(kept_at(kept, item, i, j)) : keep_piece(p, h, i, j);
+            piece_rows_back<E>(&w, p, h, m, i, x, j, bits);
+        }
+    }
+    rows_write<E / 8>(dq_of(p, b, h, i), p->ldq, h->T - i, p->E, w.dq, c, 0);
+}
+
+template <int E>
+static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BACK_WARPS<E>)
+    attend_matrix_rows_back(Heads p, HeadsBack b, Kept kept)
+{
+    CUDA_DYNAMIC(float4, attention_shared);
+    BackRoom<E> m = back_room<E>(attention_shared, BACK_WARPS<E>);
+    int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
+    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
+        OneHead h = head_of(&p, item);
+        for (int i0 = tile * m.side; i0 < h.T; i0 += p.tiles * m.side)
+            matrix_rows_back<E>(&p, &b, &h, &m, &kept, item, i0);
+    }
+}
+
+/* ---- the host's side ----------------------------------------------------------------------------- */
+
+/* All keys of a sequence in one tile. */
+template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
+{
+    Heads p = heads_of(a, BLOCKS_MOST, WARPS * STEP);
+    RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
+        p, b, Kept{NULL, 0});
+}
+
+/* Several tiles. Of another text the rows may be more than `longest`, and words are drawn twice. */
+template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
+{
+    Heads p = heads_of(a, BLOCKS_MOST, BACK_WARPS<E> * STEP);
+    Kept kept = {NULL, blocks_for(a->longest, STEP)};
+    size_t most = p.heads ? KEPT_BYTES_MOST / WARP / p.heads : 0;
+    if (p.keep.on && !a->memory && kept.pieces < (size_t)1 << 16 &&
+        kept.pieces * kept.pieces <= most) {
+        kept.at = (uint8_t *)cuda_scratch(p.heads * kept.pieces * kept.pieces * WARP);
+        if (!kept.at) return;
+    }
+    RUN((attend_matrix_columns<E, BACK_WARPS<E>, 0>), blocks_of(&p), BACK_WARPS<E> * WARP,
+        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
+    RUN((attend_matrix_rows_back<E>), blocks_of(&p), BACK_WARPS<E> * WARP,
+        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
+}
+
+template <int E> static void matrix_back(const Attention *a, HeadsBack b)
+{
+    int warps = warps_for(a);
+    if (a->longest > (size_t)BACK_WARPS<E> * STEP)
+        matrix_tiles<E>(a, b);
+    else if (warps == 1)
+        matrix_alone<E, 1>(a, b);
+    else if (warps == 2)
+        matrix_alone<E, 2>(a, b);
+    else
+        matrix_alone<E, BACK_WARPS<E>>(a, b);
+}
+
+static void cuda_attention_matrix_back(const Attention *a, const void *out, const void *lse,
+                                       const void *dout, void *dq, void *dk, void *dv, int more,
+                                       void *drelative, void *dspan)
+{
+    Heads p = heads_of(a, BLOCKS_MOST, SIDE);
+    HeadsBack b = {(const float *)lse,
+                   (const float *)dout,
+                   (float *)dq,
+                   (float *)dk,
+                   (float *)dv,
+                   more,
+                   NULL,
+                   NULL};
+    if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
+        cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);
+        return;
+    }
+    RUN(attend_delta<Rounded>, blocks_of(&p), TILE_THREADS, 0, p, b, (const float *)out);
+    if (p.E <= 32)
+        matrix_back<32>(a, b);
+    else if (p.E <= 64)
+        matrix_back<64>(a, b);
+    else
+        matrix_back<128>(a, b);
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* test_machine_code.c: what nvcc made of attention's kernels (tests/cuda/machine_code.cu, for sm_80 and sm_90): those of
+ * tensor cores have their instruction, and up to E = 64 neither a stack frame nor spills. Skipped out loud where nvcc
+ * was not there.
+ *
+ * An instruction has 128 bits, its opcode in the low 12. NVIDIA documents no opcodes; those here are what ptxas 13.0 makes of
+ * kernels that have, and that have not, the instruction, and the controls below hold it to that. Stack frames: records of
+ * section .nv.info, (4, 0x11, 8 as u16, symbol u32, bytes u32).
+ */
+#include "tests/lib/test.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/memory.h"
+
+enum { HMMA = 0x23c, HGMMA = 0x9f0, FFMA = 0x223, LDL = 0x983, STL = 0x387, OPCODES = 1 << 12 };
+enum { BYTES = 16, FRAME_SIZE = 0x11 };
+
+static const char *const archs[] = {"sm_80", "sm_90"};
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+typedef struct {
+    unsigned char *bytes;
+    size_t n;
+    const Elf64_Shdr *section;
+    size_t sections;
+    const char *names;
+} Cubin;
+
+/* What a kernel's machine code has; E: of the template, 0 for others. */
+typedef struct {
+    const char *name;
+    size_t count[OPCODES], frame;
+    int E;
+} Code;
+
+/* $TROTTER's folder has it. */
+static Cubin cubin_read(const char *arch)
+{
+    char path[4096];
+    const char *trotter = getenv("TROTTER"), *slash = trotter ? strrchr(trotter, '/') : NULL;
+    Cubin c = {0};
+    snprintf(path, sizeof path, "%.*s/tests/cuda/machine_code.%s.cubin",
+             slash ? (int)(slash - trotter) : 1, slash ? trotter : ".", arch);
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        print_message("# SKIP %s is not there: no nvcc when tests were built\n", path);
+        skip();
+    }
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    c.n = (size_t)ftell(f);
+    rewind(f);
+    c.bytes = memory_new(c.n, 1);
+    assert_non_null(c.bytes);
+    assert_int_equal(fread(c.bytes, 1, c.n, f), c.n);
+    fclose(f);
+    const Elf64_Ehdr *head = (const void *)c.bytes;
+    assert_true(c.n > sizeof *head && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0);
+    c.section = (const void *)(c.bytes + head->e_shoff);
+    c.sections = head->e_shnum;
+    assert_true(head->e_shoff + c.sections * sizeof *c.section <= c.n);
+    c.names = (const char *)c.bytes + c.section[head->e_shstrndx].sh_offset;
+    return c;
+}
+
+static const Elf64_Shdr *section_of(const Cubin *c, const char *name)
+{
+    for (size_t i = 0; i < c->sections; i++)
+        if (strcmp(c->names + c->section[i].sh_name, name) == 0) return c->section + i;
+    return NULL;
+}
+
+/* The bytes of the frame that .nv.info tells of symbol `symbol`. */
+static size_t frame_of(const Cubin *c, uint32_t symbol)
+{
+    const Elf64_Shdr *info = section_of(c, ".nv.info");
+    const unsigned char *p, *end;
+    size_t found = 0, frame = 0;
+    assert_non_null(info);
+    p = c->bytes + info->sh_offset, end = p + info->sh_size;
+    while (p + 4 <= end) {
+        uint16_t size;
+        uint32_t word[2];
+        memcpy(&size, p + 2, sizeof size);
+        if (p[0] == 4 && p[1] == FRAME_SIZE) {
+            memcpy(word, p + 4, sizeof word);
+            if (word[0] == symbol) found++, frame = word[1];
+        }
+        p += 4 + (p[0] == 4 ? size : 0);
+    }
+    assert_int_equal(found, 1);
+    return frame;
+}
+
+/* Kernel number k of the file; 0: there are no more. */
+static int code_of(const Cubin *c, size_t k, Code *code)
+{
+    static const char text[] = ".text.";
+    const Elf64_Shdr *table = section_of(c, ".symtab");
+    assert_non_null(table);
+    for (size_t i = 0; i < c->sections; i++) {
+        const Elf64_Shdr *s = c->section + i;
+        const char *name = c->names + s->sh_name, *E;
+        if (strncmp(name, text, strlen(text)) != 0 || k-- > 0) continue;
+        *code = (Code){.name = name + strlen(text)};
+        E = strstr(code->name, "ILi");
+        code->E = E && strstr(code->name, "matrix") ? atoi(E + 3) : 0;
+        for (size_t at = 0; at + BYTES <= s->sh_size; at += BYTES) {
+            uint64_t word;
+            memcpy(&word, c->bytes + s->sh_offset + at, sizeof word);
+            code->count[word % OPCODES]++;
+        }
+        const Elf64_Sym *symbol = (const void *)(c->bytes + table->sh_offset);
+        for (size_t j = 0; j < table->sh_size / sizeof *symbol; j++)
+            if (ELF64_ST_TYPE(symbol[j].st_info) == STT_FUNC && symbol[j].st_shndx == i)
+                code->frame = frame_of(c, (uint32_t)j);
+        return 1;
+    }
+    return 0;
+}
+
+static int on_tensor_cores(const Code *c)
+{
+    return c->count[HMMA] + c->count[HGMMA] > 0;
+}
+
+static int leaves_registers(const Code *c)
+{
+    return c->frame > 0 || c->count[LDL] > 0 || c->count[STL] > 0;
+}
+
+TEST(attention_is_on_tensor_cores)
+{
+    for (int a = 0; a < ARCHS; a++) {
+        Cubin cubin = cubin_read(archs[a]);
+        size_t kernels = 0, small = 0;
+        Code c;
+        for (size_t k = 0; code_of(&cubin, k, &c); k++) {
+            if (c.E == 0) continue;
+            kernels++, small += c.E <= 64;
+            if (!on_tensor_cores(&c)) fail_msg("%s: %s has no HMMA", archs[a], c.name);
+            if (c.E <= 64 && leaves_registers(&c))
+                fail_msg("%s: %s has a frame of %zu bytes, %zu LDL, %zu STL", archs[a], c.name,
+                         c.frame, c.count[LDL], c.count[STL]);
+        }
+        /* E 32, 64, 128: forward of 16, 32, 64 rows; backward of one tile of each (128: two), of many, and its rows */
+        assert_int_equal(kernels, 9 + 8 + 3 + 3);
+        assert_int_equal(small, 6 + 6 + 2 + 2);
+        memory_free(cubin.bytes);
+    }
+}
+
+/* Kernels that have not what is asked for are seen as such. */
+TEST(others_are_not)
+{
+    for (int a = 0; a < ARCHS; a++) {
+        Cubin cubin = cubin_read(archs[a]);
+        size_t plain = 0, spoiled = 0;
+        Code c;
+        for (size_t k = 0; code_of(&cubin, k, &c); k++) {
+            if (strstr(c.name, "spoiled_by")) {
+                spoiled++;
+                assert_true(leaves_registers(&c) && c.frame > 0);
+                assert_true(c.count[LDL] > 0 && c.count[STL] > 0);
+            }
+            if (c.E > 0) continue;
+            assert_false(on_tensor_cores(&c));
+            plain += c.count[FFMA] > 100;
+        }
+        assert_int_equal(spoiled, 2);
+        assert_int_equal(plain, 2 + 3 + 2); /* attend, columns, rows: f32 */
+        memory_free(cubin.bytes);
+    }
+}
+
+TEST_MAIN(NULL, NULL)
