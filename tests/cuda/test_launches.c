@@ -1,29 +1,30 @@
 /* test_launches.c: what a training step asks of a device, counted on the stand-in: kernels, and products by cuBLAS. On a
  * device every one costs a few microseconds whatever its size, so their number is a figure of its own; more of them than
- * here are a change to be seen. One layer, 4,096 tokens, dropout on. */
+ * here are a change to be seen. Dropout is on. What a bf16 backend launches more than f32's only rounds. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/engine.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 
-enum { INNER = 16 }; /* tensors that are aligned, as those of usual widths are */
-enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH };
+enum { INNER = 16, VOCAB = 16 }; /* tensors that are aligned, as those of usual widths are */
+enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];
 
-static Batch batch(void)
+static Batch batch(size_t N)
 {
-    for (size_t i = 0; i < TOKENS; i++) {
-        input[i] = (int32_t)(i * 7 % TINY_VOCAB);
-        target[i] = (int32_t)(i * 5 % TINY_VOCAB);
+    for (size_t i = 0; i < N; i++) {
+        input[i] = (int32_t)(i * 7 % VOCAB);
+        target[i] = (int32_t)(i * 5 % VOCAB);
         position[i] = (int32_t)(i % LENGTH);
     }
-    for (size_t s = 0; s <= SEQUENCES; s++) start[s] = s * LENGTH;
-    return (Batch){.N = TOKENS,
-                   .S = SEQUENCES,
+    for (size_t s = 0; s <= N / LENGTH; s++) start[s] = s * LENGTH;
+    return (Batch){.N = N,
+                   .S = N / LENGTH,
                    .longest = LENGTH,
                    .input = input,
                    .target = target,
@@ -31,16 +32,17 @@ static Batch batch(void)
                    .start = start};
 }
 
-/* r0 + F(r0), then + G of that. */
-static Plan *layer(void)
+/* r0 + F(r0), then + G of that, for each layer. */
+static Plan *plan_of(size_t layers)
 {
-    Plan *p = plan_new(1);
+    Plan *p = plan_new(layers);
     int y = 0;
-    for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
-        size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
-        int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, 0, 1, inner}), y, kind);
-        y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
-    }
+    for (int l = 0; l < (int)layers; l++)
+        for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
+            size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
+            int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, l, 1, inner}), y, 2 * l + kind);
+            y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
+        }
     p->output = y;
     return p;
 }
@@ -49,20 +51,22 @@ typedef struct {
     size_t kernels, products;
 } Calls;
 
-/* Of the second step: the first one makes scratch memory. */
-static Calls calls_of(const Backend *b)
+/* Of the second step: the first one makes scratch memory. Apart: fuse.c found nothing. */
+static Calls count(const Backend *b, size_t layers, size_t tokens, int apart)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
     ModelConfig c = tiny_config();
-    Batch x = batch();
+    Batch x = batch(tokens);
     Calls n = {0};
     Model *m;
     Step s;
-    c.max_tokens = TOKENS;
+    c.vocab = VOCAB;
+    c.max_tokens = tokens;
     c.max_length = LENGTH;
     c.positions = POSITIONS_SINUSOID;
     c.clip = 0;
-    assert_int_equal(model_new(&c, layer(), b, 1, &m), 0);
+    assert_int_equal(model_new(&c, plan_of(layers), b, 1, &m), 0);
+    for (size_t i = 0; i < m->plan->instrs && apart; i++) m->fuse[i] = (Fuse){0};
     for (uint64_t step = 1; step <= 2; step++) {
         n = (Calls){cuda_host_launches(), cuda_host_products()};
         assert_int_equal(model_step(m, &x, &adam, step), 0);
@@ -73,45 +77,78 @@ static Calls calls_of(const Backend *b)
     return n;
 }
 
+static Calls calls_of(const Backend *b)
+{
+    return count(b, 1, TOKENS, 0);
+}
+
+static Backend backend(const char *name)
+{
+    const Backend *b;
+    if (backend_find(name, NULL, &b) != 0) fail_msg("%s", error_text());
+    return *b;
+}
+
 static const struct {
     const char *backend;
-    Calls most;
+    Calls most, layer; /* of one layer's step; of a layer more */
 } row[] = {
-    {"cuda-f32", {42, 15}},
-    {"cuda-bf16", {62, 15}},
+    {"cuda-f32", {30, 15}, {19, 12}},
+    {"cuda-bf16", {31, 15}, {20, 12}},
 };
 
 TEST(calls_of_a_step)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const Backend *b;
-        if (backend_find(row[i].backend, NULL, &b) != 0) fail_msg("%s", error_text());
-        Calls n = calls_of(b);
-        print_message("# %s: %zu kernels, %zu products\n", row[i].backend, n.kernels, n.products);
+        Backend b = backend(row[i].backend);
+        Calls n = calls_of(&b), one = count(&b, 1, FEW, 0), two = count(&b, 2, FEW, 0);
+        Calls layer = {two.kernels - one.kernels, two.products - one.products};
+        print_message("# %s: %zu kernels, %zu products; a layer more: %zu, %zu\n", row[i].backend,
+                      n.kernels, n.products, layer.kernels, layer.products);
         assert_in_range(n.kernels, 1, row[i].most.kernels);
         assert_in_range(n.products, 1, row[i].most.products);
+        assert_in_range(layer.kernels, 1, row[i].layer.kernels);
+        assert_in_range(layer.products, 1, row[i].layer.products);
     }
+}
+
+/* Six layers, the loss in two blocks of rows, as with 16,384 tokens: attention's output alone is rounded by itself. Where
+ * factors are numbers, all that products read is, but for weights: 8 a sublayer, 4 a block. */
+TEST(few_launches_only_round)
+{
+    enum { LAYERS = 6, BLOCKS = 2 };
+    Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16");
+    f32.logit_rows = bf16.logit_rows = FEW / BLOCKS;
+    Backend without = bf16;
+    without.factors = NULL;
+    without.factor_size = 0;
+    size_t plain = count(&f32, LAYERS, FEW, 0).kernels;
+    assert_int_equal(count(&bf16, LAYERS, FEW, 0).kernels - plain, LAYERS);
+    assert_int_equal(count(&without, LAYERS, FEW, 0).kernels - plain, LAYERS * 2 * 8 + BLOCKS * 4);
+}
+
+/* Without fuse.c the LIN and the norm behind each sublayer are launches of their own. */
+TEST(fusion_is_seen)
+{
+    Backend b = backend("cuda-f32");
+    assert_int_equal(count(&b, 3, FEW, 1).kernels - count(&b, 3, FEW, 0).kernels, 3 * 2 * 2);
 }
 
 /* Weights that products round for themselves: eight products of the layer and two of the loss read some. */
 TEST(roundings_are_seen)
 {
-    const Backend *b;
-    if (backend_find("cuda-bf16", NULL, &b) != 0) fail_msg("%s", error_text());
-    Backend without = *b;
+    Backend b = backend("cuda-bf16"), without = b;
     without.weights = NULL;
     without.twin_size = 0;
-    assert_int_equal(calls_of(&without).kernels - calls_of(b).kernels, 8 + 2);
+    assert_int_equal(calls_of(&without).kernels - calls_of(&b).kernels, 8 + 2);
 }
 
 /* Small blocks of logits, as a processor has them, are seen as more calls. */
 TEST(small_blocks_are_seen)
 {
-    const Backend *b;
-    if (backend_find("cuda-f32", NULL, &b) != 0) fail_msg("%s", error_text());
-    Backend small = *b;
+    Backend b = backend("cuda-f32"), small = b;
     small.logit_rows = 512;
-    Calls one = calls_of(b), many = calls_of(&small);
+    Calls one = calls_of(&b), many = calls_of(&small);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
 }

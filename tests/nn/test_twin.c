@@ -1,5 +1,5 @@
-/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh). Whoever writes weights, a product
- * reads the bits that it would have made of them itself. */
+/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh), and what only products read in bf16 alone
+ * (kernels/cuda_factor.cuh). Whoever writes either, a product reads the bits that it would have made itself. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -24,17 +24,23 @@ static Backend backend(int twins)
     return copy;
 }
 
-static Model *new_model(const Backend *b, const TinyPlan *plan)
+static Model *model_of(const Backend *b, const TinyPlan *plan, int act)
 {
     ModelConfig c = tiny_config();
     Model *m;
+    c.act = act;
     if (model_new(&c, plan->build(), b, 1, &m) != 0) fail_msg("%s", error_text());
     return m;
 }
 
+static Model *new_model(const Backend *b, const TinyPlan *plan)
+{
+    return model_of(b, plan, tiny_config().act);
+}
+
 static void step(Model *m, uint64_t number)
 {
-    Batch x = tiny_batch();
+    Batch x = tiny_batch_of(m);
     Step s;
     assert_int_equal(model_step(m, &x, &adam, number), 0);
     assert_int_equal(model_tally(m, &s), 0);
@@ -50,6 +56,85 @@ TEST(training_has_the_same_bits)
         model_free(a);
         model_free(b);
     }
+}
+
+/* ---- factors ---------------------------------------------------------------------------------------- */
+
+static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, int act)
+{
+    Model *a = model_of(b, p, act), *c = model_of(r, p, act);
+    for (uint64_t k = 1; k <= 4; k++) step(a, k), step(c, k);
+    int same = tiny_same(a, a->data, c, c->data);
+    model_free(a);
+    model_free(c);
+    return same;
+}
+
+/* Leaves the last factor as it was. */
+static const Backend *whole;
+static void copy_less(void *y, const void *x, size_t n)
+{
+    whole->copy(y, x, n - 1);
+}
+
+/* Rounding when a number is made, or when a product reads it. */
+TEST(factors_have_the_same_bits)
+{
+    static const int acts[] = {ACT_RELU, ACT_GELU};
+    Backend with = backend(1), without = backend(1), less = backend(1);
+    without.factors = NULL;
+    without.factor_size = 0;
+    whole = &with;
+    less.copy = copy_less;
+    for (const TinyPlan *p = tiny_all; p->name; p++)
+        for (int i = 0; i < 2; i++)
+            if (!same_training(&with, &without, p, acts[i]))
+                fail_msg("%s, activation %d: other bits with factors", p->name, acts[i]);
+    assert_false(same_training(&less, &with, &tiny_plans[0], ACT_GELU)); /* the control */
+}
+
+/* To 8 bits, half way to even. */
+static double rounded(double x)
+{
+    int e;
+    double f = frexp(x, &e);
+    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
+}
+
+/* Both ways between numbers and factors, aligned or not; what lies beside is left alone. */
+TEST(copies_of_factors)
+{
+    enum { MOST = 40 };
+    Backend b = backend(1);
+    void *x = b.alloc(MOST), *y = b.alloc(MOST), *f = b.factors(MOST);
+    double in[MOST], out[MOST];
+    assert_true(x && y && f);
+    for (size_t i = 0; i < MOST; i++) in[i] = ldexp(1 + (double)(i * 37 % 512) / 512, (int)i - 20);
+    b.put(x, in, MOST);
+    for (size_t at = 0; at < 5; at++)
+        for (size_t n = 0; n + at < MOST; n += 7) {
+            b.fill(y, -7, MOST);
+            b.copy(backend_factor_at(&b, f, at), backend_at(&b, x, at), n);
+            b.copy(backend_at(&b, y, at), backend_factor_at(&b, f, at), n);
+            b.get(out, y, MOST);
+            for (size_t i = 0; i < MOST; i++)
+                assert_true(i < at || i >= at + n ? out[i] == -7 : out[i] == rounded(in[i]));
+        }
+    b.release(f), b.release(x), b.release(y);
+}
+
+/* Half of the bytes of what was kept in numbers alone; more are written while going back. */
+TEST(factors_take_less_memory)
+{
+    Backend with = backend(1), without = backend(1);
+    without.factors = NULL;
+    without.factor_size = 0;
+    Model *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
+    print_message("# %zu bytes of activations, %zu\n", model_memory(a, MEMORY_ACTIVATIONS),
+                  model_memory(b, MEMORY_ACTIVATIONS));
+    assert_true(model_memory(a, MEMORY_ACTIVATIONS) < model_memory(b, MEMORY_ACTIVATIONS));
+    model_free(a);
+    model_free(b);
 }
 
 /* ---- whoever writes ----------------------------------------------------------------------------------- */
