@@ -5,7 +5,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 
@@ -32,8 +31,8 @@ static Batch batch(size_t N)
                    .start = start};
 }
 
-/* r0 + F(r0), then + G of that, for each layer. */
-static Plan *plan_of(size_t layers)
+/* y + F(y), then + G of that, for each layer. */
+static Plan *in_turn(size_t layers)
 {
     Plan *p = plan_new(layers);
     int y = 0;
@@ -47,12 +46,26 @@ static Plan *plan_of(size_t layers)
     return p;
 }
 
+/* y + F(y) + G(y). */
+static Plan *beside(size_t layers)
+{
+    Plan *p = plan_new(layers);
+    int y = 0;
+    for (int l = 0; l < (int)layers; l++) {
+        int f = plan_eval(p, plan_slot(p, (PlanSlot){SLOT_ATTENTION, l, 1, 0}), y, 2 * l);
+        int g = plan_eval(p, plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, l, 1, INNER}), y, 2 * l + 1);
+        y = plan_lin(p, 3, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = f}, {.c = 1, .x = g}});
+    }
+    p->output = y;
+    return p;
+}
+
 typedef struct {
     size_t kernels, products;
 } Calls;
 
-/* Of the second step: the first one makes scratch memory. Apart: fuse.c found nothing. */
-static Calls count(const Backend *b, size_t layers, size_t tokens, int apart)
+/* Of the second step: the first one makes scratch memory. */
+static Calls count_plan(const Backend *b, Plan *plan, size_t tokens)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
     ModelConfig c = tiny_config();
@@ -65,8 +78,7 @@ static Calls count(const Backend *b, size_t layers, size_t tokens, int apart)
     c.max_length = LENGTH;
     c.positions = POSITIONS_SINUSOID;
     c.clip = 0;
-    assert_int_equal(model_new(&c, plan_of(layers), b, 1, &m), 0);
-    for (size_t i = 0; i < m->plan->instrs && apart; i++) m->fuse[i] = (Fuse){0};
+    assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
         n = (Calls){cuda_host_launches(), cuda_host_products()};
         assert_int_equal(model_step(m, &x, &adam, step), 0);
@@ -77,9 +89,14 @@ static Calls count(const Backend *b, size_t layers, size_t tokens, int apart)
     return n;
 }
 
+static Calls count(const Backend *b, size_t layers, size_t tokens)
+{
+    return count_plan(b, in_turn(layers), tokens);
+}
+
 static Calls calls_of(const Backend *b)
 {
-    return count(b, 1, TOKENS, 0);
+    return count(b, 1, TOKENS);
 }
 
 static Backend backend(const char *name)
@@ -101,7 +118,7 @@ TEST(calls_of_a_step)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Backend b = backend(row[i].backend);
-        Calls n = calls_of(&b), one = count(&b, 1, FEW, 0), two = count(&b, 2, FEW, 0);
+        Calls n = calls_of(&b), one = count(&b, 1, FEW), two = count(&b, 2, FEW);
         Calls layer = {two.kernels - one.kernels, two.products - one.products};
         print_message("# %s: %zu kernels, %zu products; a layer more: %zu, %zu\n", row[i].backend,
                       n.kernels, n.products, layer.kernels, layer.products);
@@ -122,16 +139,18 @@ TEST(few_launches_only_round)
     Backend without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
-    size_t plain = count(&f32, LAYERS, FEW, 0).kernels;
-    assert_int_equal(count(&bf16, LAYERS, FEW, 0).kernels - plain, LAYERS);
-    assert_int_equal(count(&without, LAYERS, FEW, 0).kernels - plain, LAYERS * 2 * 8 + BLOCKS * 4);
+    size_t plain = count(&f32, LAYERS, FEW).kernels;
+    assert_int_equal(count(&bf16, LAYERS, FEW).kernels - plain, LAYERS);
+    assert_int_equal(count(&without, LAYERS, FEW).kernels - plain, LAYERS * 2 * 8 + BLOCKS * 4);
 }
 
-/* Without fuse.c the LIN and the norm behind each sublayer are launches of their own. */
+/* What is not behind a sublayer in the plan is a launch of its own: the bias of F, and the norm of G. */
 TEST(fusion_is_seen)
 {
+    enum { LAYERS = 3 };
     Backend b = backend("cuda-f32");
-    assert_int_equal(count(&b, 3, FEW, 1).kernels - count(&b, 3, FEW, 0).kernels, 3 * 2 * 2);
+    size_t fused = count(&b, LAYERS, FEW).kernels;
+    assert_int_equal(count_plan(&b, beside(LAYERS), FEW).kernels - fused, LAYERS);
 }
 
 /* Weights that products round for themselves: eight products of the layer and two of the loss read some. */

@@ -93,6 +93,51 @@ TEST(factors_have_the_same_bits)
     assert_false(same_training(&less, &with, &tiny_plans[0], ACT_GELU)); /* the control */
 }
 
+/* ---- one pass over memory ----------------------------------------------------------------------------- */
+
+/* What an EVAL does together with the LIN and the norm behind it has the bits of one call for each (nn/fuse.c), on every
+ * backend. */
+TEST(one_pass_has_the_same_bits)
+{
+    static const char *const names[] = {"cpu-f64", "cpu-f32", "cuda-f32", "cuda-bf16"};
+    size_t fused = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const Backend *b;
+        if (backend_find(names[i], NULL, &b) != 0) {
+            print_message("# skipped: %s\n", error_text());
+            continue;
+        }
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
+            Model *m = new_model(b, p), *r = new_model(b, p);
+            for (size_t k = 0; k < r->plan->instrs; k++) {
+                fused += r->fuse[k].line && r->fuse[k].norm;
+                r->fuse[k] = (Fuse){0};
+            }
+            for (uint64_t k = 1; k <= 3; k++) step(m, k), step(r, k);
+            if (!tiny_same(m, m->data, r, r->data)) fail_msg("%s on %s", p->name, b->name);
+            model_free(m);
+            model_free(r);
+        }
+    }
+    assert_true(fused > 0);
+}
+
+/* A norm that is done before what it reads is whole shows. */
+TEST(a_wrong_fusion_is_seen)
+{
+    const Backend *b;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    Model *m = new_model(b, &tiny_plans[0]), *r = new_model(b, &tiny_plans[0]);
+    size_t k = 0;
+    while (!m->fuse[k].norm) k++;
+    m->fuse[k].line = 0;
+    m->fuse[k].norm = 0; /* and the norm believes that it is done */
+    for (uint64_t n = 1; n <= 2; n++) step(m, n), step(r, n);
+    assert_false(tiny_same(m, m->data, r, r->data));
+    model_free(m);
+    model_free(r);
+}
+
 /* To 8 bits, half way to even. */
 static double rounded(double x)
 {
