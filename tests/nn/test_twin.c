@@ -182,6 +182,48 @@ TEST(factors_take_less_memory)
     model_free(b);
 }
 
+/* ---- the processor's bf16 rounds the same --------------------------------------------------------------- */
+
+/* |g - h| / |h| of gradients of one model in two backends. */
+static double gradient_distance(const Backend *b, const Backend *r, const TinyPlan *p)
+{
+    Model *m[] = {new_model(b, p), new_model(r, p)};
+    double *g[2], loss, off = 0, all = 0;
+    for (int i = 0; i < 2; i++) {
+        Batch x = tiny_batch_of(m[i]);
+        assert_int_equal(model_gradient(m[i], &x, 1, &loss), 0);
+        g[i] = tiny_get(m[i], m[i]->grad, 0, m[i]->size);
+    }
+    for (size_t i = 0; i < m[0]->size; i++) {
+        off += (g[0][i] - g[1][i]) * (g[0][i] - g[1][i]);
+        all += g[1][i] * g[1][i];
+    }
+    for (int i = 0; i < 2; i++) memory_free(g[i]), model_free(m[i]);
+    return sqrt(off / all);
+}
+
+/* cpu-bf16 rounds the factors of every product when it reads them. What is left are sums of f32 in other orders, which now and
+ * then turn a rounding over: below 2^-8, one rounding of everything. Without rounding, in f32, it is more. */
+TEST(the_processor_agrees)
+{
+    Backend device = backend(1);
+    const Backend *cpu, *f32;
+    double most = 0, control = 0;
+    if (backend_find("cpu-bf16", NULL, &cpu) != 0) {
+        print_message("# SKIP %s\n", error_text());
+        skip();
+    }
+    assert_int_equal(backend_find("cpu-f32", NULL, &f32), 0);
+    for (const TinyPlan *p = tiny_all; p->name; p++) {
+        double d = gradient_distance(&device, cpu, p), c = gradient_distance(&device, f32, p);
+        print_message("# %s: %.2g, in f32 %.2g\n", p->name, d, c);
+        most = fmax(most, d);
+        control = fmax(control, c);
+    }
+    assert_true(most <= 0x1p-8);
+    assert_true(control > 0x1p-8);
+}
+
 /* ---- whoever writes ----------------------------------------------------------------------------------- */
 
 static double numbers[1 << 14];
