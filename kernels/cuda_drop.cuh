@@ -34,10 +34,11 @@ static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d
 struct DropBack {
     enum { SUMS = 1 };
     size_t D;
-    Terms terms;
     Keep keep;
     Out dx;
-    int written;
+    size_t written;
+    Terms
+        terms; /* last: g++ clears the wrong padding of what stands behind a list, and the stand-in looks at it */
     __device__ void begin()
     {
         keep_begin(&keep);
@@ -60,7 +61,8 @@ static void cuda_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *ter
     Keep keep = keep_of(&drop);
     int same = n == 1 && t.term[0].x == dx && t.term[0].c == 1 && t.term[0].factors == 0;
     sum_columns(N, D, wide(D, dx) && terms_wide(&t),
-                DropBack{D, t, keep, out_of(dx), keep.on || !same}, Targets<1>{{(float *)db}});
+                DropBack{D, keep, out_of(dx), (size_t)(keep.on || !same), t},
+                Targets<1>{{(float *)db}});
 }
 
 /* ---- activations -------------------------------------------------------------------------------- */

@@ -118,9 +118,9 @@ static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout dr
 /* What a norm's adjoint reads. dx begins as the sum of terms or, with `more`, as it is; NULL: it is not wanted. */
 typedef struct {
     const float *x, *w, *stats, *dy;
-    Terms terms;
-    size_t more;
     float *dx;
+    size_t more;
+    Terms terms; /* last, as in DropBack */
 } NormBack;
 
 template <int W>
@@ -191,9 +191,9 @@ static void cuda_norm_back(size_t N, size_t D, const void *x, const void *w, con
                            const void *dy, size_t n, const LinTerm *term, void *dx, void *dw,
                            void *db)
 {
-    NormBack b = {(const float *)x,  (const float *)w,  (const float *)stats,
-                  (const float *)dy, terms_of(n, term), !term,
-                  (float *)dx};
+    NormBack b = {(const float *)x,  (const float *)w, (const float *)stats,
+                  (const float *)dy, (float *)dx,      !term,
+                  terms_of(n, term)};
     size_t panels = least(blocks_for(N, NORM_ROWS), NORM_PANELS),
            rows = N ? blocks_for(N, panels) : 1;
     size_t bytes = 2 * D * sizeof(float), shared = bytes <= NORM_SHARED && (dw || db) ? bytes : 0;

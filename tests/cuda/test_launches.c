@@ -1,6 +1,6 @@
 /* test_launches.c: what a training step asks of a device, counted on the stand-in: kernels, and products by cuBLAS. On a
  * device every one costs a few microseconds whatever its size, so their number is a figure of its own; more of them than
- * here are a change to be seen. Dropout is on. What a bf16 backend launches more than f32's only rounds. */
+ * here are a change to be seen; and so are the bytes that they read and write. Dropout is on. What a bf16 backend launches more than f32's only rounds. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -61,11 +61,23 @@ static Plan *beside(size_t layers)
 }
 
 typedef struct {
-    size_t kernels, products;
+    size_t kernels, products, bytes;
 } Calls;
 
+static Calls now(void)
+{
+    return (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_bytes()};
+}
+
+static Calls since(Calls before)
+{
+    Calls n = now();
+    return (Calls){n.kernels - before.kernels, n.products - before.products,
+                   n.bytes - before.bytes};
+}
+
 /* Of the second step: the first one makes scratch memory. */
-static Calls count_plan(const Backend *b, Plan *plan, size_t tokens)
+static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t width)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
     ModelConfig c = tiny_config();
@@ -74,29 +86,30 @@ static Calls count_plan(const Backend *b, Plan *plan, size_t tokens)
     Model *m;
     Step s;
     c.vocab = VOCAB;
+    c.width = width;
     c.max_tokens = tokens;
     c.max_length = LENGTH;
     c.positions = POSITIONS_SINUSOID;
     c.clip = 0;
     assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
-        n = (Calls){cuda_host_launches(), cuda_host_products()};
+        n = now();
         assert_int_equal(model_step(m, &x, &adam, step), 0);
         assert_int_equal(model_tally(m, &s), 0);
     }
-    n = (Calls){cuda_host_launches() - n.kernels, cuda_host_products() - n.products};
+    n = since(n);
     model_free(m);
     return n;
+}
+
+static Calls count_plan(const Backend *b, Plan *plan, size_t tokens)
+{
+    return count_width(b, plan, tokens, TINY_WIDTH);
 }
 
 static Calls count(const Backend *b, size_t layers, size_t tokens)
 {
     return count_plan(b, in_turn(layers), tokens);
-}
-
-static Calls calls_of(const Backend *b)
-{
-    return count(b, 1, TOKENS);
 }
 
 static Backend backend(const char *name)
@@ -118,7 +131,7 @@ TEST(calls_of_a_step)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Backend b = backend(row[i].backend);
-        Calls n = calls_of(&b), one = count(&b, 1, FEW), two = count(&b, 2, FEW);
+        Calls n = count(&b, 1, TOKENS), one = count(&b, 1, FEW), two = count(&b, 2, FEW);
         Calls layer = {two.kernels - one.kernels, two.products - one.products};
         print_message("# %s: %zu kernels, %zu products; a layer more: %zu, %zu\n", row[i].backend,
                       n.kernels, n.products, layer.kernels, layer.products);
@@ -159,17 +172,72 @@ TEST(roundings_are_seen)
     Backend b = backend("cuda-bf16"), without = b;
     without.weights = NULL;
     without.twin_size = 0;
-    assert_int_equal(calls_of(&without).kernels - calls_of(&b).kernels, 8 + 2);
+    assert_int_equal(count(&without, 1, FEW).kernels - count(&b, 1, FEW).kernels, 8 + 2);
 }
 
 /* Small blocks of logits, as a processor has them, are seen as more calls. */
 TEST(small_blocks_are_seen)
 {
     Backend b = backend("cuda-f32"), small = b;
-    small.logit_rows = 512;
-    Calls one = calls_of(&b), many = calls_of(&small);
+    small.logit_rows = FEW / 8;
+    Calls one = count(&b, 1, FEW), many = count(&small, 1, FEW);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------- */
+
+enum { WIDTH = 64 };
+
+/* What a layer more reads and writes in a step, in matrices (N, D) of f32: of width D = 64, inner width 16. */
+static double layer_bytes(const Backend *b)
+{
+    size_t one = count_width(b, in_turn(1), FEW, WIDTH).bytes;
+    size_t two = count_width(b, in_turn(2), FEW, WIDTH).bytes;
+    return (double)(two - one) / (FEW * WIDTH * sizeof(float));
+}
+
+static const struct {
+    const char *backend;
+    double most;
+} moved[] = {{"cuda-f32", 124}, {"cuda-bf16", 116}};
+
+TEST(bytes_of_a_layer)
+{
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+        Backend b = backend(moved[i].backend);
+        double x = layer_bytes(&b);
+        print_message("# %s: a layer moves %.1f matrices (N, D) of f32\n", b.name, x);
+        assert_true(x <= moved[i].most);
+    }
+}
+
+/* Where factors are numbers, more moves than is allowed. */
+TEST(factors_move_less)
+{
+    Backend with = backend("cuda-bf16"), without = with;
+    without.factors = NULL;
+    without.factor_size = 0;
+    double less = layer_bytes(&with), more = layer_bytes(&without);
+    print_message("# factors as numbers: %.1f\n", more);
+    assert_true(more > less + 1);
+}
+
+/* What is known by heart: clamp reads and writes every number once, a product reads two matrices and writes or adds to one. */
+TEST(bytes_are_counted)
+{
+    enum { N = 1024, K = 16 };
+    Backend b = backend("cuda-f32");
+    void *x = b.alloc(N), *y = b.alloc(N);
+    Calls before = now();
+    b.clamp(N, x, -1, 1);
+    assert_int_equal(since(before).bytes, 2 * N * sizeof(float));
+    for (int beta = 0; beta < 2; beta++) {
+        before = now();
+        b.gemm(0, 1, K, K, K, 1, x, K, x, K, beta, y, K);
+        assert_int_equal(since(before).bytes, (3 + (size_t)beta) * K * K * sizeof(float));
+    }
+    b.release(x), b.release(y);
 }
 
 TEST_MAIN(NULL, NULL)
