@@ -238,7 +238,15 @@ define VARIANT_RULE
 $(B)/tests/cuda/cuda_$(notdir $(1)): $(B)/tests/$(1).o $(VARIANT)
 	$$(CC) $$(LDFLAGS) -o $$@ $$(filter-out %.a,$$^) $$(filter %.a,$$^) -lcmocka $$(LDLIBS)
 endef
-$(foreach t,$(VARIED),$(eval $(call VARIANT_RULE,$(t))))
+$(foreach t,$(filter-out cuda/test_launches,$(VARIED)),$(eval $(call VARIANT_RULE,$(t))))
+
+# test_launches counts bytes too: every access of its kernels is a call (tests/cuda/bytes.c).
+COUNTED = $(B)/tests/cuda/cuda_counted.o $(B)/tests/cuda/bytes.o $(filter-out $(B)/tests/cuda/cuda.o,$(VARIANT))
+$(B)/tests/cuda/cuda_test_launches: $(B)/tests/cuda/test_launches.o $(COUNTED)
+	$(CC) $(LDFLAGS) -Wl,--wrap=cublasGemmEx -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+$(B)/tests/cuda/cuda_counted.o: kernels/cuda.cu Makefile
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(filter-out -fsanitize%,$(ALL_CXXFLAGS)) -fsanitize=thread -c -o $@ $<
 
 # The program itself on it, and a library in NCCL's place for its ranks; what a rank may get wrong is spoil.c.
 $(B)/tests/cuda/cuda_trotter: $(B)/studies/main.o $(APPOBJ) $(filter-out $(TESTLIB),$(VARIANT)) $(B)/tests/cuda/spoil.o

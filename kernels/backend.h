@@ -67,7 +67,8 @@ typedef struct {
     double extra[LABEL_EXTRAS];
 } Labels;
 
-enum { LIN_FACTORS = 4 }; /* most learned factors of one term of a linear combination */
+/* Most learned factors of one term of a linear combination; most terms where one is made on the way to something else. */
+enum { LIN_FACTORS = 4, LIN_FUSED = 16 };
 
 /* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one
  * number per row (stride 1). dx (N, D) and dfactor, like their primals, accumulate in lin_back. */
@@ -171,6 +172,12 @@ struct Backend {
      * ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
     int (*weights)(const void *x, size_t n, void *twin);
     size_t twin_size;
+    /* Memory for n factors: numbers that products alone read, kept as they want them, in factor_size bytes each. Zeroed;
+     * NULL with error_set when short. What a line below calls a factor may be there or be a plain number, and the backend
+     * knows by the address which of the two; gemm's A and B may be factors, and so may copy's y and x. NULL, and factor_size
+     * 0: products want numbers as they are. */
+    void *(*factors)(size_t n);
+    size_t factor_size;
     /* Bytes as they are; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
     void (*receive)(void *host, const void *x, size_t bytes);
@@ -185,12 +192,13 @@ struct Backend {
                  size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc);
 
     /* y = (x - mean) rstd w + b by rows, biased variance, eps 1e-5 (Ba, Kiros, Hinton 2016, eq. 4).
-     * x, y (N, D); w, b (D); stats (N, 2) out: mean, rstd. */
+     * x, y (N, D), y: factors; w, b (D); stats (N, 2) out: mean, rstd. */
     void (*norm)(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
                  void *stats);
-    /* dy (N, D) in; dx (N, D), dw (D), db (D) accumulate. */
+    /* dy (N, D) in; dx (N, D), dw (D), db (D) accumulate; with `term` dx is written: first the sum of n <= LIN_FUSED terms
+     * as by lin, none of which is dx. */
     void (*norm_back)(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                      const void *dy, void *dx, void *dw, void *db);
+                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db);
 
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
@@ -206,15 +214,22 @@ struct Backend {
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
-    /* dy (N, D) becomes the adjoint before dropout, in place; db (D) accumulates its column sums. */
-    void (*bias_drop_back)(size_t N, size_t D, void *dy, void *db, Dropout drop);
-    /* y (N, M) = dropout(act(u + b)); act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for backward;
-     * ReLU leaves u alone, and y may be u. */
+    /* dy (N, D), the sum of n <= LIN_FUSED terms as by lin, to the adjoint before dropout: dx (N, D) out, factors, which may
+     * be the x of a term; db (D) accumulates its column sums. */
+    void (*bias_drop_back)(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
+                           void *dx, void *db);
+    /* In one pass over memory bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k the x of
+     * some; and with w, y (N, D) and stats as by norm of r, w, c, y: factors. k need not be left unless `kept`. */
+    void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
+                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
+                     void *stats);
+    /* y (N, M) = dropout(act(u + b)), factors; act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for
+     * backward; ReLU leaves u alone, and y may be u. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u, y as forward left them; ReLU reads y only, the others u only. dy (N, M) becomes du in place; db
-     * (M) accumulates. */
+    /* u, y as forward left them; ReLU reads y only, the others u only. dy (N, M) in, du (N, M) out, factors, which may be
+     * dy; db (M) accumulates. */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
-                          void *dy, void *db);
+                          const void *dy, void *du, void *db);
 
     /* r (N, D) = sum of terms in one pass; r overlaps no term. n >= 0 terms (0: r = 0). */
     void (*lin)(size_t N, size_t D, size_t n, const LinTerm *term, void *r);
@@ -237,10 +252,10 @@ struct Backend {
                        Dropout drop, const void *dh, void *dE);
 
     /* nll (N) out: -sum_v q_v log softmax(z)_v, q as labels say: {1} has -log softmax(z)_target,
-     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). If grad != 0, z becomes
-     * grad * (Q softmax(z) - q) in place, Q the row's sum of q. z (N, V), target (N). */
-    void (*cross_entropy)(size_t N, size_t V, void *z, const int32_t *target, Labels q, double grad,
-                          void *nll);
+     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). If grad != 0, dz =
+     * grad * (Q softmax(z) - q), Q the row's sum of q. z, dz (N, V), target (N); dz: factors, and may be z. */
+    void (*cross_entropy)(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
+                          double grad, void *dz, void *nll);
     /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z) there,
      * falling; of equal ones the least column first. Of a row with NaN or infinity no value is finite, its columns are any. */
     void (*best)(size_t N, size_t V, size_t K, const void *z, int32_t *index, void *value);
@@ -269,6 +284,12 @@ static inline double labels_rest(const Labels *q, size_t V)
     double sum = q->all * (double)V;
     for (size_t i = 0; i < q->extras; i++) sum += q->extra[i];
     return sum;
+}
+
+/* Steps over i factors. */
+static inline void *backend_factor_at(const Backend *b, const void *p, size_t i)
+{
+    return (char *)p + i * (b->factor_size ? b->factor_size : b->size);
 }
 
 /* Elements that hold so many bytes. */

@@ -148,6 +148,7 @@ const Backend TABLE = {
     .attend = cpu_attend,
     .bias_drop = cpu_bias_drop,
     .bias_drop_back = cpu_bias_drop_back,
+    .residual = cpu_residual,
     .bias_act = cpu_bias_act,
     .bias_act_back = cpu_bias_act_back,
     .lin = cpu_lin,

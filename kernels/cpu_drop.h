@@ -11,7 +11,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu_norm.h"
 
 #if defined __AVX512F__
 enum { WIDE = 8 };
@@ -185,19 +185,36 @@ static void add_row(size_t n, const real *restrict x, real *restrict y)
     for (size_t i = 0; i < n; i++) y[i] += x[i];
 }
 
-static void cpu_bias_drop(size_t N, size_t D, void *x_, const void *b_, Dropout drop)
+static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
 {
-    real *x = x_;
-    const real *b = b_;
-#pragma omp parallel for schedule(static)
-    for (size_t r = 0; r < N; r++)
-        for (size_t c = 0; c < D; c += TILE) {
-            real keep[TILE], *xr = x + r * D + c;
-            size_t n = least(TILE, D - c);
-            keep_fill(&drop, r * D + c, n, keep);
+    for (size_t c = 0; c < D; c += TILE) {
+        real keep[TILE], *xr = x + r * D + c;
+        size_t n = least(TILE, D - c);
+        keep_fill(drop, r * D + c, n, keep);
 #pragma omp simd
-            for (size_t i = 0; i < n; i++) xr[i] = (xr[i] + b[c + i]) * keep[i];
-        }
+        for (size_t i = 0; i < n; i++) xr[i] = (xr[i] + b[c + i]) * keep[i];
+    }
+}
+
+static void cpu_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout drop)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++) bias_drop_row(D, r, x, b, &drop);
+}
+
+/* Row by row, while it is in the cache. */
+static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
+                         size_t n, const LinTerm *term, void *r, const void *w, const void *c,
+                         void *y, void *stats)
+{
+    (void)kept;
+#pragma omp parallel for schedule(static)
+    for (size_t row = 0; row < N; row++) {
+        real *sum = (real *)r + row * D;
+        bias_drop_row(D, row, k, b, &drop);
+        lin_row(D, 0, D, n, term, row, sum);
+        if (w) norm_row(D, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
+    }
 }
 
 static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, Dropout drop,
@@ -215,9 +232,10 @@ static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, 
         }
 }
 
-/* dy becomes the adjoint of what went into the activation, db (M) += its column sums. */
+/* The sum of the terms becomes the adjoint of what went into the activation, du (N, M), which may be the x of one; db (M) +=
+ * its column sums. */
 static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, const real *y,
-                      const Dropout *drop, real *dy, real *db)
+                      const Dropout *drop, size_t terms, const LinTerm *term, real *du, real *db)
 {
     int panels = panels_of(N);
     for (size_t c = 0; c < M; c += SUMS) {
@@ -230,8 +248,11 @@ static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, cons
             for (size_t r = rows.lo; r < rows.hi; r++)
                 for (size_t k = 0; k < n; k += TILE) {
                     size_t at = r * M + c + k, tile = least(TILE, n - k);
-                    row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, dy + at);
-                    add_row(tile, dy + at, sum + k);
+                    real d[TILE];
+                    lin_row(M, c + k, tile, terms, term, r, d);
+                    row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, d);
+                    add_row(tile, d, sum + k);
+                    memcpy(du + at, d, tile * sizeof *d);
                 }
 #pragma omp ordered
             if (db) add_row(n, sum, db + c);
@@ -239,15 +260,17 @@ static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, cons
     }
 }
 
-static void cpu_bias_drop_back(size_t N, size_t D, void *dy, void *db, Dropout drop)
+static void cpu_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
+                               void *dx, void *db)
 {
-    rows_back(drop_row_back, N, D, NULL, NULL, &drop, dy, db);
+    rows_back(drop_row_back, N, D, NULL, NULL, &drop, n, term, dx, db);
 }
 
 static void cpu_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
-                              Dropout drop, void *dy, void *db)
+                              Dropout drop, const void *dy, void *du, void *db)
 {
-    rows_back(act_table[act].row_back, N, M, u, y, &drop, dy, db);
+    const LinTerm all = {.c = 1, .x = dy};
+    rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
 }
 
 #endif

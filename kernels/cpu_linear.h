@@ -18,16 +18,19 @@ static real coefficient(const LinTerm *t, size_t row, int but)
     return c;
 }
 
-static void cpu_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_)
+/* y (w) = columns c .. c + w - 1 of a row of the sum. */
+static inline void lin_row(size_t D, size_t c, size_t w, size_t n, const LinTerm *term, size_t row,
+                           real *y)
 {
-    real *r = r_;
+    memset(y, 0, w * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        add_scaled(w, coefficient(term + i, row, -1), (const real *)term[i].x + row * D + c, y);
+}
+
+static void cpu_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
+{
 #pragma omp parallel for schedule(static)
-    for (size_t row = 0; row < N; row++) {
-        real *y = r + row * D;
-        memset(y, 0, D * sizeof *y);
-        for (size_t i = 0; i < n; i++)
-            add_scaled(D, coefficient(term + i, row, -1), (const real *)term[i].x + row * D, y);
-    }
+    for (size_t row = 0; row < N; row++) lin_row(D, 0, D, n, term, row, (real *)r + row * D);
 }
 
 /* A row's share in the adjoints of x and of the factors with one number a row. */

@@ -102,29 +102,31 @@ static double label_sum(size_t V, const real *z, int32_t target, const Labels *q
     return sum;
 }
 
-/* nll = Q log sum exp(z) - sum q z; z becomes grad (Q softmax - q). Three passes over a row that stays in the
+/* nll = Q log sum exp(z) - sum q z; dz = grad (Q softmax - q). Three passes over a row that stays in the
  * cache, four where all columns have labels. */
-static double cross_entropy_row(size_t V, real *z, int32_t target, const Labels *q, double grad)
+static double cross_entropy_row(size_t V, const real *z, int32_t target, const Labels *q,
+                                double grad, real *dz)
 {
     real top = row_max(V, z);
-    double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, grad != 0 ? z : NULL);
+    double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, grad != 0 ? dz : NULL);
     double weight = labels_rest(q, V) + (target < 0 ? 0 : q->hit);
     if (grad != 0) {
         real c = (real)(grad * weight / sum), all = (real)(grad * q->all);
 #pragma omp simd
-        for (size_t i = 0; i < V; i++) z[i] = z[i] * c - all;
-        if (target >= 0) z[target] -= (real)(grad * q->hit);
-        for (size_t i = 0; i < q->extras; i++) z[V - q->extras + i] -= (real)(grad * q->extra[i]);
+        for (size_t i = 0; i < V; i++) dz[i] = dz[i] * c - all;
+        if (target >= 0) dz[target] -= (real)(grad * q->hit);
+        for (size_t i = 0; i < q->extras; i++) dz[V - q->extras + i] -= (real)(grad * q->extra[i]);
     }
     return weight * log(sum) - at;
 }
 
-static void cpu_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, Labels q,
-                              double grad, void *nll)
+static void cpu_cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
+                              double grad, void *dz, void *nll)
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        ((real *)nll)[r] = (real)cross_entropy_row(V, (real *)z + r * V, target[r], &q, grad);
+        ((real *)nll)[r] = (real)cross_entropy_row(V, (const real *)z + r * V, target[r], &q, grad,
+                                                   dz ? (real *)dz + r * V : NULL);
 }
 
 static void not_finite(Step *s, uint64_t fault)

@@ -6,7 +6,7 @@
 #ifndef TROTTER_CPU_NORM_H
 #define TROTTER_CPU_NORM_H
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu_linear.h"
 
 #define NORM_EPS 1e-5
 
@@ -63,28 +63,32 @@ static void norm_sums(Range rows, size_t D, size_t c, size_t n, const real *x, c
 }
 
 static void cpu_norm_back(size_t N, size_t D, const void *x_, const void *w, const void *stats_,
-                          const void *dy_, void *dx, void *dw, void *db)
+                          const void *dy_, size_t n, const LinTerm *term, void *dx, void *dw,
+                          void *db)
 {
     const real *x = x_, *dy = dy_, *stats = stats_;
     if (dx) {
 #pragma omp parallel for schedule(static)
-        for (size_t r = 0; r < N; r++)
-            norm_row_back(D, x + r * D, w, stats + 2 * r, dy + r * D, (real *)dx + r * D);
+        for (size_t r = 0; r < N; r++) {
+            real *d = (real *)dx + r * D;
+            if (term) lin_row(D, 0, D, n, term, r, d);
+            norm_row_back(D, x + r * D, w, stats + 2 * r, dy + r * D, d);
+        }
     }
     if (!dw && !db) return;
     int panels = panels_of(N);
     for (size_t c = 0; c < D; c += SUMS) {
-        size_t n = least(SUMS, D - c);
+        size_t m = least(SUMS, D - c);
 #pragma omp parallel for ordered schedule(static, 1)
         for (int t = 0; t < panels; t++) {
             real sw[SUMS], sb[SUMS];
-            memset(sw, 0, n * sizeof *sw);
-            memset(sb, 0, n * sizeof *sb);
-            norm_sums(range_of(N, t, panels), D, c, n, x, stats, dy, sw, sb);
+            memset(sw, 0, m * sizeof *sw);
+            memset(sb, 0, m * sizeof *sb);
+            norm_sums(range_of(N, t, panels), D, c, m, x, stats, dy, sw, sb);
 #pragma omp ordered
             {
-                if (dw) add_scaled(n, 1, sw, (real *)dw + c);
-                if (db) add_scaled(n, 1, sb, (real *)db + c);
+                if (dw) add_scaled(m, 1, sw, (real *)dw + c);
+                if (db) add_scaled(m, 1, sb, (real *)db + c);
             }
         }
     }

@@ -1,13 +1,13 @@
 /* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix
- * product alone, and cuda-bf16 in its attention (cuda_matrix.cuh). One translation unit, as cpu.c: what each kernel computes is
- * told there.
+ * product and in how they keep what it reads, and cuda-bf16 in its attention (cuda_matrix.cuh). One translation unit, as cpu.c:
+ * what each kernel computes is told there.
  *
  * One device (backend_device says which), one stream: calls are done in order. Every sum has a fixed order and
  * no kernel adds to memory by atomics, so that the same input gives the same bits on the same device. No
  * kernel allocates, but for scratch memory that a first step finds.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh and cuda_twin.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
  * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -15,11 +15,12 @@
 
 #include "kernels/cuda_device.cuh"
 #include "kernels/cuda_memory.cuh"
+#include "kernels/cuda_factor.cuh"
 #include "kernels/cuda_twin.cuh"
 #include "kernels/cuda_product.cuh"
+#include "kernels/cuda_linear.cuh"
 #include "kernels/cuda_drop.cuh"
 #include "kernels/cuda_norm.cuh"
-#include "kernels/cuda_linear.cuh"
 #include "kernels/cuda_gate.cuh"
 #include "kernels/cuda_attention.cuh"
 #include "kernels/cuda_matrix.cuh"
@@ -123,56 +124,59 @@ extern "C" void cuda_room(size_t *free, size_t *total)
 
 /* eps: two factors, each off by half of it. Those of tf32 may be cut to 10 bits behind the point and not rounded: cuBLAS does
  * not tell. */
-#define TABLE(table, name_, eps_, gemm_, attention_, weights_, twin_) \
-    extern "C" const Backend table;                                   \
-    const Backend table = {                                           \
-        .name = name_,                                                \
-        .kernel = arch,                                               \
-        .size = sizeof(float),                                        \
-        .eps = eps_,                                                  \
-        .logit_rows = 8192,                                           \
-        .logit_numbers = 1 << 27,                                     \
-        .wait = cuda_wait,                                            \
-        .record = cuda_record,                                        \
-        .recorded = cuda_recorded,                                    \
-        .replay = cuda_replay,                                        \
-        .recording_free = cuda_recording_free,                        \
-        .join = cuda_join,                                            \
-        .alloc = cuda_alloc,                                          \
-        .release = cuda_release,                                      \
-        .put = cuda_put,                                              \
-        .get = cuda_get,                                              \
-        .weights = weights_,                                          \
-        .twin_size = twin_,                                           \
-        .send = cuda_send,                                            \
-        .receive = cuda_receive,                                      \
-        .fill = cuda_fill,                                            \
-        .copy = cuda_copy,                                            \
-        .clamp = cuda_clamp,                                          \
-        .gemm = gemm_,                                                \
-        .norm = cuda_norm,                                            \
-        .norm_back = cuda_norm_back,                                  \
-        .attention = attention_,                                      \
-        .attention_back = attention_##_back,                          \
-        .attend = cuda_attend,                                        \
-        .bias_drop = cuda_bias_drop,                                  \
-        .bias_drop_back = cuda_bias_drop_back,                        \
-        .bias_act = cuda_bias_act,                                    \
-        .bias_act_back = cuda_bias_act_back,                          \
-        .lin = cuda_lin,                                              \
-        .lin_back = cuda_lin_back,                                    \
-        .gate = cuda_gate,                                            \
-        .gate_back = cuda_gate_back,                                  \
-        .embed = cuda_embed,                                          \
-        .embed_back = cuda_embed_back,                                \
-        .cross_entropy = cuda_cross_entropy,                          \
-        .best = cuda_best,                                            \
-        .loss = cuda_loss,                                            \
-        .norm2 = cuda_norm2,                                          \
-        .adam = cuda_adam,                                            \
+#define TABLE(table, name_, eps_, gemm_, attention_, weights_, factors_, half_) \
+    extern "C" const Backend table;                                             \
+    const Backend table = {                                                     \
+        .name = name_,                                                          \
+        .kernel = arch,                                                         \
+        .size = sizeof(float),                                                  \
+        .eps = eps_,                                                            \
+        .logit_rows = 8192,                                                     \
+        .logit_numbers = 1 << 27,                                               \
+        .wait = cuda_wait,                                                      \
+        .record = cuda_record,                                                  \
+        .recorded = cuda_recorded,                                              \
+        .replay = cuda_replay,                                                  \
+        .recording_free = cuda_recording_free,                                  \
+        .join = cuda_join,                                                      \
+        .alloc = cuda_alloc,                                                    \
+        .release = cuda_release,                                                \
+        .put = cuda_put,                                                        \
+        .get = cuda_get,                                                        \
+        .weights = weights_,                                                    \
+        .twin_size = half_,                                                     \
+        .factors = factors_,                                                    \
+        .factor_size = half_,                                                   \
+        .send = cuda_send,                                                      \
+        .receive = cuda_receive,                                                \
+        .fill = cuda_fill,                                                      \
+        .copy = cuda_copy,                                                      \
+        .clamp = cuda_clamp,                                                    \
+        .gemm = gemm_,                                                          \
+        .norm = cuda_norm,                                                      \
+        .norm_back = cuda_norm_back,                                            \
+        .attention = attention_,                                                \
+        .attention_back = attention_##_back,                                    \
+        .attend = cuda_attend,                                                  \
+        .bias_drop = cuda_bias_drop,                                            \
+        .bias_drop_back = cuda_bias_drop_back,                                  \
+        .residual = cuda_residual,                                              \
+        .bias_act = cuda_bias_act,                                              \
+        .bias_act_back = cuda_bias_act_back,                                    \
+        .lin = cuda_lin,                                                        \
+        .lin_back = cuda_lin_back,                                              \
+        .gate = cuda_gate,                                                      \
+        .gate_back = cuda_gate_back,                                            \
+        .embed = cuda_embed,                                                    \
+        .embed_back = cuda_embed_back,                                          \
+        .cross_entropy = cuda_cross_entropy,                                    \
+        .best = cuda_best,                                                      \
+        .loss = cuda_loss,                                                      \
+        .norm2 = cuda_norm2,                                                    \
+        .adam = cuda_adam,                                                      \
     }
 
-TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, cuda_attention, NULL, 0);
-TABLE(cuda_tf32, "cuda-tf32", 0x1p-9, cuda_gemm_tf32, cuda_attention, NULL, 0);
+TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, cuda_attention, NULL, NULL, 0);
+TABLE(cuda_tf32, "cuda-tf32", 0x1p-9, cuda_gemm_tf32, cuda_attention, NULL, NULL, 0);
 TABLE(cuda_bf16, "cuda-bf16", 0x1p-8, cuda_gemm_bf16, cuda_attention_matrix, cuda_weights,
-      sizeof(uint16_t));
+      cuda_factors, sizeof(uint16_t));

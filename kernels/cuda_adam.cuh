@@ -109,6 +109,7 @@ static void cuda_clamp(size_t n, void *x, double low, double high)
 
 static void cuda_copy(void *y, const void *x, size_t n)
 {
+    if (factor_copy(y, x, n)) return;
     if (n && cuda.failed == cudaSuccess)
         cuda_check(cudaMemcpyAsync(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice, cuda.stream),
                    __func__);

@@ -3,7 +3,8 @@
 #ifndef TROTTER_CUDA_DROP_CUH
 #define TROTTER_CUDA_DROP_CUH
 
-#include "kernels/cuda_rows.cuh"
+#include "kernels/cuda_linear.cuh"
+#include "kernels/cuda_twin.cuh"
 
 /* x = (x + b) keep */
 struct BiasDrop {
@@ -29,30 +30,38 @@ static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d
     each_row(N, D, wide(D, x, b), BiasDrop{D, (float *)x, (const float *)b, keep_of(&drop)});
 }
 
-/* dy *= keep, and its column sums. */
+/* dx = keep times the sum of terms, and its column sums. Without `written` dx is that already. */
 struct DropBack {
     enum { SUMS = 1 };
     size_t D;
-    float *dy;
     Keep keep;
+    Out dx;
+    size_t written;
+    Terms
+        terms; /* last: g++ clears the wrong padding of what stands behind a list, and the stand-in looks at it */
     __device__ void begin()
     {
         keep_begin(&keep);
     }
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
-        Pack<W> v = load<W>(dy + r * D + c), k = keep_pack<W>(&keep, r * D + c);
+        Pack<W> v = terms_at<W>(&terms, r, r * D + c), k = keep_pack<W>(&keep, r * D + c);
         for (int i = 0; i < W; i++) {
             v.x[i] *= k.x[i];
             sum->x[i] += v.x[i];
         }
-        if (keep.on) store(dy + r * D + c, v);
+        if (written) store(dx, r * D + c, v);
     }
 };
 
-static void cuda_bias_drop_back(size_t N, size_t D, void *dy, void *db, Dropout drop)
+static void cuda_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
+                                void *dx, void *db)
 {
-    sum_columns(N, D, wide(D, dy), DropBack{D, (float *)dy, keep_of(&drop)},
+    Terms t = terms_of(n, term);
+    Keep keep = keep_of(&drop);
+    int same = n == 1 && t.term[0].x == dx && t.term[0].c == 1 && t.term[0].factors == 0;
+    sum_columns(N, D, wide(D, dx) && terms_wide(&t),
+                DropBack{D, keep, out_of(dx), (size_t)(keep.on || !same), t},
                 Targets<1>{{(float *)db}});
 }
 
@@ -85,7 +94,8 @@ static __device__ inline float act_value(int act, float z)
 struct BiasAct {
     size_t M;
     int act;
-    float *u, *y;
+    float *u;
+    Out y;
     const float *b;
     Keep keep;
     __device__ void begin()
@@ -99,7 +109,7 @@ struct BiasAct {
         for (int i = 0; i < W; i++) v.x[i] += bias.x[i];
         if (act != ACT_RELU) store(u + r * M + c, v);
         for (int i = 0; i < W; i++) v.x[i] = act_value(act, v.x[i]) * k.x[i];
-        store(y + r * M + c, v);
+        store(y, r * M + c, v);
     }
 };
 
@@ -107,25 +117,27 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
                           void *y)
 {
     each_row(N, M, wide(M, u, b, y),
-             BiasAct{M, act, (float *)u, (float *)y, (const float *)b, keep_of(&drop)});
+             BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
 }
 
-/* dy *= keep act'(u), and its column sums. ReLU draws no mask: y > 0 just where u + b was and was
+/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 just where u + b was and was
  * kept. */
 struct ReluBack {
     enum { SUMS = 1 };
     size_t M;
-    const float *y;
-    float *dy, scale;
+    In y;
+    const float *dy;
+    Out du;
+    float scale;
     __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
-        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(y + r * M + c);
+        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(y, r * M + c);
         for (int i = 0; i < W; i++) {
             v.x[i] *= a.x[i] > 0 ? scale : 0;
             sum->x[i] += v.x[i];
         }
-        store(dy + r * M + c, v);
+        store(du, r * M + c, v);
     }
 };
 
@@ -133,8 +145,8 @@ struct SmoothBack {
     enum { SUMS = 1 };
     size_t M;
     int act;
-    const float *u;
-    float *dy;
+    const float *u, *dy;
+    Out du;
     Keep keep;
     __device__ void begin()
     {
@@ -148,21 +160,21 @@ struct SmoothBack {
             v.x[i] *= k.x[i] * (act == ACT_GELU ? gelu_slope(a.x[i]) : tanh_slope(a.x[i]));
             sum->x[i] += v.x[i];
         }
-        store(dy + r * M + c, v);
+        store(du, r * M + c, v);
     }
 };
 
 static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
-                               Dropout drop, void *dy_, void *db)
+                               Dropout drop, const void *dy_, void *du, void *db)
 {
-    float *dy = (float *)dy_;
+    const float *dy = (const float *)dy_;
     Targets<1> to = {{(float *)db}};
     if (act != ACT_RELU)
-        sum_columns(N, M, wide(M, u, dy),
-                    SmoothBack{M, act, (const float *)u, dy, keep_of(&drop)}, to);
+        sum_columns(N, M, wide(M, u, dy, du),
+                    SmoothBack{M, act, (const float *)u, dy, out_of(du), keep_of(&drop)}, to);
     else
-        sum_columns(N, M, wide(M, y, dy),
-                    ReluBack{M, (const float *)y, dy, (float)(1 / (1 - drop.rate))}, to);
+        sum_columns(N, M, wide(M, y, dy, du),
+                    ReluBack{M, in_of(y), dy, out_of(du), (float)(1 / (1 - drop.rate))}, to);
 }
 
 #endif

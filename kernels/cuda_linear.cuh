@@ -1,5 +1,4 @@
-/* cuda_linear.cuh: linear combinations with learned factors, and gates. Part of cuda.cu. Formulas:
- * cpu_linear.h.
+/* cuda_linear.cuh: linear combinations with learned factors. Part of cuda.cu. Formulas: cpu_linear.h.
  *
  * Terms travel by value with the launch, LIN_TERMS at a time, so that a recording keeps them. Where
  * no factor is one number a row, the matrix is one long row.
@@ -9,7 +8,7 @@
 
 #include "kernels/cuda_rows.cuh"
 
-enum { LIN_TERMS = 16 };
+enum { LIN_TERMS = LIN_FUSED };
 
 /* Some of the terms of a combination, as a kernel takes them. */
 typedef struct {
@@ -48,6 +47,27 @@ static __device__ inline float coefficient(const Terms *t, int i, size_t row, in
     for (int f = 0; f < t->term[i].factors; f++)
         if (f != but) c *= t->term[i].factor[f][t->term[i].by_row >> f & 1 ? row : 0];
     return c;
+}
+
+/* W numbers of the sum from offset f on, which lies in row `row`. */
+template <int W> static __device__ inline Pack<W> terms_at(const Terms *t, size_t row, size_t f)
+{
+    Pack<W> sum;
+    for (int w = 0; w < W; w++) sum.x[w] = 0;
+    for (int i = 0; i < t->n; i++) {
+        Pack<W> x = load<W>(t->term[i].x + f);
+        float c = coefficient(t, i, row, -1);
+        for (int w = 0; w < W; w++) sum.x[w] += c * x.x[w];
+    }
+    return sum;
+}
+
+/* 1 where all x of terms can be taken 4 at a time. */
+static int terms_wide(const Terms *t)
+{
+    int w = 1;
+    for (int i = 0; i < t->n; i++) w = w && wide(0, t->term[i].x);
+    return w;
 }
 
 /* Blocks take (row, chunk) pairs; a block's coefficients are shared. `more` adds to r. */

@@ -3,7 +3,7 @@
 #ifndef TROTTER_CUDA_LOSS_CUH
 #define TROTTER_CUDA_LOSS_CUH
 
-#include "kernels/cuda_rows.cuh"
+#include "kernels/cuda_factor.cuh"
 
 /* h = (scale E[token] + P[position]) keep */
 struct Embed {
@@ -140,15 +140,16 @@ static __device__ inline double sum_below(size_t V, const float *z, float top, d
     return block_sum(sum, room);
 }
 
-/* A block has a row: nll = Q log sum e^(z - top) - sum q (z - top); z becomes grad (Q softmax - q). rest: Q
+/* A block has a row: nll = Q log sum e^(z - top) - sum q (z - top); dz = grad (Q softmax - q). rest: Q
  * without a target. */
 template <int W>
-static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *target, Labels q,
-                                            double rest, double grad, float *nll)
+static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int32_t *target,
+                                            Labels q, double rest, double grad, Out dz, float *nll)
 {
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
-    float *z = z_ + blockIdx.x * V, top = -INFINITY, part = 0;
+    const float *z = z_ + blockIdx.x * V;
+    float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
     size_t first = V - q.extras; /* column with labels of its own */
     online_sum<W>(V, z, &top, &part);
@@ -171,20 +172,21 @@ static __global__ void cross_entropy_kernel(size_t V, float *z_, const int32_t *
             if (t >= 0 && column == (size_t)t) v.x[i] -= hit;
             if (column >= first) v.x[i] -= (float)(grad * q.extra[column - first]);
         }
-        store(z + k, v);
+        store(dz, blockIdx.x * V + k, v);
     }
 }
 
-static void cuda_cross_entropy(size_t N, size_t V, void *z, const int32_t *target, Labels q,
-                               double grad, void *nll)
+static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t *target, Labels q,
+                               double grad, void *dz, void *nll)
 {
+    const float *z = (const float *)z_;
     double rest = labels_rest(&q, V);
-    if (wide(V, z))
-        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, (float *)z, target, q, rest, grad,
-            (float *)nll);
+    if (wide(V, z, dz))
+        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, z, target, q, rest, grad,
+            out_of(dz), (float *)nll);
     else
-        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, (float *)z, target, q, rest, grad,
-            (float *)nll);
+        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, z, target, q, rest, grad,
+            out_of(dz), (float *)nll);
 }
 
 /* ---- what a step leaves ------------------------------------------------------------------------- */

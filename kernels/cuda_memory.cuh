@@ -152,14 +152,16 @@ static void *cuda_alloc(size_t n)
     return a->p;
 }
 
-/* Weights are written, or their memory is released. cuda_twin.cuh. */
+/* Weights are written, or their memory is released. cuda_twin.cuh, cuda_factor.cuh. */
 static void twin_written(const void *x, size_t bytes);
 static void twin_forget(const void *p);
+static void factor_forget(const void *p);
 
 /* What still runs may use it, so cudaFree waits. */
 static void cuda_release(void *p)
 {
     twin_forget(p);
+    factor_forget(p);
     for (Allocation **at = &allocations; p && *at; at = &(*at)->next) {
         Allocation *a = *at;
         if (a->p != p) continue;

@@ -151,14 +151,14 @@ static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double 
 
 /* y (rows, ldy) = x (rows, ldx) rounded. */
 struct Round {
-    const float *x;
+    In x;
     size_t ldx;
     uint16_t *y;
     size_t ldy;
     __device__ void begin() {}
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        bf16_store<W>(y + r * ldy + c, load<W>(x + r * ldx + c));
+        bf16_store<W>(y + r * ldy + c, load<W>(x, r * ldx + c));
     }
 };
 
@@ -170,11 +170,11 @@ static inline size_t bf16_stride(size_t columns)
 
 static void bf16_round(size_t rows, size_t columns, const void *x, size_t ldx, uint16_t *y)
 {
-    each_row(rows, columns, wide(columns | ldx, x),
-             Round{(const float *)x, ldx, y, bf16_stride(columns)});
+    each_row(rows, columns, wide(columns | ldx, x), Round{in_of(x), ldx, y, bf16_stride(columns)});
 }
 
-/* A factor (rows, ld) for tensor cores: the twin of weights, or rounded into `room`, whose part is then used up. */
+/* A factor (rows, ld) for tensor cores: x itself where it is one, the twin of weights, or rounded into `room`, whose part is
+ * then used up. So is one whose rows are not aligned for tensor cores. */
 typedef struct {
     const uint16_t *x;
     size_t ld, used;
@@ -182,9 +182,10 @@ typedef struct {
 
 static Factor bf16_factor(size_t rows, size_t columns, const void *x, size_t ldx)
 {
-    const uint16_t *twin = ldx % 8 == 0 ? twin_of(x) : NULL;
-    size_t ld = twin ? ldx : bf16_stride(columns);
-    return (Factor){twin, ld, twin ? 0 : rows * ld};
+    const uint16_t *y = ldx % 8 != 0 ? NULL : is_factor(x) ? (const uint16_t *)x : twin_of(x);
+    if ((uintptr_t)y % 16 != 0) y = NULL;
+    size_t ld = y ? ldx : bf16_stride(columns);
+    return (Factor){y, ld, y ? 0 : rows * ld};
 }
 
 static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
@@ -193,8 +194,9 @@ static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double 
 {
     size_t arows = ta ? k : m, acols = ta ? m : k, brows = tb ? n : k, bcols = tb ? k : n;
     Factor a = bf16_factor(arows, acols, A, lda), b = bf16_factor(brows, bcols, B, ldb);
-    uint16_t *room = (uint16_t *)cuda_scratch((a.used + b.used) * sizeof *room);
-    if (!room) return;
+    uint16_t *room = NULL;
+    if (a.used + b.used && !(room = (uint16_t *)cuda_scratch((a.used + b.used) * sizeof *room)))
+        return;
     if (a.used) bf16_round(arows, acols, A, lda, room), a.x = room;
     if (b.used) bf16_round(brows, bcols, B, ldb, room + a.used), b.x = room + a.used;
     blas_product(ta, tb, m, n, k, alpha, a.x, a.ld, b.x, b.ld, CUDA_R_16BF, beta, C, ldc,

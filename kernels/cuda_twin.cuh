@@ -8,8 +8,7 @@
 #ifndef TROTTER_CUDA_TWIN_CUH
 #define TROTTER_CUDA_TWIN_CUH
 
-#include "kernels/cuda_memory.cuh"
-#include "kernels/cuda_rows.cuh"
+#include "kernels/cuda_factor.cuh"
 
 typedef struct Twin {
     struct Twin *next;
@@ -19,33 +18,6 @@ typedef struct Twin {
 } Twin;
 
 static Twin *twins;
-
-/* The upper half of a float, rounded to nearest even; a NaN stays one. */
-static __device__ inline uint16_t bf16_of(float x)
-{
-    uint32_t u = __float_as_uint(x);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
-    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
-}
-
-template <int W> static __device__ inline void bf16_store(uint16_t *y, Pack<W> v)
-{
-    if constexpr (W == 4)
-        *(ushort4 *)y =
-            make_ushort4(bf16_of(v.x[0]), bf16_of(v.x[1]), bf16_of(v.x[2]), bf16_of(v.x[3]));
-    else
-        *y = bf16_of(v.x[0]);
-}
-
-struct RoundFlat {
-    const float *x;
-    uint16_t *y;
-    __device__ void begin() {}
-    template <int W> __device__ void at(size_t, size_t i) const
-    {
-        bf16_store<W>(y + i, load<W>(x + i));
-    }
-};
 
 static uint16_t *twin_find(const void *x_, size_t *left)
 {
@@ -58,12 +30,10 @@ static uint16_t *twin_find(const void *x_, size_t *left)
     return NULL;
 }
 
-/* The twin of weights at x, where it is aligned for tensor cores; else NULL. */
 static const uint16_t *twin_of(const void *x)
 {
     size_t left;
-    const uint16_t *y = twin_find(x, &left);
-    return y && (uintptr_t)y % 16 == 0 ? y : NULL;
+    return twin_find(x, &left);
 }
 
 static void twin_written(const void *x, size_t bytes)
@@ -72,7 +42,7 @@ static void twin_written(const void *x, size_t bytes)
     uint16_t *y = twin_find(x, &left);
     if (y)
         each_flat(least(n, left), wide(0, x) && (uintptr_t)y % 8 == 0,
-                  RoundFlat{(const float *)x, y});
+                  CopyFlat{In{(const float *)x, NULL}, Out{NULL, y}});
 }
 
 static void twin_forget(const void *p)

@@ -231,12 +231,12 @@ static void tail_rows(const Model *m, const Pass *p, const Tail *t, const int32_
         k = n - at < m->out.block ? n - at : m->out.block;
         tail_logits(m, t, x->narrow, at, k);
         b->cross_entropy(k, t->words, m->out.logits, target + at, *q,
-                         back ? 1 / (double)p->tokens : 0, row_of(m, nll, 1, at));
+                         back ? 1 / (double)p->tokens : 0, m->out.dlogits, row_of(m, nll, 1, at));
         if (!back) continue;
-        b->gemm(0, 0, k, w, t->words, 1, m->out.logits, t->words, data(m, t->output), w, 0,
+        b->gemm(0, 0, k, w, t->words, 1, m->out.dlogits, t->words, data(m, t->output), w, 0,
                 row_of(m, x->other, w, at), w);
-        b->gemm(1, 0, t->words, w, k, 1, m->out.logits, t->words, row_of(m, x->narrow, w, at), w, 1,
-                grad(m, t->output), w);
+        b->gemm(1, 0, t->words, w, k, 1, m->out.dlogits, t->words, row_of(m, x->narrow, w, at), w,
+                1, grad(m, t->output), w);
     }
 }
 

@@ -75,7 +75,8 @@ static void attend(const Decoding *d, const PlanInstr *in, const Work *w)
                 .span = c->span ? data(m, o->span) : NULL,
                 .longest_span = c->span,
                 .ramp = c->ramp};
-    b->attend(&a, w->core);
+    b->attend(&a, w->out);
+    core_factors(m, N, w);
 }
 
 /* EVAL of the target: as in pass.c, but for attention. */
@@ -415,7 +416,7 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
         }
         if (K) b->best(n, V, K, m->out.logits, d->index + at * K, backend_at(b, d->value, at * K));
         if (only)
-            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, 0,
+            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, 0, NULL,
                              backend_at(b, m->out.nll, at));
     }
     if (m->config.tails) return b->wait();

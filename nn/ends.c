@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Places of dropout's masks (pass.c). */
+/* Places of dropout's masks (sublayer.c). */
 static const uint64_t place[SIDES] = {0, PLACE_SOURCE};
 
 static const Dropout no_drop = {0};
@@ -91,7 +91,7 @@ static void embed_dropped_back(const Model *m, const Pass *p)
     size_t D = m->config.width, M = p->source.N;
     void *dx = m->adjoint[SIDE_SOURCE];
     const LinTerm term = kept_rows(m, dx);
-    b->bias_drop_back(M, D, dx, NULL, ends_drop(m, p, SIDE_SOURCE));
+    b->bias_drop_back(M, D, 1, &(LinTerm){.c = 1, .x = dx}, ends_drop(m, p, SIDE_SOURCE), dx, NULL);
     b->lin(M, D, 1, &term, m->dropped.dwords);
     b->embed_back(M, D, m->config.vocab, m->batch.source, ends_scale(m), no_drop, m->dropped.dwords,
                   grad(m, m->embed));
@@ -99,26 +99,36 @@ static void embed_dropped_back(const Model *m, const Pass *p)
 
 /* ---- a loss -------------------------------------------------------------------------------------- */
 
+/* Rows of out.asked from `at` on. */
+static void *asked_at(const Model *m, size_t at)
+{
+    size_t i = at * m->config.width;
+    return m->out.factors ? backend_factor_at(m->backend, m->out.asked, i)
+                          : backend_at(m->backend, m->out.asked, i);
+}
+
 size_t ends_logits(const Model *m, const Pass *p, size_t at)
 {
     size_t V = m->out.rows, D = m->config.width;
     size_t n = p->asked - at < m->out.block ? p->asked - at : m->out.block;
-    m->backend->gemm(0, 1, n, V, D, 1, backend_at(m->backend, m->out.asked, at * D), D,
-                     data(m, m->out.matrix), D, 0, m->out.logits, V);
+    m->backend->gemm(0, 1, n, V, D, 1, asked_at(m, at), D, data(m, m->out.matrix), D, 0,
+                     m->out.logits, V);
     if (m->out.bias) m->backend->bias_drop(n, V, m->out.logits, data(m, m->out.bias), no_drop);
     return n;
 }
 
-/* With the logits' adjoint in their place: dasked = dz E and dE += dz^T asked, for n rows. */
+/* With the logits' adjoint in dlogits, with a bias in their own place: dasked = dz E and dE += dz^T asked, for n rows. */
 static void logits_back(const Model *m, size_t at, size_t n)
 {
     const Backend *b = m->backend;
     size_t V = m->out.rows, D = m->config.width;
-    if (m->out.bias) b->bias_drop_back(n, V, m->out.logits, grad(m, m->out.bias), no_drop);
-    b->gemm(0, 0, n, D, V, 1, m->out.logits, V, data(m, m->out.matrix), D, 0,
+    void *dz = m->out.dlogits;
+    if (m->out.bias)
+        b->bias_drop_back(n, V, 1, &(LinTerm){.c = 1, .x = m->out.logits}, no_drop, dz,
+                          grad(m, m->out.bias));
+    b->gemm(0, 0, n, D, V, 1, dz, V, data(m, m->out.matrix), D, 0,
             backend_at(b, m->out.dasked, at * D), D);
-    b->gemm(1, 0, V, D, n, 1, m->out.logits, V, backend_at(b, m->out.asked, at * D), D, 1,
-            grad(m, m->out.matrix), D);
+    b->gemm(1, 0, V, D, n, 1, dz, V, asked_at(m, at), D, 1, grad(m, m->out.matrix), D);
 }
 
 Labels ends_labels(const Model *m, const Pass *p)
@@ -134,7 +144,9 @@ void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
     for (size_t at = 0, n; at < p->asked; at += n) {
         n = ends_logits(m, p, at);
         b->cross_entropy(n, m->out.rows, m->out.logits, m->batch.target + at, *q,
-                         back ? 1 / (double)p->tokens : 0, backend_at(b, m->out.nll, at));
+                         back ? 1 / (double)p->tokens : 0,
+                         m->out.bias ? m->out.logits : m->out.dlogits,
+                         backend_at(b, m->out.nll, at));
         if (back) logits_back(m, at, n);
     }
 }

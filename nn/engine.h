@@ -4,9 +4,12 @@
  *   ends.c       words to r0, the output to a loss; adaptive.c: the same with narrow rare words
  *   heads.c      the same of an encoder alone: masked words, classes
  *   spans.c      attention spans: their term of the loss
+ *   lists.c      host lists
  *   layout.c     memory, sized once from the plan
+ *   fuse.c       instructions that are done in one pass over memory
  *   model.c      all of that put together
  *   share.c      gradients summed over ranks
+ *   sublayer.c   the inside of a sublayer, forward and backward
  *   pass.c       forward and backward over the plan
  *   parts.c      parts of it by themselves
  *   weights.c    where attention looks
@@ -25,6 +28,9 @@
  * a learned factor multiplies, and all of a Work; with config.recompute no Work is kept, each is made
  * again just before its backward, from the register that the EVAL reads. Without training nothing
  * outlives its last reader.
+ *
+ * What only products read is `factors` (kernels/backend.h): of a model for training on a backend that keeps these apart they are in
+ * an arena of their own, elsewhere they are numbers, and then some of the buffers below are one.
  */
 #ifndef TROTTER_ENGINE_H
 #define TROTTER_ENGINE_H
@@ -54,15 +60,20 @@ typedef struct {
     size_t w, b; /* (inputs, D), (1) */
 } GateParams;
 
-/* What an EVAL leaves for its backward. */
+/* What an EVAL leaves for its backward, and what that writes. */
 typedef struct {
-    void *base;
-    void *normed;                 /* (N, D); its own adjoint, in the end */
-    void *stats;                  /* (N, 2) of the norm */
-    void *in;                     /* (N, I): qkv or q, or the input of the activation */
-    void *core;                   /* (N, O): attention's output, or the activation's */
-    void *lse;                    /* (N, H), attention */
-    void *adjoints, *dcore, *din; /* (N, O), (N, I), while going back */
+    void *base, *factors; /* pieces of memory */
+    void *normed;         /* (N, D) factors */
+    void *stats;          /* (N, 2) of the norm */
+    void *in;             /* (N, I): qkv or q, or the input of the activation */
+    void *core;           /* (N, O) factors: attention's output, or the activation's */
+    void *out;            /* (N, D): core of attention as numbers */
+    void *lse;            /* (N, H), attention */
+
+    void *adjoints, *dfactors; /* pieces of memory while going back; of a KEYS too */
+    void *dy, *din;            /* (N, D), (N, I) factors; a KEYS has dy (M, 2D) */
+    void *dcore, *dnormed;     /* (N, O), (N, D) */
+    void *dqkv;                /* (N, I): din of attention as numbers */
 } Work;
 
 /* Sums over ranks: the window of gradients that waits for more before its sum is begun. */
@@ -127,10 +138,12 @@ typedef struct {
     void *stats;   /* (N, 2) of the final norm */
     void *dhidden; /* (N, D), training */
     void *asked;   /* (asked, D) what logits are products of: hidden, or what a head makes of it */
+    int factors;   /* asked is factors */
     void *dasked;
-    size_t block; /* rows whose logits exist at a time */
-    void *logits; /* (block, widest) */
-    void *nll;    /* (max N) */
+    size_t block;  /* rows whose logits exist at a time */
+    void *logits;  /* (block, widest) */
+    void *dlogits; /* the same, factors */
+    void *nll;     /* (max N) */
 } Output;
 
 /* A cluster of rare words, see adaptive.c. */
@@ -218,6 +231,15 @@ typedef struct {
     size_t instr, term;
 } Reader;
 
+/* What pass_forward does at an instruction beside it, or has done before: fuse.c. */
+typedef struct {
+    int line; /* the LIN behind this EVAL, which reads it */
+    int kept; /* somebody else reads the EVAL's register */
+    size_t
+        norm; /* the norm inside instruction `norm`, of what the LIN wrote; the number of instructions: the final one; 0: none */
+    int normed; /* this one's norm is done by an EVAL before */
+} Fuse;
+
 /* Neighbouring numbers of the flat buffers that are all decayed or all not. */
 typedef struct {
     size_t offset, size;
@@ -260,8 +282,11 @@ struct Model {
     size_t *from;   /* (registers+1) where a register's readers begin */
     Reader *reader; /* LINs that read it, the last first */
     int *pull;      /* (registers) where backward first needs its adjoint, see pass.c */
-    void *arena;    /* (arena_size) */
-    size_t arena_size;
+    Fuse *fuse;     /* (instrs) */
+    struct {
+        void *p;
+        size_t size;
+    } arena[2];     /* of numbers, of factors */
     void **state;   /* (registers) (N, D); (M, 2D) of keys */
     void **adjoint; /* (registers) (N, D), training */
     void *gates;    /* (gates, max N) */
@@ -289,10 +314,22 @@ struct Model {
     Recorded *recorded; /* (RECORDED_MOST) parts of a training step, by shape */
     uint64_t recorded_clock;
 
-    LinTerm *term; /* host lists as long as the longest instruction */
+    LinTerm *term; /* host lists: terms of all lines, and one more */
     const void **gate_x;
     void **gate_dx;
 };
+
+/* Whether factors are kept apart from numbers. */
+static inline int keeps_factors(const Model *m)
+{
+    return m->training && m->backend->factors != NULL;
+}
+
+/* Attention's output as the product behind it reads it. */
+static inline void core_factors(const Model *m, size_t N, const Work *w)
+{
+    if (w->core != w->out) m->backend->copy(w->core, w->out, N * m->config.width);
+}
 
 /* Windows of the flat buffers. */
 static inline void *data(const Model *m, size_t offset)
@@ -303,6 +340,11 @@ static inline void *data(const Model *m, size_t offset)
 static inline void *grad(const Model *m, size_t offset)
 {
     return backend_at(m->backend, m->grad, offset);
+}
+
+static inline size_t index_of(const Model *m, const PlanInstr *in)
+{
+    return (size_t)(in - m->plan->instr);
 }
 
 /* Most rows of a side, and those of a pass. */
@@ -335,6 +377,12 @@ static inline size_t rows(const Pass *p, int side)
     return side == SIDE_SOURCE ? p->source.N : p->N;
 }
 
+/* Rows that an instruction of a slot works on. */
+static inline size_t instr_rows(const Pass *p, const PlanInstr *in)
+{
+    return rows(p, p->m->plan->slot[in->slot].side);
+}
+
 /* Numbers from one gate's values to the next's: those of the side with more rows. */
 static inline size_t gate_rows(const Model *m)
 {
@@ -348,7 +396,7 @@ static inline size_t columns(const Model *m, int r)
     return (m->plan->reg[r].keys ? 2 : 1) * m->config.width;
 }
 
-/* Dropout of a side's rows of so many elements; place: pass.c. */
+/* Dropout of a side's rows of so many elements; place: sublayer.c. */
 static inline Dropout drop(const Pass *p, int side, double rate, uint64_t place, size_t columns)
 {
     return (Dropout){.rate = p->train ? rate : 0,
@@ -362,7 +410,7 @@ static inline Dropout drop(const Pass *p, int side, double rate, uint64_t place,
 void params_list(Model *m);
 int params_init(Model *m);
 
-/* Places of dropout's masks (pass.c) that no draw reaches. */
+/* Places of dropout's masks (sublayer.c) that no draw reaches. */
 enum {
     PLACE_SOURCE = (1 << DROPOUT_STEP) - 1,
     PLACE_POOL = PLACE_SOURCE - 1,
@@ -408,11 +456,22 @@ int spans_check(const ModelConfig *c);
 void spans_gradient(const Model *m);
 void spans_clamp(const Model *m);
 
-/* layout.c. Host lists, as long as the plan asks; device buffers, once the parameters are listed; all
- * of both freed, also where only some were had. */
-int layout_lists(Model *m);
+/* sublayer.c. The register of an EVAL from what it reads, without bias and dropout (`sublayer_drop`), which are to come;
+ * normed: its norm is done. The adjoints of its inside down to dnormed, or in a plan with post norms the adjoint of what it
+ * reads; that of its register is the sum of m->term[0 .. n-1]. */
+void sublayer_forward(const Pass *p, const PlanInstr *in, int normed);
+Dropout sublayer_drop(const Pass *p, const PlanInstr *in);
+void sublayer_back(const Pass *p, const PlanInstr *in, size_t n);
+
+/* fuse.c. Fills m->fuse. */
+void fuse_find(Model *m);
+
+/* lists.c. Host lists, as long as the plan asks; all of them and the device buffers freed, also where only some were had. */
+int lists_make(Model *m);
+void lists_free(Model *m);
+
+/* layout.c. Device buffers, once the parameters are listed. */
 int layout_buffers(Model *m);
-void layout_free(Model *m);
 
 /* share.c. With p->sums: begins sums of what is ready when backward has done instruction i; the same of a
  * rank without rows; sums the rest and waits. */
@@ -432,6 +491,8 @@ int pass_source(const Model *m, const Batch *x);
 /* What forward does at an instruction, by its op; arg is the Pass. out.hidden from the output's register. */
 extern PlanOp *const pass_op[PLAN_OPS];
 void pass_end(const Model *m, const Pass *p);
+/* Whether backward makes the adjoint of register r in a kernel of instruction i alone. */
+int pass_pulls(const Model *m, size_t i, int r);
 /* Of what was sent: out.hidden; the gradient of the mean loss. */
 void pass_forward(const Model *m, const Pass *p);
 void pass_gradient(const Model *m, const Pass *p);

@@ -148,7 +148,8 @@ static void embed_back(const Model *m, const Pass *p)
         ends_embed_back(m, p, SIDE_TARGET, V, m->batch.input, grad(m, m->embed));
         return;
     }
-    b->bias_drop_back(p->N, D, dx, NULL, ends_drop(m, p, SIDE_TARGET));
+    b->bias_drop_back(p->N, D, 1, &(LinTerm){.c = 1, .x = dx}, ends_drop(m, p, SIDE_TARGET), dx,
+                      NULL);
     b->embed_back(p->N, D, V, m->batch.input, ends_scale(m), no_drop, dx, grad(m, m->embed));
     b->embed_back(p->N, D, m->config.segments, h->segment, ends_scale(m), no_drop, dx,
                   grad(m, h->segments));
@@ -179,7 +180,7 @@ static void dense_back(const Model *m, const Pass *p, const Head *h, size_t n, i
 {
     const Backend *b = m->backend;
     size_t D = m->config.width;
-    b->bias_act_back(n, D, h->dense, NULL, act, drop, h->dact, grad(m, h->dense_b));
+    b->bias_act_back(n, D, h->dense, NULL, act, drop, h->dact, h->dact, grad(m, h->dense_b));
     b->gemm(1, 0, D, D, n, 1, h->dact, D, h->picked, D, 1, grad(m, h->dense_w), D);
     b->gemm(0, 0, n, D, D, 1, h->dact, D, data(m, h->dense_w), D, 0, h->act, D);
     ends_scatter(m, n, D, p->N, h->row, h->act, m->out.dhidden);
@@ -221,7 +222,7 @@ static void label_loss(const Model *m, const Pass *p, double grad)
     if (m->config.classes == 1)
         square_error(m, p->S, grad, nll);
     else
-        b->cross_entropy(p->S, m->config.classes, h->z, h->label_of, one, grad, nll);
+        b->cross_entropy(p->S, m->config.classes, h->z, h->label_of, one, grad, h->z, nll);
 }
 
 static void label_back(const Model *m, const Pass *p)
@@ -229,7 +230,8 @@ static void label_back(const Model *m, const Pass *p)
     const Backend *b = m->backend;
     const Head *h = &m->heads.label;
     size_t D = m->config.width, C = m->config.classes;
-    b->bias_drop_back(p->S, C, m->heads.z, grad(m, h->b), no_drop);
+    b->bias_drop_back(p->S, C, 1, &(LinTerm){.c = 1, .x = m->heads.z}, no_drop, m->heads.z,
+                      grad(m, h->b));
     b->gemm(1, 0, C, D, p->S, 1, m->heads.z, C, h->act, D, 1, grad(m, h->w), D);
     b->gemm(0, 0, p->S, D, C, 1, m->heads.z, C, data(m, h->w), D, 0, h->dact, D);
     dense_back(m, p, h, p->S, ACT_TANH, drop_pool(m, p));
@@ -251,8 +253,8 @@ static void words_back(const Model *m, const Pass *p)
     const Head *h = &m->heads.words;
     size_t D = m->config.width;
     b->fill(h->dact, 0, p->words * D);
-    b->norm_back(p->words, D, h->act, data(m, h->w), m->heads.stats, m->out.dasked, h->dact,
-                 grad(m, h->w), grad(m, h->b));
+    b->norm_back(p->words, D, h->act, data(m, h->w), m->heads.stats, m->out.dasked, 0, NULL,
+                 h->dact, grad(m, h->w), grad(m, h->b));
     dense_back(m, p, h, p->words, ACT_GELU, no_drop);
 }
 

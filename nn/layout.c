@@ -86,10 +86,14 @@ static void find_adjoint_ends(const Plan *p, const int *written, const int *pull
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
+/* Of numbers, and of factors where these are kept apart. */
+enum { NUMBERS, FACTORS, ARENAS };
 typedef struct {
     Model *m;
-    Piece *piece;
-    size_t count;
+    struct {
+        Piece *piece;
+        size_t count;
+    } of[ARENAS];
 } Pieces;
 
 /* cols numbers for each row of a side of a batch; pieces begin at multiples of 16 elements. */
@@ -103,53 +107,123 @@ static size_t register_size(const Model *m, size_t r)
     return rows_of(m, m->plan->reg[r].side, columns(m, (int)r));
 }
 
+static void need_of(Pieces *o, int which, void **where, size_t size, int begin, int end, int kind)
+{
+    o->of[which].piece[o->of[which].count++] = (Piece){where, size, begin, end, kind, 0};
+}
+
 static void need(Pieces *o, void **where, size_t size, int begin, int end, int kind)
 {
-    o->piece[o->count++] = (Piece){where, size, begin, end, kind, 0};
+    need_of(o, NUMBERS, where, size, begin, end, kind);
+}
+
+static int factors_of(const Model *m)
+{
+    return keeps_factors(m) ? FACTORS : NUMBERS;
+}
+
+/* When what instruction i writes into a register is written, and an EVAL's norm: by an EVAL before, where fuse.c says so. */
+static int time_written(const Model *m, int i)
+{
+    if (i >= 0 && m->fuse[i].normed && m->plan->instr[i].op == PLAN_NORM) return time_of(i - 2);
+    return time_of(i > 0 && m->fuse[i - 1].line ? i - 1 : i);
+}
+
+static int time_normed(const Model *m, int i)
+{
+    return time_of(m->fuse[i].normed ? i - 2 : i);
 }
 
 static void need_registers(Pieces *o, const int *written, const int *end)
 {
     for (size_t r = 0; r < o->m->plan->registers; r++)
-        need(o, &o->m->state[r], register_size(o->m, r), time_of(written[r]), end[r],
+        need(o, &o->m->state[r], register_size(o->m, r), time_written(o->m, written[r]), end[r],
              MEMORY_ACTIVATIONS);
 }
 
-static void need_adjoints(Pieces *o, const int *end)
+/* Nobody reads that of an EVAL's register but the EVAL, which pulls it and writes factors. */
+static void need_adjoints(Pieces *o, const int *written, const int *end)
 {
     Model *m = o->m;
-    for (size_t r = 0; r < m->plan->registers; r++)
-        need(o, &m->adjoint[r], register_size(m, r), time_back(m->plan, m->pull[r]), end[r],
-             MEMORY_ADJOINTS);
+    for (size_t r = 0; r < m->plan->registers; r++) {
+        size_t i = (size_t)written[r];
+        int none = keeps_factors(m) && written[r] >= 0 && m->plan->instr[i].op == PLAN_EVAL &&
+                   pass_pulls(m, i, (int)r);
+        need(o, &m->adjoint[r], none ? 0 : register_size(m, r), time_back(m->plan, m->pull[r]),
+             end[r], MEMORY_ADJOINTS);
+    }
 }
 
-/* ReLU works in place: its input is not kept, and its backward needs its output. */
-static int in_place(const Model *m, int slot)
+/* ReLU keeps no input: its backward needs its output. */
+static int forgets(const Model *m, int slot)
 {
     return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && activation(m, slot) == ACT_RELU;
 }
 
-/* Lays the pieces of one Work out in w->base (NULL: only measures); gives their size. */
-static size_t lay_work(const Model *m, int slot, Work *w)
+typedef struct {
+    size_t of[ARENAS];
+} Sizes;
+
+/* Lays the pieces of one Work out in w->base and w->factors (NULL: only measures); gives their sizes. Where factors are
+ * numbers ReLU works in place, and attention's output is the factor itself. */
+static Sizes lay_work(const Model *m, int slot, Work *w)
 {
     const SlotParams *o = &m->slot[slot];
     const PlanSlot *s = &m->plan->slot[slot];
-    size_t D = m->config.width, at = 0, H = plan_attends(s) ? m->config.heads : 0;
+    size_t D = m->config.width, H = plan_attends(s) ? m->config.heads : 0;
     int normed = !m->plan->post; /* else the register is what the sublayer reads */
+    int apart = keeps_factors(m), factors = factors_of(m);
+    void *base[ARENAS] = {w->base, w->factors};
+    Sizes at = {{0}};
     const struct {
         void **p;
         size_t cols;
-    } piece[] = {{&w->normed, normed ? D : 0},
-                 {&w->stats, normed ? 2 : 0},
-                 {&w->in, in_place(m, slot) ? 0 : o->I},
-                 {&w->core, o->O},
-                 {&w->lse, H}};
+        int arena;
+    } piece[] = {
+        {&w->normed, normed ? D : 0, factors},          {&w->stats, normed ? 2 : 0, NUMBERS},
+        {&w->in, forgets(m, slot) ? 0 : o->I, NUMBERS}, {&w->core, o->O, factors},
+        {&w->out, apart && H ? D : 0, NUMBERS},         {&w->lse, H, NUMBERS}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
-        if (w->base) *piece[i].p = backend_at(m->backend, w->base, at);
-        at += rows_of(m, s->side, piece[i].cols);
+        int k = piece[i].arena;
+        if (base[k] && piece[i].cols)
+            *piece[i].p = k == FACTORS ? backend_factor_at(m->backend, base[k], at.of[k])
+                                       : backend_at(m->backend, base[k], at.of[k]);
+        at.of[k] += rows_of(m, s->side, piece[i].cols);
     }
-    if (in_place(m, slot)) w->in = w->core;
+    if (!apart) w->out = w->core;
+    if (!apart && forgets(m, slot)) w->in = w->core;
     return at;
+}
+
+/* A Work that lives from begin to end; what an activation forgets lives while it is made. */
+static void need_work_of(Pieces *o, int slot, Work *w, int begin, int now, int end)
+{
+    const Model *m = o->m;
+    Sizes size = lay_work(m, slot, &(Work){0});
+    need(o, &w->base, size.of[NUMBERS], begin, end, MEMORY_ACTIVATIONS);
+    if (!keeps_factors(m)) return;
+    need_of(o, FACTORS, &w->factors, size.of[FACTORS], begin, end, MEMORY_ACTIVATIONS);
+    if (forgets(m, slot))
+        need(o, &w->in, rows_of(m, m->plan->slot[slot].side, m->slot[slot].I), now, now,
+             MEMORY_ACTIVATIONS);
+}
+
+/* Of the adjoints inside an EVAL: lay_again. */
+static void need_inside(Pieces *o, int i)
+{
+    Model *m = o->m;
+    Work *w = &m->again[i];
+    int slot = m->plan->instr[i].slot, back = time_back(m->plan, i);
+    int side = m->plan->slot[slot].side, attends = plan_attends(&m->plan->slot[slot]);
+    const SlotParams *p = &m->slot[slot];
+    size_t D = m->config.width, O = rows_of(m, side, p->O), I = rows_of(m, side, p->I);
+    if (keeps_factors(m)) {
+        need(o, &w->adjoints, rows_of(m, side, p->O > D ? p->O : D) + (attends ? I : 0), back, back,
+             MEMORY_ADJOINTS);
+        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + I, back, back, MEMORY_ADJOINTS);
+    } else if (attends || forgets(m, slot)) {
+        need(o, &w->adjoints, O + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
+    }
 }
 
 /* What instruction i, an EVAL, needs: forward, and in a model with training backward. */
@@ -157,23 +231,28 @@ static void need_work(Pieces *o, int i)
 {
     Model *m = o->m;
     int slot = m->plan->instr[i].slot, now = time_of(i), back = time_back(m->plan, i);
-    size_t size = lay_work(m, slot, &(Work){0});
     int keep = m->training && !m->config.recompute;
-    need(o, &m->work[i].base, size, now, keep ? back : now, MEMORY_ACTIVATIONS);
+    need_work_of(o, slot, &m->work[i], time_normed(m, i), now, keep ? back : now);
     if (!m->training) return;
-    if (!keep) need(o, &m->again[i].base, size, back, back, MEMORY_ACTIVATIONS);
-    int side = m->plan->slot[slot].side, attends = plan_attends(&m->plan->slot[slot]);
-    if (!attends && !in_place(m, slot)) return;
-    size_t adjoints = rows_of(m, side, m->slot[slot].O);
-    if (attends) adjoints += rows_of(m, side, m->slot[slot].I);
-    need(o, &m->again[i].adjoints, adjoints, back, back, MEMORY_ADJOINTS);
+    if (!keep) need_work_of(o, slot, &m->again[i], back, back, back);
+    need_inside(o, i);
+}
+
+/* The adjoint of keys and values as products read it. */
+static void need_keys(Pieces *o, int i)
+{
+    Model *m = o->m;
+    int back = time_back(m->plan, i);
+    if (keeps_factors(m))
+        need_of(o, FACTORS, &m->again[i].dfactors, rows_of(m, SIDE_SOURCE, 2 * m->config.width),
+                back, back, MEMORY_ADJOINTS);
 }
 
 /* What a NORM leaves for its backward. */
 static void need_stats(Pieces *o, int i)
 {
     Model *m = o->m;
-    int now = time_of(i), end = m->training ? time_back(m->plan, i) : now;
+    int now = time_normed(m, i), end = m->training ? time_back(m->plan, i) : now;
     int side = m->plan->reg[m->plan->instr[i].out].side;
     need(o, &m->work[i].stats, rows_of(m, side, 2), now, end, MEMORY_ACTIVATIONS);
 }
@@ -193,12 +272,18 @@ static void need_loss(Pieces *o)
 {
     Model *m = o->m;
     const ModelConfig *c = &m->config;
-    int now = time_loss(m->plan);
+    int now = time_loss(m->plan), I = (int)m->plan->instrs, apart = keeps_factors(m);
+    int begin = I > 1 && m->fuse[I - 2].norm == m->plan->instrs ? time_of(I - 2) : now;
+    int plain = m->ends == &ends_plain; /* else rows of hidden are gathered */
     m->out.block = least(c->max_tokens, logit_rows(m->backend, m->out.widest));
-    need(o, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ACTIVATIONS);
-    need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
+    m->out.factors = apart && (plain || c->masked);
+    need_of(o, plain ? factors_of(m) : NUMBERS, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width),
+            begin, now, MEMORY_ACTIVATIONS);
+    need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), begin, now, MEMORY_ACTIVATIONS);
     size_t logits = m->plan->bidirectional && !c->masked ? 0 : m->out.block * m->out.widest;
     need(o, &m->out.logits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    if (apart)
+        need_of(o, FACTORS, &m->out.dlogits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
     if (m->training)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }
@@ -227,7 +312,7 @@ static void need_heads(Pieces *o)
     if (c->masked) {
         need_head(o, &h->words);
         need(o, &h->stats, rows_of(m, SIDE_TARGET, 2), now, now, MEMORY_ACTIVATIONS);
-        need(o, &m->out.asked, wide, now, now, MEMORY_ACTIVATIONS);
+        need_of(o, factors_of(m), &m->out.asked, wide, now, now, MEMORY_ACTIVATIONS);
         if (m->training) need(o, &m->out.dasked, wide, now, now, MEMORY_ADJOINTS);
     }
     if (!c->classes) return;
@@ -273,6 +358,7 @@ static void need_all(Pieces *o, int *written, int *end)
     for (size_t i = 0; i < p->instrs; i++) {
         if (p->instr[i].op == PLAN_EVAL) need_work(o, (int)i);
         if (p->instr[i].op == PLAN_NORM) need_stats(o, (int)i);
+        if (p->instr[i].op == PLAN_KEYS && m->training) need_keys(o, (int)i);
     }
     need_loss(o);
     if (m->config.tails) need_mixes(o);
@@ -282,55 +368,87 @@ static void need_all(Pieces *o, int *written, int *end)
     if (!m->training) return;
     need(o, &m->dgates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ADJOINTS);
     find_adjoint_ends(p, written, m->pull, end);
-    need_adjoints(o, end);
+    need_adjoints(o, written, end);
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------ */
 
-/* What backward reads is what forward left, or is made again. The adjoint of GELU's output takes the
- * place of the output, which is not needed then; a feed-forward core's two adjoints are one. */
-static void lay_again(const Model *m, int slot, const Work *w, Work *again)
+/* What backward reads is what forward left, or is made again. Where factors are kept apart, they have dy and din, and of the
+ * numbers dqkv stands behind dcore, whose place dnormed takes in the end. Elsewhere all three are what they are made
+ * of: dy the adjoint of the register, din that of the core, which in attention stands behind dcore and in GELU takes
+ * the place of the output, which is not needed then; dnormed takes that of normed. */
+static void lay_again(const Model *m, int i)
 {
-    const SlotParams *o = &m->slot[slot];
-    void *adjoints = again->adjoints;
-    if (again->base)
-        lay_work(m, slot, again);
+    const Backend *b = m->backend;
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    const PlanSlot *s = &m->plan->slot[in->slot];
+    Work *again = &m->again[i], own = *again;
+    size_t D = m->config.width, O = rows_of(m, s->side, o->O);
+    int apart = keeps_factors(m), attends = plan_attends(s);
+    if (own.base)
+        lay_work(m, in->slot, again);
     else
-        *again = *w;
-    again->dcore = adjoints ? adjoints : again->core;
-    const PlanSlot *s = &m->plan->slot[slot];
-    again->din = plan_attends(s) ? backend_at(m->backend, adjoints, rows_of(m, s->side, o->O))
-                                 : again->dcore;
+        *again = m->work[i];
+    again->dcore = own.adjoints ? own.adjoints : again->core;
+    again->dqkv = attends ? backend_at(b, own.adjoints, O) : NULL;
+    again->dnormed = apart ? own.adjoints : again->normed;
+    again->dy = apart ? own.dfactors : m->adjoint[in->out];
+    again->din = apart     ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D))
+                 : attends ? again->dqkv
+                           : again->dcore;
 }
 
 static void lay_works(Model *m)
 {
     for (size_t i = 0; i < m->plan->instrs; i++) {
         const PlanInstr *in = &m->plan->instr[i];
+        Work *again = &m->again[i];
+        if (in->op == PLAN_NORM) again->stats = m->work[i].stats;
+        if (in->op == PLAN_KEYS)
+            again->dy = keeps_factors(m) ? again->dfactors : m->adjoint[in->out];
         if (in->op != PLAN_EVAL) continue;
         lay_work(m, in->slot, &m->work[i]);
-        if (m->training) lay_again(m, in->slot, &m->work[i], &m->again[i]);
-        if (m->plan->post) m->work[i].normed = m->again[i].normed = m->state[in->term[0].x];
+        if (m->training) lay_again(m, (int)i);
+        if (m->plan->post) m->work[i].normed = again->normed = m->state[in->term[0].x];
     }
 }
 
 /* Kinds of the moment when most is alive; what the placement wastes is workspace. */
-static void count_pieces(Model *m, const Pieces *o)
+static void count_pieces(Model *m, const Pieces *o, int k, size_t bytes)
 {
     size_t by_kind[MEMORY_KINDS];
-    size_t peak = arena_peak(o->count, o->piece, MEMORY_KINDS, by_kind);
-    by_kind[MEMORY_WORKSPACE] += m->arena_size - peak;
-    for (int k = 0; k < MEMORY_KINDS; k++) m->bytes[k] += by_kind[k] * m->backend->size;
+    size_t peak = arena_peak(o->of[k].count, o->of[k].piece, MEMORY_KINDS, by_kind);
+    by_kind[MEMORY_WORKSPACE] += m->arena[k].size - peak;
+    for (int j = 0; j < MEMORY_KINDS; j++) m->bytes[j] += by_kind[j] * bytes;
+}
+
+static int reserve_arena(Model *m, int k)
+{
+    const Backend *b = m->backend;
+    if (k == NUMBERS) return reserve(m, &m->arena[k].p, m->arena[k].size);
+    if (m->counted || !keeps_factors(m)) return 0;
+    m->arena[k].p = b->factors(m->arena[k].size);
+    if (!m->arena[k].p) return ERR_MEMORY;
+    m->buffer[m->buffers++] = m->arena[k].p;
+    return 0;
 }
 
 static int lay_pieces(Model *m, Pieces *o)
 {
-    m->arena_size = arena_place(o->count, o->piece);
-    TRY(reserve(m, &m->arena, m->arena_size));
-    count_pieces(m, o);
+    const Backend *b = m->backend;
+    for (int k = 0; k < ARENAS; k++) {
+        m->arena[k].size = arena_place(o->of[k].count, o->of[k].piece);
+        TRY(reserve_arena(m, k));
+        count_pieces(m, o, k, k == FACTORS ? b->factor_size : b->size);
+        for (size_t i = 0; i < o->of[k].count && !m->counted; i++) {
+            const Piece *p = &o->of[k].piece[i];
+            *p->where = k == FACTORS ? backend_factor_at(b, m->arena[k].p, p->offset)
+                                     : backend_at(b, m->arena[k].p, p->offset);
+        }
+    }
     if (m->counted) return 0;
-    for (size_t i = 0; i < o->count; i++)
-        *o->piece[i].where = backend_at(m->backend, m->arena, o->piece[i].offset);
+    if (!keeps_factors(m)) m->out.dlogits = m->out.logits;
     if (!m->config.masked) m->out.asked = m->out.hidden, m->out.dasked = m->out.dhidden;
     lay_works(m);
     return 0;
@@ -340,15 +458,16 @@ static int lay_arena(Model *m)
 {
     const Plan *p = m->plan;
     int *written = memory_new(2 * p->registers, sizeof *written);
-    Pieces o = {
-        m, memory_new(2 * p->registers + 3 * p->instrs + 8 + 3 * MIXES + 14, sizeof *o.piece), 0};
-    int code = written && o.piece ? 0 : ERR_MEMORY;
+    size_t most = 2 * p->registers + 8 * p->instrs + 8 + 3 * MIXES + 16;
+    Piece *piece = memory_new(2 * most, sizeof *piece);
+    Pieces o = {m, {{piece, 0}, {piece ? piece + most : NULL, 0}}};
+    int code = written && piece ? 0 : ERR_MEMORY;
     if (code == 0) {
         need_all(&o, written, written + p->registers);
         code = lay_pieces(m, &o);
     }
     memory_free(written);
-    memory_free(o.piece);
+    memory_free(piece);
     return code;
 }
 
@@ -409,81 +528,4 @@ int layout_buffers(Model *m)
     TRY(lay_flat(m));
     if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);
-}
-
-/* ---- host lists --------------------------------------------------------------------------------- */
-
-/* The LINs that read a register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
-static void list_readers(Model *m)
-{
-    const Plan *p = m->plan;
-    size_t *from = m->from;
-    for (size_t i = 0; i < p->instrs; i++)
-        for (size_t k = 0; p->instr[i].op == PLAN_LIN && k < p->instr[i].terms; k++)
-            from[p->instr[i].term[k].x]++;
-    for (size_t r = 1; r <= p->registers; r++) from[r] += from[r - 1];
-    for (size_t i = 0; i < p->instrs; i++)
-        for (size_t k = p->instr[i].op == PLAN_LIN ? p->instr[i].terms : 0; k-- > 0;)
-            m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
-}
-
-/* Of each slot, its first instruction. */
-static void find_firsts(Model *m)
-{
-    for (size_t i = m->plan->instrs; i-- > 0;)
-        if (plan_of_slot(&m->plan->instr[i])) m->slot[m->plan->instr[i].slot].first = i;
-}
-
-static size_t count_terms(const Plan *p)
-{
-    size_t terms = 0;
-    for (size_t i = 0; i < p->instrs; i++) terms += p->instr[i].terms;
-    return terms;
-}
-
-/* Each is freed by model_free whether or not the others were had. */
-int layout_lists(Model *m)
-{
-    const Plan *p = m->plan;
-    size_t params = 5 + 10 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
-    size_t terms = count_terms(p), tail = m->config.tails ? m->config.max_tokens : 0;
-    m->param = memory_new(params, sizeof *m->param);
-    m->start = memory_new(params, sizeof *m->start);
-    m->stretch = memory_new(params, sizeof *m->stretch);
-    m->slot = memory_new(p->slots, sizeof *m->slot);
-    m->scalar = memory_new(p->scalars, sizeof *m->scalar);
-    m->gate = memory_new(p->gates, sizeof *m->gate);
-    m->pull = memory_new(p->registers, sizeof *m->pull);
-    m->from = memory_new(p->registers + 1, sizeof *m->from);
-    m->reader = memory_new(terms, sizeof *m->reader);
-    m->state = memory_new(p->registers, sizeof *m->state);
-    m->adjoint = memory_new(p->registers, sizeof *m->adjoint);
-    m->work = memory_new(p->instrs, sizeof *m->work);
-    m->again = memory_new(p->instrs, sizeof *m->again);
-    m->term = memory_new(terms, sizeof *m->term);
-    m->gate_x = memory_new(terms, sizeof *m->gate_x);
-    m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
-    m->recorded = memory_new(RECORDED_MOST, sizeof *m->recorded);
-    m->tails.sorted = memory_new((5 + m->tails.labels) * tail, sizeof *m->tails.sorted);
-    m->heads.list =
-        memory_new(m->plan->bidirectional ? m->config.max_tokens : 0, sizeof *m->heads.list);
-    if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&
-          m->from && m->reader && m->state && m->adjoint && m->work && m->again && m->term &&
-          m->gate_x && m->gate_dx && m->recorded && m->tails.sorted && m->heads.list))
-        return ERR_MEMORY;
-    list_readers(m);
-    find_firsts(m);
-    return 0;
-}
-
-void layout_free(Model *m)
-{
-    for (size_t i = 0; m->recorded && i < RECORDED_MOST; i++)
-        if (m->recorded[i].calls) m->backend->recording_free(m->recorded[i].calls);
-    for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->heads.list, m->tails.sorted,   m->stretch, m->param,   m->start,
-                    m->slot,       m->scalar,         m->gate,    m->pull,    m->from,
-                    m->reader,     m->state,          m->adjoint, m->work,    m->again,
-                    m->term,       (void *)m->gate_x, m->gate_dx, m->recorded};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

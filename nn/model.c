@@ -110,7 +110,7 @@ static int build(Model *m)
     m->ends = m->plan->bidirectional ? &ends_heads : m->config.tails ? &ends_adaptive : &ends_plain;
     m->E = m->config.width / m->config.heads;
     adaptive_shapes(m);
-    TRY(layout_lists(m));
+    TRY(lists_make(m));
     params_list(m);
     if (m->config.max_params && m->size > m->config.max_params)
         return error_set(ERR_INPUT, "a model of %zu numbers, where there can be at most %zu",
@@ -161,7 +161,7 @@ int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, i
 void model_free(Model *m)
 {
     if (!m) return;
-    layout_free(m);
+    lists_free(m);
     plan_free(m->plan);
     memory_free(m);
 }

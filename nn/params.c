@@ -18,7 +18,7 @@ enum { CHUNK = 1 << 16 };
 
 enum { START_VALUE, START_NORMAL, START_XAVIER };
 
-/* Appends a tensor and gives its offset; the list is long enough (layout_lists). */
+/* Appends a tensor and gives its offset; the list is long enough (lists_make). */
 __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, size_t cols,
                                                         int kind, double value, const char *name,
                                                         ...)

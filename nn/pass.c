@@ -6,11 +6,8 @@
  * what they wrote: it is *pulled*, in one pass over memory and without zeroing, when the adjoint is
  * first needed: before the last EVAL or GATE that reads the register adds its own share, or at the
  * instruction that wrote it. A LIN that stands before such an EVAL adds its share when its turn comes.
- * Adjoints of a sublayer's inside are written.
- *
- * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place, n numbering the passes of a training (the step,
- * where it has one part): place 0 is the embedding, 1 + 4 draw + kind an EVAL of that draw number, kind as
- * below. Equal draws in a pass share their masks. */
+ * Adjoints of a sublayer's inside are written. Where the kernel that needs the adjoint first can make the sum itself, it
+ * does (pass_pulls). */
 #include "nn/engine.h"
 
 #include <math.h>
@@ -19,169 +16,21 @@
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 
-enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
 static const Dropout no_drop = {0};
-
-static size_t index_of(const Model *m, const PlanInstr *in)
-{
-    return (size_t)(in - m->plan->instr);
-}
-
-static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t columns)
-{
-    const ModelConfig *c = &p->m->config;
-    double rate = !c->dropout_apart         ? c->dropout
-                  : kind == DROP_WEIGHTS    ? c->attention_dropout
-                  : kind == DROP_ACTIVATION ? c->activation_dropout
-                                            : c->dropout;
-    return drop(p, p->m->plan->slot[in->slot].side, rate,
-                1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
-}
-
-/* ---- sublayers ---------------------------------------------------------------------------------- */
-
-/* Self-attention has q, k, v in w->in (N, 3D); cross-attention q alone, k and v in the register of its KEYS. */
-static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
-{
-    const ModelConfig *c = &m->config;
-    const PlanSlot *s = &m->plan->slot[in->slot];
-    int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
-    size_t D = c->width, keys = cross ? 2 * D : 3 * D;
-    size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
-    const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
-    return (Attention){.S = p->S,
-                       .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
-                       .memory = cross ? m->batch.source_begins : NULL,
-                       .causal = !cross && plan_causal(m->plan, s->side),
-                       .longest = most,
-                       .D = D,
-                       .H = c->heads,
-                       .q = w->in,
-                       .k = k,
-                       .v = backend_at(m->backend, k, D),
-                       .ldq = cross ? D : 3 * D,
-                       .ldk = keys,
-                       .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
-                       .clip = relative ? c->clip : 0,
-                       .span = c->span ? data(m, m->slot[in->slot].span) : NULL,
-                       .longest_span = c->span,
-                       .ramp = c->ramp,
-                       .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
-}
-
-/* Rows that an instruction of a slot works on. */
-static size_t rows_of(const Pass *p, const PlanInstr *in)
-{
-    return rows(p, p->m->plan->slot[in->slot].side);
-}
-
-/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
-typedef struct {
-    void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
-    void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
-    int drop; /* DROP_* of the sublayer's output */
-} Core;
-
-static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
-{
-    Attention a = attention(m, p, in, w);
-    const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_drop(rows_of(p, in), o->I, w->in, data(m, o->in_b), no_drop);
-    m->backend->attention(&a, w->core, w->lse);
-}
-
-static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
-{
-    Attention a = attention(m, p, in, w);
-    const SlotParams *o = &m->slot[in->slot];
-    int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
-    void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->din, a.D);
-    m->backend->attention_back(
-        &a, w->core, w->lse, w->dcore, w->din, dk, backend_at(m->backend, dk, a.D), cross,
-        a.relative ? grad(m, o->relative) : NULL, a.span ? grad(m, o->span) : NULL);
-    m->backend->bias_drop_back(rows_of(p, in), o->I, w->din, grad(m, o->in_b), no_drop);
-}
-
-static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
-{
-    const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act(rows_of(p, in), o->I, w->in, data(m, o->in_b), activation(m, in->slot),
-                         drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
-}
-
-static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
-{
-    const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(rows_of(p, in), o->I, w->in, w->core, activation(m, in->slot),
-                              drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore,
-                              grad(m, o->in_b)); /* din is dcore */
-}
-
-static const Core core[] = {
-    [SLOT_ATTENTION] = {attention_core, attention_core_back, DROP_ATTENTION},
-    [SLOT_FEEDFORWARD] = {activation_core, activation_core_back, DROP_FEEDFORWARD},
-    [SLOT_CROSS] = {attention_core, attention_core_back, DROP_ATTENTION},
-};
-
-static const Core *core_of(const Model *m, const PlanInstr *in)
-{
-    return &core[m->plan->slot[in->slot].kind];
-}
-
-/* All of w from x (N, D). */
-static void inside(const Model *m, const Pass *p, const PlanInstr *in, const void *x, const Work *w)
-{
-    const Backend *b = m->backend;
-    const SlotParams *o = &m->slot[in->slot];
-    size_t N = rows_of(p, in), D = m->config.width;
-    if (!m->plan->post)
-        b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
-    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
-    core_of(m, in)->forward(m, p, in, w);
-}
 
 /* r (N, D) = sublayer(x (N, D)). */
 static int eval(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
     const Model *m = p->m;
-    const Backend *b = m->backend;
-    const SlotParams *o = &m->slot[in->slot];
-    size_t i = index_of(m, in), N = rows_of(p, in), D = m->config.width;
-    const Work *w = &m->work[i];
-    void *y = m->state[in->out];
-    inside(m, p, in, m->state[in->term[0].x], w);
-    b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, y, D);
-    b->bias_drop(N, D, y, data(m, o->out_b), drop_eval(p, in, core_of(m, in)->drop, D));
-    if (p->see) p->see(p, i, p->context);
+    sublayer_forward(p, in, 0);
+    m->backend->bias_drop(instr_rows(p, in), m->config.width, m->state[in->out],
+                          data(m, m->slot[in->slot].out_b), sublayer_drop(p, in));
+    if (p->see) p->see(p, index_of(m, in), p->context);
     return 0;
 }
 
-/* dr (N, D) in, spoilt; dx (N, D) accumulates. */
-static void eval_back(const Pass *p, const PlanInstr *in)
-{
-    const Model *m = p->m;
-    const Backend *b = m->backend;
-    const SlotParams *o = &m->slot[in->slot];
-    const Work *w = &m->again[index_of(m, in)];
-    const Core *c = core_of(m, in);
-    const void *x = m->state[in->term[0].x];
-    void *dy = m->adjoint[in->out], *dx = m->adjoint[in->term[0].x];
-    size_t N = rows_of(p, in), D = m->config.width;
-    int post = m->plan->post;
-    if (m->config.recompute) inside(m, p, in, x, w);
-    b->bias_drop_back(N, D, dy, grad(m, o->out_b), drop_eval(p, in, c->drop, D));
-    b->gemm(1, 0, D, o->O, N, 1, dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
-    b->gemm(0, 0, N, o->O, D, 1, dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
-    c->back(m, p, in, w);
-    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
-    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->normed, D);
-    if (!post)
-        b->norm_back(N, D, x, data(m, o->norm_w), w->stats, w->normed, dx, grad(m, o->norm_w),
-                     grad(m, o->norm_b));
-}
-
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- linear combinations ------------------------------------------------------------------------ */
 
 static void *gate_value(const Model *m, void *gates, size_t g)
 {
@@ -202,35 +51,132 @@ static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
     return l;
 }
 
-static int lin(void *arg, const PlanInstr *in)
+/* m->term from a LIN. */
+static void line_terms(const Model *m, const PlanInstr *in)
 {
-    const Pass *p = arg;
-    const Model *m = p->m;
     for (size_t k = 0; k < in->terms; k++)
         m->term[k] = lin_term(m, &in->term[k], m->state[in->term[k].x]);
-    m->backend->lin(rows(p, m->plan->reg[in->out].side), m->config.width, in->terms, m->term,
-                    m->state[in->out]);
-    return 0;
 }
 
-/* Adjoint r = the sum over the LINs behind instruction i that read it. */
-static void pull(const Model *m, const Pass *p, int r, int i)
+/* m->term from the LINs behind instruction i that read r, whose sum is its adjoint; gives how many there are. */
+static size_t pull_terms(const Model *m, int r, int i)
 {
     size_t n = 0;
     for (size_t k = m->from[r]; k < m->from[r + 1] && (int)m->reader[k].instr > i; k++) {
         const PlanInstr *in = &m->plan->instr[m->reader[k].instr];
         m->term[n++] = lin_term(m, &in->term[m->reader[k].term], m->adjoint[in->out]);
     }
+    return n;
+}
+
+static void pull(const Model *m, const Pass *p, int r, int i)
+{
+    size_t n = pull_terms(m, r, i);
     m->backend->lin(rows(p, m->plan->reg[r].side), columns(m, r), n, m->term, m->adjoint[r]);
+}
+
+/* Whether the kernel that needs the adjoint of a register first makes that sum itself: where instruction i is an EVAL or a
+ * NORM, of what it wrote (an EVAL alone) and of what its norm reads. */
+int pass_pulls(const Model *m, size_t i, int r)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    int wrote = in->op == PLAN_EVAL && in->out == r;
+    int normed =
+        (in->op == PLAN_NORM || (in->op == PLAN_EVAL && !m->plan->post)) && in->term[0].x == r;
+    return (wrote || normed) && m->pull[r] == (int)i && m->from[r + 1] - m->from[r] <= LIN_FUSED;
 }
 
 /* Adjoints that are first needed at instruction i. */
 static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
-    if (in->op != PLAN_GATE && m->pull[in->out] == i) pull(m, p, in->out, i);
+    if (in->op != PLAN_GATE && m->pull[in->out] == i && !pass_pulls(m, (size_t)i, in->out))
+        pull(m, p, in->out, i);
     for (size_t k = 0; k < in->terms; k++)
-        if (m->pull[in->term[k].x] == i) pull(m, p, in->term[k].x, i);
+        if (m->pull[in->term[k].x] == i && !pass_pulls(m, (size_t)i, in->term[k].x))
+            pull(m, p, in->term[k].x, i);
+}
+
+/* ---- sublayers in a training ---------------------------------------------------------------------- */
+
+/* Weights of the norm inside an instruction, and what it leaves; instruction `instrs`: the final norm. */
+typedef struct {
+    const void *w, *b;
+    void *y, *stats;
+} NormOf;
+
+static NormOf norm_of(const Model *m, size_t i)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    if (i == m->plan->instrs)
+        return (NormOf){data(m, m->out.norm_w), data(m, m->out.norm_b), m->out.hidden,
+                        m->out.stats};
+    const SlotParams *o = &m->slot[in->slot];
+    const Work *w = &m->work[i];
+    return (NormOf){data(m, o->norm_w), data(m, o->norm_b),
+                    in->op == PLAN_NORM ? m->state[in->out] : w->normed, w->stats};
+}
+
+/* An EVAL with what stands behind it (fuse.c). */
+static int eval_fused(void *arg, const PlanInstr *in)
+{
+    const Pass *p = arg;
+    const Model *m = p->m;
+    const Fuse *f = &m->fuse[index_of(m, in)];
+    const PlanInstr *line = in + 1;
+    sublayer_forward(p, in, f->normed);
+    NormOf n = f->norm ? norm_of(m, f->norm) : (NormOf){0};
+    if (f->line) line_terms(m, line);
+    if (f->line)
+        m->backend->residual(instr_rows(p, in), m->config.width, m->state[in->out],
+                             data(m, m->slot[in->slot].out_b), sublayer_drop(p, in), f->kept,
+                             line->terms, m->term, m->state[line->out], n.w, n.b, n.y, n.stats);
+    else
+        m->backend->bias_drop(instr_rows(p, in), m->config.width, m->state[in->out],
+                              data(m, m->slot[in->slot].out_b), sublayer_drop(p, in));
+    if (p->see) p->see(p, index_of(m, in), p->context);
+    return 0;
+}
+
+/* m->term from what an EVAL reads of its output's adjoint: their number. */
+static size_t dy_terms(const Model *m, size_t i)
+{
+    int r = m->plan->instr[i].out;
+    if (pass_pulls(m, i, r)) return pull_terms(m, r, (int)i);
+    m->term[0] = (LinTerm){.c = 1, .x = m->adjoint[r]};
+    return 1;
+}
+
+/* The adjoint of register x from dy, that of its norm inside instruction i: added to what there is, or to what is pulled. */
+static void norm_adjoint(const Model *m, const Pass *p, size_t i, const void *dy)
+{
+    const PlanInstr *in = &m->plan->instr[i];
+    const SlotParams *o = &m->slot[in->slot];
+    int x = in->term[0].x, pulls = pass_pulls(m, i, x);
+    size_t n = pulls ? pull_terms(m, x, (int)i) : 0;
+    m->backend->norm_back(instr_rows(p, in), m->config.width, m->state[x], data(m, o->norm_w),
+                          m->again[i].stats, dy, n, pulls ? m->term : NULL, m->adjoint[x],
+                          grad(m, o->norm_w), grad(m, o->norm_b));
+}
+
+static void eval_back(const Pass *p, const PlanInstr *in)
+{
+    const Model *m = p->m;
+    size_t i = index_of(m, in);
+    sublayer_back(p, in, dy_terms(m, i));
+    if (!m->plan->post) norm_adjoint(m, p, i, m->again[i].dnormed);
+}
+
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+static int lin(void *arg, const PlanInstr *in)
+{
+    const Pass *p = arg;
+    const Model *m = p->m;
+    line_terms(m, in);
+    m->backend->lin(rows(p, m->plan->reg[in->out].side), m->config.width, in->terms, m->term,
+                    m->state[in->out]);
+    return 0;
 }
 
 /* What is not pulled: adjoints of learned factors, and of a register that a later EVAL or GATE reads. */
@@ -261,18 +207,29 @@ static int norm(void *arg, const PlanInstr *in)
     const Pass *p = arg;
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm(rows_of(p, in), m->config.width, m->state[in->term[0].x], data(m, o->norm_w),
-                     data(m, o->norm_b), m->state[in->out], m->work[index_of(m, in)].stats);
+    m->backend->norm(instr_rows(p, in), m->config.width, m->state[in->term[0].x],
+                     data(m, o->norm_w), data(m, o->norm_b), m->state[in->out],
+                     m->work[index_of(m, in)].stats);
     return 0;
+}
+
+/* The same where an EVAL before may have done it. */
+static int lin_fused(void *arg, const PlanInstr *in)
+{
+    const Model *m = ((const Pass *)arg)->m;
+    size_t i = index_of(m, in);
+    return i > 0 && m->fuse[i - 1].line ? 0 : lin(arg, in);
+}
+
+static int norm_fused(void *arg, const PlanInstr *in)
+{
+    const Model *m = ((const Pass *)arg)->m;
+    return m->fuse[index_of(m, in)].normed ? 0 : norm(arg, in);
 }
 
 static void norm_back(const Pass *p, const PlanInstr *in)
 {
-    const Model *m = p->m;
-    const SlotParams *o = &m->slot[in->slot];
-    m->backend->norm_back(rows_of(p, in), m->config.width, m->state[in->term[0].x],
-                          data(m, o->norm_w), m->work[index_of(m, in)].stats, m->adjoint[in->out],
-                          m->adjoint[in->term[0].x], grad(m, o->norm_w), grad(m, o->norm_b));
+    norm_adjoint(p->m, p, index_of(p->m, in), p->m->adjoint[in->out]);
 }
 
 /* r (M, 2D) = x (M, D) K^T + b: keys, then values. */
@@ -295,10 +252,11 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     const SlotParams *o = &m->slot[in->slot];
     size_t M = p->source.N, D = m->config.width;
     int x = in->term[0].x;
-    void *dr = m->adjoint[in->out];
-    m->backend->bias_drop_back(M, 2 * D, dr, grad(m, o->keys_b), no_drop);
-    m->backend->gemm(1, 0, 2 * D, D, M, 1, dr, 2 * D, m->state[x], D, 1, grad(m, o->keys_w), D);
-    m->backend->gemm(0, 0, M, D, 2 * D, 1, dr, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
+    void *dy = m->again[index_of(m, in)].dy;
+    m->backend->bias_drop_back(M, 2 * D, 1, &(LinTerm){.c = 1, .x = m->adjoint[in->out]}, no_drop,
+                               dy, grad(m, o->keys_b));
+    m->backend->gemm(1, 0, 2 * D, D, M, 1, dy, 2 * D, m->state[x], D, 1, grad(m, o->keys_w), D);
+    m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
 static void gate_inputs(const Model *m, const PlanInstr *in)
@@ -338,6 +296,13 @@ PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,
                                    [PLAN_NORM] = norm,
                                    [PLAN_KEYS] = keys};
 
+/* What pass_forward does. */
+static PlanOp *const fused_op[PLAN_OPS] = {[PLAN_LIN] = lin_fused,
+                                           [PLAN_EVAL] = eval_fused,
+                                           [PLAN_GATE] = gate,
+                                           [PLAN_NORM] = norm_fused,
+                                           [PLAN_KEYS] = keys};
+
 typedef void BackOp(const Pass *p, const PlanInstr *in);
 static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
                                           [PLAN_EVAL] = eval_back,
@@ -368,15 +333,17 @@ void pass_end(const Model *m, const Pass *p)
                      data(m, m->out.norm_b), m->out.hidden, m->out.stats);
 }
 
+/* Nobody has added to the output's adjoint before. */
 static void final_norm_back(const Model *m, const Pass *p)
 {
+    static const LinTerm nothing = {0};
     int r = m->plan->output;
     if (!ends_in_norm(m)) {
         m->backend->copy(m->adjoint[r], m->out.dhidden, p->N * m->config.width);
         return;
     }
     m->backend->norm_back(p->N, m->config.width, m->state[r], data(m, m->out.norm_w), m->out.stats,
-                          m->out.dhidden, m->adjoint[r], grad(m, m->out.norm_w),
+                          m->out.dhidden, 0, &nothing, m->adjoint[r], grad(m, m->out.norm_w),
                           grad(m, m->out.norm_b));
 }
 
@@ -451,16 +418,16 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 
 void pass_forward(const Model *m, const Pass *p)
 {
+    size_t I = m->plan->instrs;
     for (int side = 0; side < m->plan->sides; side++) m->ends->embed(m, p, side);
-    plan_walk(m->plan, pass_op, (void *)p);
-    pass_end(m, p);
+    plan_walk(m->plan, fused_op, (void *)p);
+    if (I < 2 || m->fuse[I - 2].norm != I) pass_end(m, p);
     if (m->ends->head) m->ends->head(m, p);
 }
 
 static void backward(const Model *m, const Pass *p)
 {
     m->backend->fill(m->dgates, 0, m->plan->gates * gate_rows(m));
-    pull(m, p, m->plan->output, (int)m->plan->instrs);
     final_norm_back(m, p);
     run_back(m, p);
     m->ends->embed_back(m, p);

@@ -75,6 +75,9 @@ size_t cuda_host_launches(void);
 size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
 
+/* Bytes of device memory that kernels and products asked for so far; in programs with bytes.c alone. */
+size_t cuda_host_bytes(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,6 @@
 /* test_launches.c: what a training step asks of a device, counted on the stand-in: kernels, and products by cuBLAS. On a
  * device every one costs a few microseconds whatever its size, so their number is a figure of its own; more of them than
- * here are a change to be seen. One layer, 4,096 tokens, dropout on. */
+ * here are a change to be seen; and so are the bytes that they read and write. Dropout is on. What a bf16 backend launches more than f32's only rounds. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -8,22 +8,22 @@
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 
-enum { INNER = 16 }; /* tensors that are aligned, as those of usual widths are */
-enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH };
+enum { INNER = 16, VOCAB = 16 }; /* tensors that are aligned, as those of usual widths are */
+enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];
 
-static Batch batch(void)
+static Batch batch(size_t N)
 {
-    for (size_t i = 0; i < TOKENS; i++) {
-        input[i] = (int32_t)(i * 7 % TINY_VOCAB);
-        target[i] = (int32_t)(i * 5 % TINY_VOCAB);
+    for (size_t i = 0; i < N; i++) {
+        input[i] = (int32_t)(i * 7 % VOCAB);
+        target[i] = (int32_t)(i * 5 % VOCAB);
         position[i] = (int32_t)(i % LENGTH);
     }
-    for (size_t s = 0; s <= SEQUENCES; s++) start[s] = s * LENGTH;
-    return (Batch){.N = TOKENS,
-                   .S = SEQUENCES,
+    for (size_t s = 0; s <= N / LENGTH; s++) start[s] = s * LENGTH;
+    return (Batch){.N = N,
+                   .S = N / LENGTH,
                    .longest = LENGTH,
                    .input = input,
                    .target = target,
@@ -31,89 +31,213 @@ static Batch batch(void)
                    .start = start};
 }
 
-/* r0 + F(r0), then + G of that. */
-static Plan *layer(void)
+/* y + F(y), then + G of that, for each layer. */
+static Plan *in_turn(size_t layers)
 {
-    Plan *p = plan_new(1);
+    Plan *p = plan_new(layers);
     int y = 0;
-    for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
-        size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
-        int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, 0, 1, inner}), y, kind);
-        y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
+    for (int l = 0; l < (int)layers; l++)
+        for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
+            size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
+            int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, l, 1, inner}), y, 2 * l + kind);
+            y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
+        }
+    p->output = y;
+    return p;
+}
+
+/* y + F(y) + G(y). */
+static Plan *beside(size_t layers)
+{
+    Plan *p = plan_new(layers);
+    int y = 0;
+    for (int l = 0; l < (int)layers; l++) {
+        int f = plan_eval(p, plan_slot(p, (PlanSlot){SLOT_ATTENTION, l, 1, 0}), y, 2 * l);
+        int g = plan_eval(p, plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, l, 1, INNER}), y, 2 * l + 1);
+        y = plan_lin(p, 3, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = f}, {.c = 1, .x = g}});
     }
     p->output = y;
     return p;
 }
 
 typedef struct {
-    size_t kernels, products;
+    size_t kernels, products, bytes;
 } Calls;
 
+static Calls now(void)
+{
+    return (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_bytes()};
+}
+
+static Calls since(Calls before)
+{
+    Calls n = now();
+    return (Calls){n.kernels - before.kernels, n.products - before.products,
+                   n.bytes - before.bytes};
+}
+
 /* Of the second step: the first one makes scratch memory. */
-static Calls calls_of(const Backend *b)
+static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t width)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
     ModelConfig c = tiny_config();
-    Batch x = batch();
+    Batch x = batch(tokens);
     Calls n = {0};
     Model *m;
     Step s;
-    c.max_tokens = TOKENS;
+    c.vocab = VOCAB;
+    c.width = width;
+    c.max_tokens = tokens;
     c.max_length = LENGTH;
     c.positions = POSITIONS_SINUSOID;
     c.clip = 0;
-    assert_int_equal(model_new(&c, layer(), b, 1, &m), 0);
+    assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
-        n = (Calls){cuda_host_launches(), cuda_host_products()};
+        n = now();
         assert_int_equal(model_step(m, &x, &adam, step), 0);
         assert_int_equal(model_tally(m, &s), 0);
     }
-    n = (Calls){cuda_host_launches() - n.kernels, cuda_host_products() - n.products};
+    n = since(n);
     model_free(m);
     return n;
 }
 
+static Calls count_plan(const Backend *b, Plan *plan, size_t tokens)
+{
+    return count_width(b, plan, tokens, TINY_WIDTH);
+}
+
+static Calls count(const Backend *b, size_t layers, size_t tokens)
+{
+    return count_plan(b, in_turn(layers), tokens);
+}
+
+static Backend backend(const char *name)
+{
+    const Backend *b;
+    if (backend_find(name, NULL, &b) != 0) fail_msg("%s", error_text());
+    return *b;
+}
+
 static const struct {
     const char *backend;
-    Calls most;
+    Calls most, layer; /* of one layer's step; of a layer more */
 } row[] = {
-    {"cuda-f32", {42, 15}},
-    {"cuda-bf16", {62, 15}},
+    {"cuda-f32", {30, 15}, {19, 12}},
+    {"cuda-bf16", {31, 15}, {20, 12}},
 };
 
 TEST(calls_of_a_step)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const Backend *b;
-        if (backend_find(row[i].backend, NULL, &b) != 0) fail_msg("%s", error_text());
-        Calls n = calls_of(b);
-        print_message("# %s: %zu kernels, %zu products\n", row[i].backend, n.kernels, n.products);
+        Backend b = backend(row[i].backend);
+        Calls n = count(&b, 1, TOKENS), one = count(&b, 1, FEW), two = count(&b, 2, FEW);
+        Calls layer = {two.kernels - one.kernels, two.products - one.products};
+        print_message("# %s: %zu kernels, %zu products; a layer more: %zu, %zu\n", row[i].backend,
+                      n.kernels, n.products, layer.kernels, layer.products);
         assert_in_range(n.kernels, 1, row[i].most.kernels);
         assert_in_range(n.products, 1, row[i].most.products);
+        assert_in_range(layer.kernels, 1, row[i].layer.kernels);
+        assert_in_range(layer.products, 1, row[i].layer.products);
     }
+}
+
+/* Six layers, the loss in two blocks of rows, as with 16,384 tokens: attention's output alone is rounded by itself. Where
+ * factors are numbers, all that products read is, but for weights: 8 a sublayer, 4 a block. */
+TEST(few_launches_only_round)
+{
+    enum { LAYERS = 6, BLOCKS = 2 };
+    Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16");
+    f32.logit_rows = bf16.logit_rows = FEW / BLOCKS;
+    Backend without = bf16;
+    without.factors = NULL;
+    without.factor_size = 0;
+    size_t plain = count(&f32, LAYERS, FEW).kernels;
+    assert_int_equal(count(&bf16, LAYERS, FEW).kernels - plain, LAYERS);
+    assert_int_equal(count(&without, LAYERS, FEW).kernels - plain, LAYERS * 2 * 8 + BLOCKS * 4);
+}
+
+/* What is not behind a sublayer in the plan is a launch of its own: the bias of F, and the norm of G. */
+TEST(fusion_is_seen)
+{
+    enum { LAYERS = 3 };
+    Backend b = backend("cuda-f32");
+    size_t fused = count(&b, LAYERS, FEW).kernels;
+    assert_int_equal(count_plan(&b, beside(LAYERS), FEW).kernels - fused, LAYERS);
 }
 
 /* Weights that products round for themselves: eight products of the layer and two of the loss read some. */
 TEST(roundings_are_seen)
 {
-    const Backend *b;
-    if (backend_find("cuda-bf16", NULL, &b) != 0) fail_msg("%s", error_text());
-    Backend without = *b;
+    Backend b = backend("cuda-bf16"), without = b;
     without.weights = NULL;
     without.twin_size = 0;
-    assert_int_equal(calls_of(&without).kernels - calls_of(b).kernels, 8 + 2);
+    assert_int_equal(count(&without, 1, FEW).kernels - count(&b, 1, FEW).kernels, 8 + 2);
 }
 
 /* Small blocks of logits, as a processor has them, are seen as more calls. */
 TEST(small_blocks_are_seen)
 {
-    const Backend *b;
-    if (backend_find("cuda-f32", NULL, &b) != 0) fail_msg("%s", error_text());
-    Backend small = *b;
-    small.logit_rows = 512;
-    Calls one = calls_of(b), many = calls_of(&small);
+    Backend b = backend("cuda-f32"), small = b;
+    small.logit_rows = FEW / 8;
+    Calls one = count(&b, 1, FEW), many = count(&small, 1, FEW);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------- */
+
+enum { WIDTH = 64 };
+
+/* What a layer more reads and writes in a step, in matrices (N, D) of f32: of width D = 64, inner width 16. */
+static double layer_bytes(const Backend *b)
+{
+    size_t one = count_width(b, in_turn(1), FEW, WIDTH).bytes;
+    size_t two = count_width(b, in_turn(2), FEW, WIDTH).bytes;
+    return (double)(two - one) / (FEW * WIDTH * sizeof(float));
+}
+
+static const struct {
+    const char *backend;
+    double most;
+} moved[] = {{"cuda-f32", 124}, {"cuda-bf16", 116}};
+
+TEST(bytes_of_a_layer)
+{
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+        Backend b = backend(moved[i].backend);
+        double x = layer_bytes(&b);
+        print_message("# %s: a layer moves %.1f matrices (N, D) of f32\n", b.name, x);
+        assert_true(x <= moved[i].most);
+    }
+}
+
+/* Where factors are numbers, more moves than is allowed. */
+TEST(factors_move_less)
+{
+    Backend with = backend("cuda-bf16"), without = with;
+    without.factors = NULL;
+    without.factor_size = 0;
+    double less = layer_bytes(&with), more = layer_bytes(&without);
+    print_message("# factors as numbers: %.1f\n", more);
+    assert_true(more > less + 1);
+}
+
+/* What is known by heart: clamp reads and writes every number once, a product reads two matrices and writes or adds to one. */
+TEST(bytes_are_counted)
+{
+    enum { N = 1024, K = 16 };
+    Backend b = backend("cuda-f32");
+    void *x = b.alloc(N), *y = b.alloc(N);
+    Calls before = now();
+    b.clamp(N, x, -1, 1);
+    assert_int_equal(since(before).bytes, 2 * N * sizeof(float));
+    for (int beta = 0; beta < 2; beta++) {
+        before = now();
+        b.gemm(0, 1, K, K, K, 1, x, K, x, K, beta, y, K);
+        assert_int_equal(since(before).bytes, (3 + (size_t)beta) * K * K * sizeof(float));
+    }
+    b.release(x), b.release(y);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -247,7 +247,7 @@ TEST(gelu_far_out)
         void *du = buffer_new(b, COUNT, u), *db = buffer_new(b, COUNT, zero),
              *dy = buffer_new(b, COUNT, NULL), *slope = buffer_new(b, COUNT, adjoint);
         b->bias_act(1, COUNT, du, db, ACT_GELU, none, dy);
-        b->bias_act_back(1, COUNT, du, NULL, ACT_GELU, none, slope, db);
+        b->bias_act_back(1, COUNT, du, NULL, ACT_GELU, none, slope, slope, db);
         double *y = fetch(b, dy, COUNT), *g = fetch(b, slope, COUNT);
         for (int i = 0; i < COUNT; i++) {
             double a = sqrt(2 / M_PI), t = tanh(a * (u[i] + 0.044715 * pow(u[i], 3)));

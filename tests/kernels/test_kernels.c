@@ -458,7 +458,7 @@ static void losses(const Backend *b, const double logits[6], double nll[2])
 {
     int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
     void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
-    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, 1, out);
+    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, 1, z, out);
     b->get(nll, out, 2);
     b->release(target);
     buffer_free(b, z, 6);
@@ -490,7 +490,7 @@ TEST(rows_without_a_target)
         int32_t *target = sent(b, (const int32_t[]){-1, 1}, 2 * sizeof *target);
         void *x = buffer_new(b, 6, z), *out = buffer_new(b, 2, NULL);
         double nll[2], tol = 64 * eps_of(b);
-        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, 2, out);
+        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, 2, x, out);
         b->get(nll, out, 2);
         double *g = fetch(b, x, 6);
         assert_true(fabs(nll[0] - none) <= tol);

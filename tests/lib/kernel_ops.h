@@ -121,7 +121,37 @@ static void norm_dback(const Backend *b, const Trial *t, int act, void *const *i
                        void *kept, const void *dout, void *const *din)
 {
     (void)act, (void)out;
-    b->norm_back(t->N, t->D, in[0], in[1], kept, dout, din[0], din[1], din[2]);
+    b->norm_back(t->N, t->D, in[0], in[1], kept, dout, 0, NULL, din[0], din[1], din[2]);
+}
+
+/* The same with x again beside it, y + x / 2 - y / 4: the adjoint of x begins as the sum of terms. */
+static size_t skip_kept(const Trial *t)
+{
+    return 2 * t->N + t->N * t->D;
+}
+static void skip_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    norm_ref(t, act, in, out);
+    for (size_t i = 0; i < t->N * t->D; i++) out[i] = 0.75 * out[i] + 0.5 * in[0][i];
+}
+static void skip_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                     void *kept)
+{
+    (void)act;
+    void *y = kept;
+    const LinTerm term[] = {{.c = 0.75, .x = y}, {.c = 0.5, .x = in[0]}};
+    b->norm(t->N, t->D, in[0], in[1], in[2], y, backend_at(b, kept, t->N * t->D));
+    b->lin(t->N, t->D, 2, term, out);
+}
+static void skip_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                       void *kept, const void *dout, void *const *din)
+{
+    (void)act, (void)out;
+    void *dy = kept, *stats = backend_at(b, kept, t->N * t->D);
+    const LinTerm scaled = {.c = 0.75, .x = dout};
+    const LinTerm term[] = {{.c = 2, .x = dout}, {.c = -1.5, .x = dout}};
+    b->lin(t->N, t->D, 1, &scaled, dy);
+    b->norm_back(t->N, t->D, in[0], in[1], stats, dy, 2, term, din[0], din[1], din[2]);
 }
 
 /* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0); q and k v apart: q, relative, span, kv */
@@ -381,9 +411,69 @@ static void bias_dback(const Backend *b, const Trial *t, int act, void *const *i
     void *u = act == ACT_RELU ? NULL : kept, *y = act == ACT_RELU ? out : NULL;
     b->copy(din[0], dout, t->N * t->D);
     if (act == ACT_NONE)
-        b->bias_drop_back(t->N, t->D, din[0], din[1], t->drop);
+        b->bias_drop_back(t->N, t->D, 1, &(LinTerm){.c = 1, .x = din[0]}, t->drop, din[0], din[1]);
     else
-        b->bias_act_back(t->N, t->D, u, y, act, t->drop, din[0], din[1]);
+        b->bias_act_back(t->N, t->D, u, y, act, t->drop, din[0], din[0], din[1]);
+}
+
+/* ---- what stands behind a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' -------- */
+
+enum { SUM_NORM, SUM_ALONE };
+static size_t residual_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->D, t->N * t->D, t->D, t->D}[i];
+}
+static size_t alone_inputs(const Trial *t, int i)
+{
+    return i < 3 ? residual_inputs(t, i) : 0;
+}
+/* k', the sum, stats. */
+static size_t residual_kept(const Trial *t)
+{
+    return 2 * (t->N + t->N * t->D);
+}
+static void residual_ref(const Trial *t, int act, const double *const *in, double *out)
+{
+    size_t n = t->N * t->D;
+    double *r = malloc(n * sizeof *r);
+    if (!r) return;
+    bias_ref(t, ACT_NONE, in, r);
+    for (size_t i = 0; i < n; i++) r[i] = 0.5 * in[2][i] + (act == SUM_ALONE ? 2.25 : 1.25) * r[i];
+    if (act == SUM_ALONE)
+        memcpy(out, r, n * sizeof *r);
+    else
+        norm_ref(t, 0, (const double *const[]){r, in[3], in[4]}, out);
+    free(r);
+}
+static void residual_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                         void *kept)
+{
+    size_t n = t->N * t->D;
+    void *k = kept, *r = backend_at(b, k, n), *stats = backend_at(b, r, n);
+    const LinTerm term[] = {{.c = 0.5, .x = in[2]}, {.c = 1.25, .x = k}};
+    const LinTerm again = {.c = 1, .dx = out};
+    b->copy(k, in[0], n);
+    if (act == SUM_NORM) {
+        b->residual(t->N, t->D, k, in[1], t->drop, 0, 2, term, r, in[3], in[4], out, stats);
+        return;
+    }
+    b->residual(t->N, t->D, k, in[1], t->drop, 1, 2, term, out, NULL, NULL, NULL, NULL);
+    b->lin_back(t->N, t->D, 1, &again, k);
+}
+static void residual_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+                           void *kept, const void *dout, void *const *din)
+{
+    size_t n = t->N * t->D;
+    void *dr = kept, *r = backend_at(b, dr, n), *stats = backend_at(b, r, n);
+    LinTerm x = {.c = 0.5, .dx = din[2]};
+    LinTerm k[] = {{.c = 1.25, .x = dr}, {.c = 1, .x = dr}};
+    (void)out;
+    if (act == SUM_NORM)
+        b->norm_back(t->N, t->D, r, in[3], stats, dout, 0, &x, dr, din[3], din[4]);
+    else
+        b->copy(dr, dout, n);
+    if (x.dx) b->lin_back(t->N, t->D, 1, &x, dr);
+    b->bias_drop_back(t->N, t->D, act == SUM_NORM ? 1 : 2, k, t->drop, din[0], din[1]);
 }
 
 /* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */
@@ -527,7 +617,7 @@ static void loss_call(const Backend *b, const Trial *t, const void *z, void *wor
                       double grad, void *out)
 {
     b->copy(work, z, t->N * t->V);
-    b->cross_entropy(t->N, t->V, work, t->target, labels_of(t, act), grad, out);
+    b->cross_entropy(t->N, t->V, work, t->target, labels_of(t, act), grad, work, out);
 }
 static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                      void *kept)
@@ -584,6 +674,8 @@ static void best_run(const Backend *b, const Trial *t, int act, void *const *in,
 
 static const Op op_table[] = {
     {"norm", 0, 0, 0, 0, norm_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run, norm_dback},
+    {"norm, skip", 0, 1, 0, 0, norm_inputs, size_ND, skip_kept, norm_count, skip_ref, skip_run,
+     skip_dback},
     {"attention", 0, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count, attention_ref,
      attention_run, attention_dback},
     {"attention, relative", CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH, attention_count,
@@ -620,6 +712,10 @@ static const Op op_table[] = {
      bias_run, bias_dback},
     {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
      bias_run, bias_dback},
+    {"residual", SUM_NORM, 1, 0, 0, residual_inputs, size_ND, residual_kept, norm_count,
+     residual_ref, residual_run, residual_dback},
+    {"residual, alone", SUM_ALONE, 1, 0, 0, alone_inputs, size_ND, residual_kept, bias_count,
+     residual_ref, residual_run, residual_dback},
     {"lin", 0, 0, 0, 0, lin_inputs, size_ND, size_none, bias_count, lin_ref, lin_run, lin_dback},
     {"gate, sigmoid", ACT_SIGMOID, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
      gate_run, gate_dback},

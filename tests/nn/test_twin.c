@@ -1,5 +1,5 @@
-/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh). Whoever writes weights, a product
- * reads the bits that it would have made of them itself. */
+/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh), and what only products read in bf16 alone
+ * (kernels/cuda_factor.cuh). Whoever writes either, a product reads the bits that it would have made itself. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -24,17 +24,23 @@ static Backend backend(int twins)
     return copy;
 }
 
-static Model *new_model(const Backend *b, const TinyPlan *plan)
+static Model *model_of(const Backend *b, const TinyPlan *plan, int act)
 {
     ModelConfig c = tiny_config();
     Model *m;
+    c.act = act;
     if (model_new(&c, plan->build(), b, 1, &m) != 0) fail_msg("%s", error_text());
     return m;
 }
 
+static Model *new_model(const Backend *b, const TinyPlan *plan)
+{
+    return model_of(b, plan, tiny_config().act);
+}
+
 static void step(Model *m, uint64_t number)
 {
-    Batch x = tiny_batch();
+    Batch x = tiny_batch_of(m);
     Step s;
     assert_int_equal(model_step(m, &x, &adam, number), 0);
     assert_int_equal(model_tally(m, &s), 0);
@@ -50,6 +56,172 @@ TEST(training_has_the_same_bits)
         model_free(a);
         model_free(b);
     }
+}
+
+/* ---- factors ---------------------------------------------------------------------------------------- */
+
+static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, int act)
+{
+    Model *a = model_of(b, p, act), *c = model_of(r, p, act);
+    for (uint64_t k = 1; k <= 4; k++) step(a, k), step(c, k);
+    int same = tiny_same(a, a->data, c, c->data);
+    model_free(a);
+    model_free(c);
+    return same;
+}
+
+/* Leaves the last factor as it was. */
+static const Backend *whole;
+static void copy_less(void *y, const void *x, size_t n)
+{
+    whole->copy(y, x, n - 1);
+}
+
+/* Rounding when a number is made, or when a product reads it. */
+TEST(factors_have_the_same_bits)
+{
+    static const int acts[] = {ACT_RELU, ACT_GELU};
+    Backend with = backend(1), without = backend(1), less = backend(1);
+    without.factors = NULL;
+    without.factor_size = 0;
+    whole = &with;
+    less.copy = copy_less;
+    for (const TinyPlan *p = tiny_all; p->name; p++)
+        for (int i = 0; i < 2; i++)
+            if (!same_training(&with, &without, p, acts[i]))
+                fail_msg("%s, activation %d: other bits with factors", p->name, acts[i]);
+    assert_false(same_training(&less, &with, &tiny_plans[0], ACT_GELU)); /* the control */
+}
+
+/* ---- one pass over memory ----------------------------------------------------------------------------- */
+
+/* What an EVAL does together with the LIN and the norm behind it has the bits of one call for each (nn/fuse.c), on every
+ * backend. */
+TEST(one_pass_has_the_same_bits)
+{
+    static const char *const names[] = {"cpu-f64", "cpu-f32", "cuda-f32", "cuda-bf16"};
+    size_t fused = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const Backend *b;
+        if (backend_find(names[i], NULL, &b) != 0) {
+            print_message("# skipped: %s\n", error_text());
+            continue;
+        }
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
+            Model *m = new_model(b, p), *r = new_model(b, p);
+            for (size_t k = 0; k < r->plan->instrs; k++) {
+                fused += r->fuse[k].line && r->fuse[k].norm;
+                r->fuse[k] = (Fuse){0};
+            }
+            for (uint64_t k = 1; k <= 3; k++) step(m, k), step(r, k);
+            if (!tiny_same(m, m->data, r, r->data)) fail_msg("%s on %s", p->name, b->name);
+            model_free(m);
+            model_free(r);
+        }
+    }
+    assert_true(fused > 0);
+}
+
+/* A norm that is done before what it reads is whole shows. */
+TEST(a_wrong_fusion_is_seen)
+{
+    const Backend *b;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    Model *m = new_model(b, &tiny_plans[0]), *r = new_model(b, &tiny_plans[0]);
+    size_t k = 0;
+    while (!m->fuse[k].norm) k++;
+    m->fuse[k].line = 0;
+    m->fuse[k].norm = 0; /* and the norm believes that it is done */
+    for (uint64_t n = 1; n <= 2; n++) step(m, n), step(r, n);
+    assert_false(tiny_same(m, m->data, r, r->data));
+    model_free(m);
+    model_free(r);
+}
+
+/* To 8 bits, half way to even. */
+static double rounded(double x)
+{
+    int e;
+    double f = frexp(x, &e);
+    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
+}
+
+/* Both ways between numbers and factors, aligned or not; what lies beside is left alone. */
+TEST(copies_of_factors)
+{
+    enum { MOST = 40 };
+    Backend b = backend(1);
+    void *x = b.alloc(MOST), *y = b.alloc(MOST), *f = b.factors(MOST);
+    double in[MOST], out[MOST];
+    assert_true(x && y && f);
+    for (size_t i = 0; i < MOST; i++) in[i] = ldexp(1 + (double)(i * 37 % 512) / 512, (int)i - 20);
+    b.put(x, in, MOST);
+    for (size_t at = 0; at < 5; at++)
+        for (size_t n = 0; n + at < MOST; n += 7) {
+            b.fill(y, -7, MOST);
+            b.copy(backend_factor_at(&b, f, at), backend_at(&b, x, at), n);
+            b.copy(backend_at(&b, y, at), backend_factor_at(&b, f, at), n);
+            b.get(out, y, MOST);
+            for (size_t i = 0; i < MOST; i++)
+                assert_true(i < at || i >= at + n ? out[i] == -7 : out[i] == rounded(in[i]));
+        }
+    b.release(f), b.release(x), b.release(y);
+}
+
+/* Half of the bytes of what was kept in numbers alone; more are written while going back. */
+TEST(factors_take_less_memory)
+{
+    Backend with = backend(1), without = backend(1);
+    without.factors = NULL;
+    without.factor_size = 0;
+    Model *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
+    print_message("# %zu bytes of activations, %zu\n", model_memory(a, MEMORY_ACTIVATIONS),
+                  model_memory(b, MEMORY_ACTIVATIONS));
+    assert_true(model_memory(a, MEMORY_ACTIVATIONS) < model_memory(b, MEMORY_ACTIVATIONS));
+    model_free(a);
+    model_free(b);
+}
+
+/* ---- the processor's bf16 rounds the same --------------------------------------------------------------- */
+
+/* |g - h| / |h| of gradients of one model in two backends. */
+static double gradient_distance(const Backend *b, const Backend *r, const TinyPlan *p)
+{
+    Model *m[] = {new_model(b, p), new_model(r, p)};
+    double *g[2], loss, off = 0, all = 0;
+    for (int i = 0; i < 2; i++) {
+        Batch x = tiny_batch_of(m[i]);
+        assert_int_equal(model_gradient(m[i], &x, 1, &loss), 0);
+        g[i] = tiny_get(m[i], m[i]->grad, 0, m[i]->size);
+    }
+    for (size_t i = 0; i < m[0]->size; i++) {
+        off += (g[0][i] - g[1][i]) * (g[0][i] - g[1][i]);
+        all += g[1][i] * g[1][i];
+    }
+    for (int i = 0; i < 2; i++) memory_free(g[i]), model_free(m[i]);
+    return sqrt(off / all);
+}
+
+/* cpu-bf16 rounds the factors of every product when it reads them. What is left are sums of f32 in other orders, which now and
+ * then turn a rounding over: below 2^-8, one rounding of everything. Without rounding, in f32, it is more. */
+TEST(the_processor_agrees)
+{
+    Backend device = backend(1);
+    const Backend *cpu, *f32;
+    double most = 0, control = 0;
+    if (backend_find("cpu-bf16", NULL, &cpu) != 0) {
+        print_message("# SKIP %s\n", error_text());
+        skip();
+    }
+    assert_int_equal(backend_find("cpu-f32", NULL, &f32), 0);
+    for (const TinyPlan *p = tiny_all; p->name; p++) {
+        double d = gradient_distance(&device, cpu, p), c = gradient_distance(&device, f32, p);
+        print_message("# %s: %.2g, in f32 %.2g\n", p->name, d, c);
+        most = fmax(most, d);
+        control = fmax(control, c);
+    }
+    assert_true(most <= 0x1p-8);
+    assert_true(control > 0x1p-8);
 }
 
 /* ---- whoever writes ----------------------------------------------------------------------------------- */

@@ -1,0 +1,55 @@
+/* fuse.c: what a pass forward does in one pass over memory, and not in as many as a plan has instructions.
+ *
+ * Behind the second product of a sublayer stand its bias and dropout, mostly the LIN that adds it to a state, and mostly the
+ * norm of that state, before the next sublayer or the loss. Where the plan has them one after another, the EVAL does all of it
+ * (Backend.residual), and the LIN and the norm find their work done. Numbers are those of one call for each, to the bit. What
+ * belongs to later instructions is written earlier, so layout.c has it live from the EVAL on; where works are not kept for
+ * backward two of them would live at a time, and nothing is done together. */
+#include "nn/engine.h"
+
+static int reads(const PlanInstr *in, int r)
+{
+    for (size_t k = 0; k < in->terms; k++)
+        if (in->term[k].x == r) return 1;
+    return 0;
+}
+
+/* Whether register r is wanted by others than terms without learned factors of LIN i, which adds it. */
+static int kept(const Plan *p, size_t i, int r)
+{
+    const PlanInstr *line = &p->instr[i];
+    if (p->output == r) return 1;
+    for (size_t k = 0; k < line->terms; k++)
+        if (line->term[k].x == r && line->term[k].factors) return 1;
+    for (size_t j = 0; j < p->instrs; j++)
+        if (j != i && reads(&p->instr[j], r)) return 1;
+    return 0;
+}
+
+/* The instruction with a norm of what LIN i wrote, if it is the next; 0: there is none. */
+static size_t norm_behind(const Model *m, size_t i)
+{
+    const Plan *p = m->plan;
+    const PlanInstr *next = &p->instr[i + 1];
+    int r = p->instr[i].out;
+    if (i + 1 == p->instrs) return p->output == r && ends_in_norm(m) ? i + 1 : 0;
+    int has = next->op == PLAN_NORM || (next->op == PLAN_EVAL && !p->post);
+    return has && next->term[0].x == r ? i + 1 : 0;
+}
+
+void fuse_find(Model *m)
+{
+    const Plan *p = m->plan;
+    if (!m->training || m->config.recompute) return;
+    for (size_t i = 0; i + 1 < p->instrs; i++) {
+        const PlanInstr *in = &p->instr[i], *line = in + 1;
+        Fuse *f = &m->fuse[i];
+        if (in->op != PLAN_EVAL || line->op != PLAN_LIN || line->terms > LIN_FUSED ||
+            !reads(line, in->out))
+            continue;
+        f->line = 1;
+        f->kept = kept(p, i + 1, in->out);
+        f->norm = norm_behind(m, i + 1);
+        if (f->norm && f->norm < p->instrs) m->fuse[f->norm].normed = 1;
+    }
+}

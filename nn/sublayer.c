@@ -1,0 +1,156 @@
+/* sublayer.c: what is inside an EVAL: norm, product, core, product, forward and backward. engine.h has the shapes.
+ *
+ * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place, n numbering the passes of a training (the step, where it has one
+ * part): place 0 is the embedding, 1 + 4 draw + kind an EVAL of that draw number, kind as below. Equal draws in a pass
+ * share their masks. */
+#include "nn/engine.h"
+
+enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
+static const Dropout no_drop = {0};
+
+static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t columns)
+{
+    const ModelConfig *c = &p->m->config;
+    double rate = !c->dropout_apart         ? c->dropout
+                  : kind == DROP_WEIGHTS    ? c->attention_dropout
+                  : kind == DROP_ACTIVATION ? c->activation_dropout
+                                            : c->dropout;
+    return drop(p, p->m->plan->slot[in->slot].side, rate,
+                1 + (uint64_t)in->draw * DROP_KINDS + (uint64_t)kind, columns);
+}
+
+/* ---- sublayers ---------------------------------------------------------------------------------- */
+
+/* Self-attention has q, k, v in w->in (N, 3D); cross-attention q alone, k and v in the register of its KEYS. */
+static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    const ModelConfig *c = &m->config;
+    const PlanSlot *s = &m->plan->slot[in->slot];
+    int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
+    size_t D = c->width, keys = cross ? 2 * D : 3 * D;
+    size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
+    const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
+    return (Attention){.S = p->S,
+                       .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
+                       .memory = cross ? m->batch.source_begins : NULL,
+                       .causal = !cross && plan_causal(m->plan, s->side),
+                       .longest = most,
+                       .D = D,
+                       .H = c->heads,
+                       .q = w->in,
+                       .k = k,
+                       .v = backend_at(m->backend, k, D),
+                       .ldq = cross ? D : 3 * D,
+                       .ldk = keys,
+                       .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
+                       .clip = relative ? c->clip : 0,
+                       .span = c->span ? data(m, m->slot[in->slot].span) : NULL,
+                       .longest_span = c->span,
+                       .ramp = c->ramp,
+                       .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
+}
+
+/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
+typedef struct {
+    void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
+    void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
+    int drop; /* DROP_* of the sublayer's output */
+} Core;
+
+static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    Attention a = attention(m, p, in, w);
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_drop(instr_rows(p, in), o->I, w->in, data(m, o->in_b), no_drop);
+    m->backend->attention(&a, w->out, w->lse);
+    core_factors(m, instr_rows(p, in), w);
+}
+
+static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    Attention a = attention(m, p, in, w);
+    const SlotParams *o = &m->slot[in->slot];
+    int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
+    void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->dqkv, a.D);
+    m->backend->attention_back(
+        &a, w->out, w->lse, w->dcore, w->dqkv, dk, backend_at(m->backend, dk, a.D), cross,
+        a.relative ? grad(m, o->relative) : NULL, a.span ? grad(m, o->span) : NULL);
+    m->backend->bias_drop_back(instr_rows(p, in), o->I, 1, &(LinTerm){.c = 1, .x = w->dqkv},
+                               no_drop, w->din, grad(m, o->in_b));
+}
+
+static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_act(instr_rows(p, in), o->I, w->in, data(m, o->in_b), activation(m, in->slot),
+                         drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
+}
+
+static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
+{
+    const SlotParams *o = &m->slot[in->slot];
+    m->backend->bias_act_back(instr_rows(p, in), o->I, w->in, w->core, activation(m, in->slot),
+                              drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore, w->din,
+                              grad(m, o->in_b));
+}
+
+static const Core core[] = {
+    [SLOT_ATTENTION] = {attention_core, attention_core_back, DROP_ATTENTION},
+    [SLOT_FEEDFORWARD] = {activation_core, activation_core_back, DROP_FEEDFORWARD},
+    [SLOT_CROSS] = {attention_core, attention_core_back, DROP_ATTENTION},
+};
+
+static const Core *core_of(const Model *m, const PlanInstr *in)
+{
+    return &core[m->plan->slot[in->slot].kind];
+}
+
+/* All of w from x (N, D); normed: what the norm makes is there. */
+static void inside(const Model *m, const Pass *p, const PlanInstr *in, const void *x, int normed,
+                   const Work *w)
+{
+    const Backend *b = m->backend;
+    const SlotParams *o = &m->slot[in->slot];
+    size_t N = instr_rows(p, in), D = m->config.width;
+    if (!m->plan->post && !normed)
+        b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
+    core_of(m, in)->forward(m, p, in, w);
+}
+
+void sublayer_forward(const Pass *p, const PlanInstr *in, int normed)
+{
+    const Model *m = p->m;
+    const SlotParams *o = &m->slot[in->slot];
+    const Work *w = &m->work[index_of(m, in)];
+    size_t D = m->config.width;
+    inside(m, p, in, m->state[in->term[0].x], normed, w);
+    m->backend->gemm(0, 1, instr_rows(p, in), D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0,
+                     m->state[in->out], D);
+}
+
+Dropout sublayer_drop(const Pass *p, const PlanInstr *in)
+{
+    return drop_eval(p, in, core_of(p->m, in)->drop, p->m->config.width);
+}
+
+void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
+{
+    const Model *m = p->m;
+    const Backend *b = m->backend;
+    const SlotParams *o = &m->slot[in->slot];
+    const Work *w = &m->again[index_of(m, in)];
+    const Core *c = core_of(m, in);
+    const void *x = m->state[in->term[0].x];
+    void *dx = m->adjoint[in->term[0].x];
+    size_t N = instr_rows(p, in), D = m->config.width;
+    int post = m->plan->post;
+    if (m->config.recompute) inside(m, p, in, x, 0, w);
+    b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, grad(m, o->out_b));
+    b->gemm(1, 0, D, o->O, N, 1, w->dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
+    b->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
+    c->back(m, p, in, w);
+    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
+    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->dnormed,
+            D);
+}

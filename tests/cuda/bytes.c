@@ -1,0 +1,105 @@
+/* bytes.c: bytes of device memory that kernels and products read and write. The kernels are compiled as for ThreadSanitizer,
+ * which puts a call of a function before every access; the functions are these, and add up the sizes of those to device
+ * memory. So a number that two threads read counts twice, as it does for a device without caches. A product counts each of its
+ * matrices once. Source of the names: the interface of ThreadSanitizer's run-time library, tsan_interface.h. */
+#include <stddef.h>
+
+#include "tests/cuda/cublas_v2.h"
+#include "tests/cuda/heap.h"
+#include "tests/cuda/host.h"
+
+static size_t kernels, products;
+
+size_t cuda_host_bytes(void)
+{
+    return kernels + products;
+}
+
+static inline void count(const void *p, size_t bytes)
+{
+    if (heap_owns(p)) kernels += bytes;
+}
+
+#define ACCESS(n)                            \
+    void __tsan_read##n(void *p);            \
+    void __tsan_read##n(void *p)             \
+    {                                        \
+        count(p, n);                         \
+    }                                        \
+    void __tsan_write##n(void *p);           \
+    void __tsan_write##n(void *p)            \
+    {                                        \
+        count(p, n);                         \
+    }                                        \
+    void __tsan_unaligned_read##n(void *p);  \
+    void __tsan_unaligned_read##n(void *p)   \
+    {                                        \
+        count(p, n);                         \
+    }                                        \
+    void __tsan_unaligned_write##n(void *p); \
+    void __tsan_unaligned_write##n(void *p)  \
+    {                                        \
+        count(p, n);                         \
+    }
+ACCESS(1)
+ACCESS(2)
+ACCESS(4)
+ACCESS(8)
+ACCESS(16)
+
+void __tsan_read_range(void *p, size_t n);
+void __tsan_read_range(void *p, size_t n)
+{
+    count(p, n);
+}
+
+void __tsan_write_range(void *p, size_t n);
+void __tsan_write_range(void *p, size_t n)
+{
+    count(p, n);
+}
+
+void __tsan_init(void);
+void __tsan_init(void) {}
+
+void __tsan_func_entry(void *p);
+void __tsan_func_entry(void *p)
+{
+    (void)p;
+}
+
+void __tsan_func_exit(void *p);
+void __tsan_func_exit(void *p)
+{
+    (void)p;
+}
+
+static size_t matrix(int rows, int columns, cudaDataType type)
+{
+    return (size_t)rows * (size_t)columns * (type == CUDA_R_16BF ? 2 : 4);
+}
+
+/* The linker puts these in the place of cublasGemmEx (--wrap). */
+cublasStatus_t __real_cublasGemmEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m,
+                                   int n, int k, const void *alpha, const void *A, cudaDataType,
+                                   int lda, const void *B, cudaDataType, int ldb, const void *beta,
+                                   void *C, cudaDataType, int ldc, cublasComputeType_t,
+                                   cublasGemmAlgo_t);
+cublasStatus_t __wrap_cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
+                                   const void *A, cudaDataType of_a, int lda, const void *B,
+                                   cudaDataType of_b, int ldb, const void *beta, void *C,
+                                   cudaDataType of_c, int ldc, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm);
+cublasStatus_t __wrap_cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
+                                   const void *A, cudaDataType of_a, int lda, const void *B,
+                                   cudaDataType of_b, int ldb, const void *beta, void *C,
+                                   cudaDataType of_c, int ldc, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm)
+{
+    int adds = *(const float *)beta != 0;
+    products += matrix(m, k, of_a) + matrix(k, n, of_b) + (size_t)(1 + adds) * matrix(m, n, of_c);
+    return __real_cublasGemmEx(handle, ta, tb, m, n, k, alpha, A, of_a, lda, B, of_b, ldb, beta, C,
+                               of_c, ldc, compute, algorithm);
+}
