@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tests/lib/program.h"
+#include "studies/tools/latex.h"
 
 static void must_say(const char *arguments, const char *part)
 {
@@ -141,6 +142,44 @@ TEST(test_fits_a_page)
     shell_ok(
         "printf '%%s\\n' '\\begin{tabular}{l}a line of one cell that is much longer than what an article of LaTeX has room for at its ten points\\end{tabular}' >wide.tex");
     assert_true(too_wide("wide.tex"));
+}
+
+/* What latex_width bounds, set by LaTeX: every printable character, words, numbers. The bound is one, and with a tenth less it is
+ * none. */
+TEST(test_widths_in_print)
+{
+    need_tool("pdflatex");
+    static const char *const more[] = {"strang-marchuk:heun",  "2.909e-05", "-1.25e-12",
+                                       "0.00195312",           "inf",       "(evaluations)",
+                                       "truncation, order > 0"};
+    enum { MORE = sizeof more / sizeof *more, ALL = 95 + MORE };
+    char text[ALL][64], *page = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&page, &bytes);
+    fputs("\\documentclass{article}\\begin{document}\\footnotesize\n", f);
+    for (int i = 0; i < ALL; i++) {
+        const char c = (char)(' ' + i);
+        snprintf(text[i], sizeof text[i], "%s", i < 95 ? (char[]){c, c, c, '\0'} : more[i - 95]);
+        fputs("\\setbox0\\hbox{{}", f);
+        (i < 95 ? latex_text : latex_number)(f, text[i]);
+        fputs("{}}\\typeout{width \\the\\wd0}\n", f);
+    }
+    fputs("\\end{document}\n", f);
+    fclose(f);
+    file_write("widths.tex", page, bytes);
+    free(page);
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode widths.tex >none || { grep -A4 ^! none >&2; false; }; sed -n 's/^width \\(.*\\)pt$/\\1/p' widths.log >widths.txt");
+    char *set_widths = file_slurp("widths.txt", NULL);
+    int narrower = 0, i = 0;
+    for (char *at = set_widths; i < ALL; i++) {
+        double set = strtod(at, &at), bound = 0.0085 * (double)latex_width(text[i], i >= 95);
+        if (!(set > 0 && set <= bound))
+            fail_msg("'%s': %g points, thought %g at most", text[i], set, bound);
+        narrower += set > 0.9 * bound;
+    }
+    free(set_widths);
+    assert_true(narrower > ALL / 4);
 }
 
 /* Decoders have their column, and one that no scheme has is left out. */
