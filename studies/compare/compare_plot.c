@@ -23,19 +23,26 @@ static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation
     plot_item(p, "compare.csv", "every ::1::%zu using ($%d-spread(%d)):($0%+g):(2*spread(%d)):(0)",
               n, ppl, sd, shift, sd);
     plot_interval(p, "#222222", 1.5);
-    plot_item(p, "compare.csv",
-              "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? '%%.1f, sd "
-              "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
-              "small notitle",
-              n, ppl, sd, shift, sd, ppl, sd);
+    plot_item(
+        p, "compare.csv",
+        "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) && wide ? '%%.1f, sd "
+        "%%.1f' : '%%.1f', $%d, spread(%d))) with labels left offset 0.6,0 noenhanced font "
+        "small notitle",
+        n, ppl, sd, shift, sd, ppl, sd);
 }
 
 /* Half of a narrow figure has names and numbers: few tics below the bars, at 2, 5 or 10 times a power of ten. */
 static void set_few_tics(const Compare *u, Plot *p)
 {
-    double most = 0;
-    for (size_t i = 0; i < u->cells; i++) most = fmax(most, u->cell[i].valid.mean);
-    if (!(most > 0 && isfinite(most))) return;
+    double most = 0, end = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        most = fmax(most, c->valid.mean);
+        end = fmax(end,
+                   fmax(c->valid.mean + fmax(c->valid.sd, 0), c->test.mean + fmax(c->test.sd, 0)));
+    }
+    if (!(most > 0 && isfinite(end))) return;
+    plot_setting(p, "set offsets\nset xrange [0:%.6g]", 1.6 * end); /* with room for the numbers */
     double power = pow(10, floor(log10(most / 2))), rest = most / 2 / power;
     plot_setting(p, "set xtics 0,%.6g", power * (rest <= 2 ? 2 : rest <= 5 ? 5 : 10));
 }
@@ -49,8 +56,10 @@ static int draw_perplexities(const Compare *u)
              plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
     PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %g, 0, 0",
-                 n - 1, plot_narrow() ? 0.8 : 0.18);
+    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph 0.18, 0, 0",
+                 n - 1);
+    plot_setting(p, "wide = %d",
+                 !plot_narrow()); /* else the line across the bar's end says it alone */
     plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
     plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
     for (size_t i = 0; i < n; i++) {
@@ -283,6 +292,16 @@ static void set_range(Plot *p, double low, double high)
                  "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
 }
 
+/* The y axis begins no lower than 0, where a perplexity's interval may. */
+static void set_positive(const Compare *u, Plot *p)
+{
+    for (size_t i = 0; i < u->cells; i++)
+        if (u->cell[i].valid.low <= 0) {
+            plot_setting(p, "set yrange [0:*]\nset offsets graph 0.05, graph 0.05, graph 0.05, 0");
+            return;
+        }
+}
+
 static int draw_scatter(const Compare *u, const Scatter *s)
 {
     Plot *p;
@@ -293,6 +312,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "scheme (evaluations)");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    set_positive(u, p);
     plot_setting(p, "part(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {

@@ -386,13 +386,20 @@ static void count_key(const Plot *p, size_t *entries, size_t *longest)
     }
 }
 
-/* Columns of a key below a figure; 0: it stands beside a wide one, where it takes less than 0.3 of the width. Its letters are
- * small, some 0.58 of their 7.5 points wide, with a sample of five. */
-static size_t columns_below(size_t entries, size_t longest)
+/* What stands right of the axes, in letters. */
+static size_t letters_beside(const Plot *p)
 {
-    double across = figure_points(), each = ((double)longest + 6) * 0.58 * 7.5;
-    if (figure_width == 0 || entries == 0 || (each <= 0.3 * across && !plot_narrow())) return 0;
-    size_t columns = (size_t)(0.95 * across / each);
+    return (p->guides ? 7 : 0) + p->aside;
+}
+
+/* Columns of a key below a figure; 0: it stands beside a wide one, where it takes less than 0.3 of the width. Its letters are
+ * small, some 0.58 of their 7.5 points wide, with a sample of five. Where gnuplot finds no room for so many columns it has fewer,
+ * whose lines take the plot's own height: what it leaves at the sides, in points, is measured by its pdfcairo. */
+static size_t columns_below(const Plot *p, size_t entries, size_t longest)
+{
+    double across = figure_points(), each = ((double)longest + 5) * 0.58 * 7.5;
+    if (figure_width == 0 || entries == 0 || (each <= 0.29 * across && !plot_narrow())) return 0;
+    size_t columns = (size_t)((across - 42 - 3.4 * (double)letters_beside(p)) / each);
     return columns > 1 ? columns : 1;
 }
 
@@ -401,7 +408,7 @@ static double key_height(const Plot *p)
 {
     size_t entries, longest;
     count_key(p, &entries, &longest);
-    size_t columns = columns_below(entries, longest);
+    size_t columns = columns_below(p, entries, longest);
     size_t lines = columns ? (entries + columns - 1) / columns : 0;
     return 11 * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 7 : 0);
 }
@@ -410,9 +417,9 @@ static double key_height(const Plot *p)
  * the words of guides: the key goes by the axes then. */
 static void write_key(const Plot *p, FILE *f)
 {
-    size_t entries, longest, beside = (p->guides ? 7 : 0) + p->aside;
+    size_t entries, longest, beside = letters_beside(p);
     count_key(p, &entries, &longest);
-    size_t columns = columns_below(entries, longest);
+    size_t columns = columns_below(p, entries, longest);
     if (figure_width) fputs("set key samplen 2 font small\n", f);
     if (*p->key_title) { /* below a figure an empty line keeps it off the x label */
         fprintf(f, "set key title %s", columns ? "\"\\n\"." : "");
