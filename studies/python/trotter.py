@@ -335,8 +335,8 @@ class Order(NamedTuple):
 
     def _repr_svg_(self):
         guide = self.constant * self.points["h"] ** self.expected
-        return plot([(self.scheme, self.points["h"], self.points["error"]),
-                     ("order %d" % self.expected, self.points["h"], guide)], "h", "error")
+        return plot([(self.scheme, self.points["h"], self.points["error"])], "step h", "RMS error at the end",
+                    [("order %d" % self.expected, self.points["h"], guide)])
 
 
 def measure(scheme, system="attention", t_end=0, h=0, halvings=6):
@@ -351,17 +351,19 @@ def measure(scheme, system="attention", t_end=0, h=0, halvings=6):
     return Order(s.name, o.slope, o.low, o.high, o.constant, o.expected, o.verdict.decode(), points)
 
 
-def plot(curves, x, y):
-    """Curves (name, x, y) on two logarithmic axes, by gnuplot: an SVG text."""
-    quote = lambda text: '"' + text.replace("\\", "").replace('"', "'") + '"'
-    head = ["set terminal svg size 480,360 noenhanced", "set logscale xy", "set format '%.0e'", "set key left top",
+def plot(curves, x, y, guides=()):
+    """Curves (name, x, y) on two logarithmic axes, and guides as dashed lines, by gnuplot: an SVG text."""
+    # gnuplot would run what stands in backquotes
+    quote = lambda text: "'" + "".join("\u2019" if c in "'`" else c for c in text if c.isprintable()) + "'"
+    head = ["set encoding utf8", "set terminal svg size 480,360 noenhanced", "set logscale xy", "set format '%.0e'", "set key left top",
             "set xlabel " + quote(x), "set ylabel " + quote(y)]
-    parts = ["'-' with linespoints pointtype 7 title " + quote(name) for name, _, _ in curves]
+    parts = ["'-' with lines linecolor '#777777' dashtype '-' title " + quote(name) for name, _, _ in guides]
+    parts += ["'-' with linespoints pointtype 7 linetype %d title " % (i + 1) + quote(c[0]) for i, c in enumerate(curves)]
     lines = []
-    for _, a, b in curves:
+    for _, a, b in [*guides, *curves]:
         lines += ["%.17g %.17g" % p for p in zip(a, b) if np.all(np.isfinite(p)) and min(p) > 0] + ["e"]
     script = "\n".join(head + ["plot " + ", ".join(parts)] + lines) + "\n"
-    return subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["gnuplot"], input=script, capture_output=True, encoding="utf-8", check=True).stdout
 
 
 # ---- trained models -------------------------------------------------------------------------------

@@ -61,9 +61,9 @@ void latex_number(FILE *f, const char *text)
 static const struct {
     const char *characters;
     size_t width;
-} widths[] = {{"ijl.,:;!'|", 306},       {"frst()[] I", 398}, {"cez", 448},
+} widths[] = {{"ijl.,:;!'|", 306},      {"frst()[] I", 398}, {"cez", 448},
               {"0123456789/*agJ", 514}, {"m%#w", 834},       {"M", 917},
-              {"bdhknopquvxy\"", 556},    {"W", 1028}};
+              {"bdhknopquvxy\"", 556},  {"W", 1028}};
 enum { LATEX_OTHER = 785, LATEX_SIGN = 778, LATEX_HYPHEN = 334, LATEX_TEN = 1278 };
 
 static size_t character_width(int c, int number)

@@ -252,8 +252,10 @@ TEST(what_python_is_refused)
         "    assert raises(read_model.logits, dict(told, scheme_text=line), w, ids)[0] == 'ValueError', line\n"
         "for key, value in (('norm', 'post'), ('span', '8'), ('adaptive', '10'), ('format', 'trotter encoder 1')):\n"
         "    assert raises(read_model.logits, dict(told, **{key: value}), w, ids)[0] == 'ValueError', key\n"
-        "svg = trotter.plot([('a', [1, 2], [3, 4])], 'x', 'y') if __import__('shutil').which('gnuplot') else '<svg'\n"
-        "assert '<svg' in svg\n";
+        "if __import__('shutil').which('gnuplot'):\n"
+        "    svg = trotter.plot([('a`touch run-by-plot`\\n\"$', [1, 2], [3, 4])], 'x', \"y'`touch run-by-plot`\")\n"
+        "    assert '<svg' in svg and 'touch' in svg and not __import__('os').path.exists('run-by-plot')\n"
+        "    assert '<svg' in trotter.measure('euler')._repr_svg_()\n";
     file_write("refused.py", code, strlen(code));
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }

@@ -182,6 +182,28 @@ TEST(test_widths_in_print)
     assert_true(narrower > ALL / 4);
 }
 
+/* SSPRK(5,4) of Spiteri and Ruuth 2002 to 15 digits is of order 4; with one digit wrong it is not, and that is said. */
+TEST(test_a_wrong_digit)
+{
+    static const char rows[] =
+        "k1 = H(y)\nk2 = H(y + 0.391752226571890*k1)\nk3 = H(y + 0.217669096261169*k1 + 0.368410593050371*k2)\n"
+        "k4 = H(y + 0.082692086%d57810*k1 + 0.139958502191896*k2 + 0.251891774271694*k3)\n"
+        "k5 = H(y + 0.0679662836371148*k1 + 0.115034698504632*k2 + 0.207034898597386*k3 + 0.544974750228521*k4)\n"
+        "y' = y + 0.146811876084786*k1 + 0.248482909444976*k2 + 0.104258830331981*k3 + 0.274438900901350*k4 + 0.226007483236906*k5\n";
+    char text[1024] = "scheme right\n", *p = text + strlen(text);
+    p += sprintf(p, rows, 6);
+    p += sprintf(p, "\nscheme wrong\n");
+    p += sprintf(p, rows, 7);
+    file_write("digits.scheme", text, strlen(text));
+    run_ok("schemes --scheme-file digits.scheme --scheme right --csv");
+    assert_string_equal(out_cell(1, "order"), "4");
+    assert_true(fabs(strtod(out_cell(1, "ssp"), NULL) - 1.508180049) < 1e-8);
+    run_ok("schemes --scheme-file digits.scheme --scheme right");
+    assert_null(strstr(err, "missed"));
+    run_ok("schemes --scheme-file digits.scheme --scheme wrong");
+    assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
+}
+
 /* Decoders have their column, and one that no scheme has is left out. */
 TEST(test_decoders)
 {
