@@ -388,12 +388,16 @@ static int check_table(const Table *t)
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }
 
+/* As a fraction; of an inexact table the shortest decimals of the double, so that 0.2 stays 0.2. */
 static void put_number(const Table *t, const mpq_t q, Entry out)
 {
     if (t->exact)
         gmp_snprintf(out, ENTRY, "%Qd", q);
     else
-        snprintf(out, ENTRY, "%.17g", table_double(q));
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(out, ENTRY, "%.*g", digits, table_double(q));
+            if (strtod(out, NULL) == table_double(q)) break;
+        }
 }
 
 /* Row i of A, then b and bhat = b - error. */

@@ -77,6 +77,21 @@ static int is_monotonic(const double *K, size_t n, double r, double *W)
     return holds;
 }
 
+/* The conditions are met to `tiny`, so r is known to some 1e-11: where a fraction of three digits lies within 1e-10 it is that, else r. */
+static double settle(double r)
+{
+    double x = r, p = 1, q = 0, before = 0,
+           under = 1; /* convergents p/q of r's continued fraction */
+    while (q <= 1000) {
+        double a = floor(x + 1e-7), next = a * p + before, below = a * q + under;
+        before = p, under = q, p = next, q = below;
+        if (q <= 1000 && fabs(p / q - r) < 1e-10) return p / q;
+        if (!(x - a > 1e-7)) break;
+        x = 1 / (x - a);
+    }
+    return r;
+}
+
 static double find(const double *K, size_t n, double *W)
 {
     const double far = 1e6;
@@ -88,7 +103,7 @@ static double find(const double *K, size_t n, double *W)
         double r = (low + high) / 2;
         *(is_monotonic(K, n, r, W) ? &low : &high) = r;
     }
-    return low < 1e-9 ? 0 : low;
+    return low < 1e-9 ? 0 : settle(low);
 }
 
 int stability_ssp(const Table *t, double *coefficient)

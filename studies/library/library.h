@@ -19,6 +19,12 @@ struct TrotterSystem {
     Network network; /* of network:DIR; it outlives the system */
 };
 
+/* Fails where one of these pointers is NULL; `call` is the function that was given them. */
+int library_given(const char *call, const void *const *pointer, size_t count);
+#define GIVEN(...)                                                  \
+    TRY(library_given(__func__, (const void *const[]){__VA_ARGS__}, \
+                      sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
+
 /* *out becomes a scheme of a table, which it takes in any case. */
 int library_scheme(Table *t, TrotterScheme **out);
 

@@ -22,6 +22,7 @@ static int join(const char *file, const char *const *list, size_t n, Lines *out)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
+        if (!list[i]) return error_set(ERR_MISUSE, "%s %zu is NULL", file, i);
         if (strchr(list[i], '\n'))
             return error_set(ERR_INPUT, "%s %zu has a line end inside", file, i);
         bytes += strlen(list[i]) + 1;
@@ -58,9 +59,12 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
     Lines h = {0}, r = {0};
     Statistics s = {0};
     double sums[METRIC_WIDTH];
+    GIVEN(score);
     *score = NAN;
+    GIVEN(metric);
     TRY(find(metric, tokenize, &number, &o));
     if (n == 0) return error_set(ERR_INPUT, "no lines");
+    GIVEN(hypothesis, reference);
     int code = join("hypothesis", hypothesis, n, &h);
     if (code == 0) code = join("reference", reference, n, &r);
     if (code == 0) code = metric_lines(number, &o, &h, &r, 1, &s);
@@ -96,10 +100,13 @@ static size_t count_classes(const int32_t *label, size_t n)
 int trotter_score_labels(const char *metric, size_t n, const double *said, const double *right,
                          double *score)
 {
-    int m = agreement_find(metric);
+    GIVEN(score);
     *score = NAN;
+    GIVEN(metric);
+    int m = agreement_find(metric);
     if (m < 0) return error_set(ERR_INPUT, "no metric of labels has the name %.60s", metric);
     if (n == 0) return error_set(ERR_INPUT, "no labels");
+    GIVEN(said, right);
     if (agreements[m].of == ANSWERS_VALUES)
         return agreement_score(m, &(Answers){n, NULL, said}, &(Answers){n, NULL, right}, score);
     int32_t *label = memory_new(2 * n, sizeof *label);

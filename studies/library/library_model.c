@@ -13,8 +13,9 @@ struct TrotterModel {
 
 int trotter_model_load(const char *directory, size_t sequence, TrotterModel **out)
 {
+    GIVEN(out);
     *out = NULL;
-    if (!directory) return error_set(ERR_MISUSE, "a model needs a directory");
+    GIVEN(directory);
     TrotterModel *m = memory_new(1, sizeof *m);
     if (!m) return ERR_MEMORY;
     int code = trained_load(directory, sequence, 0, &m->net);
@@ -36,27 +37,27 @@ void trotter_model_free(TrotterModel *m)
 
 size_t trotter_model_vocabulary(const TrotterModel *m)
 {
-    return m->net.vocab.size;
+    return m ? m->net.vocab.size : 0;
 }
 
 size_t trotter_model_parameters(const TrotterModel *m)
 {
-    return model_size(m->net.model);
+    return m ? model_size(m->net.model) : 0;
 }
 
 size_t trotter_model_layers(const TrotterModel *m)
 {
-    return options_size(m->net.options, "layers");
+    return m ? options_size(m->net.options, "layers") : 0;
 }
 
 size_t trotter_model_sequence(const TrotterModel *m)
 {
-    return model_config(m->net.model)->max_length;
+    return m ? model_config(m->net.model)->max_length : 0;
 }
 
 const char *trotter_model_word(const TrotterModel *m, int32_t id)
 {
-    return id >= 0 && (size_t)id < m->net.vocab.size ? m->net.vocab.word[id] : NULL;
+    return m && id >= 0 && (size_t)id < m->net.vocab.size ? m->net.vocab.word[id] : NULL;
 }
 
 /* ---- tokens and logits --------------------------------------------------------------------------- */
@@ -76,9 +77,10 @@ static int read_tokens(const TrotterModel *m, const char *text, Text *t)
 int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, size_t *n)
 {
     Text t;
+    GIVEN(id, n);
     *id = NULL;
     *n = 0;
-    if (!text) return error_set(ERR_MISUSE, "no text");
+    GIVEN(m, text);
     TRY(read_tokens(m, text, &t));
     int32_t *list = memory_new(t.tokens + 1, sizeof *list);
     if (list) {
@@ -105,6 +107,7 @@ static int check_tokens(const TrotterModel *m, const int32_t *id, size_t n)
 
 int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z)
 {
+    GIVEN(m, id, z);
     TRY(check_tokens(m, id, n));
     int32_t *row = memory_new(2 * n, sizeof *row), *position = row + n;
     size_t start[2] = {0, n};
@@ -146,9 +149,10 @@ int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t lay
                              double *relative)
 {
     const TruncationOptions o = {.halvings = halvings};
-    const Table *scheme = s ? s->table : m->net.table;
     const Sentence sentence = {{n, 0}, {id, NULL}};
     Truncator *u;
+    GIVEN(m, id, error, relative);
+    const Table *scheme = s ? s->table : m->net.table;
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
         return error_set(ERR_MISUSE, "%d halvings: expected 1 to %d", halvings,
                          TRUNCATION_POINTS - 1);

@@ -30,6 +30,13 @@ void trotter_free(void *p)
     memory_free(p);
 }
 
+int library_given(const char *call, const void *const *pointer, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!pointer[i]) return error_set(ERR_MISUSE, "%s: a NULL pointer", call);
+    return 0;
+}
+
 /* ---- read and print ------------------------------------------------------------------------------ */
 
 int library_scheme(Table *t, TrotterScheme **out)
@@ -49,8 +56,9 @@ int trotter_scheme_find(const char *name, TrotterScheme **out)
 {
     Zoo z;
     Table *t = NULL;
+    GIVEN(out);
     *out = NULL;
-    if (!name) return error_set(ERR_MISUSE, "a scheme needs a name");
+    GIVEN(name);
     TRY(zoo_open(&z));
     int code = zoo_find(&z, name, "exact", &t);
     zoo_close(&z);
@@ -70,8 +78,9 @@ int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out)
 {
     Table **list = NULL;
     size_t count = 0;
+    GIVEN(out);
     *out = NULL;
-    if (!text) return error_set(ERR_MISUSE, "a scheme needs a text");
+    GIVEN(text);
     TRY(scheme_parse("text", text, strlen(text), &list, &count));
     size_t k = choose(list, count, name);
     int code = k < count ? 0
@@ -96,13 +105,15 @@ void trotter_scheme_free(TrotterScheme *s)
 
 const char *trotter_scheme_name(const TrotterScheme *s)
 {
-    return s->table->name;
+    return s ? s->table->name : NULL;
 }
 
 int trotter_scheme_print(const TrotterScheme *s, char **text)
 {
     Output o;
+    GIVEN(text);
     *text = NULL;
+    GIVEN(s);
     TRY(output_open(&o));
     return output_take(&o, table_print(s->table, o.f), text);
 }
@@ -112,7 +123,9 @@ int trotter_scheme_print(const TrotterScheme *s, char **text)
 int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
 {
     Theory t;
+    GIVEN(out);
     *out = (TrotterTheory){.error_norm = NAN};
+    GIVEN(s);
     TRY(theory_search(s->frozen, TREE_MAX, &t));
     *out = (TrotterTheory){.order = t.order,
                            .at_least = t.order == t.searched,
@@ -125,7 +138,9 @@ int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
 
 int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imaginary)
 {
+    GIVEN(real, imaginary);
     *real = *imaginary = NAN;
+    GIVEN(s);
     return stability_limits(s->frozen, real, imaginary);
 }
 
@@ -133,6 +148,8 @@ int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double 
                                  double *modulus)
 {
     Stability *st;
+    GIVEN(s);
+    if (n) GIVEN(z, modulus);
     double share = s->table->colours;
     TRY(stability_new(s->frozen, &st));
     for (size_t i = 0; i < n; i++) {
@@ -176,8 +193,10 @@ int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, Trotter
                           size_t *count)
 {
     Expansion e;
+    GIVEN(terms, count);
     *terms = NULL;
     *count = 0;
+    GIVEN(s);
     if (basis != TROTTER_TREES && basis != TROTTER_BRACKETS)
         return error_set(ERR_MISUSE, "no basis has number %d", basis);
     TRY(expansion_find(s->table, basis == TROTTER_TREES ? BASIS_TREES : BASIS_BRACKETS, degree, 0,

@@ -30,16 +30,18 @@ static int choose_one(const SystemChoice *c, TrotterSystem **out)
 int trotter_system_find(const char *name, size_t particles, size_t dimension, uint64_t seed,
                         TrotterSystem **out)
 {
+    GIVEN(out);
     *out = NULL;
-    if (!name) return error_set(ERR_MISUSE, "a system needs a name");
+    GIVEN(name);
     return choose_one(&(SystemChoice){name, NULL, particles, dimension, seed}, out);
 }
 
 int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,
                          TrotterSystem **out)
 {
+    GIVEN(out);
     *out = NULL;
-    if (!text) return error_set(ERR_MISUSE, "a system needs a text");
+    GIVEN(text);
     TRY(wrap(out));
     int code =
         system_parse("text", text, strlen(text), particles, dimension, seed, &(*out)->system);
@@ -95,6 +97,7 @@ static int make(size_t n, size_t d, const double *initial, const Own *own, Syste
 int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField *F, TrotterField *G,
                         void *arg, TrotterSystem **out)
 {
+    GIVEN(out);
     *out = NULL;
     if (n == 0 || d == 0 || n > MOST / d || !initial || !F || !G)
         return error_set(ERR_MISUSE, "a system of one's own needs 1 to %d numbers, F and G", MOST);
@@ -117,17 +120,17 @@ void trotter_system_free(TrotterSystem *s)
 
 size_t trotter_system_particles(const TrotterSystem *s)
 {
-    return s->system->n;
+    return s ? s->system->n : 0;
 }
 
 size_t trotter_system_dimension(const TrotterSystem *s)
 {
-    return s->system->d;
+    return s ? s->system->d : 0;
 }
 
 const double *trotter_system_initial(const TrotterSystem *s)
 {
-    return s->system->initial;
+    return s ? s->system->initial : NULL;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------- */
@@ -160,6 +163,7 @@ int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, siz
                   double *y)
 {
     Stepper *st;
+    GIVEN(s, on, y);
     if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
     TRY(stepper_new(s->frozen, on->system, &st));
     int code = step(st, on->system, h, steps, y);
@@ -170,6 +174,7 @@ int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, siz
 int trotter_reference(const TrotterSystem *s, double t, double *y)
 {
     double agreement;
+    GIVEN(s, y);
     if (!isfinite(t)) return error_set(ERR_MISUSE, "a time of %g", t);
     return reference_solve(s->system, &t, 1, y, &agreement);
 }
@@ -193,7 +198,9 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
     Theory theory;
     OrderStudy u;
     const OrderOptions o = {.t_end = t_end, .h0 = h, .halvings = halvings};
+    GIVEN(out);
     *out = (TrotterOrder){.slope = NAN, .low = NAN, .high = NAN, .constant = NAN};
+    GIVEN(s, on);
     if (halvings < 4 || halvings > 30)
         return error_set(ERR_MISUSE, "%d halvings: expected 4 to 30", halvings);
     TRY(theory_search(s->frozen, CONVERGENCE_TREES, &theory));

@@ -14,9 +14,9 @@
  * scheme + C(y, t); a state is n particles of d coordinates, row by row.
  *
  * Functions that can fail return TROTTER_DONE or a code; trotter_error() has words then, for this thread. What is returned by
- * `out` is empty after a failure. A handle is freed by its own _free, NULL allowed, and is for one thread at a time.
- * Memory that a function says to free is freed by trotter_free. Names and shapes of a release stay in later ones of the
- * same first number.
+ * `out` is empty after a failure. A NULL pointer where none is allowed is TROTTER_MISUSE; questions that have no code answer 0
+ * or NULL. A handle is freed by its own _free, NULL allowed, and is for one thread at a time. Memory that a function says to
+ * free is freed by trotter_free. Names and shapes of a release stay in later ones of the same first number.
  */
 #ifndef TROTTER_H
 #define TROTTER_H
@@ -64,8 +64,8 @@ typedef struct {
     int at_least;    /* 0, 1 */
     int zero_stable; /* 0, 1 */
     int decoder;     /* 1: it reads C too */
-    double
-        error_norm; /* of the leading error terms: root of the sum of their squares, (defect / sigma)^2; NaN: not told */
+    /* Of the leading error terms: root of the sum of their squares, (defect / sigma)^2; NaN: not told. */
+    double error_norm;
     size_t evaluations; /* of F, G and C together, a step; exact sub-flows count one each */
 } TrotterTheory;
 

@@ -48,9 +48,12 @@ def G(w, told, p, y):
     u = linear(w, p + ".up", norm(w, p + ".norm", y))
     return linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u))
 
+NAME, NUMBER = r"[A-Za-z]\w*(?![\w.])", r"\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"
+PLAIN = r"(?:%s|%s|[-+/^() ]|\*(?!\*))*" % (NAME, NUMBER)  # all that is evaluated: names of step, numbers, arithmetic
+
 def step(w, told, layer, y):
     """y' of one layer: the statements of a scheme's text are Python's."""
-    op = {"y": y, "sqrt": np.sqrt}
+    op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt}
     for name, kind, f in (("F", "attn", F), ("G", "ffn", G)):
         for s in range(1, 10):
             op[name + str(s)] = lambda x, f=f, p="layers.%d.%s.%d" % (layer, kind, s): f(w, told, p, x)
@@ -63,8 +66,10 @@ def step(w, told, layer, y):
             act, a, b = re.match(r"(\w+)\((\w+), *(\w+)\)", value).groups()
             z = linear(w, p, np.concatenate([op[a], op[b]], 1))
             op[name] = np.tanh(z) if act == "tanh" else 1 / (1 + np.exp(-z))
-        else:
+        elif re.fullmatch(PLAIN, value):
             op[name.strip("'")] = eval(value.replace("^", "**"), op)
+        else:
+            raise ValueError("not read here: " + value)
     return op["y"]
 
 def hidden(told, w, ids, segments=None):

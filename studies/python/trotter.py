@@ -7,11 +7,13 @@
     trotter.load("out/train").logits([0, 5, 17])   # (3, V)
 
 A scheme is a name, as `trotter schemes` lists them, or a text in the language of schemes. What the C library cannot do
-raises trotter.Error with its words. The library is libtrotter.so: the one of $TROTTER_LIBRARY, else of the source tree
-that this file stands in (make shared), else the installed one. trotter.h tells what each function means."""
+raises trotter.Error with its words. The library is libtrotter.so: the one of $TROTTER_LIBRARY, else the one that pip put
+beside this file or that stands in its source tree (make shared), else the installed one. trotter.h tells what each
+function means."""
 
 import ctypes
 import ctypes.util
+import operator
 import os
 import subprocess
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p
@@ -92,9 +94,9 @@ def _find():
     named = os.environ.get("TROTTER_LIBRARY")
     if named:
         return named
-    built = os.path.join(here, "..", "..", "build", "release", "libtrotter.so")
-    if os.path.exists(built):
-        return built
+    for beside in ("libtrotter.so", os.path.join("..", "..", "build", "release", "libtrotter.so")):
+        if os.path.exists(os.path.join(here, beside)):
+            return os.path.join(here, beside)
     found = ctypes.util.find_library("trotter")
     for path in (found, os.path.expanduser("~/.local/lib/libtrotter.so"), "/usr/local/lib/libtrotter.so"):
         if path and (path == found or os.path.exists(path)):
@@ -127,7 +129,18 @@ version = _c.version().decode()
 
 
 def _bytes(text):
-    return str(text).encode()
+    if isinstance(text, os.PathLike):
+        text = os.fspath(text)
+    if not isinstance(text, str) or "\0" in text:
+        raise TypeError("expected a text, not %r" % (text,))
+    return text.encode()
+
+
+def _count(n, what):
+    n = operator.index(n)  # a TypeError, where it is no whole number
+    if not 0 <= n < 1 << 63:
+        raise ValueError("%s: %d" % (what, n))
+    return n
 
 
 class _Handle:
@@ -162,10 +175,11 @@ class Scheme(_Handle):
 
     def __init__(self, scheme, name=None):
         self._at = c_void_p()
-        if "\n" in scheme or "=" in scheme:
-            _c.scheme_read(_bytes(scheme), None if name is None else _bytes(name), byref(self._at))
+        text = _bytes(scheme)
+        if b"\n" in text or b"=" in text:
+            _c.scheme_read(text, None if name is None else _bytes(name), byref(self._at))
         else:
-            _c.scheme_find(_bytes(scheme), byref(self._at))
+            _c.scheme_find(text, byref(self._at))
 
     @property
     def name(self):
@@ -206,8 +220,11 @@ def _coefficient(text, value):
 
 def expand(scheme, degree=0, basis="trees"):
     """The non-zero error terms up to h^degree, a list of Term; 0: the leading ones. basis: trees or brackets."""
+    bases = "trees", "brackets"
+    if basis not in bases:
+        raise ValueError("basis %r: expected trees or brackets" % (basis,))
     s, terms, count = _scheme(scheme), POINTER(_Term)(), c_size_t()
-    _c.scheme_expand(s._at, ("trees", "brackets").index(basis), degree, byref(terms), byref(count))
+    _c.scheme_expand(s._at, bases.index(basis), degree, byref(terms), byref(count))
     try:
         found = [terms[i] for i in range(count.value)]
         return [Term(t.degree, t.name.decode(), _number(t)) for t in found]
@@ -247,10 +264,13 @@ class System(_Handle):
     def __init__(self, system=None, particles=0, dimension=0, seed=1, F=None, G=None, initial=None):
         self._at = c_void_p()
         if system is None:
+            if not (callable(F) and callable(G)) or initial is None:
+                raise TypeError("a System needs a name, a text, or functions F and G and an initial state")
             self._make(F, G, np.atleast_2d(np.array(initial, np.float64)))
         else:
-            call = _c.system_parse if "\n" in system else _c.system_find
-            call(_bytes(system), particles, dimension, seed, byref(self._at))
+            text = _bytes(system)
+            sizes = _count(particles, "particles"), _count(dimension, "coordinates"), _count(seed, "a seed of")
+            (_c.system_parse if b"\n" in text else _c.system_find)(text, *sizes, byref(self._at))
 
     def _make(self, F, G, y):
         def field(f):
@@ -270,9 +290,9 @@ class System(_Handle):
     def _call(self, call, *arguments):
         try:
             call(*arguments)
-        except Error:
+        except Error as refused:
             failed, self._failed = getattr(self, "_failed", None), None
-            raise failed if failed else None or Error(1, _c.error().decode())
+            raise (failed or refused) from None
 
     @property
     def shape(self):
@@ -291,7 +311,7 @@ def solve(scheme, system, h, steps):
     """The state (n, d) after so many steps of h from the initial one."""
     s, on = _scheme(scheme), _system(system)
     y = np.empty(on.shape)
-    on._call(_c.solve, s._at, on._at, h, steps, y)
+    on._call(_c.solve, s._at, on._at, h, _count(steps, "steps"), y)
     return y
 
 
@@ -315,8 +335,8 @@ class Order(NamedTuple):
 
     def _repr_svg_(self):
         guide = self.constant * self.points["h"] ** self.expected
-        return plot([(self.scheme, self.points["h"], self.points["error"]),
-                     ("order %d" % self.expected, self.points["h"], guide)], "h", "error")
+        return plot([(self.scheme, self.points["h"], self.points["error"])], "step h", "RMS error at the end",
+                    [("order %d" % self.expected, self.points["h"], guide)])
 
 
 def measure(scheme, system="attention", t_end=0, h=0, halvings=6):
@@ -331,20 +351,30 @@ def measure(scheme, system="attention", t_end=0, h=0, halvings=6):
     return Order(s.name, o.slope, o.low, o.high, o.constant, o.expected, o.verdict.decode(), points)
 
 
-def plot(curves, x, y):
-    """Curves (name, x, y) on two logarithmic axes, by gnuplot: an SVG text."""
-    quote = lambda text: '"' + text.replace("\\", "").replace('"', "'") + '"'
-    head = ["set terminal svg size 480,360 noenhanced", "set logscale xy", "set format '%.0e'", "set key left top",
+def plot(curves, x, y, guides=()):
+    """Curves (name, x, y) on two logarithmic axes, and guides as dashed lines, by gnuplot: an SVG text."""
+    # gnuplot would run what stands in backquotes
+    quote = lambda text: "'" + "".join("\u2019" if c in "'`" else c for c in text if c.isprintable()) + "'"
+    head = ["set encoding utf8", "set terminal svg size 480,360 noenhanced", "set logscale xy", "set format '%.0e'", "set key left top",
             "set xlabel " + quote(x), "set ylabel " + quote(y)]
-    parts = ["'-' with linespoints pointtype 7 title " + quote(name) for name, _, _ in curves]
+    parts = ["'-' with lines linecolor '#777777' dashtype '-' title " + quote(name) for name, _, _ in guides]
+    parts += ["'-' with linespoints pointtype 7 linetype %d title " % (i + 1) + quote(c[0]) for i, c in enumerate(curves)]
     lines = []
-    for _, a, b in curves:
+    for _, a, b in [*guides, *curves]:
         lines += ["%.17g %.17g" % p for p in zip(a, b) if np.all(np.isfinite(p)) and min(p) > 0] + ["e"]
     script = "\n".join(head + ["plot " + ", ".join(parts)] + lines) + "\n"
-    return subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["gnuplot"], input=script, capture_output=True, encoding="utf-8", check=True).stdout
 
 
 # ---- trained models -------------------------------------------------------------------------------
+
+def _ids(ids):
+    a = np.asarray(ids)
+    whole = a.astype(np.int32) if a.dtype.kind in "iuf" else None
+    if a.ndim != 1 or whole is None or np.any(whole != a):
+        raise TypeError("expected a list of tokens, whole numbers")
+    return np.ascontiguousarray(whole)
+
 
 class Model(_Handle):
     """A language model of a directory that `trotter train` wrote, in double precision."""
@@ -352,7 +382,7 @@ class Model(_Handle):
 
     def __init__(self, directory, sequence=0):
         self._at = c_void_p()
-        _c.model_load(_bytes(directory), sequence, byref(self._at))
+        _c.model_load(_bytes(directory), _count(sequence, "a sequence of"), byref(self._at))
         self.vocabulary = [_c.model_word(self._at, i).decode() for i in range(_c.model_vocabulary(self._at))]
         self.parameters = _c.model_parameters(self._at)
         self.layers = _c.model_layers(self._at)
@@ -369,7 +399,7 @@ class Model(_Handle):
 
     def logits(self, ids):
         """(n, V): row i has the logits of what follows ids[i]."""
-        ids = np.ascontiguousarray(ids, np.int32)
+        ids = _ids(ids)
         z = np.empty((len(ids), len(self.vocabulary)))
         _c.model_logits(self._at, ids, len(ids), z)
         return z
@@ -377,9 +407,9 @@ class Model(_Handle):
     def truncation(self, ids, scheme=None, layer=0, halvings=6):
         """Fields h, error, relative of a step of h = 1, 1/2, ... in one layer against its exact flow; None: its own scheme."""
         s = None if scheme is None else _scheme(scheme)
-        ids = np.ascontiguousarray(ids, np.int32)
-        error, relative = np.full(halvings + 1, np.nan), np.full(halvings + 1, np.nan)
-        _c.model_truncation(self._at, s._at if s else None, layer, ids, len(ids), halvings, error, relative)
+        ids = _ids(ids)
+        error, relative = np.full((2, _count(halvings, "halvings") + 1), np.nan)
+        _c.model_truncation(self._at, s._at if s else None, _count(layer, "a layer of"), ids, len(ids), halvings, error, relative)
         rows = zip(0.5 ** np.arange(halvings + 1), error, relative)
         return np.array(list(rows), [("h", "f8"), ("error", "f8"), ("relative", "f8")])
 

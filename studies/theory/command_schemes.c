@@ -104,6 +104,9 @@ static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
     return n ? letters : NULL;
 }
 
+/* Order conditions that are missed by less are so by coefficients with too few digits, or a wrong one. */
+#define NEAR 1e-5
+
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
     char letters[COLOURS + 1];
@@ -125,6 +128,11 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below %.0e "
             "counts as met",
             scheme->name, row.theory.residual, row.theory.bound);
+    double missed = sqrt(row.theory.error_norm2);
+    if (!scheme->exact && words && missed > 0 && missed < NEAR)
+        progress_note(
+            "%s: the conditions of order %d are missed by %.2g alone: a digit may be wrong or lacking",
+            scheme->name, row.theory.order + 1, missed);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);

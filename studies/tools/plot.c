@@ -412,14 +412,21 @@ static double image_across(void)
     return figure_width ? figure_points() : SCREEN_ACROSS;
 }
 
+/* What stands right of the axes, in letters. */
+static size_t letters_beside(const Plot *p)
+{
+    return (p->guides ? 7 : 0) + p->aside;
+}
+
 /* Columns of a key below the axes, with a sample of six letters; 0: it stands beside them, where it takes less than a third
- * of the width. */
+ * of the width. Where gnuplot finds no room for so many columns it has fewer, whose lines take the axes' height. */
 static size_t columns_below(const Plot *p, size_t entries, size_t longest)
 {
     double each = ((double)longest + 6) * small_letter(), across = image_across();
     if (entries == 0 || each <= (plot_narrow() ? 0 : figure_width ? 0.3 : 0.33) * across) return 0;
     /* In the middle of the axes, not of the image: what stands left of them is lost on the right too. */
     double left = fmax(10 * small_letter(), ((double)p->word + 5) * small_letter());
+    left += 0.8 * small_letter() * (double)letters_beside(p);
     return across - left > each ? (size_t)((across - left) / each) : 1;
 }
 
@@ -438,7 +445,7 @@ static double key_height(const Plot *p)
  * the words of guides: the key goes by the axes then. */
 static void write_key(const Plot *p, FILE *f)
 {
-    size_t entries, longest, beside = (p->guides ? 7 : 0) + p->aside;
+    size_t entries, longest, beside = letters_beside(p);
     count_key(p, &entries, &longest);
     size_t columns = columns_below(p, entries, longest);
     if (figure_width || columns) fputs("set key samplen 2 font small\n", f);

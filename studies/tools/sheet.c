@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/latex.h"
 #include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 
@@ -320,48 +321,6 @@ int sheet_stream(Sheet *r, FILE *f)
     return r->code;
 }
 
-/* ---- LaTeX --------------------------------------------------------------------------------------- */
-
-/* What stands for a character; those that are not here stand for themselves. Where a mark is doubled or a quote, the
- * fonts have ligatures. Source: LaTeX 2e's fontenc and inputenc, defaults for OT1. */
-static const struct {
-    const char *text, *latex;
-} latex[] = {
-    {"&", "\\&"},
-    {"%", "\\%"},
-    {"$", "\\$"},
-    {"#", "\\#"},
-    {"_", "\\_"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"\\", "\\textbackslash{}"},
-    {"^", "\\textasciicircum{}"},
-    {"~", "\\textasciitilde{}"},
-    {"<", "\\textless{}"},
-    {">", "\\textgreater{}"},
-    {"|", "\\textbar{}"},
-    {"`", "\\textasciigrave{}"},
-    {"\"", "''"},
-    {"--", "-{}"},
-    {"±", "$\\pm$"},
-};
-
-size_t sheet_latex(const char *text, FILE *f)
-{
-    for (size_t i = 0; i < sizeof latex / sizeof *latex; i++)
-        if (strncmp(text, latex[i].text, strlen(latex[i].text)) == 0) {
-            fputs(latex[i].latex, f);
-            return *text == '-' ? 1 : strlen(latex[i].text);
-        }
-    fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, f);
-    return 1;
-}
-
-static void put_latex(FILE *f, const char *text)
-{
-    while (*text) text += sheet_latex(text, f);
-}
-
 /* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
 static const char *seen(const Sheet *r, size_t first, size_t j)
 {
@@ -371,9 +330,10 @@ static const char *seen(const Sheet *r, size_t first, size_t j)
 
 /* ---- what fits ------------------------------------------------------------------------------------ */
 
-/* Columns of the first bytes of a cell; in Markdown a bar in it, which would end it, has a backslash before it. */
-static size_t cell_width(const char *text, size_t bytes, int form)
+/* Columns of the first bytes of a cell; in Markdown a bar in it, which would end it, has a backslash before it. LaTeX: its width. */
+static size_t cell_width(const char *text, size_t bytes, int form, int number)
 {
+    if (form == SHEET_LATEX) return latex_width(text, number);
     size_t n = utf8_columns(text, bytes);
     for (; form == SHEET_MARKDOWN && (text = strchr(text, '|')); text++) n++;
     return n;
@@ -395,10 +355,10 @@ typedef struct {
 static void shapes(const Sheet *r, int form, Shape *s)
 {
     for (size_t j = 0; j < r->shown; j++) {
-        s[j] =
-            (Shape){cell_width(seen(r, SIZE_MAX, j), SIZE_MAX, form), is_right(r, r->view[j]), 0};
+        s[j] = (Shape){cell_width(seen(r, SIZE_MAX, j), SIZE_MAX, form, 0), is_right(r, r->view[j]),
+                       0};
         for (size_t i = 0; i < r->cells; i += r->columns) {
-            size_t w = cell_width(seen(r, i, j), SIZE_MAX, form);
+            size_t w = cell_width(seen(r, i, j), SIZE_MAX, form, r->cell[i + r->view[j]].number);
             if (w > s[j].width) s[j].width = w;
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
@@ -473,14 +433,15 @@ static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t na
 
 /* ---- LaTeX ---------------------------------------------------------------------------------------- */
 
-/* Points: of an article's line at 10 pt, of a character on average, of what stands between two columns. A table that is too
- * wide is set smaller; one that is still too wide becomes several. So do rows, as no page ends inside a tabular. */
+/* Points: of an article's line at 10 pt, of a thousandth of the font's size (letters of 8 pt are wider for their size: cmr8.tfm), of
+ * what stands between two columns. A table that is too wide is set smaller; one that is still too wide becomes several. So do rows,
+ * as no page ends inside a tabular. */
 static const struct {
     const char *before, *behind;
     Line line;
 } latex_size[] = {
-    {"", "", {345, 5.2, 12}},
-    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n", "}\n", {345, 4.4, 8}},
+    {"", "", {345, 0.01, 12}},
+    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n\\noindent\n", "}\n", {345, 0.0085, 8}},
 };
 enum { LATEX_ROWS = 50 };
 
@@ -490,7 +451,8 @@ static void latex_row(const Sheet *r, size_t first, const Part *p, FILE *f)
         const char *text = seen(r, first, p->column[k]);
         int mistaken = k == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
         fputs(k ? " & " : mistaken ? "{}" : "", f);
-        put_latex(f, text);
+        (first != SIZE_MAX && r->cell[first + r->view[p->column[k]]].number ? latex_number
+                                                                            : latex_text)(f, text);
     }
     fputs(" \\\\\n", f);
 }
@@ -613,7 +575,7 @@ static int put_texts(const Shape *s, const Part *p, int form, const char **text,
     for (size_t k = 0; k < p->count; k++) {
         const Shape *shape = &s[p->column[k]];
         size_t bytes = form == SHEET_PLAIN ? first_line(text[k], shape->width) : strlen(text[k]);
-        size_t width = cell_width(text[k], bytes, form);
+        size_t width = cell_width(text[k], bytes, form, 0);
         size_t gap = width < shape->width ? shape->width - width : 0;
         if (k) fputs(look[form].between, f);
         if (shape->right) put_blanks(f, gap);

@@ -88,10 +88,6 @@ int sheet_write(const Sheet *r, int form, FILE *f);
 /* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int sheet_stream(Sheet *r, FILE *f);
 
-/* The first character of a text for LaTeX, for which no character is special then: it needs no package and no
- * particular encoding of fonts. A control character becomes a blank. Returns its bytes. */
-size_t sheet_latex(const char *text, FILE *f);
-
 /* A finite number of a column as tables for people have it. */
 enum { SHEET_SHOWN = 352 }; /* bytes; the largest double has 309 places */
 void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN]);

@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
-#include "studies/tools/sheet.h"
+#include "studies/tools/latex.h"
 
 static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
                               "Macaron paper counts local orders, one more. Error is numerical - "
@@ -99,7 +99,7 @@ static size_t script_length(const char *s)
 }
 
 /* Text in which ^2 stands for $^{2}$. */
-static void latex_text(const char *s, FILE *out)
+static void put_text(const char *s, FILE *out)
 {
     while (*s) {
         size_t n = *s == '^' || *s == '_' ? script_length(s + 1) : 0, braces = n && s[1] == '{';
@@ -109,13 +109,13 @@ static void latex_text(const char *s, FILE *out)
         } else if (*s == '\'' || *s == '"') {
             fputs(*s++ == '"' ? "\\textquotedbl{}" : "\\textquotesingle{}", out);
         } else {
-            s += sheet_latex(s, out);
+            s += latex_character(s, out);
         }
     }
 }
 
 /* One rational, "-1/12" as -\tfrac{1}{12}; anything longer in parentheses. */
-static void latex_number(const char *c, FILE *out)
+static void put_number(const char *c, FILE *out)
 {
     const char *slash = strchr(c, '/');
     if (strchr(c, ' ')) {
@@ -140,13 +140,13 @@ static void latex_derivation(const Finding *f, FILE *out)
     for (size_t i = 0, n; i < f->count; i += n) {
         n = run_length(f, i);
         fprintf(out, "\n\\par\\smallskip\\noindent ");
-        latex_text(f->derived[i].map, out);
+        put_text(f->derived[i].map, out);
         fprintf(out, ": $");
         for (size_t k = i; k < i + n; k++) {
             const Derived *d = &f->derived[k];
             int minus = d->coefficient[0] == '-' && !strchr(d->coefficient, ' ');
             if (k > i) fprintf(out, "\\allowbreak %s", minus ? "" : "+");
-            latex_number(d->coefficient, out);
+            put_number(d->coefficient, out);
             fprintf(out, "\\,h^{%d}", power(d));
             latex_term(d->term, out);
         }
@@ -160,19 +160,19 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
     fprintf(out, "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
                  "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
                  "\\section*{The papers' derivations, claim by claim}\n\\sloppy\n");
-    latex_text(reading, out);
+    put_text(reading, out);
     for (size_t i = 0; i < count; i++) {
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
         fprintf(out, "\n\n\\subsection*{");
-        latex_text(c[i]->id, out);
+        put_text(c[i]->id, out);
         fprintf(out, "}\n\\emph{");
-        latex_text(c[i]->source, out);
+        put_text(c[i]->source, out);
         fprintf(out, " (%s).} ", claim_origin(c[i]->origin));
-        latex_text(c[i]->statement, out);
+        put_text(c[i]->statement, out);
         fprintf(out, "\n\n\\textbf{%c", toupper((unsigned char)verdict[0]));
-        latex_text(verdict + 1, out);
+        put_text(verdict + 1, out);
         fprintf(out, ".} Evidence: ");
-        latex_text(f[i].text, out);
+        put_text(f[i].text, out);
         fprintf(out, ".\n");
         latex_derivation(&f[i], out);
     }

@@ -101,6 +101,63 @@ static const char cases[] =
     "      said[0] = 0.5; NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == TROTTER_INPUT); }\n"
     "    puts(trotter_version()); return 0; }\n";
 
+/* NULL in each place where none is allowed, one at a time; with all of them there, the same calls go through. */
+static const char null_cases[] =
+    "#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
+    "#define REFUSED(call) do { if ((call) != TROTTER_MISUSE || !strstr(trotter_error(), \"NULL\")) { printf(\"line %d\\n\", __LINE__); return 1; } } while (0)\n"
+    "#define DONE(call) do { if ((call) != TROTTER_DONE) { printf(\"line %d: %s\\n\", __LINE__, trotter_error()); return 1; } } while (0)\n"
+    "int main(int argc, char **argv) {\n"
+    "    TrotterScheme *s = NULL, *again; TrotterSystem *on = NULL; TrotterModel *m = NULL; TrotterTheory theory; TrotterTerm *term; TrotterOrder order;\n"
+    "    char *text; double a, b, y[64], z[1][2] = {{0, 1}}, one = 1; size_t n; int32_t id[] = {0, 1}, *ids; static double logits[1 << 12];\n"
+    "    const char *line[] = {\"a b\"}, *gone[] = {NULL};\n"
+    "    if (argc < 2) return 2;\n"
+    "    REFUSED(trotter_scheme_find(NULL, &s)); REFUSED(trotter_scheme_find(\"rk4\", NULL)); DONE(trotter_scheme_find(\"rk4\", &s));\n"
+    "    REFUSED(trotter_scheme_read(NULL, NULL, &again)); REFUSED(trotter_scheme_read(\"\", NULL, NULL));\n"
+    "    REFUSED(trotter_scheme_print(NULL, &text)); REFUSED(trotter_scheme_print(s, NULL)); DONE(trotter_scheme_print(s, &text)); trotter_free(text);\n"
+    "    REFUSED(trotter_scheme_theory(NULL, &theory)); REFUSED(trotter_scheme_theory(s, NULL)); DONE(trotter_scheme_theory(s, &theory));\n"
+    "    REFUSED(trotter_scheme_stability(NULL, &a, &b)); REFUSED(trotter_scheme_stability(s, NULL, &b)); REFUSED(trotter_scheme_stability(s, &a, NULL));\n"
+    "    REFUSED(trotter_scheme_amplification(NULL, 1, (const double(*)[2])z, y)); REFUSED(trotter_scheme_amplification(s, 1, NULL, y));\n"
+    "    REFUSED(trotter_scheme_amplification(s, 1, (const double(*)[2])z, NULL)); DONE(trotter_scheme_amplification(s, 0, NULL, NULL));\n"
+    "    REFUSED(trotter_scheme_expand(NULL, 0, 0, &term, &n)); REFUSED(trotter_scheme_expand(s, 0, 0, NULL, &n)); REFUSED(trotter_scheme_expand(s, 0, 0, &term, NULL));\n"
+    "    REFUSED(trotter_system_find(NULL, 0, 0, 1, &on)); REFUSED(trotter_system_find(\"kepler\", 0, 0, 1, NULL)); DONE(trotter_system_find(\"kepler\", 0, 0, 1, &on));\n"
+    "    REFUSED(trotter_system_parse(\"\", 0, 0, 1, NULL)); REFUSED(trotter_system_make(1, 1, &one, NULL, NULL, NULL, NULL));\n"
+    "    REFUSED(trotter_solve(NULL, on, 0.1, 1, y)); REFUSED(trotter_solve(s, NULL, 0.1, 1, y)); REFUSED(trotter_solve(s, on, 0.1, 1, NULL)); DONE(trotter_solve(s, on, 0.1, 1, y));\n"
+    "    REFUSED(trotter_reference(NULL, 1, y)); REFUSED(trotter_reference(on, 1, NULL));\n"
+    "    REFUSED(trotter_measure(NULL, on, 0, 0, 6, &order)); REFUSED(trotter_measure(s, NULL, 0, 0, 6, &order)); REFUSED(trotter_measure(s, on, 0, 0, 6, NULL));\n"
+    "    REFUSED(trotter_model_load(NULL, 0, &m)); REFUSED(trotter_model_load(argv[1], 0, NULL)); DONE(trotter_model_load(argv[1], 0, &m));\n"
+    "    REFUSED(trotter_model_encode(NULL, \"a\", &ids, &n)); REFUSED(trotter_model_encode(m, NULL, &ids, &n)); REFUSED(trotter_model_encode(m, \"a\", NULL, &n));\n"
+    "    REFUSED(trotter_model_logits(NULL, id, 2, logits)); REFUSED(trotter_model_logits(m, NULL, 2, logits)); REFUSED(trotter_model_logits(m, id, 2, NULL));\n"
+    "    DONE(trotter_model_logits(m, id, 2, logits)); REFUSED(trotter_model_truncation(NULL, s, 0, id, 2, 2, y, y)); REFUSED(trotter_model_truncation(m, s, 0, id, 2, 2, y, NULL));\n"
+    "    REFUSED(trotter_score_lines(NULL, NULL, 1, line, line, &a)); REFUSED(trotter_score_lines(\"bleu\", NULL, 1, gone, line, &a)); REFUSED(trotter_score_lines(\"bleu\", NULL, 1, line, NULL, &a));\n"
+    "    REFUSED(trotter_score_lines(\"bleu\", NULL, 1, line, line, NULL)); REFUSED(trotter_score_labels(\"accuracy\", 1, NULL, &one, &a)); DONE(trotter_score_labels(\"accuracy\", 1, &one, &one, &a));\n"
+    "    if (trotter_scheme_name(NULL) || trotter_system_particles(NULL) || trotter_system_initial(NULL) || trotter_model_vocabulary(NULL) || trotter_model_word(NULL, 0)) return 3;\n"
+    "    trotter_scheme_free(NULL); trotter_system_free(NULL); trotter_model_free(NULL); trotter_free(NULL);\n"
+    "    trotter_scheme_free(s); trotter_system_free(on); trotter_model_free(m); return 0; }\n";
+
+TEST(null_is_refused)
+{
+    file_write("null.c", null_cases, strlen(null_cases));
+    if (compile_and_run("null.c", "run") != 0) fail_msg("%s%s", out, err);
+}
+
+TEST(the_header_is_cplusplus_too)
+{
+    if (shell("command -v g++ >none") != 0) {
+        print_message("# skipped: no g++ here\n");
+        skip();
+    }
+    static const char header[] =
+        "#include <trotter.h>\nint main() { return trotter_version() == 0; }\n";
+    file_write("header.cpp", header, strlen(header));
+    shell_ok(
+        "g++ -std=c++98 -Wall -Wextra -Wpedantic -Werror -Iusr/include -o header header.cpp -Lusr/lib -ltrotter");
+    shell_ok("LD_LIBRARY_PATH=usr/lib ./header");
+    shell_ok(
+        "sed '/extern \"C\"/d; /^}$/d' usr/include/trotter.h >bare.h && sed 's/<trotter.h>/\"bare.h\"/' header.cpp >bare.cpp");
+    assert_int_not_equal(shell("g++ -I. -o header bare.cpp -Lusr/lib -ltrotter"),
+                         0); /* names of C++ */
+}
+
 TEST(answers_and_refusals)
 {
     file_write("cases.c", cases, strlen(cases));
@@ -183,8 +240,20 @@ TEST(what_python_is_refused)
         "told, w = read_model.read('run/model.safetensors')\n"
         "told['activation'] = 'relu'\n"
         "assert abs(a - read_model.logits(told, w, ids)).max() > 1e-6\n"
-        "svg = trotter.plot([('a', [1, 2], [3, 4])], 'x', 'y') if __import__('shutil').which('gnuplot') else '<svg'\n"
-        "assert '<svg' in svg\n";
+        "for bad in (lambda: trotter.order(None), lambda: trotter.System(), lambda: m.logits([[0, 1]]), lambda: m.logits([0.5])):\n"
+        "    assert raises(bad)[0] == 'TypeError'\n"
+        "s = trotter.System(F=lambda t, y: -y, G=lambda t, y: 0 * y, initial=[1.0])\n"
+        "assert raises(trotter.solve, 'rk4', s, 0.1, -1)[0] == 'ValueError'\n"
+        "assert 'trees or brackets' in raises(trotter.expand, 'rk4', 4, 'roots')[1]\n"
+        "try: trotter.solve('rk4', s, 0, 1)\n"
+        "except trotter.Error as e: assert e.code == -4, e.code\n" /* the library's own code */
+        /* The small reader runs nothing but arithmetic. */
+        "for line in ('k1 = H(y[-1])', 'k1 = __import__(y)', 'k1 = 9**9', \"y' = y.T\", 'k1 = ' + '1' * 99 + '!'):\n"
+        "    assert raises(read_model.logits, dict(told, scheme_text=line), w, ids)[0] == 'ValueError', line\n"
+        "if __import__('shutil').which('gnuplot'):\n"
+        "    svg = trotter.plot([('a`touch run-by-plot`\\n\"$', [1, 2], [3, 4])], 'x', \"y'`touch run-by-plot`\")\n"
+        "    assert '<svg' in svg and 'touch' in svg and not __import__('os').path.exists('run-by-plot')\n"
+        "    assert '<svg' in trotter.measure('euler')._repr_svg_()\n";
     file_write("refused.py", code, strlen(code));
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }
@@ -249,6 +318,34 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
     file_write("encoders.py", code, strlen(code));
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
+}
+
+/* As the README has it: pip puts the module and the library that stands in the tree into a folder, and nothing into the tree. */
+TEST(by_pip)
+{
+    need_numpy();
+    if (shell("%s -c 'import setuptools, wheel, pip' 2>none", python) != 0) {
+        print_message("# skipped: no pip, setuptools and wheel for %s\n", python);
+        skip();
+    }
+    shell_ok(
+        "mkdir -p tree/studies tree/build/release && cp -r %s/studies/python tree/studies && cp usr/lib/libtrotter.so.0 tree/build/release/libtrotter.so",
+        root);
+    shell_ok("ls -A tree/studies/python >before");
+    shell_ok(
+        "%s -m pip install -q --no-index --no-deps --no-build-isolation --no-warn-script-location --target there ./tree/studies/python 2>pip.txt || { cat pip.txt >&2; false; }",
+        python);
+    shell_ok("ls -A tree/studies/python | cmp - before");
+    shell_ok(
+        "cd / && env -u TROTTER_LIBRARY PYTHONPATH=$OLDPWD/there %s -c \"import trotter; assert trotter.order('rk4').order == 4; print(trotter._find())\" >$OLDPWD/found",
+        python);
+    shell_ok("grep -q '/there/libtrotter.so$' found");
+    shell_ok("rm there/libtrotter.so");
+    assert_int_not_equal(
+        shell(
+            "cd / && env -u TROTTER_LIBRARY HOME=/nowhere PYTHONPATH=$OLDPWD/there %s -c 'import trotter' 2>$OLDPWD/none",
+            python),
+        0);
 }
 
 int main(void)

@@ -464,6 +464,38 @@ TEST(test_tics)
     assert_non_null(strstr(script, "set xtics 5\n"));
 }
 
+/* However long the names in the key are, the axes keep half of the height that a figure has without one: a key of more columns than
+ * gnuplot finds room for would take it. */
+TEST(test_key_below)
+{
+    static char text[1 << 16], schemes[1 << 12], args[1024];
+    need_tool("gnuplot");
+    for (size_t letters = 5; letters <= 25; letters++) {
+        char *p = schemes, *to = text;
+        for (int i = 0; i < 10; i++) {
+            p += sprintf(p, "scheme %c%.*s\nk1 = H(y)\ny' = y + k1\n", 'a' + i, (int)letters - 1,
+                         "mnopqrstuvwxyzmnopqrstuvwxyz");
+            to += sprintf(to, "%s%c%.*s", i ? "," : "", 'a' + i, (int)letters - 1,
+                          "mnopqrstuvwxyzmnopqrstuvwxyz");
+        }
+        file_write("ten.scheme", schemes, strlen(schemes));
+        snprintf(
+            args, sizeof args,
+            "order --system linear --halvings 5 --figure 84 --out key --scheme-file ten.scheme --scheme %.900s",
+            text);
+        run_ok(args);
+        if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo, told by test_figure */
+        shell_ok(
+            "cd key && sed -i \"s/'svg png pdf'/'pdf'/\" order.gp && echo 'print (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) * 1. * GPVAL_TERM_SCALE / GPVAL_TERM_YSIZE' >>order.gp && gnuplot order.gp 2>&1 | tail -n 1 >share");
+        file_read("key/share", text, sizeof text);
+        double share = atof(text), usual = 84 * 72 / 25.4 * 0.72;
+        file_read("key/order.svg", text, sizeof text);
+        double height = number_behind(text, "height=\"") * 0.75; /* points */
+        if (!(share * height >= usual / 2))
+            fail_msg("names of %zu: axes of %g points of %g", letters, share * height, height);
+    }
+}
+
 /* A gnuplot without some terminals draws what it can, and stops at none. */
 TEST(test_terminals)
 {

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tests/lib/program.h"
+#include "studies/tools/latex.h"
 
 static void must_say(const char *arguments, const char *part)
 {
@@ -141,6 +142,66 @@ TEST(test_fits_a_page)
     shell_ok(
         "printf '%%s\\n' '\\begin{tabular}{l}a line of one cell that is much longer than what an article of LaTeX has room for at its ten points\\end{tabular}' >wide.tex");
     assert_true(too_wide("wide.tex"));
+}
+
+/* What latex_width bounds, set by LaTeX: every printable character, words, numbers. The bound is one, and with a tenth less it is
+ * none. */
+TEST(test_widths_in_print)
+{
+    need_tool("pdflatex");
+    static const char *const more[] = {"strang-marchuk:heun",  "2.909e-05", "-1.25e-12",
+                                       "0.00195312",           "inf",       "(evaluations)",
+                                       "truncation, order > 0"};
+    enum { MORE = sizeof more / sizeof *more, ALL = 95 + MORE };
+    char text[ALL][64], *page = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&page, &bytes);
+    fputs("\\documentclass{article}\\begin{document}\\footnotesize\n", f);
+    for (int i = 0; i < ALL; i++) {
+        const char c = (char)(' ' + i);
+        snprintf(text[i], sizeof text[i], "%s", i < 95 ? (char[]){c, c, c, '\0'} : more[i - 95]);
+        fputs("\\setbox0\\hbox{{}", f);
+        (i < 95 ? latex_text : latex_number)(f, text[i]);
+        fputs("{}}\\typeout{width \\the\\wd0}\n", f);
+    }
+    fputs("\\end{document}\n", f);
+    fclose(f);
+    file_write("widths.tex", page, bytes);
+    free(page);
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode widths.tex >none || { grep -A4 ^! none >&2; false; }; sed -n 's/^width \\(.*\\)pt$/\\1/p' widths.log >widths.txt");
+    char *set_widths = file_slurp("widths.txt", NULL);
+    int narrower = 0, i = 0;
+    for (char *at = set_widths; i < ALL; i++) {
+        double set = strtod(at, &at), bound = 0.0085 * (double)latex_width(text[i], i >= 95);
+        if (!(set > 0 && set <= bound))
+            fail_msg("'%s': %g points, thought %g at most", text[i], set, bound);
+        narrower += set > 0.9 * bound;
+    }
+    free(set_widths);
+    assert_true(narrower > ALL / 4);
+}
+
+/* SSPRK(5,4) of Spiteri and Ruuth 2002 to 15 digits is of order 4; with one digit wrong it is not, and that is said. */
+TEST(test_a_wrong_digit)
+{
+    static const char rows[] =
+        "k1 = H(y)\nk2 = H(y + 0.391752226571890*k1)\nk3 = H(y + 0.217669096261169*k1 + 0.368410593050371*k2)\n"
+        "k4 = H(y + 0.082692086%d57810*k1 + 0.139958502191896*k2 + 0.251891774271694*k3)\n"
+        "k5 = H(y + 0.0679662836371148*k1 + 0.115034698504632*k2 + 0.207034898597386*k3 + 0.544974750228521*k4)\n"
+        "y' = y + 0.146811876084786*k1 + 0.248482909444976*k2 + 0.104258830331981*k3 + 0.274438900901350*k4 + 0.226007483236906*k5\n";
+    char text[1024] = "scheme right\n", *p = text + strlen(text);
+    p += sprintf(p, rows, 6);
+    p += sprintf(p, "\nscheme wrong\n");
+    p += sprintf(p, rows, 7);
+    file_write("digits.scheme", text, strlen(text));
+    run_ok("schemes --scheme-file digits.scheme --scheme right --csv");
+    assert_string_equal(out_cell(1, "order"), "4");
+    assert_true(fabs(strtod(out_cell(1, "ssp"), NULL) - 1.508180049) < 1e-8);
+    run_ok("schemes --scheme-file digits.scheme --scheme right");
+    assert_null(strstr(err, "missed"));
+    run_ok("schemes --scheme-file digits.scheme --scheme wrong");
+    assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
 }
 
 /* Decoders have their column, and one that no scheme has is left out. */

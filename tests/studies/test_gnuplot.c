@@ -663,6 +663,30 @@ TEST(test_latex)
     free(text);
 }
 
+/* Numbers have a minus sign and a power of ten; texts that look alike keep their hyphens. */
+TEST(test_latex_numbers)
+{
+    typedef struct {
+        const char *name;
+        double x;
+    } Row;
+    static const Column list[] = {COLUMN(Row, name), COLUMN(Row, x, .digits = 4), {0}};
+    static const Row rows[] = {{"a-1e-05", -2.5e-7}, {"b", 1e12}, {"c", -0.5}, {"d", -INFINITY}};
+    char *text = NULL;
+    size_t bytes;
+    Sheet *r;
+    assert_int_equal(sheet_new(list, &r), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) sheet_row(r, &rows[i]);
+    FILE *f = open_memstream(&text, &bytes);
+    assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
+    fclose(f);
+    sheet_free(r);
+    assert_non_null(strstr(text,
+                           "\na-1e-05 & $-$2.5$\\cdot10^{-7}$ \\\\\nb & 1$\\cdot10^{12}$ \\\\\nc & "
+                           "$-$0.5 \\\\\nd & $-$$\\infty$ \\\\\n"));
+    free(text);
+}
+
 /* ---- a model of a stranger ----------------------------------------------------------------------------------- */
 
 #define LONG "a-name-as-long-as-what-is-put-in-its-place"
