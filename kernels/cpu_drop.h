@@ -238,6 +238,7 @@ static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, cons
                       const Dropout *drop, size_t terms, const LinTerm *term, real *du, real *db)
 {
     int panels = panels_of(N);
+    int there = terms == 1 && term->x == du && term->c == 1 && term->factors == 0;
     for (size_t c = 0; c < M; c += SUMS) {
         size_t n = least(SUMS, M - c);
 #pragma omp parallel for ordered schedule(static, 1)
@@ -248,11 +249,11 @@ static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, cons
             for (size_t r = rows.lo; r < rows.hi; r++)
                 for (size_t k = 0; k < n; k += TILE) {
                     size_t at = r * M + c + k, tile = least(TILE, n - k);
-                    real d[TILE];
-                    lin_row(M, c + k, tile, terms, term, r, d);
+                    real room[TILE], *d = there ? du + at : room;
+                    if (!there) lin_row(M, c + k, tile, terms, term, r, d);
                     row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, d);
                     add_row(tile, d, sum + k);
-                    memcpy(du + at, d, tile * sizeof *d);
+                    if (!there) memcpy(du + at, d, tile * sizeof *d);
                 }
 #pragma omp ordered
             if (db) add_row(n, sum, db + c);

@@ -39,13 +39,12 @@ struct DropBack {
     size_t written;
     Terms
         terms; /* last: g++ clears the wrong padding of what stands behind a list, and the stand-in looks at it */
-    __device__ void begin()
-    {
-        keep_begin(&keep);
-    }
+    __device__ void begin() {} /* what it wrote to would be a copy of all terms in local memory */
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
-        Pack<W> v = terms_at<W>(&terms, r, r * D + c), k = keep_pack<W>(&keep, r * D + c);
+        Keep here = keep;
+        keep_begin(&here);
+        Pack<W> v = terms_at<W>(&terms, r, r * D + c), k = keep_pack<W>(&here, r * D + c);
         for (int i = 0; i < W; i++) {
             v.x[i] *= k.x[i];
             sum->x[i] += v.x[i];
