@@ -22,6 +22,7 @@
 #include "kernels/cuda_gate.cuh"
 #include "kernels/cuda_attention.cuh"
 #include "kernels/cuda_loss.cuh"
+#include "kernels/cuda_embed.cuh"
 #include "kernels/cuda_decode.cuh"
 #include "kernels/cuda_adam.cuh"
 #include "kernels/cuda_ranks.cuh"

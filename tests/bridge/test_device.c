@@ -284,6 +284,41 @@ TEST(long_lists)
     }
 }
 
+/* Words of two and of four digits of the sort by token, some of them in more rows than a block of the device adds at a
+ * time; a run that began elsewhere, or a row in another's place, would be off by far more. */
+TEST(embedding_of_many_words)
+{
+    if (devices == 0) skip();
+    enum { N = 700, D = 5, MOST_WORDS = 5000 };
+    static const size_t words[] = {40, MOST_WORDS};
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const Backend *b = device[i];
+            static double dE[MOST_WORDS * D], got[MOST_WORDS * D], x[N * D];
+            int32_t token[N], *dt = b->alloc(N);
+            void *dx = b->alloc(N * D), *de = b->alloc(words[k] * D);
+            size_t last = words[k] - 1;
+            memset(dE, 0, sizeof dE);
+            for (int r = 0; r < N; r++) {
+                token[r] = (int32_t)(r % 3 ? last - (size_t)(r % 5) : (size_t)r * 7919 % words[k]);
+                for (int c = 0; c < D; c++) {
+                    x[r * D + c] = (double)(r % 64) / 64 + c;
+                    dE[token[r] * D + c] += 2 * x[r * D + c];
+                }
+            }
+            b->put(dx, x, N * D);
+            b->send(dt, token, sizeof token);
+            b->embed_back(N, D, words[k], dt, 2, (Dropout){0}, dx, de);
+            b->get(got, de, words[k] * D);
+            /* all numbers are multiples of 1/32 below 2^13: sums are exact */
+            assert_memory_equal(got, dE, words[k] * D * sizeof *got);
+            assert_int_equal(b->wait(), 0);
+            b->release(dx);
+            b->release(de);
+            b->release(dt);
+        }
+}
+
 /* More than what is sent through holds, and numbers of every size class. */
 TEST(large_transfers)
 {
