@@ -8,7 +8,9 @@
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
+#include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/ranks.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"
@@ -236,6 +238,110 @@ TEST(recorded_parts_change_no_bit)
             model_free(m);
             model_free(r);
         }
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------- */
+
+/* Another rank whose gradient is always that of this one: every sum is twice what is there. It reads and writes where
+ * kernels do, which no recording bears. log: what was asked for, r a replay, b a sum, w the wait. */
+static const Backend *doubled;
+static char log_text[1 << 12];
+static size_t log_size;
+
+static void note(char what)
+{
+    if (log_size + 1 < sizeof log_text) log_text[log_size++] = what;
+    log_text[log_size] = '\0';
+}
+
+static void double_begin(Ranks *r, void *x, size_t n, size_t element)
+{
+    double *own = memory_new(n, sizeof *own);
+    assert_non_null(own);
+    doubled->get(own, x, n);
+    for (size_t i = 0; i < n; i++) own[i] *= 2;
+    doubled->put(x, own, n);
+    memory_free(own);
+    r->bytes += n * element;
+    note('b');
+}
+
+static void double_push(Ranks *r)
+{
+    (void)r;
+}
+
+static void double_wait(Ranks *r)
+{
+    (void)r;
+    note('w');
+}
+
+static void no_abandon(Ranks *r, int status)
+{
+    (void)r;
+    fail_msg("status %d: %s", status, error_text());
+}
+
+static int noted_replay(Recording *r)
+{
+    note('r');
+    return doubled->replay(r);
+}
+
+/* Steps of the first of two ranks, in the shapes of `order`; gives the bytes that were summed. */
+static uint64_t train_as_rank(Model *m, const char *order, size_t parts)
+{
+    AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    Ranks r = {.size = 2,
+               .worth = 400,
+               .begin = double_begin,
+               .push = double_push,
+               .wait = double_wait,
+               .abandon = no_abandon};
+    log_size = 0;
+    for (uint64_t step = 1; step <= STEPS; step++)
+        for (size_t i = 0; i < parts; i++) {
+            Batch b = batch_of(m, order[step - 1] == 'b');
+            StepPart p = {i, parts, parts, 2 * parts * b.N, {0}, &r};
+            assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
+        }
+    return r.bytes;
+}
+
+/* The sums are begun in their order, some of them while backward goes on, and the bits are those of calls. */
+TEST(recorded_ranks_change_no_bit)
+{
+    if (devices == 0) skip();
+    size_t within = 0, replays = 0;
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < schemes; k += 9) {
+            Backend plain = *device[i], noted = *device[i];
+            const char *order = orders[k % 3];
+            char sums[sizeof log_text];
+            size_t n = 0, parts = 1 + k % 2;
+            doubled = device[i];
+            plain.record = NULL;
+            noted.replay = noted_replay;
+            Model *m = model_of(&noted, scheme[k]), *r = model_of(&plain, scheme[k]);
+            uint64_t bytes = train_as_rank(m, order, parts);
+            for (char *c = log_text; *c; c++) {
+                replays += *c == 'r';
+                within += *c == 'b' && c[1] == 'r';
+                if (*c != 'r') sums[n++] = *c;
+            }
+            sums[n] = '\0';
+            assert_true(bytes == STEPS * sizeof(float) * model_size(m));
+            assert_true(train_as_rank(r, order, parts) == bytes);
+            assert_string_equal(sums, log_text);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
+            train_as_rank(r, order, parts); /* a control */
+            assert_false(tiny_same(m, model_data(m), r, model_data(r)));
+            model_free(m);
+            model_free(r);
+        }
+    assert_true(replays > 0 && within > 0);
 }
 
 /* More than fits one launch: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
