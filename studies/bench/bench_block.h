@@ -47,8 +47,10 @@ typedef struct {
     ScriptSpeed peer;
 } Block;
 
-/* Times what b names until --budget is spent. Caller: block_close, also after a failure. */
+/* Times what b names until --budget is spent. Caller: block_close, also after a failure. block_peer: then the peer, where it
+ * is not timed in turns; b->peer is told of then. */
 int block_measure(Block *b);
+int block_peer(Block *b);
 void block_close(Block *b);
 
 /* With --products: rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */

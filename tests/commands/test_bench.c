@@ -142,9 +142,21 @@ TEST(test_peer_of_pairs)
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
     assert_int_equal(shell("grep -q -- '--norm post .*--heads 2 .*--vocab 100' called.txt"), 0);
     write_peer("no number");
-    assert_true(refuses(run_with_peer(PAIRS "--stacks transformer/transformer"),
-                        "its last line has no tokens_per_s"));
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 2);
+    assert_true(says("its last line has no tokens_per_s"));
+    assert_true(value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer",
+                      "target tokens/s") > 0); /* our own figures are not lost */
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
+}
+
+/* A peer that hangs is stopped, and told behind our own figures. */
+TEST(test_peer_that_hangs)
+{
+    file_text("peer.sh", "sleep 100\n");
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer --peer-limit 1"), 2);
+    assert_true(says("not done after 1 s (--peer-limit)"));
+    assert_true(
+        value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s") > 0);
 }
 
 /* OpenBLAS's kernels for each core are tried once, and the fastest are gone on with; a user's own choice is the only one. */
