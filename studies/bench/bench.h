@@ -168,6 +168,11 @@ extern const OptionGroup bench_train_group;
 extern const OptionGroup bench_step_group; /* of whole training steps: products */
 extern const OptionGroup bench_peer_group; /* of all that a script is a peer of */
 
+/* ---- bench_model.c --------------------------------------------------------------------------------- */
+
+int bench_model(const Options *o);
+extern const OptionGroup bench_model_group;
+
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 
 /* `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side, of the hundred or so of an

@@ -89,13 +89,12 @@ static int new_model(Block *b)
     return model_new(&config, plan, products_of(b->backend), 1, &b->m);
 }
 
-static int open_block(Block *b)
+int block_open(Block *b)
 {
     if (b->encoder) TRY(new_pairs(b));
     for (int i = 0; i < BLOCK_BATCHES && !b->encoder; i++)
         TRY(new_batch(b->size, (uint64_t)i, &b->batch[i]));
-    b->square = b->backend->alloc(3 * block_square(b) * block_square(b));
-    return b->square ? new_model(b) : ERR_MEMORY;
+    return new_model(b);
 }
 
 void block_close(Block *b)
@@ -115,7 +114,7 @@ static const Batch *batch_of(const Block *b)
     return &b->batch[b->steps % BLOCK_BATCHES];
 }
 
-static int train_step(Block *b)
+int block_step(Block *b)
 {
     static const AdamConfig adam = {1e-3, 0.9, 0.98, 1e-9, 1, 0};
     b->steps++;
@@ -166,7 +165,7 @@ static int time_steps(Block *b)
     for (int i = 0; i < PIECE; i += together) {
         double start = now(b), tokens = 0;
         for (int k = 0; k < together; k++) {
-            TRY(train_step(b));
+            TRY(block_step(b));
             tokens += (double)batch_of(b)->N;
         }
         TRY(model_tally(b->m, &s));
@@ -282,12 +281,14 @@ static int warm(Block *b)
 {
     Step s;
     reset_peak();
-    TRY(open_block(b));
-    TRY(train_step(b));
+    TRY(block_open(b));
+    b->square = b->backend->alloc(3 * block_square(b) * block_square(b));
+    if (!b->square) return ERR_MEMORY;
+    TRY(block_step(b));
     products_begin();
-    int code = train_step(b); /* on batch NOTED */
+    int code = block_step(b); /* on batch NOTED */
     if (code == 0) code = products_end();
-    if (code == 0) code = train_step(b);
+    if (code == 0) code = block_step(b);
     if (code == 0) code = model_tally(b->m, &s);
     if (code == 0) code = record_products(b);
     b->flops = products_flops() / (double)b->batch[NOTED].N;

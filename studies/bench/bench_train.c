@@ -17,10 +17,9 @@
 #include "studies/tools/select.h"
 
 enum { VOCABULARY = 10000 };
-static const BlockSize sizes[] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
-                                  {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
-                                  {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
-enum { SIZES = sizeof sizes / sizeof *sizes, BOTH = 2 };
+const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
+                                            {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
+                                            {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
 
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...", "blocks", 0, 0},
@@ -159,9 +158,10 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
     Selection s;
     int width = options_choice(o, "width"), code = 0;
     TRY(select_open(o, "euler", &s));
-    for (int i = 0; i < SIZES; i++)
-        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BOTH); k++)
-            code = run_block(o, b, s.scheme[k], &sizes[i], out);
+    for (int i = 0; i < BLOCK_SIZES; i++)
+        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
+             k++)
+            code = run_block(o, b, s.scheme[k], &block_sizes[i], out);
     select_close(&s);
     return code;
 }

@@ -4,7 +4,7 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate",
+    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
      "what is timed; `trotter bench ode` says the same", 0, 0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
@@ -36,12 +36,19 @@ static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,       &ode_group,
-                                            &bench_train_group, &growth_group,
-                                            &bench_step_group,  &bench_size_group,
-                                            &bench_pairs_group, &bench_translate_group,
-                                            &bench_peer_group,  &network_machine_group,
-                                            &output_group,      NULL};
+static const OptionGroup *const groups[] = {&bench_group,
+                                            &ode_group,
+                                            &bench_train_group,
+                                            &growth_group,
+                                            &bench_step_group,
+                                            &bench_size_group,
+                                            &bench_pairs_group,
+                                            &bench_translate_group,
+                                            &bench_peer_group,
+                                            &bench_model_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
                                              NULL};
 static const OptionGroup *const for_train[] = {
@@ -58,6 +65,14 @@ static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &output_group,
                                                    NULL};
 
+static const OptionGroup *const for_model[] = {&bench_group,
+                                               &bench_train_group,
+                                               &bench_model_group,
+                                               &bench_step_group,
+                                               &network_machine_group,
+                                               &output_group,
+                                               NULL};
+
 static const struct {
     const char *title;
     int (*run)(const Options *o);
@@ -65,7 +80,8 @@ static const struct {
 } benches[] = {{"bench ode", bench_ode, for_ode},
                {"bench train", bench_train, for_train},
                {"bench pairs", bench_pairs, for_pairs},
-               {"bench translate", bench_translate, for_translate}};
+               {"bench translate", bench_translate, for_translate},
+               {"bench model", bench_model, for_model}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -78,7 +94,8 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT, "say what to time: trotter bench ode, train, pairs, translate");
+        return error_set(ERR_INPUT,
+                         "say what to time: trotter bench ode, train, pairs, translate, model");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -132,7 +149,13 @@ const Command command_bench = {
         "encoder too), both with the logits of the last tokens alone, and --peer's script, as\n"
         "studies/bench/peer/torch_translate.py: --d --ffn --heads --layers --vocab --beam --length\n"
         "--sentences --steps --warmup --threads, and sentences_per_s on its last line. `same` in\n"
-        "CSV: the share of outputs that are those with the cache.\n",
+        "CSV: the share of outputs that are those with the cache.\n"
+        "\n"
+        "bench model: how long a training step of bench train should take on a GPU: its kernels,\n"
+        "products, bytes and operations are counted, by a backend that does nothing else, and become\n"
+        "time by the device's numbers: --bandwidth --product-rate --vector-rate (an H100 SXM's, by\n"
+        "NVIDIA's data sheet, dense) and --launch (assumed). It is a model: what is measured stands\n"
+        "beside it where there is a device, and `not measured` where there is none.\n",
     .groups = groups,
     .kinds = kinds,
     .operand = "what",
