@@ -143,6 +143,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .weights = weights_,                              \
         .twin_size = twin_,                               \
         .send = cuda_send,                                \
+        .pack = cuda_pack,                                \
         .receive = cuda_receive,                          \
         .fill = cuda_fill,                                \
         .copy = cuda_copy,                                \

@@ -90,11 +90,13 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     Pass p;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     TRY(check_part(x, part));
+    if (b->pack) b->pack(1);
     int code = begin(m, x, part, &p);
-    if (code != 0 && !part->ranks) return code;
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
     pass_masks(m, (step - 1) * part->most + part->part + 1);
+    if (b->pack) b->pack(0);
+    if (code != 0 && !part->ranks) return code;
     StepShape s =
         shape(&p, a,
               (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0) |

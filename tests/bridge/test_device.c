@@ -450,6 +450,35 @@ TEST(large_transfers)
     memory_free(y);
 }
 
+/* More pieces than one copy has, odd ones, and some larger than what is sent through. */
+TEST(packed_transfers)
+{
+    if (devices == 0) skip();
+    enum { N = 1 << 20, PIECES_SENT = 40 };
+    unsigned char *x = memory_new(N, 1), *y = memory_new(N, 1);
+    assert_true(x && y);
+    for (size_t k = 0; k < N; k++) x[k] = (unsigned char)(k * 7 + k / 251);
+    for (size_t i = 0; i < devices; i++) {
+        const Backend *b = device[i];
+        if (!b->pack) continue;
+        static const size_t whole[] = {1000, N / 32, N / 33};
+        for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) {
+            char *d = b->alloc(N / 4 + 8);
+            b->pack(1);
+            size_t at = 0;
+            for (size_t n = 0; n < PIECES_SENT && at + whole[k] <= N; n++, at += whole[k])
+                b->send(d + at, x + at, whole[k]);
+            b->pack(0);
+            b->receive(y, d, at);
+            assert_memory_equal(x, y, at);
+            assert_int_equal(b->wait(), 0);
+            b->release(d);
+        }
+    }
+    memory_free(x);
+    memory_free(y);
+}
+
 TEST(nothing_leaks)
 {
     size_t live = memory_live();

@@ -68,12 +68,13 @@ const char *cuda_host_fault(void);
 void cuda_host_reset(void);
 
 /* Counts: device allocations alive, bytes of them; launches, switches between threads, cuBLAS
- * calls that ran since the program began. */
+ * calls that ran since the program began; copies from the host to the device, by cudaMemcpyAsync, that were asked for. */
 size_t cuda_host_live(void);
 size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
 size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
+size_t cuda_host_sends(void);
 
 #ifdef __cplusplus
 }

@@ -46,7 +46,7 @@ static Plan *layer(void)
 }
 
 typedef struct {
-    size_t kernels, products;
+    size_t kernels, products, sends;
 } Calls;
 
 /* Of the second step: the first one makes scratch memory. */
@@ -64,11 +64,12 @@ static Calls calls_of(const Backend *b)
     c.clip = 0;
     assert_int_equal(model_new(&c, layer(), b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
-        n = (Calls){cuda_host_launches(), cuda_host_products()};
+        n = (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_sends()};
         assert_int_equal(model_step(m, &x, &adam, step), 0);
         assert_int_equal(model_tally(m, &s), 0);
     }
-    n = (Calls){cuda_host_launches() - n.kernels, cuda_host_products() - n.products};
+    n = (Calls){cuda_host_launches() - n.kernels, cuda_host_products() - n.products,
+                cuda_host_sends() - n.sends};
     model_free(m);
     return n;
 }
@@ -77,8 +78,8 @@ static const struct {
     const char *backend;
     Calls most;
 } row[] = {
-    {"cuda-f32", {44, 15}},
-    {"cuda-bf16", {64, 15}},
+    {"cuda-f32", {45, 15, 1}},
+    {"cuda-bf16", {65, 15, 1}},
 };
 
 TEST(calls_of_a_step)
@@ -90,6 +91,7 @@ TEST(calls_of_a_step)
         print_message("# %s: %zu kernels, %zu products\n", row[i].backend, n.kernels, n.products);
         assert_in_range(n.kernels, 1, row[i].most.kernels);
         assert_in_range(n.products, 1, row[i].most.products);
+        assert_int_equal(n.sends, row[i].most.sends);
     }
 }
 
@@ -114,6 +116,18 @@ TEST(small_blocks_are_seen)
     Calls one = calls_of(b), many = calls_of(&small);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
+}
+
+/* What a step sends, each by itself: input, target, position, beginnings; step and rate, the masks' number. */
+TEST(copies_by_themselves_are_seen)
+{
+    const Backend *b;
+    if (backend_find("cuda-f32", NULL, &b) != 0) fail_msg("%s", error_text());
+    Backend apart = *b;
+    apart.pack = NULL;
+    Calls one = calls_of(b), many = calls_of(&apart);
+    assert_int_equal(many.sends, 6);
+    assert_int_equal(one.kernels - many.kernels, 1);
 }
 
 TEST_MAIN(NULL, NULL)
