@@ -52,6 +52,11 @@ void cuda_host_fail_launch(cudaError_t code);
 /* Every product of cuBLAS, and its start, answers with this status (a cublasStatus_t; 0: none does). */
 void cuda_host_fail_blas(int status);
 
+/* What becomes of the factors of a product in tf32: their lower 13 bits are cut off (default, the worst of what a device may
+ * do), rounded to nearest even; or, for controls, 16 bits are cut off. */
+typedef enum { CUDA_HOST_TF32_CUT, CUDA_HOST_TF32_NEAREST, CUDA_HOST_TF32_COARSE } CudaHostTf32;
+void cuda_host_tf32(CudaHostTf32 how);
+
 /* The machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture.
  * No device: calls fail with cudaErrorNoDevice. No driver, or one of an older major version than the
  * runtime: cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */

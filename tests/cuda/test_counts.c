@@ -2,12 +2,9 @@
  * asked for, in training steps of networks of every kind of instruction. */
 #include "tests/lib/test.h"
 
-#include "bridge/bridge.h"
 #include "kernels/counts.h"
 #include "kernels/error.h"
 #include "tests/cuda/host.h"
-#include "tests/lib/models.h"
-#include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"
 
 typedef struct {
@@ -36,19 +33,16 @@ static void lay_batch(size_t length)
 }
 
 /* Of a second step: the first one makes scratch memory. */
-static Calls calls_of(const Backend *b, const Table *t, int act, size_t clip, Count *count)
+static Calls calls_of(const Backend *b, const TinyPlan *t, int act, size_t clip, Count *count)
 {
     static const Speeds speeds = {1, 1, 1, 1};
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
-    BridgeOptions o = {.layers = 2, .width = 16, .inner = 24, .match = MATCH_NONE};
     ModelConfig c = tiny_config();
     Calls n = {0};
-    Plan *plan;
     Model *m;
-    c.width = 16, c.act = act, c.clip = clip;
+    c.act = act, c.clip = clip;
     c.max_tokens = TOKENS, c.max_length = LONGEST;
-    assert_int_equal(bridge_plan(t, &o, &plan), 0);
-    assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
+    assert_int_equal(model_new(&c, t->build(), b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
         counts_begin(&speeds, count, &n.sends);
         n.kernels = cuda_host_launches(), n.products = cuda_host_products();
@@ -68,7 +62,7 @@ static Calls calls_of(const Backend *b, const Table *t, int act, size_t clip, Co
     return n;
 }
 
-static void compare(const char *name, const Table *t, int act, size_t clip, size_t length)
+static void compare(const char *name, const TinyPlan *t, int act, size_t clip, size_t length)
 {
     const Backend *device;
     Count count[COUNTS];
@@ -87,18 +81,10 @@ static void compare(const char *name, const Table *t, int act, size_t clip, size
 TEST(what_is_counted_is_what_is_launched)
 {
     static const char *const names[] = {"cuda-f32", "cuda-tf32", "cuda-bf16"};
-    Zoo z;
-    Table **scheme;
-    size_t schemes;
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_list(&z, "all", "euler", &scheme, &schemes), 0);
-    for (size_t k = 0; k < schemes; k++) {
-        compare(names[k % 3], scheme[k], k % 2 ? ACT_RELU : ACT_GELU, k % 4 ? 0 : 2,
-                k % 5 ? 12 : LONGEST);
-        table_free(scheme[k]);
-    }
-    memory_free(scheme);
-    zoo_close(&z);
+    size_t k = 0;
+    for (const TinyPlan *t = tiny_plans; t->name; t++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++, k++)
+            compare(names[i], t, k % 2 ? ACT_RELU : ACT_GELU, k % 4 ? 0 : 2, k % 5 ? 12 : LONGEST);
 }
 
 /* 2 m n k operations, and bytes of one product; a weight's twin is read and not made. */
